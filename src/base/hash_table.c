@@ -26,7 +26,9 @@ uint64_t bm_hash_table_bytes(uint64_t n)
     return sizeof(uint64_t) << bits_for(n);
 }
 
-uint64_t bm_hash_table_rebuilt_bytes(const bm_hash_table *table)
+/* Bytes of the slots that bm_hash_table_reserve makes while the table is full; those that there are
+ * stay meanwhile. */
+static uint64_t hash_table_rebuilt_bytes(const bm_hash_table *table)
 {
     const uint64_t had = table->n_slots * sizeof *table->slots;
     const uint64_t least = bm_hash_table_bytes((uint64_t)table->n + 1);
@@ -79,7 +81,7 @@ bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, c
     const bool draws = table->patience < 0;
     bm_hash_table made = {.seed = draws ? bm_hash_draw_seed() : table->seed,
                           .n_steps = table->n_steps,
-                          .cap_slots = bm_hash_table_rebuilt_bytes(table) / sizeof *made.slots};
+                          .cap_slots = hash_table_rebuilt_bytes(table) / sizeof *made.slots};
     BM_TRY(bm_new_zero(&made.slots, made.cap_slots, err));
     begin(&made, (unsigned)__builtin_ctzll(made.cap_slots));
     for (size_t i = 0; i < table->n_slots; i++) {

@@ -53,9 +53,6 @@ void bm_hash_table_reset(bm_hash_table *table); /* frees */
 bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err);
 /* Bytes of slots with space for n keys; while such a table grows it takes half as much again. */
 uint64_t bm_hash_table_bytes(uint64_t n);
-/* Bytes of the slots that bm_hash_table_reserve makes while the table is full; those that there are
- * stay meanwhile. */
-uint64_t bm_hash_table_rebuilt_bytes(const bm_hash_table *table);
 /* A seed that nobody knows, odd. */
 uint64_t bm_hash_draw_seed(void);
 /* Rebuild a full table for bm_hash_table_reserve. */

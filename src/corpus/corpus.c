@@ -110,7 +110,8 @@ static void see_batch(bm_corpus *corpus, const bm_corpus_more *more)
     corpus->longest = corpus->longest > more->longest ? corpus->longest : more->longest;
 }
 
-bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more)
+/* Would that move columns, or sets and keys to files? */
+static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more)
 {
     const size_t n = corpus->n + more->docs;
     see_batch(corpus, more);
@@ -119,7 +120,9 @@ bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more)
            !fits(corpus, n, corpus->sets.bytes + more->set_bytes);
 }
 
-bm_status bm_corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
+/* Before documents are added: move to files what would not fit, then grow every column.
+ * BM_ERR_NOMEM where that is not enough; BM_ERR_IO. */
+static bm_status corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
 {
     size_t n = corpus->n + more->docs;
     if (n > BM_DOCS_MAX)
@@ -178,8 +181,10 @@ static bm_status sort_wanted(sort_job *job, bm_status status, bm_pool *pool, bm_
     return status;
 }
 
-bm_status bm_corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
-                         bm_error *err)
+/* Sort the sets of the pairs' documents that are not sorted yet, on all threads; sets are in
+ * memory. */
+static bm_status corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
+                             bm_error *err)
 {
     sort_job job = {.corpus = corpus};
     bm_status status = BM_OK;
@@ -191,8 +196,8 @@ out:
     return sort_wanted(&job, status, pool, err);
 }
 
-bm_status bm_corpus_sort_docs(bm_corpus *corpus, const uint32_t *docs, size_t n, bm_pool *pool,
-                              bm_error *err)
+static bm_status corpus_sort_docs(bm_corpus *corpus, const uint32_t *docs, size_t n, bm_pool *pool,
+                                  bm_error *err)
 {
     sort_job job = {.corpus = corpus};
     bm_status status = BM_OK;
@@ -212,7 +217,7 @@ out:
     return sort_wanted(&job, status, pool, err);
 }
 
-/* corpus_copies -- a table of content hashes (base/hash_table.h), by row, which compares all 128
+/* corpus_copies -- identical documents: a table of content hashes (base/hash_table.h), by row, which compares all 128
  * bits. */
 
 #define ROWS_AHEAD 8u /* rows between fetching a slot and using it */
@@ -253,7 +258,9 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
+/* Fill rep and skip of n documents from `first`, whose sizes and content hashes are set, and count
+ * the copies among them. */
+static bm_status corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t row = (uint32_t)(first + i);
@@ -266,7 +273,7 @@ bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_er
     return BM_OK;
 }
 
-void bm_corpus_copies_reset(bm_corpus_copies *copies)
+static void corpus_copies_reset(bm_corpus_copies *copies)
 {
     bm_free(copies->content);
     bm_hash_table_reset(&copies->table);
@@ -501,7 +508,7 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
     if (corpus->sets.state == BM_SETS_AGAIN)
         return compare_made(&c, n, err);
     if (bm_verify_reads_sets(how->verify))
-        BM_TRY(bm_corpus_sort(corpus, pairs, n, how->pool, err));
+        BM_TRY(corpus_sort(corpus, pairs, n, how->pool, err));
     return compare(&c, err);
 }
 
@@ -622,7 +629,7 @@ out:
 static bm_status sort_in_memory(bm_corpus *corpus, bm_corpus_range *range, bm_pool *pool,
                                 bm_error *err)
 {
-    BM_TRY(bm_corpus_sort_docs(corpus, range->docs, range->n, pool, err));
+    BM_TRY(corpus_sort_docs(corpus, range->docs, range->n, pool, err));
     for (size_t i = 0; i < range->n; i++)
         range->sets[i] = corpus->sets.places[range->docs[i]].set;
     return BM_OK;
@@ -670,7 +677,7 @@ static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, b
     for (size_t i = 0; i < rows->n && rows->content != NULL; i++)
         corpus->copies.content[first + i] = rows->content[i];
     if (rows->rep == NULL)
-        return bm_corpus_find_copies(corpus, first, rows->n, err);
+        return corpus_find_copies(corpus, first, rows->n, err);
     for (size_t i = 0; i < rows->n; i++) {
         size_t row = first + i;
         uint32_t rep = rows->rep[i];
@@ -687,7 +694,7 @@ static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, b
 bm_status bm_corpus_restore_rows(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
 {
     size_t first = corpus->n;
-    BM_TRY(bm_corpus_reserve(corpus, &(bm_corpus_more){.docs = rows->n}, err));
+    BM_TRY(corpus_reserve(corpus, &(bm_corpus_more){.docs = rows->n}, err));
     for (size_t i = 0; i < rows->n; i++)
         corpus->sizes[first + i] = rows->docs[i].n_shingles;
     bm_corpus_sets_clear(corpus, first, rows->n);
@@ -727,7 +734,7 @@ void bm_corpus_reset(bm_corpus *corpus)
     bm_free(corpus->rep);
     bm_free(corpus->skip);
     bm_free(corpus->sizes);
-    bm_corpus_copies_reset(&corpus->copies);
+    corpus_copies_reset(&corpus->copies);
     bm_corpus_made_close(corpus->sets.made);
     bm_corpus_sets_reset(&corpus->sets);
     bm_corpus_keys_reset(corpus);
@@ -783,9 +790,9 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
 static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
                           const bm_corpus_more *more, size_t first_row, bm_error *err)
 {
-    BM_TRY(bm_corpus_reserve(corpus, more, err));
+    BM_TRY(corpus_reserve(corpus, more, err));
     set_sizes(corpus, batch, first_row);
-    return bm_corpus_find_copies(corpus, first_row, more->docs, err);
+    return corpus_find_copies(corpus, first_row, more->docs, err);
 }
 
 bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
@@ -818,7 +825,7 @@ bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_ro
 bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch)
 {
     const bm_corpus_more more = more_of(ctx, batch);
-    return bm_corpus_moves_for(ctx, &more);
+    return corpus_moves_for(ctx, &more);
 }
 
 bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
@@ -833,7 +840,7 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
     size_t first = corpus->n, n = docs->n;
     uint64_t words = (uint64_t)n * corpus->cfg.words.uints;
     bm_corpus_more more = {.docs = n, .set_bytes = words * sizeof *docs->words};
-    BM_TRY(bm_corpus_reserve(corpus, &more, err));
+    BM_TRY(corpus_reserve(corpus, &more, err));
     corpus->copies.given = corpus->cfg.find_identical && docs->content != NULL;
     for (size_t i = 0; i < n; i++) {
         corpus->rep[first + i] = (uint32_t)(first + i);
@@ -844,7 +851,7 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
     }
     bm_corpus_sets_clear(corpus, first, n);
     if (corpus->copies.given)
-        BM_TRY(bm_corpus_find_copies(corpus, first, n, err));
+        BM_TRY(corpus_find_copies(corpus, first, n, err));
     if (corpus->cfg.words.uints > 0)
         BM_TRY(bm_corpus_place_sets(corpus, first, n, err));
     BM_TRY(bm_corpus_add_keys(corpus, docs->keys, n, err));
@@ -881,10 +888,10 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
                            (unsigned long long)(first_row + i));
     bm_corpus_more more = more_of(corpus, batch);
     more.docs = 0; /* they are there */
-    BM_TRY(bm_corpus_reserve(corpus, &more, err));
+    BM_TRY(corpus_reserve(corpus, &more, err));
     if (!corpus->copies.given) {
         set_sizes(corpus, batch, first_row);
-        BM_TRY(bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err));
+        BM_TRY(corpus_find_copies(corpus, first_row, shingles->n_docs, err));
     }
     return bm_corpus_place_sets(corpus, first_row, shingles->n_docs, err);
 }
@@ -899,7 +906,7 @@ bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch)
 {
     bm_corpus_more more = more_of(ctx, batch);
     more.docs = 0;
-    return bm_corpus_moves_for(ctx, &more);
+    return corpus_moves_for(ctx, &more);
 }
 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
@@ -907,7 +914,7 @@ bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
     if (corpus->sets.state == BM_SETS_AGAIN) /* content hashes stay, to know the texts again */
         bm_hash_table_reset(&corpus->copies.table);
     else
-        bm_corpus_copies_reset(&corpus->copies);
+        corpus_copies_reset(&corpus->copies);
     bm_memory_trim();
     BM_TRY(bm_corpus_sets_end(corpus, err));
     return bm_corpus_keys_end(corpus, err);

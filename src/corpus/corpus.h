@@ -54,12 +54,7 @@ bm_status bm_corpus_sets_to_file(bm_corpus *corpus, bm_error *err);
 
 /* --- comparing --- */
 
-/* Sort the sets of the pairs' documents that are not sorted yet, on all threads; sets are in
- * memory. */
-bm_status bm_corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
-                         bm_error *err);
-bm_status bm_corpus_sort_docs(bm_corpus *corpus, const uint32_t *docs, size_t n, bm_pool *pool,
-                              bm_error *err);
+/* Sort all sets that are not sorted yet, on all threads; sets are in memory. */
 bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err);
 
 typedef struct bm_comparison {

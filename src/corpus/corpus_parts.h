@@ -295,14 +295,6 @@ bm_status bm_corpus_keyset(bm_corpus *corpus, bm_pool *pool, bm_band_keyset *out
 bm_status bm_corpus_copy_keys(const bm_corpus *corpus, size_t first, size_t n, uint64_t *to,
                               bm_error *err);
 
-/* corpus_copies -- identical documents: those whose content hashes are equal
- * (model/stream_hash.h). */
-
-/* Fill rep and skip of n documents from `first`, whose sizes and content hashes are set, and count
- * the copies among them. */
-bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
-void bm_corpus_copies_reset(bm_corpus_copies *copies);
-
 /* corpus_memory -- memory for more documents: columns grow, sets and keys move to files. */
 
 typedef struct bm_corpus_more {
@@ -312,12 +304,6 @@ typedef struct bm_corpus_more {
     uint64_t longest;          /* bytes of their longest text */
     uint64_t input_bytes_read; /* so far, to foresee the files' size */
 } bm_corpus_more;
-
-/* Would that move columns, or sets and keys to files? */
-bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more);
-/* Before documents are added: move to files what would not fit, then grow every column.
- * BM_ERR_NOMEM where that is not enough; BM_ERR_IO. */
-bm_status bm_corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err);
 
 /* The `reclaim` of an ingest (ingest_cfg.h); ctx is the corpus: sets go to a file where the bytes
  * that are wanted are not free. */
@@ -340,10 +326,5 @@ bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_er
 uint64_t bm_corpus_matching_bytes(const bm_corpus *corpus);
 /* BM_ERR_NOMEM: `needed` bytes for n documents are more than cfg.memory. */
 bm_status bm_corpus_too_large(const bm_corpus *corpus, size_t n, uint64_t needed, bm_error *err);
-
-/* BM_ERR_IO where temp_dir cannot hold a file that now has `bytes`, as large as it will be in the
- * end: as far as the share of the input that was read tells. */
-bm_status bm_corpus_check_disk(const bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
-                               bm_error *err);
 
 #endif

@@ -122,8 +122,10 @@ bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_erro
     return bm_corpus_too_large(corpus, corpus->n, needed, err);
 }
 
-bm_status bm_corpus_check_disk(const bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
-                               bm_error *err)
+/* BM_ERR_IO where temp_dir cannot hold a file that now has `bytes`, as large as it will be in the
+ * end: as far as the share of the input that was read tells. */
+static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
+                                   uint64_t input_bytes_read, bm_error *err)
 {
     double whole = (double)bytes;
     if (corpus->cfg.input_bytes > input_bytes_read && input_bytes_read > 0)
@@ -247,8 +249,8 @@ bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_e
     uint32_t bands = corpus->cfg.bands;
     if (bands == 0 || keys->state != BM_KEYS_IN_MEMORY)
         return BM_OK;
-    BM_TRY(bm_corpus_check_disk(corpus, (uint64_t)corpus->n * bands * sizeof **keys->columns,
-                                input_bytes_read, err));
+    BM_TRY(corpus_check_disk(corpus, (uint64_t)corpus->n * bands * sizeof **keys->columns,
+                             input_bytes_read, err));
     size_t rows = BM_KEYS_BUFFER / (bands * sizeof **keys->columns);
     rows = rows < BLOCK_ROWS_LEAST ? BLOCK_ROWS_LEAST : rows;
     keys->block_rows = rows > BLOCK_ROWS_MOST ? BLOCK_ROWS_MOST : rows;
@@ -703,7 +705,7 @@ bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_
     size_t end;
     if (bm_corpus_sets_in_file(corpus) || !has_sets(corpus))
         return BM_OK;
-    BM_TRY(bm_corpus_check_disk(corpus, bytes, input_bytes_read, err));
+    BM_TRY(corpus_check_disk(corpus, bytes, input_bytes_read, err));
     if (sets->file == NULL)
         BM_TRY(open_file(corpus, &sets->file, err));
     BM_TRY(append_sets(corpus, &end, err));

@@ -66,7 +66,7 @@ uint64_t bm_df_key(uint64_t hash)
     return bm_fmix64(hash);
 }
 
-bm_status bm_df_table_open(const bm_df_cfg *cfg, bm_df_table **out, bm_error *err)
+static bm_status df_table_open(const bm_df_cfg *cfg, bm_df_table **out, bm_error *err)
 {
     bm_df_table *table = NULL;
     BM_TRY(bm_new_zero(&table, 1, err));
@@ -183,7 +183,8 @@ static bool is_full(const bm_df_table *table)
                table->cfg.table_memory;
 }
 
-bm_status bm_df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_error *err)
+/* The next shingle, by ascending key; `df` 1 and more. */
+static bm_status df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_error *err)
 {
     bm_df_facts *facts = &table->facts;
     const uint64_t sum = bm_fmix64(key ^ df * STEP_OF_COUNT);
@@ -226,7 +227,9 @@ static bm_status make_starts(bm_df_table *table, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_bytes, bm_error *err)
+/* All were added; of `n_docs` documents; `run_bytes` went to files on the way. */
+static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_bytes,
+                              bm_error *err)
 {
     bm_df_facts *facts = &table->facts;
     facts->n_docs = n_docs;
@@ -600,7 +603,7 @@ static bm_status empty_parts(bm_df_count *count, bm_df_table *table, bm_error *e
             if (from->counts[i] == 0)
                 continue;
             if (from->counts[i] == 1 && !count->spilled)
-                status = bm_df_table_add(table, from->keys[i], 1, err);
+                status = df_table_add(table, from->keys[i], 1, err);
             else
                 status = bm_sorted_runs_add(count->runs, from->keys[i], from->counts[i], err);
         }
@@ -618,7 +621,7 @@ static bm_status merge(bm_df_count *count, bm_df_table *table, bm_error *err)
     bm_status status = bm_sorted_runs_begin(count->runs, err);
     while (status == BM_OK && (status = bm_sorted_runs_next(count->runs, &record, err)) == BM_OK) {
         if (df > 0 && record.key != key) {
-            status = bm_df_table_add(table, key, (uint32_t)df, err);
+            status = df_table_add(table, key, (uint32_t)df, err);
             df = 0;
         }
         key = record.key;
@@ -626,7 +629,7 @@ static bm_status merge(bm_df_count *count, bm_df_table *table, bm_error *err)
     }
     if (status != BM_NOT_FOUND)
         return status;
-    return df > 0 ? bm_df_table_add(table, key, (uint32_t)df, err) : BM_OK;
+    return df > 0 ? df_table_add(table, key, (uint32_t)df, err) : BM_OK;
 }
 
 bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err)
@@ -634,13 +637,13 @@ bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err)
     const uint64_t n_docs = atomic_load(&count->n_docs);
     bm_df_table *table = NULL;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_df_table_open(&count->cfg, &table, err));
+    BM_TRY_OUT(df_table_open(&count->cfg, &table, err));
     if (n_docs > BM_DOCS_MAX)
         BM_TRY_OUT(
             bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run", (unsigned)BM_DOCS_MAX));
     BM_TRY_OUT(empty_parts(count, table, err));
     BM_TRY_OUT(merge(count, table, err));
-    status = bm_df_table_end(table, n_docs, bm_sorted_runs_spilled(count->runs), err);
+    status = df_table_end(table, n_docs, bm_sorted_runs_spilled(count->runs), err);
 out:
     bm_sorted_runs_close(count->runs);
     count->runs = NULL;

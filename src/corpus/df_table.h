@@ -39,12 +39,7 @@ typedef struct bm_df_table bm_df_table;
 /* The key of a shingle hash here: its 64 bits, well mixed, whatever hashes were given. */
 uint64_t bm_df_key(uint64_t hash);
 
-bm_status bm_df_table_open(const bm_df_cfg *cfg, bm_df_table **out, bm_error *err);
 void bm_df_table_close(bm_df_table *table); /* NULL is fine */
-/* The next shingle, by ascending key; `df` 1 and more. */
-bm_status bm_df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_error *err);
-/* All were added; of `n_docs` documents; `run_bytes` went to files on the way. */
-bm_status bm_df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_bytes, bm_error *err);
 
 const bm_df_facts *bm_df_table_facts(const bm_df_table *table);
 /* Bytes that it holds in memory. */

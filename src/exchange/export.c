@@ -180,8 +180,9 @@ static bool wants_keys(const bm_settings *s)
     return s->results.exchange.what == BM_EXPORT_BANDS;
 }
 
-bm_status bm_export_reader_open(bm_exporter *exporter, bool ids, bm_export_reader *out,
-                                bm_error *err)
+/* Good for close whatever the status. */
+static bm_status export_reader_open(bm_exporter *exporter, bool ids, bm_export_reader *out,
+                                    bm_error *err)
 {
     const bm_settings *s = exporter->context->settings;
     const size_t row = (size_t)s->sketch.perms * exporter->word_bytes;
@@ -199,7 +200,7 @@ bm_status bm_export_reader_open(bm_exporter *exporter, bool ids, bm_export_reade
                : BM_OK;
 }
 
-void bm_export_reader_close(bm_export_reader *reader)
+static void export_reader_close(bm_export_reader *reader)
 {
     bm_free(reader->words);
     bm_free(reader->n_shingles);
@@ -221,7 +222,9 @@ static bm_status make_keys(const bm_export_reader *r, size_t n, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_export_reader_next(bm_export_reader *r, bm_export_block *out, bm_error *err)
+/* The next block, valid until the next call; n 0: that was all. BM_ERR_FORMAT: the files are not
+ * those that the manifest lists (the last block tells). */
+static bm_status export_reader_next(bm_export_reader *r, bm_export_block *out, bm_error *err)
 {
     bm_sign_dir *dir = r->exporter->dir;
     bm_meter *meter = &r->exporter->context->meter;
@@ -251,24 +254,25 @@ out:
     return status;
 }
 
-bm_status bm_export_walk(bm_exporter *exporter, bool ids, bm_export_take add_block, void *ctx,
-                         bm_error *err)
+static bm_status export_walk(bm_exporter *exporter, bool ids, bm_export_take add_block, void *ctx,
+                             bm_error *err)
 {
     bm_export_reader reader;
     bm_export_block block = {.n = 1};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_export_reader_open(exporter, ids, &reader, err));
+    BM_TRY_OUT(export_reader_open(exporter, ids, &reader, err));
     while (block.n > 0) {
-        BM_TRY_OUT(bm_export_reader_next(&reader, &block, err));
+        BM_TRY_OUT(export_reader_next(&reader, &block, err));
         if (block.n > 0)
             BM_TRY_OUT(add_block(ctx, &block, err));
     }
 out:
-    bm_export_reader_close(&reader);
+    export_reader_close(&reader);
     return status;
 }
 
-bm_status bm_trove_numbers_open(bm_sign_dir *dir, bm_trove_numbers *out, bm_error *err)
+/* Good for close whatever the status. BM_ERR_FORMAT: sources.tsv is not what the manifest lists. */
+static bm_status trove_numbers_open(bm_sign_dir *dir, bm_trove_numbers *out, bm_error *err)
 {
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
     const size_t n = bm_manifest_n_inputs(manifest);
@@ -284,21 +288,23 @@ out:
     return status;
 }
 
-void bm_trove_numbers_close(bm_trove_numbers *numbers)
+static void trove_numbers_close(bm_trove_numbers *numbers)
 {
     bm_free(numbers->documents);
     bm_free(numbers->bytes);
 }
 
-void bm_trove_numbers_begin(bm_trove_numbers *numbers)
+/* A walk begins. */
+static void trove_numbers_begin(bm_trove_numbers *numbers)
 {
     numbers->rank = 0;
     numbers->next = 0;
     numbers->left = numbers->n_ranks > 0 ? numbers->documents[0] : 0;
 }
 
-bm_status bm_trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block *block,
-                                bm_error *err)
+/* Fetch what numbering the block needs. */
+static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block *block,
+                                    bm_error *err)
 {
     if (!bm_sign_dir_has_bytes(numbers->dir))
         return BM_OK;
@@ -306,7 +312,8 @@ bm_status bm_trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block
     return bm_sign_dir_n_bytes(numbers->dir, block->first, block->n, numbers->bytes, err);
 }
 
-bool bm_trove_numbers_rank_ends(bm_trove_numbers *numbers)
+/* Is the rank at its end? Then the next one begins. */
+static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
 {
     if (numbers->left > 0 || numbers->rank == numbers->n_ranks)
         return false;
@@ -316,7 +323,9 @@ bool bm_trove_numbers_rank_ends(bm_trove_numbers *numbers)
     return true;
 }
 
-uint32_t bm_trove_numbers_next(bm_trove_numbers *numbers, size_t i)
+/* The number of document `i` of the block that was loaded, within numbers->rank; documents are
+ * asked for in their order, where the rank is not at its end. */
+static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 {
     numbers->left--;
     if (numbers->bytes != NULL && numbers->bytes[i] == 0)
@@ -351,7 +360,7 @@ typedef struct lean {
     size_t head_bytes, words_bytes; /* of a record */
 } lean;
 
-bool bm_export_lean_accepts(const char *scheme)
+static bool export_lean_accepts(const char *scheme)
 {
     uint32_t word_bytes;
     return bm_lean_word_bytes(scheme, &word_bytes);
@@ -368,7 +377,7 @@ static bm_status write_lean(void *ctx, const bm_export_block *block, bm_error *e
     return BM_OK;
 }
 
-bm_status bm_export_lean(bm_exporter *e, bm_error *err)
+static bm_status export_lean(bm_exporter *e, bm_error *err)
 {
     const bm_sketch_options *sketch = &e->context->settings->sketch;
     const bm_lean_head head = {.scheme = bm_option_word(BM_OPTION_SCHEME, sketch->scheme),
@@ -378,7 +387,7 @@ bm_status bm_export_lean(bm_exporter *e, bm_error *err)
     l.head_bytes = bm_lean_head_write(&head, l.head);
     BM_TRY(bm_out_dir_file(e->out, BM_FILE_LEAN, &l.file, err));
     bm_out_file_digest_early(l.file, 0);
-    return close_file(l.file, bm_export_walk(e, false, write_lean, &l, err), err);
+    return close_file(l.file, export_walk(e, false, write_lean, &l, err), err);
 }
 
 /* --- NumPy --- */
@@ -400,10 +409,10 @@ static bm_status write_rows(bm_exporter *e, const bm_npy_array *array, arrays_ro
                             bm_error *err)
 {
     BM_TRY(bm_npy_writer_open(e->out, array, &r->writer, err));
-    return close_array(&r->writer, bm_export_walk(e, false, write_array, r, err), err);
+    return close_array(&r->writer, export_walk(e, false, write_array, r, err), err);
 }
 
-bm_status bm_export_npy(bm_exporter *e, bm_error *err)
+static bm_status export_npy(bm_exporter *e, bm_error *err)
 {
     const bm_settings *s = e->context->settings;
     const bool keys = s->results.exchange.what == BM_EXPORT_BANDS;
@@ -436,7 +445,7 @@ out:
     return close_array(&writer, status, err);
 }
 
-bm_status bm_export_milvus(bm_exporter *e, bm_error *err)
+static bm_status export_milvus(bm_exporter *e, bm_error *err)
 {
     arrays_rows r = {.bytes = (size_t)e->context->settings->sketch.perms * e->word_bytes};
     BM_TRY(
@@ -587,7 +596,7 @@ static bm_status end_ranks(trove *t, bm_error *err)
         for (uint32_t i = 0; i < t->n; i++)
             BM_TRY(write_band(t, i, err));
         t->n_records = 0;
-        (void)bm_trove_numbers_rank_ends(&t->numbers);
+        (void)trove_numbers_rank_ends(&t->numbers);
     }
     return BM_OK;
 }
@@ -607,10 +616,10 @@ static bm_status add_block(void *ctx, const bm_export_block *block, bm_error *er
     trove *t = ctx;
     const size_t row_bytes =
         (size_t)t->exporter->context->settings->sketch.perms * t->exporter->word_bytes;
-    BM_TRY(bm_trove_numbers_load(&t->numbers, block, err));
+    BM_TRY(trove_numbers_load(&t->numbers, block, err));
     for (size_t i = 0; i < block->n; i++) {
         BM_TRY(end_ranks(t, err));
-        const uint32_t number = bm_trove_numbers_next(&t->numbers, i);
+        const uint32_t number = trove_numbers_next(&t->numbers, i);
         if (block->n_shingles[i] > 0 && number != BM_TROVE_NO_NUMBER)
             add_record(t, (const char *)block->words + i * row_bytes, number);
     }
@@ -650,8 +659,8 @@ static bm_status write_bands(trove *t, bm_error *err)
     BM_TRY_OUT(choose_at_once(t, &at_once, err));
     for (t->first = 0; t->first < plan->bands; t->first += t->n) {
         t->n = plan->bands - t->first < at_once ? plan->bands - t->first : at_once;
-        bm_trove_numbers_begin(&t->numbers);
-        BM_TRY_OUT(bm_export_walk(t->exporter, false, add_block, t, err));
+        trove_numbers_begin(&t->numbers);
+        BM_TRY_OUT(export_walk(t->exporter, false, add_block, t, err));
         BM_TRY_OUT(end_ranks(t, err));
     }
 out:
@@ -671,12 +680,12 @@ typedef struct listing {
 static bm_status list(void *ctx, const bm_export_block *block, bm_error *err)
 {
     listing *l = ctx;
-    BM_TRY(bm_trove_numbers_load(l->numbers, block, err));
+    BM_TRY(trove_numbers_load(l->numbers, block, err));
     for (size_t i = 0; i < block->n; i++) {
-        while (bm_trove_numbers_rank_ends(l->numbers))
+        while (trove_numbers_rank_ends(l->numbers))
             ;
         const unsigned rank = (unsigned)l->numbers->rank;
-        const uint32_t number = bm_trove_numbers_next(l->numbers, i);
+        const uint32_t number = trove_numbers_next(l->numbers, i);
         l->text.len = 0;
         if (number == BM_TROVE_NO_NUMBER)
             BM_TRY(bm_buf_add_format(&l->text, err, "%u\t\t", rank));
@@ -694,10 +703,10 @@ static bm_status write_list(trove *t, bm_error *err)
     static const char head[] = "rank\tnumber\tid\n";
     listing l = {.numbers = &t->numbers};
     BM_TRY(bm_out_dir_file(t->exporter->out, BM_FILE_DOCUMENTS, &l.file, err));
-    bm_trove_numbers_begin(&t->numbers);
+    trove_numbers_begin(&t->numbers);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_out_file_write(l.file, head, sizeof head - 1, err));
-    status = bm_export_walk(t->exporter, true, list, &l, err);
+    status = export_walk(t->exporter, true, list, &l, err);
 out:;
     bm_status closed = bm_out_file_close(l.file, status == BM_OK ? err : NULL);
     bm_buf_reset(&l.text);
@@ -705,22 +714,22 @@ out:;
 }
 
 /* Its stage 2 leaves off at the first word of 2^61 - 1 or more. */
-bool bm_export_datatrove_accepts(const char *scheme)
+static bool export_datatrove_accepts(const char *scheme)
 {
     return strcmp(scheme, "affine64") != 0;
 }
 
-bm_status bm_export_datatrove(bm_exporter *e, bm_error *err)
+static bm_status export_datatrove(bm_exporter *e, bm_error *err)
 {
     trove t = {.exporter = e,
                .words_bytes = (size_t)e->context->settings->plan.rows * e->word_bytes};
     t.record_bytes = t.words_bytes + sizeof(uint32_t);
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_trove_numbers_open(e->dir, &t.numbers, err));
+    BM_TRY_OUT(trove_numbers_open(e->dir, &t.numbers, err));
     BM_TRY_OUT(write_list(&t, err));
     status = write_bands(&t, err);
 out:
-    bm_trove_numbers_close(&t.numbers);
+    trove_numbers_close(&t.numbers);
     return status;
 }
 
@@ -930,7 +939,7 @@ static int get_next(struct ArrowArrayStream *out, struct ArrowArray *array)
     bm_export_block block = {0};
     *array = (struct ArrowArray){0};
     if (stream->status == BM_OK)
-        stream->status = bm_export_reader_next(&stream->reader, &block, &stream->err);
+        stream->status = export_reader_next(&stream->reader, &block, &stream->err);
     if (stream->status == BM_OK && block.n > 0)
         stream->status = make_array(stream, &block, array, &stream->err);
     return stream->status == BM_OK ? 0 : EIO;
@@ -957,9 +966,11 @@ static bm_status write_provenance(const bm_job_context *context, bm_buf *out, bm
     return status;
 }
 
-bm_status bm_export_stream_open(bm_exporter *exporter, const bm_export_layout *layout,
-                                bm_export_stream *stream, struct ArrowArrayStream *out,
-                                bm_error *err)
+/* Good for close whatever the status. `out`, which the stream must outlive, may be released before.
+ */
+static bm_status export_stream_open(bm_exporter *exporter, const bm_export_layout *layout,
+                                    bm_export_stream *stream, struct ArrowArrayStream *out,
+                                    bm_error *err)
 {
     bool ids = false;
     for (size_t i = 0; i < count(layout); i++)
@@ -967,7 +978,7 @@ bm_status bm_export_stream_open(bm_exporter *exporter, const bm_export_layout *l
     *stream = (bm_export_stream){.layout = layout};
     bm_status status = BM_OK;
     BM_TRY_OUT(write_provenance(exporter->context, &stream->provenance, err));
-    status = bm_export_reader_open(exporter, ids, &stream->reader, err);
+    status = export_reader_open(exporter, ids, &stream->reader, err);
 out:
     *out = (struct ArrowArrayStream){.get_schema = get_schema,
                                      .get_next = get_next,
@@ -977,9 +988,9 @@ out:
     return status;
 }
 
-void bm_export_stream_close(bm_export_stream *stream)
+static void export_stream_close(bm_export_stream *stream)
 {
-    bm_export_reader_close(&stream->reader);
+    export_reader_close(&stream->reader);
     bm_buf_reset(&stream->provenance);
 }
 
@@ -1056,7 +1067,7 @@ static bm_status write_head(table *t, bm_error *err)
     return flush(t, err);
 }
 
-bm_status bm_export_tsv(bm_exporter *e, bm_error *err)
+static bm_status export_tsv(bm_exporter *e, bm_error *err)
 {
     const bm_settings *s = e->context->settings;
     table t = {.keys = s->results.exchange.what == BM_EXPORT_BANDS, .word_bytes = e->word_bytes};
@@ -1066,7 +1077,7 @@ bm_status bm_export_tsv(bm_exporter *e, bm_error *err)
     bm_out_file_digest_early(t.file, 0);
     bm_status status = BM_OK;
     BM_TRY_OUT(write_head(&t, err));
-    status = bm_export_walk(e, true, write_tsv, &t, err);
+    status = export_walk(e, true, write_tsv, &t, err);
 out:;
     bm_status closed = bm_out_file_close(t.file, status == BM_OK ? err : NULL);
     bm_buf_reset(&t.text);
@@ -1168,7 +1179,7 @@ static bm_status write_stream(bm_exporter *e, const bm_export_layout *layout, si
     bm_export_stream stream;
     struct ArrowArrayStream rows;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_export_stream_open(e, layout, &stream, &rows, err));
+    BM_TRY_OUT(export_stream_open(e, layout, &stream, &rows, err));
     const bm_table_made made = {.parquet = layout->parquet,
                                 .stream = &rows,
                                 .group_rows = GROUP_BYTES / row,
@@ -1176,11 +1187,11 @@ static bm_status write_stream(bm_exporter *e, const bm_export_layout *layout, si
                                 .write_ctx = to};
     status = outcome(bm_table_write(layout->file, &made, err), to, &stream, err);
 out:
-    bm_export_stream_close(&stream);
+    export_stream_close(&stream);
     return status;
 }
 
-bm_status bm_export_table(bm_exporter *e, bm_error *err)
+static bm_status export_table(bm_exporter *e, bm_error *err)
 {
     const bm_export_layout *layout = layout_of(&e->context->settings->results.exchange);
     sink to = {0};
@@ -1197,26 +1208,26 @@ bm_status bm_export_table(bm_exporter *e, bm_error *err)
 
 static const bm_export_form forms[] = {
     {.to = BM_EXCHANGE_LEANMINHASH,
-     .takes = bm_export_lean_accepts,
+     .takes = export_lean_accepts,
      .taken = "affine32, affine64 or legacy",
-     .write = bm_export_lean},
+     .write = export_lean},
     {.to = BM_EXCHANGE_DATATROVE,
      .has = BM_FORM_OF_BANDS | BM_FORM_BY_DOCUMENT,
      .bands = 14,
      .rows = 8,
-     .takes = bm_export_datatrove_accepts,
+     .takes = export_datatrove_accepts,
      .taken = "words below 2^61 - 1: any but affine64",
-     .write = bm_export_datatrove},
-    {.to = BM_EXCHANGE_NEMO, .write = bm_export_table},
-    {.to = BM_EXCHANGE_TEXT_DEDUP, .has = BM_FORM_OF_BANDS, .write = bm_export_table},
-    {.to = BM_EXCHANGE_MILVUS, .write = bm_export_milvus},
-    {.to = BM_EXCHANGE_LANCE, .has = HAS_ALL, .write = bm_export_table},
-    {.to = BM_EXCHANGE_NPY, .has = BM_FORM_HAS_KEYS, .write = bm_export_npy},
+     .write = export_datatrove},
+    {.to = BM_EXCHANGE_NEMO, .write = export_table},
+    {.to = BM_EXCHANGE_TEXT_DEDUP, .has = BM_FORM_OF_BANDS, .write = export_table},
+    {.to = BM_EXCHANGE_MILVUS, .write = export_milvus},
+    {.to = BM_EXCHANGE_LANCE, .has = HAS_ALL, .write = export_table},
+    {.to = BM_EXCHANGE_NPY, .has = BM_FORM_HAS_KEYS, .write = export_npy},
     {.to = BM_EXCHANGE_TSV,
      .has = BM_FORM_HAS_KEYS | BM_FORM_HAS_IDS | BM_FORM_HAS_SIZES,
-     .write = bm_export_tsv},
-    {.to = BM_EXCHANGE_ARROW, .has = HAS_ALL | BM_FORM_HAS_KEYS, .write = bm_export_table},
-    {.to = BM_EXCHANGE_PARQUET, .has = HAS_ALL | BM_FORM_HAS_KEYS, .write = bm_export_table},
+     .write = export_tsv},
+    {.to = BM_EXCHANGE_ARROW, .has = HAS_ALL | BM_FORM_HAS_KEYS, .write = export_table},
+    {.to = BM_EXCHANGE_PARQUET, .has = HAS_ALL | BM_FORM_HAS_KEYS, .write = export_table},
 };
 
 const bm_export_form *bm_export_form_of(bm_exchange to)

@@ -53,18 +53,8 @@ typedef struct bm_export_reader {
     bm_buf text;
 } bm_export_reader;
 
-/* Good for close whatever the status. */
-bm_status bm_export_reader_open(bm_exporter *exporter, bool ids, bm_export_reader *out,
-                                bm_error *err);
-/* The next block, valid until the next call; n 0: that was all. BM_ERR_FORMAT: the files are not
- * those that the manifest lists (the last block tells). */
-bm_status bm_export_reader_next(bm_export_reader *reader, bm_export_block *out, bm_error *err);
-void bm_export_reader_close(bm_export_reader *reader);
-
 /* Each block to `take`. */
 typedef bm_status (*bm_export_take)(void *ctx, const bm_export_block *block, bm_error *err);
-bm_status bm_export_walk(bm_exporter *exporter, bool ids, bm_export_take take, void *ctx,
-                         bm_error *err);
 
 /* The parts of a document that a form can hold. The others lie beside its files. */
 enum {
@@ -90,15 +80,6 @@ const bm_export_form *bm_export_form_of(bm_exchange to);
 /* BM_ERR_USAGE: it has no place for signatures of the scheme. */
 bm_status bm_export_form_check(const bm_export_form *form, const bm_settings *settings,
                                bm_error *err);
-
-bool bm_export_lean_accepts(const char *scheme);
-bm_status bm_export_lean(bm_exporter *exporter, bm_error *err);
-bm_status bm_export_npy(bm_exporter *exporter, bm_error *err);
-bm_status bm_export_milvus(bm_exporter *exporter, bm_error *err);
-bm_status bm_export_tsv(bm_exporter *exporter, bm_error *err);
-bm_status bm_export_table(bm_exporter *exporter, bm_error *err);
-bool bm_export_datatrove_accepts(const char *scheme);
-bm_status bm_export_datatrove(bm_exporter *exporter, bm_error *err);
 
 /* ids.txt and n_shingles.npy, where the form has no place for them. */
 bm_status bm_export_beside(bm_exporter *exporter, bm_error *err);
@@ -137,13 +118,6 @@ typedef struct bm_export_stream {
     bm_error err;
 } bm_export_stream;
 
-/* Good for close whatever the status. `out`, which the stream must outlive, may be released before.
- */
-bm_status bm_export_stream_open(bm_exporter *exporter, const bm_export_layout *layout,
-                                bm_export_stream *stream, struct ArrowArrayStream *out,
-                                bm_error *err);
-void bm_export_stream_close(bm_export_stream *stream);
-
 /* trove_numbers -- the documents as datatrove counts them: a rank is an input, and its documents
  * have the numbers 0, 1, 2 … in their order. Its readers pass over a document whose text is empty,
  * so that has no number. */
@@ -162,20 +136,6 @@ typedef struct bm_trove_numbers {
     uint64_t *bytes; /* of the texts of a block */
     size_t cap_bytes;
 } bm_trove_numbers;
-
-/* Good for close whatever the status. BM_ERR_FORMAT: sources.tsv is not what the manifest lists. */
-bm_status bm_trove_numbers_open(bm_sign_dir *dir, bm_trove_numbers *out, bm_error *err);
-void bm_trove_numbers_close(bm_trove_numbers *numbers);
-/* A walk begins. */
-void bm_trove_numbers_begin(bm_trove_numbers *numbers);
-/* Fetch what numbering the block needs. */
-bm_status bm_trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block *block,
-                                bm_error *err);
-/* Is the rank at its end? Then the next one begins. */
-bool bm_trove_numbers_rank_ends(bm_trove_numbers *numbers);
-/* The number of document `i` of the block that was loaded, within numbers->rank; documents are
- * asked for in their order, where the rank is not at its end. */
-uint32_t bm_trove_numbers_next(bm_trove_numbers *numbers, size_t i);
 
 /* exchange_settings -- the options of exports and imports as settings. */
 

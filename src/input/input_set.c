@@ -257,8 +257,11 @@ static bm_status judge(const bm_head *head, bm_beginning *out, bm_error *err)
     return status;
 }
 
-bm_status bm_input_beginning(const bm_source *source, const bm_head *head, bm_beginning *out,
-                             bm_error *err)
+/* `head`: its first bytes as stored. Of a compressed one that is a regular file as much is unpacked
+ * as is needed to see its text begin; damage is left to the reader. Fails for want of memory only.
+ */
+static bm_status input_beginning(const bm_source *source, const bm_head *head, bm_beginning *out,
+                                 bm_error *err)
 {
     bm_head unpacked;
     *out = BM_BEGINS_OTHERWISE;
@@ -598,7 +601,8 @@ static bm_status add_list(struct bm_input_set *set, bm_error *err)
     return status;
 }
 
-bm_status bm_input_set_expand(struct bm_input_set *set, bm_error *err)
+/* Expand options.paths and options.files_from of the set into its sources, appended. */
+static bm_status input_set_expand(struct bm_input_set *set, bm_error *err)
 {
     for (size_t i = 0; i < set->options.n_paths; i++)
         BM_TRY(add_path(set, set->options.paths[i], err));
@@ -687,7 +691,7 @@ static bm_status probe_judge(const struct bm_input_set *set, bm_source *source, 
                           "the name promises %s, the first bytes are something else",
                           bm_compression_name(promised_by(source)));
     if (is_open(set, source))
-        BM_TRY(bm_input_beginning(source, head, &source->beginning, err));
+        BM_TRY(input_beginning(source, head, &source->beginning, err));
     return BM_OK;
 }
 
@@ -820,7 +824,10 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
     return first_status;
 }
 
-bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err)
+/* Look at the first bytes of each source: fills its compression and size, and holds what can be
+ * read only once. Where bad records are skipped, one that cannot be read is noted as `unreadable`;
+ * but if none can be read, the first failure is returned. */
+static bm_status input_set_probe(struct bm_input_set *set, bm_error *err)
 {
     if (set->options.on_error == BM_ON_ERROR_SKIP)
         return probe_skipping(set, err);
@@ -893,7 +900,7 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
 {
     if (set->options.n_paths == 0 && set->options.files_from == NULL)
         return bm_fail(err, BM_ERR_USAGE, "no input (files, directories, or - for stdin)");
-    BM_TRY(bm_input_set_expand(set, err));
+    BM_TRY(input_set_expand(set, err));
     if (set->n_sources == 0) {
         const char *where =
             set->options.n_paths > 0 ? set->options.paths[0] : set->options.files_from;
@@ -909,7 +916,7 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
     /* Arrays of hashes, which hold no records, are probed by their own reader. */
     if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||
         bm_record_format_of(set->options.format) != NULL)
-        BM_TRY(bm_input_set_probe(set, err));
+        BM_TRY(input_set_probe(set, err));
     BM_TRY(resolve_format(set, err));
     return bm_record_rules_init(&set->options, set->format, &set->rules, err);
 }

@@ -142,10 +142,6 @@ bm_status bm_input_set_open_stream(const bm_input_options *options, const char *
 
 struct bm_input_set;
 
-/* Look at the first bytes of each source: fills its compression and size, and holds what can be
- * read only once. Where bad records are skipped, one that cannot be read is noted as `unreadable`;
- * but if none can be read, the first failure is returned. */
-bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err);
 /* BM_ERR_INPUT where these first bytes of `name` belong to a format that is not read. */
 bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err);
 
@@ -153,16 +149,5 @@ bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_er
  * input_set.c only. */
 
 struct bm_input_set;
-
-/* Expand options.paths and options.files_from of the set into its sources, appended. */
-bm_status bm_input_set_expand(struct bm_input_set *set, bm_error *err);
-
-/* input_beginning -- how a source begins, where its name does not settle its format. */
-
-/* `head`: its first bytes as stored. Of a compressed one that is a regular file as much is unpacked
- * as is needed to see its text begin; damage is left to the reader. Fails for want of memory only.
- */
-bm_status bm_input_beginning(const bm_source *source, const bm_head *head, bm_beginning *out,
-                             bm_error *err);
 
 #endif

@@ -63,8 +63,9 @@ static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_r
     return BM_OK;
 }
 
-bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
-                              bm_error *err)
+/* data[piece.begin … piece.end-1] of the batch becomes a piece of the current file. */
+static bm_status reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
+                                  bm_error *err)
 {
     piece.file = (uint32_t)reader->file;
     piece.first_line = batch->range.is_open ? 0 : reader->line;
@@ -82,13 +83,15 @@ bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_
     return BM_OK;
 }
 
-bm_status bm_reader_header_too_long(const struct bm_reader *reader, bm_error *err)
+/* BM_ERR_INPUT: it is longer than a document may be. */
+static bm_status reader_header_too_long(const struct bm_reader *reader, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name, 1,
                       "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
 }
 
-bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
+/* The current file begins with the current piece: its header row says where its columns are. */
+static bm_status reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
 {
     const char *data = c->batch->data;
     size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
@@ -105,7 +108,7 @@ bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err)
 {
     row = bm_without_line_end(row);
     if (row.len > reader->rules->longest)
-        return bm_reader_header_too_long(reader, err);
+        return reader_header_too_long(reader, err);
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
     const XXH128_hash_t sum = XXH3_128bits(row.data, row.len);
     reader->set->sources[reader->file].header = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
@@ -113,7 +116,10 @@ bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err)
     return bm_columns_from_header(reader->rules, &header, reader->columns, err);
 }
 
-bm_status bm_reader_saw(const struct bm_reader *reader, const char *data, size_t len, bm_error *err)
+/* So many bytes more of the current file are taken in. BM_ERR_FORMAT: they are not those that stood
+ * before the place that is looked for. */
+static bm_status reader_saw(const struct bm_reader *reader, const char *data, size_t len,
+                            bm_error *err)
 {
     if (reader->watch.tracker == NULL)
         return BM_OK;
@@ -121,7 +127,9 @@ bm_status bm_reader_saw(const struct bm_reader *reader, const char *data, size_t
                                   bm_input_set_source(reader->set, reader->file)->name, err);
 }
 
-bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err)
+/* All of the current file is read: the next one follows. BM_ERR_FORMAT: it ended before that place.
+ */
+static bm_status reader_end_file(struct bm_reader *reader, bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
     reader->open = false;
@@ -171,7 +179,17 @@ static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_er
     return check_read(reader, status, err);
 }
 
-bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
+/* reader_rest -- what the reader does not hold or cannot read: records that are too long, and the
+ * rest of a file that is broken.
+ *
+ * A file may be broken where its bytes cannot be read (a failing disk, damaged compression) or
+ * where its array of JSON ends. Where bad records are skipped, what is left of it, from the record
+ * that has begun, is then one bad record: an empty piece with `broken` ends the file, and the next
+ * file follows. Else reading ends with the error. */
+
+/* Begin the current file, and read from it. Where the file is broken and bad records are skipped:
+ * BM_OK, *got 0, and reader->broken.rest. */
+static bm_status reader_begin_file(struct bm_reader *reader, bm_error *err)
 {
     const bm_source_cut *cut = &bm_input_set_source(reader->set, reader->file)->cut;
     reader->file_end = reader->broken.rest = false;
@@ -189,8 +207,8 @@ bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
         reader, bm_input_ahead_begin(reader->bytes, reader->file, &reader->broken.error), err);
 }
 
-bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t *got,
-                         bm_error *err)
+static bm_status reader_read(struct bm_reader *reader, char *out, size_t cap, size_t *got,
+                             bm_error *err)
 {
     *got = 0;
     if (reader->broken.rest)
@@ -199,8 +217,9 @@ bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t
         reader, bm_input_ahead_read(reader->bytes, out, cap, got, &reader->broken.error), err);
 }
 
-bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
-                             bm_error *err)
+/* The piece that stands for the rest of the file, which begins on `line`. */
+static bm_status reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
+                                 bm_error *err)
 {
     char *why = NULL;
     BM_TRY(bm_string_format(&why, err, "the %sfile cannot be read: %s",
@@ -210,15 +229,17 @@ bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint
     if (reader->watch.tracker != NULL)
         bm_content_tracker_lose(reader->watch.tracker);
     bm_raw_piece piece = {.begin = batch->len, .end = batch->len, .broken = why, .file_end = true};
-    bm_status status = bm_reader_add_piece(reader, batch, piece, err);
+    bm_status status = reader_add_piece(reader, batch, piece, err);
     if (status != BM_OK)
         bm_free(why);
     reader->broken.error.status = BM_OK;
     return status;
 }
 
-bm_status bm_reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
-                              bm_error *err)
+/* The array of the current file is broken on this line: once what stands before is handed out, that
+ * is the end, or the rest of the file is passed over. */
+static bm_status reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
+                                  bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
     (void)bm_fail_at(&reader->broken.error, BM_ERR_INPUT, name, line, "broken JSON: %s", why);
@@ -252,34 +273,37 @@ static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t show
                              skipped_record *out, bm_error *err)
 {
     count_bytes(out, c->batch->data + c->begin, c->end - c->begin);
-    BM_TRY(bm_reader_saw(reader, c->batch->data + c->begin, c->end - c->begin, err));
+    BM_TRY(reader_saw(reader, c->batch->data + c->begin, c->end - c->begin, err));
     BM_TRY(bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err));
     char *rest = c->batch->data + shown;
     for (;;) {
         size_t got = 0;
-        BM_TRY(bm_reader_read(reader, rest, SKIP_BLOCK, &got, err));
+        BM_TRY(reader_read(reader, rest, SKIP_BLOCK, &got, err));
         if (got == 0) {
             reader->file_end = true;
             break;
         }
         size_t at = reader->format->record_end(&c->scan, rest, 0, got);
         if (c->scan.broken != NULL)
-            return bm_reader_break_off(
-                reader, reader->line + out->lines + bm_count_newlines(rest, c->scan.at),
-                c->scan.broken, err);
+            return reader_break_off(reader,
+                                    reader->line + out->lines + bm_count_newlines(rest, c->scan.at),
+                                    c->scan.broken, err);
         const size_t taken = at == BM_SCAN_MORE ? got : at;
         count_bytes(out, rest, taken);
-        BM_TRY(bm_reader_saw(reader, rest, taken, err));
+        BM_TRY(reader_saw(reader, rest, taken, err));
         if (at != BM_SCAN_MORE)
             return bm_buf_add(&reader->carry, rest + at, got - at, err);
     }
     if (reader->format->elements && !reader->broken.rest)
-        BM_TRY(bm_reader_break_off(reader, reader->line, bm_elements_unclosed(&c->scan), err));
+        BM_TRY(reader_break_off(reader, reader->line, bm_elements_unclosed(&c->scan), err));
     return BM_OK;
 }
 
-bm_status bm_reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
-                                 bm_error *err)
+/* The record that has begun is longer than a document may be: its first bytes become a piece of
+ * their own. Or else (`to_refuse`) the gate will not have it held, and how long it is has yet to be
+ * seen. */
+static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
+                                     bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
     bm_raw_piece piece = {.begin = c->begin, .cut = true};
@@ -288,7 +312,7 @@ bm_status bm_reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to
     skipped_record skipped = {.wants_words = to_refuse};
     BM_TRY(skip_record(reader, c, piece.end, &skipped, err));
     if (reader->broken.rest) /* the record is part of what cannot be read */
-        return bm_reader_add_rest(reader, c->batch, reader->line, err);
+        return reader_add_rest(reader, c->batch, reader->line, err);
     const bool broken = reader->broken.error.status != BM_OK;
     if (to_refuse && !broken && skipped.bytes - END_BYTES <= reader->rules->longest) {
         const bm_long_record record = {name, reader->line, skipped.bytes, skipped.words};
@@ -296,11 +320,11 @@ bm_status bm_reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to
     }
     piece.n_behind = skipped.lines - skipped.line_end;
     if (reader->format->table && reader->rules->header && !reader->begun)
-        return bm_reader_header_too_long(reader, err);
+        return reader_header_too_long(reader, err);
     piece.file_end = reader->file_end;
     if (broken) /* an element without an end is no record */
         piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
-    bm_status status = bm_reader_add_piece(reader, c->batch, piece, err);
+    bm_status status = reader_add_piece(reader, c->batch, piece, err);
     reader->line += skipped.lines;
     reader->place += skipped.bytes - (piece.end - piece.begin);
     reader->state = c->scan.state;
@@ -364,7 +388,7 @@ void bm_reader_set_helped(bm_reader *reader)
     reader->ranges.wanted = true;
 }
 
-bool bm_reader_help(bm_reader *reader)
+static bool reader_help(bm_reader *reader)
 {
     return bm_input_ahead_help(reader->bytes);
 }
@@ -508,7 +532,7 @@ static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *
         room += c->end < GROWTH_MAX ? c->end : GROWTH_MAX;
     BM_TRY(bm_raw_batch_reserve(c->batch, room, err));
     size_t got = 0;
-    BM_TRY(bm_reader_read(reader, c->batch->data + c->end, n, &got, err));
+    BM_TRY(reader_read(reader, c->batch->data + c->end, n, &got, err));
     c->end += got;
     reader->file_end = got == 0;
     return BM_OK;
@@ -525,7 +549,7 @@ static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
         c->cut = c->end;
     }
     if (header && !reader->begun)
-        BM_TRY(bm_reader_header(reader, c, err));
+        BM_TRY(reader_header(reader, c, err));
     if (reader->format->elements && !reader->begun) {
         const bm_str opening = bm_element_opening(batch->data + c->begin, c->cut - c->begin);
         if (opening.len > 0 && opening.len <= OPENING_MAX)
@@ -536,15 +560,15 @@ static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
     const bool rest = reader->broken.rest;
     piece.file_end = reader->file_end && c->cut == c->end && !rest;
-    BM_TRY(bm_reader_saw(reader, batch->data + c->begin, c->cut - c->begin, err));
+    BM_TRY(reader_saw(reader, batch->data + c->begin, c->cut - c->begin, err));
     if (piece.end > piece.begin || !rest)
-        BM_TRY(bm_reader_add_piece(reader, batch, piece, err));
+        BM_TRY(reader_add_piece(reader, batch, piece, err));
     if (!piece.file_end)
         reader->line +=
             c->counted ? c->lines : bm_count_newlines(batch->data + c->begin, c->cut - c->begin);
     reader->state = c->state;
     if (rest && !c->full)
-        BM_TRY(bm_reader_add_rest(reader, batch, reader->line, err));
+        BM_TRY(reader_add_rest(reader, batch, reader->line, err));
     return BM_OK;
 }
 
@@ -573,13 +597,13 @@ static bm_status append_before_break(bm_reader *reader, const bm_cutter *c, bm_e
     /* an element that has begun is part of the rest */
     const size_t rest_at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : at;
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
-    BM_TRY(bm_reader_saw(reader, data + c->begin, c->cut - c->begin, err));
-    BM_TRY(bm_reader_break_off(reader, line, why, err));
+    BM_TRY(reader_saw(reader, data + c->begin, c->cut - c->begin, err));
+    BM_TRY(reader_break_off(reader, line, why, err));
     const bool rest = reader->broken.rest;
     if ((piece.end > piece.begin || !rest))
-        BM_TRY(bm_reader_add_piece(reader, c->batch, piece, err));
+        BM_TRY(reader_add_piece(reader, c->batch, piece, err));
     if (rest)
-        BM_TRY(bm_reader_add_rest(
+        BM_TRY(reader_add_rest(
             reader, c->batch, reader->line + bm_count_newlines(data + c->begin, rest_at - c->begin),
             err));
     return BM_OK;
@@ -632,12 +656,12 @@ static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         if (c.cut == c.begin && c.end >= reader->batch_bytes &&
             reader->rules->longest < SIZE_MAX / 2 &&
             c.end - c.begin > reader->rules->longest + 2 + bom)
-            return bm_reader_add_too_long(reader, &c, false, err);
+            return reader_add_too_long(reader, &c, false, err);
         const size_t n = read_size(reader, &c);
         bool may;
         BM_TRY(ask_gate(reader, &c, n, &may, err));
         if (!may)
-            return bm_reader_add_too_long(reader, &c, true, err);
+            return reader_add_too_long(reader, &c, true, err);
         BM_TRY(read_more(reader, &c, n, err));
     }
 }
@@ -759,8 +783,8 @@ static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *take
             batch->range = (bm_raw_range){true, file, at, held, ranges->given};
             if (held > 0)
                 memcpy(batch->data, reader->carry.data, held);
-            BM_TRY(bm_reader_add_piece(reader, batch,
-                                       (bm_raw_piece){.end = held + (size_t)(end - at)}, err));
+            BM_TRY(reader_add_piece(reader, batch, (bm_raw_piece){.end = held + (size_t)(end - at)},
+                                    err));
             if (held > 0)
                 reader->carry.len = 0;
             reader->state = reader->format->state_behind;
@@ -803,7 +827,7 @@ static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *take
         const uint64_t size = bm_input_set_source(reader->set, reader->file)->size;
         reader->begun = false;
         reader->place = 0;
-        BM_TRY(bm_reader_add_piece(
+        BM_TRY(reader_add_piece(
             reader, batch,
             (bm_raw_piece){.begin = batch->len, .end = batch->len + (size_t)size, .file_end = true},
             err));
@@ -883,7 +907,7 @@ static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t l
         batch->pieces[batch->n_pieces - 1].first_line = reader->line;
         reader->line += lines;
         bm_input_ahead_pass(reader->bytes, batch->data + range->held, batch->len - range->held);
-        BM_TRY(bm_reader_saw(reader, batch->data, batch->len, err));
+        BM_TRY(reader_saw(reader, batch->data, batch->len, err));
     }
     batch->bytes_read = bm_input_ahead_stored(reader->bytes);
     if (reader->watch.tracker != NULL)
@@ -972,7 +996,7 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
             wait_for_ranges(reader);
             if (reader->file == bm_input_set_count(reader->set) || is_full(reader, batch))
                 return BM_OK;
-            BM_TRY(bm_reader_begin_file(reader, err));
+            BM_TRY(reader_begin_file(reader, err));
             reader->open = true;
         }
         if (batch->len == 0)
@@ -982,7 +1006,7 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         BM_TRY(read_piece(reader, batch, err));
         if (!batch->pieces[batch->n_pieces - 1].file_end)
             return BM_OK; /* the batch is full */
-        BM_TRY(bm_reader_end_file(reader, err));
+        BM_TRY(reader_end_file(reader, err));
     }
 }
 
@@ -1125,7 +1149,7 @@ static bm_status records_fill(bm_batch_source *base, bm_source_batch *batch, dou
 
 static bool records_help(bm_batch_source *base)
 {
-    return bm_reader_help(((records *)base)->reader);
+    return reader_help(((records *)base)->reader);
 }
 
 static bm_status records_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,

@@ -39,7 +39,6 @@ bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_e
 /* Several threads take batches in turn: who waits for his helps its inputs (bm_input_ahead_help),
  * and who got a batch has it filled at once. */
 void bm_reader_set_helped(bm_reader *reader);
-bool bm_reader_help(bm_reader *reader);
 /* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
 /* Read the range that the batch is, if it is one, beside `next` and other fills. In their order,
@@ -132,51 +131,8 @@ typedef struct bm_cutter {
 
 struct bm_reader;
 
-/* data[piece.begin … piece.end-1] of the batch becomes a piece of the current file. */
-bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
-                              bm_error *err);
-/* The current file begins with the current piece: its header row says where its columns are. */
-bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err);
-/* `row`, without a byte order mark, is that row. */
+/* `row`, without a byte order mark, is the header row of the current file: where its columns are. */
 bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err);
-/* BM_ERR_INPUT: it is longer than a document may be. */
-bm_status bm_reader_header_too_long(const struct bm_reader *reader, bm_error *err);
-/* So many bytes more of the current file are taken in. BM_ERR_FORMAT: they are not those that stood
- * before the place that is looked for. */
-bm_status bm_reader_saw(const struct bm_reader *reader, const char *data, size_t len,
-                        bm_error *err);
-/* All of the current file is read: the next one follows. BM_ERR_FORMAT: it ended before that place.
- */
-bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err);
-
-/* reader_rest -- what the reader does not hold or cannot read: records that are too long, and
- * the rest
- * of a file that is broken.
- *
- * A file may be broken where its bytes cannot be read (a failing disk, damaged compression) or
- * where its
- * array of JSON ends. Where bad records are skipped, what is left of it, from the record that
- * has begun, is
- * then one bad record: an empty piece with `broken` ends the file, and the next file follows. Else
- * reading ends with the error. */
-
-/* Begin the current file, and read from it. Where the file is broken and bad records are skipped:
- * BM_OK, *got 0, and reader->broken.rest. */
-bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err);
-bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t *got,
-                         bm_error *err);
-/* The piece that stands for the rest of the file, which begins on `line`. */
-bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
-                             bm_error *err);
-/* The array of the current file is broken on this line: once what stands before is handed out, that
- * is the end, or the rest of the file is passed over. */
-bm_status bm_reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
-                              bm_error *err);
-/* The record that has begun is longer than a document may be: its first bytes become a piece of
- * their own. Or else (`to_refuse`) the gate will not have it held, and how long it is has yet to be
- * seen. */
-bm_status bm_reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
-                                 bm_error *err);
 
 /* source_records -- records of text files: the reader cuts them, parsers parse them. */
 

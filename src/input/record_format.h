@@ -85,34 +85,19 @@ typedef struct bm_record_format {
     bm_record_role (*role)(bm_str raw); /* NULL: each record is a document */
 } bm_record_format;
 
-size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to);
-size_t bm_line_likely_end(const bm_end_hint *hint, const char *data, size_t len);
-size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to);
-size_t bm_csv_likely_end(const bm_end_hint *hint, const char *data, size_t len);
-size_t bm_file_end(bm_scan *scan, const char *data, size_t from, size_t to);
 /* scan->begin says where the element begins that ends. What breaks the array itself, or leaves open
  * where an element ends, is BM_SCAN_MORE with scan->broken. */
 size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to);
 /* How the first element of the array begins, if it is an object: its brace and its first name;
  * empty: none is found. */
 bm_str bm_element_opening(const char *data, size_t len);
-size_t bm_element_likely_end(const bm_end_hint *hint, const char *data, size_t len);
 /* All bytes of the file were seen: NULL, or why they are no array. */
 const char *bm_elements_unclosed(const bm_scan *scan);
-bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record,
-                         bm_error *err);
-bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record,
-                         bm_error *err);
 /* Fields of a record of wet. */
 #define BM_WET_LENGTH "Content-Length"
 #define BM_WET_ID     "WARC-Record-ID"
 #define BM_WET_URI    "WARC-Target-URI"
 size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to);
-size_t bm_wet_likely_end(const bm_end_hint *hint, const char *data, size_t len);
-bm_record_role bm_wet_role(bm_str raw);
-bm_status bm_parse_wet(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
-bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
-bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
 
 /* `row` without "\n" or "\r\n" at its end. */
 static inline bm_str bm_without_line_end(bm_str row)
@@ -151,13 +136,8 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
     BM_PRINTF(3, 4);
 /* id = FILE:LINE; id = FILE. A view of the maker's buffer until the next call of either. */
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);
-bm_status bm_record_file_id(bm_record_maker *maker, bm_record *record, bm_error *err);
 /* A record whose id is longer than readers of our files take is bad. */
 void bm_record_check_id(bm_record_maker *maker, bm_record *record);
-/* Count n invalid bytes that were found in `what` ("text"). False: the record is bad, for that or
- * already. */
-bool bm_record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,
-                             const char *what);
 /* Make *value valid UTF-8: it stays as it is, or becomes a view of its repaired copy in `buf`
  * (emptied before); what was replaced is counted. */
 typedef struct bm_utf8_value {

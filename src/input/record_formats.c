@@ -83,7 +83,7 @@ bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error
     return BM_OK;
 }
 
-bm_status bm_record_file_id(bm_record_maker *maker, bm_record *record, bm_error *err)
+static bm_status record_file_id(bm_record_maker *maker, bm_record *record, bm_error *err)
 {
     BM_TRY(set_place(maker, err));
     record->id = (bm_str){.data = maker->place.data, .len = maker->place_len - 1};
@@ -97,8 +97,10 @@ void bm_record_check_id(bm_record_maker *maker, bm_record *record)
                       BM_ID_BYTES_MAX);
 }
 
-bool bm_record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,
-                             const char *what)
+/* Count n invalid bytes that were found in `what` ("text"). False: the record is bad, for that or
+ * already. */
+static bool record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,
+                                 const char *what)
 {
     record->n_invalid += n;
     if (n > 0 && !maker->rules->repairs)
@@ -117,7 +119,7 @@ bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
     field->buf->len = 0;
     BM_TRY(bm_utf8_repair(bytes.data, bytes.len, field->buf, &n, err));
     *field->value = (bm_str){.data = field->buf->data, .len = field->buf->len};
-    bm_record_count_invalid(maker, record, n, field->what);
+    record_count_invalid(maker, record, n, field->what);
     return BM_OK;
 }
 
@@ -134,14 +136,16 @@ static bm_status set_text(struct bm_parser *parser, bm_str content, bm_record *r
     return bm_record_make_valid(&parser->maker, record, &field, err);
 }
 
-bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+static bm_status parse_line(struct bm_parser *parser, bm_str content, bm_record *record,
+                            bm_error *err)
 {
     bm_status status = set_text(parser, content, record, err);
     return status != BM_OK || record->bad ? status
                                           : bm_record_place_id(&parser->maker, record, err);
 }
 
-bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record *record,
+                            bm_error *err)
 {
     const size_t first = content.len < BINARY_BYTES ? content.len : BINARY_BYTES;
     if (first > 0 && memchr(content.data, '\0', first) != NULL) {
@@ -151,7 +155,7 @@ bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *rec
         return BM_OK;
     }
     bm_status status = set_text(parser, content, record, err);
-    return status != BM_OK || record->bad ? status : bm_record_file_id(&parser->maker, record, err);
+    return status != BM_OK || record->bad ? status : record_file_id(&parser->maker, record, err);
 }
 
 /* parse_table -- a row of tsv or csv to id and text.
@@ -285,7 +289,8 @@ static void set_table_values(struct bm_parser *parser)
                 : (bm_value){.kind = BM_VALUE_STRING, .text = cells[i]};
 }
 
-bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+static bm_status parse_table(struct bm_parser *parser, bm_str content, bm_record *record,
+                             bm_error *err)
 {
     row_job job = {.parser = parser, .record = record};
     BM_TRY(find_cells(&job, content, err));
@@ -341,7 +346,7 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
     const bool numbers = field->place > 0 && len > 2 && strcmp(name + len - 2, "[]") == 0;
     const char *expected = numbers ? "a string, a number or null" : "a string or null";
     if (field->kind == BM_JSON_STRING || field->kind == BM_JSON_NULL)
-        return bm_record_count_invalid(&parser->maker, record, field->n_invalid, "text");
+        return record_count_invalid(&parser->maker, record, field->n_invalid, "text");
     if (field->place > 0)
         bm_record_bad(&parser->maker, record, "value %llu of field '%.64s' is %s (%s)",
                       (unsigned long long)field->place, name, kind_name(field->kind), expected);
@@ -388,7 +393,7 @@ static bm_status set_jsonl_id(struct bm_parser *parser, bm_str content, bm_recor
     const bm_json_field *field = &parser->json_fields[rules->n_text];
     switch (field->kind) {
     case BM_JSON_STRING:
-        bm_record_count_invalid(&parser->maker, record, field->n_invalid, "id");
+        record_count_invalid(&parser->maker, record, field->n_invalid, "id");
         record->id = field->value;
         return BM_OK;
     case BM_JSON_NUMBER:
@@ -431,7 +436,8 @@ static void set_jsonl_values(struct bm_parser *parser)
     }
 }
 
-bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record,
+                             bm_error *err)
 {
     const char *broken;
     BM_TRY(bm_json_exact_run(parser->json, content, parser->json_fields, &broken, err));
@@ -569,7 +575,7 @@ static size_t find_last(const char *data, size_t to, size_t len, bm_str words)
     return SIZE_MAX;
 }
 
-size_t bm_wet_likely_end(const bm_end_hint *hint, const char *data, size_t len)
+static size_t wet_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     (void)hint;
     const size_t at = find_last(data, len, len, (bm_str){"\n" WARC, 1 + strlen(WARC)});
@@ -631,7 +637,7 @@ static bool is_word(bm_str value, const char *word)
     return value.len == strlen(word) && strncasecmp(value.data, word, value.len) == 0;
 }
 
-bm_record_role bm_wet_role(bm_str raw)
+static bm_record_role wet_role(bm_str raw)
 {
     const wet_record r = read_record(raw);
     if (r.blank)
@@ -641,7 +647,8 @@ bm_record_role bm_wet_role(bm_str raw)
     return is_word(r.type, "warcinfo") ? BM_ROLE_HEADER : BM_ROLE_NONE;
 }
 
-bm_status bm_parse_wet(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+static bm_status parse_wet(struct bm_parser *parser, bm_str content, bm_record *record,
+                           bm_error *err)
 {
     const char *end = record->raw.data + record->raw.len; /* a line end may be the text's */
     const wet_record r = read_record((bm_str){content.data, (size_t)(end - content.data)});
@@ -668,7 +675,7 @@ bm_status bm_parse_wet(struct bm_parser *parser, bm_str content, bm_record *reco
 
 /* split_lines -- where a record ends if it is a line, or a whole file. */
 
-size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to)
+static size_t line_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
     (void)scan;
     if (from >= to)
@@ -677,14 +684,14 @@ size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return newline == NULL ? BM_SCAN_MORE : (size_t)(newline - data) + 1;
 }
 
-size_t bm_line_likely_end(const bm_end_hint *hint, const char *data, size_t len)
+static size_t line_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     (void)hint;
     const char *last = memrchr(data, '\n', len);
     return last == NULL ? 0 : (size_t)(last - data) + 1;
 }
 
-size_t bm_file_end(bm_scan *scan, const char *data, size_t from, size_t to)
+static size_t file_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
     (void)scan;
     (void)data;
@@ -714,7 +721,7 @@ static size_t find(const char *data, size_t from, size_t to, char byte)
     return found == NULL ? to : (size_t)(found - data);
 }
 
-size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
+static size_t csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
     unsigned state = scan->state;
     size_t pos = from, newline = from;
@@ -789,7 +796,7 @@ static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t
 /* Bytes from the middle of a file lie within quotes or not, and are read both ways: the wrong one
  * soon meets a quote where none can be. Quotes that they begin with are passed over, for one before
  * them may belong to them. */
-size_t bm_csv_likely_end(const bm_end_hint *hint, const char *data, size_t len)
+static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     size_t from = 0, end = 0, end_quoted = 0;
     while (from < len && (from == 0 || data[from] == '"'))
@@ -997,7 +1004,7 @@ bm_str bm_element_opening(const char *data, size_t len)
 
 /* Behind the brace before a comma before the last opening. Lists within elements may look like that
  * too. */
-size_t bm_element_likely_end(const bm_end_hint *hint, const char *data, size_t len)
+static size_t element_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     for (size_t at = len; hint->opening.len > 0;) {
         at = find_last(data, at, len, hint->opening);
@@ -1034,9 +1041,9 @@ static const bm_record_format formats[] = {
      .newline_ends = true,
      .skip_blank = true,
      .json = true,
-     .record_end = bm_line_end,
-     .likely_end = bm_line_likely_end,
-     .parse = bm_parse_jsonl},
+     .record_end = line_end,
+     .likely_end = line_likely_end,
+     .parse = parse_jsonl},
     {.format = BM_FORMAT_JSON,
      .name = "json",
      .endings = {".json"},
@@ -1044,42 +1051,42 @@ static const bm_record_format formats[] = {
      .elements = true,
      .state_behind = split_json_AFTER,
      .record_end = bm_element_end,
-     .likely_end = bm_element_likely_end,
-     .parse = bm_parse_jsonl},
+     .likely_end = element_likely_end,
+     .parse = parse_jsonl},
     {.format = BM_FORMAT_TSV,
      .name = "tsv",
      .endings = {".tsv"},
      .newline_ends = true,
      .table = true,
-     .record_end = bm_line_end,
-     .likely_end = bm_line_likely_end,
-     .parse = bm_parse_table},
+     .record_end = line_end,
+     .likely_end = line_likely_end,
+     .parse = parse_table},
     {.format = BM_FORMAT_CSV,
      .name = "csv",
      .endings = {".csv"},
      .table = true,
      .quoted = true,
-     .record_end = bm_csv_end,
-     .likely_end = bm_csv_likely_end,
-     .parse = bm_parse_table},
+     .record_end = csv_end,
+     .likely_end = csv_likely_end,
+     .parse = parse_table},
     {.format = BM_FORMAT_LINES,
      .name = "lines",
      .newline_ends = true,
-     .record_end = bm_line_end,
-     .likely_end = bm_line_likely_end,
-     .parse = bm_parse_line},
+     .record_end = line_end,
+     .likely_end = line_likely_end,
+     .parse = parse_line},
     {.format = BM_FORMAT_WET,
      .name = "wet",
      .endings = {".warc.wet"},
      .record_end = bm_wet_end,
-     .likely_end = bm_wet_likely_end,
-     .parse = bm_parse_wet,
-     .role = bm_wet_role},
+     .likely_end = wet_likely_end,
+     .parse = parse_wet,
+     .role = wet_role},
     {.format = BM_FORMAT_FILES,
      .name = "files",
      .whole_file = true,
-     .record_end = bm_file_end,
-     .parse = bm_parse_file},
+     .record_end = file_end,
+     .parse = parse_file},
 };
 
 const bm_record_format *bm_record_format_of(bm_format format)

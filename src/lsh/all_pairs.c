@@ -62,7 +62,8 @@ static size_t key_words(const bm_prefix_store *store, size_t longest)
     return store != NULL ? BM_PREFIX_RANGE + store->most : 2 * longest;
 }
 
-uint64_t bm_prefix_finder_bytes(const bm_prefix_store *store, size_t n)
+/* Bytes beside BM_PREFIX_FINDER_DOC for each document, where the longest document has n shingles; `store` as in bm_sized_sets. */
+static uint64_t prefix_finder_bytes(const bm_prefix_store *store, size_t n)
 {
     return (uint64_t)key_words(store, n) * sizeof(uint64_t);
 }
@@ -83,7 +84,7 @@ bm_status bm_prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
         return BM_OK;
     bm_prefix_finder_close(f);
     return bm_fail_nomem(err, n * BM_PREFIX_FINDER_DOC +
-                                  (size_t)bm_prefix_finder_bytes(docs->store, f->longest));
+                                  (size_t)prefix_finder_bytes(docs->store, f->longest));
 }
 
 void bm_prefix_finder_close(bm_prefix_finder *f)
@@ -427,7 +428,7 @@ static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
     if (job->store == NULL)
         bytes += (uint64_t)job->n_docs * 20 +
                  bm_shingle_counts_bytes(bm_shingle_counts_bits(n_shingles));
-    return bytes + n_threads * bm_prefix_finder_bytes(job->store, *longest);
+    return bytes + n_threads * prefix_finder_bytes(job->store, *longest);
 }
 
 /* Bytes of the largest range of documents that an index may have to hold. */

@@ -30,8 +30,6 @@ typedef struct bm_prefix_finder {
 
 #define BM_PREFIX_FINDER_DOC 8u /* bytes for each document of the block */
 
-/* Bytes beside those, where the longest document has n shingles; `store` as in bm_sized_sets. */
-uint64_t bm_prefix_finder_bytes(const bm_prefix_store *store, size_t n);
 bm_status bm_prefix_finder_open(bm_prefix_finder *finder, const bm_sized_sets *docs,
                                 const bm_prefix_index *index, bm_error *err);
 void bm_prefix_finder_close(bm_prefix_finder *finder);

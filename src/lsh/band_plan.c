@@ -85,7 +85,9 @@ double bm_band_probability(uint32_t bands, uint32_t rows, double similarity)
     return -expm1(bands * log1p(-agree));
 }
 
-double bm_band_least(uint32_t rows, double threshold, double recall)
+/* The least number of bands with P(threshold) >= recall; a value above 2^32 - 1 is approximate, and
+ * infinite where threshold^rows is 0 in double. */
+static double band_least(uint32_t rows, double threshold, double recall)
 {
     double agree = pow(threshold, rows);
     if (agree == 0)
@@ -116,7 +118,7 @@ static bm_status check(double threshold, double recall, uint32_t perms, bm_error
 
 static bm_status no_plan(double threshold, double recall, uint32_t perms, bm_error *err)
 {
-    double least = bm_band_least(1, threshold, recall);
+    double least = band_least(1, threshold, recall);
     const char *limit = least > BM_PERMS_MAX ? ", more than a signature may have" : "";
     return bm_fail(err, BM_ERR_USAGE,
                    "%u permutations cannot reach recall %g at threshold %g (at least %.*g are "
@@ -132,7 +134,7 @@ bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms, b
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the plan given");
     for (plan.rows = perms; plan.rows > 0; plan.rows--) {
-        double bands = bm_band_least(plan.rows, threshold, recall);
+        double bands = band_least(plan.rows, threshold, recall);
         if (bands > perms / plan.rows)
             continue;
         plan.bands = (uint32_t)bands;
@@ -206,10 +208,11 @@ bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err)
     return BM_OK;
 }
 
-uint64_t bm_plan_least_perms(const bm_plan_goal *wish)
+/* The least bands * rows of a plan of the wish, whatever its perms; 0: none below 2^32. */
+static uint64_t plan_least_perms(const bm_plan_goal *wish)
 {
     for (uint32_t rows = 1; rows <= ROWS_MANY; rows++) {
-        double bands = bm_band_least(rows, wish->threshold, wish->recall);
+        double bands = band_least(rows, wish->threshold, wish->recall);
         if (bands * rows > UINT32_MAX)
             break;
         if (is_below_ceiling(wish, (uint32_t)bands, rows))
@@ -221,7 +224,7 @@ uint64_t bm_plan_least_perms(const bm_plan_goal *wish)
 static bm_status none(const bm_plan_goal *wish, bm_error *err)
 {
     char ceiling[96] = "", least[128], most[48] = "";
-    const uint64_t perms = bm_plan_least_perms(wish);
+    const uint64_t perms = plan_least_perms(wish);
     if (has_ceiling(wish))
         snprintf(ceiling, sizeof ceiling, " and at most %g at %g", wish->ceiling_probability,
                  wish->ceiling_similarity);
@@ -254,7 +257,7 @@ bm_status bm_plan_list_make(const bm_plan_goal *wish, bm_plan_list *out, bm_erro
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_plan_goal_check(wish, err));
     for (uint32_t rows = 1; rows <= wish->perms; rows++) {
-        double least = bm_band_least(rows, wish->threshold, wish->recall);
+        double least = band_least(rows, wish->threshold, wish->recall);
         if (least > wish->perms / rows)
             break;
         for (uint32_t bands = (uint32_t)least;

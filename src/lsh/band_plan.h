@@ -10,9 +10,6 @@
 /* A plan by hand, which `wanted` gives but for its predicted_recall: checks it, and fills that in.
  * BM_ERR_USAGE (such as bands * rows > perms), and `out` is as it was. */
 bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err);
-/* The least number of bands with P(threshold) >= recall; a value above 2^32 - 1 is approximate, and
- * infinite where threshold^rows is 0 in double. */
-double bm_band_least(uint32_t rows, double threshold, double recall);
 
 /* plan_list -- every band plan that a wish allows. */
 
@@ -41,7 +38,5 @@ bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err);
  * bm_plan_goal_check. */
 bm_status bm_plan_list_make(const bm_plan_goal *wish, bm_plan_list *out, bm_error *err);
 void bm_plan_list_reset(bm_plan_list *list);
-/* The least bands * rows of a plan of the wish, whatever its perms; 0: none below 2^32. */
-uint64_t bm_plan_least_perms(const bm_plan_goal *wish);
 
 #endif

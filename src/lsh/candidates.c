@@ -311,7 +311,9 @@ static bm_status reserve_members(bm_crowded_buckets *c, const bm_candidates_job 
     return bm_grow_array(&c->buckets, &c->cap_buckets, c->n_buckets + 1, err);
 }
 
-bm_status bm_crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk *w, bm_error *err)
+/* Keep the bucket walk->members of walk->band. BM_ERR_NOMEM, or what walk->job.reserve says. */
+static bm_status crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk *w,
+                                      bm_error *err)
 {
     BM_TRY(reserve_members(c, &w->job, w->n_members, err));
     c->buckets[c->n_buckets] = (bm_crowded_bucket){.begin = c->n_members,
@@ -329,7 +331,8 @@ bm_status bm_crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk
     return BM_OK;
 }
 
-bool bm_crowded_buckets_have(const bm_crowded_buckets *c, uint32_t band, uint32_t doc)
+/* Is the document in a crowded bucket of this band? */
+static bool crowded_buckets_have(const bm_crowded_buckets *c, uint32_t band, uint32_t doc)
 {
     for (uint32_t at = c->heads == NULL ? 0 : c->heads[doc]; at != 0; at = c->links[at - 1].next)
         if (c->buckets[c->links[at - 1].bucket].band == band)
@@ -458,7 +461,8 @@ int64_t bm_bucket_join_budget(size_t n)
     return docs * PAIRS_A_DOC > least ? docs * PAIRS_A_DOC : least;
 }
 
-void bm_bucket_join_init(join *j, size_t n_docs)
+/* Allocates nothing yet. */
+static void bucket_join_init(join *j, size_t n_docs)
 {
     *j = (join){.n_docs = n_docs};
 }
@@ -477,7 +481,7 @@ static void free_scratch(join *j)
     j->cap = 0;
 }
 
-void bm_bucket_join_reset(join *j)
+static void bucket_join_reset(join *j)
 {
     free_scratch(j);
     bm_free(j->place);
@@ -715,7 +719,9 @@ out:
     return status;
 }
 
-bm_status bm_bucket_join_run(join *j, walk *w, bm_error *err)
+/* The bucket walk->members of walk->band, whose first document was compared with all others before.
+ * BM_OK, BM_ERR_NOMEM, or what walk->fn says. */
+static bm_status bucket_join_run(join *j, walk *w, bm_error *err)
 {
     j->walk = w;
     BM_TRY(reserve(j, err));
@@ -823,7 +829,7 @@ static bm_status pair_small(candidates_walk *w, const bm_crowded_buckets *crowde
             uint32_t band = 0;
             while (band < w->band &&
                    (bm_band_keyset_at(keys, band, a) != bm_band_keyset_at(keys, band, b) ||
-                    bm_crowded_buckets_have(crowded, band, a)))
+                    crowded_buckets_have(crowded, band, a)))
                 band++;
             if (band == w->band)
                 BM_TRY(bm_candidate_walk_emit(w, a, b, err));
@@ -845,7 +851,7 @@ static bm_status every_pair(candidates_walk *w, sinks *to, bm_error *err)
 static bm_status keep_crowded(candidates_walk *w, sinks *to, bm_error *err)
 {
     if (w->n_members > SMALL_BUCKET)
-        return bm_crowded_buckets_keep(to->crowded, w, err);
+        return crowded_buckets_keep(to->crowded, w, err);
     return to->crowded->n_buckets > 0 ? pair_small(w, to->crowded, err) : every_pair(w, to, err);
 }
 
@@ -859,8 +865,7 @@ static bm_status after_star(candidates_walk *w, sinks *to, bm_error *err)
 {
     if (w->n_members == 2 || all_met_before(w))
         return BM_OK;
-    return w->n_members <= SMALL_BUCKET ? pair_rows(w, 1, err)
-                                        : bm_bucket_join_run(&to->join, w, err);
+    return w->n_members <= SMALL_BUCKET ? pair_rows(w, 1, err) : bucket_join_run(&to->join, w, err);
 }
 
 static bm_status walk_band(candidates_walk *w, const bm_band_buckets *buckets, bucket_fn fn,
@@ -938,7 +943,7 @@ static bm_status candidates_run(const bm_candidates_job *job, bm_crowded_buckets
     sinks to = {.crowded = crowded};
     w.job.chunk = job->chunk == 0 ? CHUNK_DEFAULT : job->chunk;
     BM_TRY(bm_new(&w.pairs, w.job.chunk, err));
-    bm_bucket_join_init(&to.join, n_docs);
+    bucket_join_init(&to.join, n_docs);
     bm_status status = bm_band_buckets_init(&buckets, n_docs, job->keys->skip, job->pool, err);
     if (status == BM_OK) {
         status = walk_bands(&w, &buckets, &to, err);
@@ -946,7 +951,7 @@ static bm_status candidates_run(const bm_candidates_job *job, bm_crowded_buckets
     }
     if (stats != NULL)
         *stats = to.join.stats;
-    bm_bucket_join_reset(&to.join);
+    bucket_join_reset(&to.join);
     bm_free(w.members);
     bm_free(w.pairs);
     return status;

@@ -188,11 +188,6 @@ typedef struct bm_crowded_buckets {
 
 void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs);
 void bm_crowded_buckets_reset(bm_crowded_buckets *crowded);
-/* Keep the bucket walk->members of walk->band. BM_ERR_NOMEM, or what walk->job.reserve says. */
-bm_status bm_crowded_buckets_keep(bm_crowded_buckets *crowded, const bm_candidate_walk *walk,
-                                  bm_error *err);
-/* Is the document in a crowded bucket of this band? */
-bool bm_crowded_buckets_have(const bm_crowded_buckets *crowded, uint32_t band, uint32_t doc);
 /* All buckets are kept; before the first row. */
 bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *crowded, uint32_t bands,
                                         const uint32_t *centres, bm_error *err);
@@ -234,13 +229,6 @@ typedef struct bm_bucket_join {
 
 /* Pairs of a bucket of n documents that may be looked at. */
 int64_t bm_bucket_join_budget(size_t n);
-
-/* Allocates nothing yet. */
-void bm_bucket_join_init(bm_bucket_join *join, size_t n_docs);
-void bm_bucket_join_reset(bm_bucket_join *join);
-/* The bucket walk->members of walk->band, whose first document was compared with all others before.
- * BM_OK, BM_ERR_NOMEM, or what walk->fn says. */
-bm_status bm_bucket_join_run(bm_bucket_join *join, bm_candidate_walk *walk, bm_error *err);
 
 /* job->groups is NULL. bm_progress through the callbacks, stage "bucket", unit "bands". */
 bm_status bm_candidates(const bm_candidates_job *job, bm_error *err);

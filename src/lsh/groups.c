@@ -220,8 +220,8 @@ void bm_turns_reset(bm_turns *turns)
 
 /* stars -- one walk over the neighbours of all documents. Linear; pure. */
 
-void bm_stars_walk(const bm_neighbours *neighbours, const uint32_t *order, size_t n,
-                   uint32_t *centres)
+static void stars_walk(const bm_neighbours *neighbours, const uint32_t *order, size_t n,
+                       uint32_t *centres)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t doc = order == NULL ? (uint32_t)i : order[i];
@@ -239,7 +239,7 @@ bm_status bm_stars(bm_pair_list list, const uint32_t *order, uint32_t *centres, 
     BM_TRY(bm_neighbours_make(list, BM_NEIGHBOURS_DOCS, &neighbours, err));
     for (size_t doc = 0; doc < list.n_docs; doc++)
         centres[doc] = BM_NOT_TAKEN;
-    bm_stars_walk(&neighbours, order, list.n_docs, centres);
+    stars_walk(&neighbours, order, list.n_docs, centres);
     bm_neighbours_reset(&neighbours);
     return BM_OK;
 }
@@ -315,7 +315,7 @@ bm_status bm_pair_stars(bm_pair_list pairs, const bm_keep_rank *rank, const uint
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_neighbours_make(pairs, BM_NEIGHBOURS_DOCS, &neighbours, err));
     BM_TRY_OUT(bm_turns_make(rank, rep, pairs.n_docs, &turns, err));
-    bm_stars_walk(&neighbours, turns.order, turns.n_order, turns.centres);
+    stars_walk(&neighbours, turns.order, turns.n_order, turns.centres);
     for (size_t i = 0; i < pairs.n_docs; i++)
         labels[i] = turns.best[turns.centres[rep != NULL ? rep[i] : i]];
 out:

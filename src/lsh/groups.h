@@ -111,11 +111,6 @@ static inline void bm_star_assign(uint32_t *centres, uint32_t centre, uint32_t n
         centres[neighbour] = centre;
 }
 
-/* Give the n documents of `order` (NULL: 0 … n-1) their turns. `centres` has one place a document,
- * BM_NOT_TAKEN before; a centre is its own. */
-void bm_stars_walk(const bm_neighbours *neighbours, const uint32_t *order, size_t n,
-                   uint32_t *centres);
-
 /* Stars over all documents of a list of pairs. `order` has each of them once; NULL: ascending.
  * `centres`: list.n_docs, filled. BM_ERR_NOMEM, and `centres` is as it was. */
 bm_status bm_stars(bm_pair_list list, const uint32_t *order, uint32_t *centres, bm_error *err);

@@ -164,7 +164,8 @@ void bm_overlaps_close(bm_overlaps *overlaps)
     *overlaps = (bm_overlaps){0};
 }
 
-const uint32_t *bm_overlap_sets(const bm_overlap_index *index, uint64_t hash, size_t *n)
+/* The sets that have a hash, ascending; *n of them. */
+static const uint32_t *overlap_sets(const bm_overlap_index *index, uint64_t hash, size_t *n)
 {
     const uint64_t mixed = mix(hash), bit = filter_bit(index, mixed);
     *n = 0;
@@ -185,7 +186,7 @@ void bm_overlaps_find(bm_overlaps *overlaps, const bm_overlap_index *index, cons
     overlaps->n_found = 0;
     for (size_t k = 0; k < n; k++) {
         size_t n_sets;
-        const uint32_t *sets = bm_overlap_sets(index, hashes[k], &n_sets);
+        const uint32_t *sets = overlap_sets(index, hashes[k], &n_sets);
         for (size_t i = 0; i < n_sets; i++)
             if (overlaps->common[sets[i]]++ == 0)
                 overlaps->found[overlaps->n_found++] = sets[i];

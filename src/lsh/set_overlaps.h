@@ -33,9 +33,6 @@ uint64_t bm_overlap_index_bytes(uint64_t n_hashes);
 bm_status bm_overlap_index_build(const bm_hash_sets *sets, bm_overlap_index *out, bm_error *err);
 void bm_overlap_index_reset(bm_overlap_index *index);
 
-/* The sets that have a hash, ascending; *n of them. */
-const uint32_t *bm_overlap_sets(const bm_overlap_index *index, uint64_t hash, size_t *n);
-
 /* The scratch of one thread, 8 bytes a set. */
 typedef struct bm_overlaps {
     uint32_t *common; /* of each set: hashes in common; 0 but for those found */

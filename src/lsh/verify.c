@@ -354,7 +354,8 @@ double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, siz
     return bm_jaccard(common, n_x, n_y);
 }
 
-double bm_containment(size_t common, size_t n_x, size_t n_y)
+/* |and| / |the smaller of them| in double; 0 where one is empty. */
+static double containment(size_t common, size_t n_x, size_t n_y)
 {
     const size_t least = n_x < n_y ? n_x : n_y;
     return least == 0 ? 0 : (double)common / (double)least;
@@ -379,6 +380,6 @@ double bm_similarity_at_least(bm_measure measure, const uint64_t *x, size_t n_x,
         return bm_jaccard_at_least(x, n_x, y, n_y, threshold);
     const size_t least = bm_least_share(n_x < n_y ? n_x : n_y, threshold);
     return bm_intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, least, &common)
-               ? bm_containment(common, n_x, n_y)
+               ? containment(common, n_x, n_y)
                : -1;
 }

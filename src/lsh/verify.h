@@ -78,8 +78,6 @@ size_t bm_jaccard_least_common(size_t n_x, size_t n_y, double threshold);
 double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y,
                            double threshold);
 
-/* |and| / |the smaller of them| in double; 0 where one is empty. */
-double bm_containment(size_t common, size_t n_x, size_t n_y);
 /* The least c with (double)c / (double)n >= threshold, n if there is none: how many of its n
  * shingles a document must share, so that they are a share of `threshold`. */
 size_t bm_least_share(size_t n, double threshold);

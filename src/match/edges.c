@@ -105,7 +105,8 @@ bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shing
     return status;
 }
 
-size_t bm_known_place(const bm_known *known, uint32_t number)
+/* Its place in the links. */
+static size_t known_place(const bm_known *known, uint32_t number)
 {
     size_t begin = 0, end = known->n_links;
     while (end - begin > 1) {
@@ -120,7 +121,7 @@ size_t bm_known_place(const bm_known *known, uint32_t number)
 
 bm_str bm_known_id(const bm_known *known, uint32_t number)
 {
-    const size_t i = bm_known_place(known, number);
+    const size_t i = known_place(known, number);
     const uint64_t begin = i == 0 ? 0 : known->id_ends[i - 1];
     return (bm_str){known->ids.data + begin, (size_t)(known->id_ends[i] - begin)};
 }
@@ -180,7 +181,7 @@ bm_status bm_known_group(bm_grouping *out, bm_error *err)
     for (size_t i = 0; i < out->n; i++) {
         if (out->known[i] == BM_NO_KNOWN || bm_grouping_leaves(out, i))
             continue;
-        const size_t place = bm_known_place(from, out->known[i]);
+        const size_t place = known_place(from, out->known[i]);
         if (first[place] == BM_NO_KNOWN)
             first[place] = (uint32_t)i;
         out->label[i] = first[place];
@@ -345,12 +346,13 @@ static void hold_by_known(bm_holders *h)
         h->docs[i] = BM_HELD_BY_KNOWN;
         h->shared[i] =
             (uint32_t)bm_jaccard_common(known->similarities[i], h->match->settings.corpus->sizes[i],
-                                        known->sizes[bm_known_place(known, known->best[i])]);
+                                        known->sizes[known_place(known, known->best[i])]);
     }
 }
 
-bm_status bm_holders_init(const bm_match *match, const bm_keep_rank *rank, const bm_turns *turns,
-                          bm_holders *out, bm_error *err)
+/* Nobody is held but by known documents. BM_ERR_NOMEM, and `out` is empty. */
+static bm_status holders_init(const bm_match *match, const bm_keep_rank *rank,
+                              const bm_turns *turns, bm_holders *out, bm_error *err)
 {
     const size_t n = match->settings.corpus->n;
     *out = (bm_holders){.match = match, .rank = rank, .turns = turns};
@@ -379,7 +381,9 @@ static uint32_t place_of(const bm_holders *h, uint32_t doc)
     return bm_keep_rank_of(h->rank, h->turns->best[doc]);
 }
 
-void bm_holders_offer(bm_holders *h, uint32_t kept, uint32_t doc, double similarity)
+/* Two representatives of this similarity are an edge, and `kept` is kept: it holds `doc`, where
+ * that comes later, it has enough of it, and nobody has more. */
+static void holders_offer(bm_holders *h, uint32_t kept, uint32_t doc, double similarity)
 {
     const uint32_t *sizes = h->match->settings.corpus->sizes, had = h->docs[doc];
     if (place_of(h, doc) < place_of(h, kept))
@@ -404,7 +408,7 @@ static bm_status walk_turns(bm_holders *h, bm_error *err)
         size_t n;
         BM_TRY_OUT(bm_turn_links_next(&links, i, &near, &n, err));
         for (size_t k = 0; h->docs[doc] == BM_NO_DOC && k < n; k++)
-            bm_holders_offer(h, doc, near[k], links.similarities[k]);
+            holders_offer(h, doc, near[k], links.similarities[k]);
     }
 out:
     bm_turn_links_close(&links);
@@ -434,7 +438,7 @@ bm_status bm_holders_group(const bm_match *match, const bm_keep_rank *rank, bm_g
     bm_holders holders = {0};
     bm_status status = BM_OK;
     BM_TRY(bm_turns_make(rank, match->settings.corpus->rep, out->n, &turns, err));
-    BM_TRY_OUT(bm_holders_init(match, rank, &turns, &holders, err));
+    BM_TRY_OUT(holders_init(match, rank, &turns, &holders, err));
     BM_TRY_OUT(walk_turns(&holders, err));
     fill_in(&holders, out);
     if (out->from != NULL)
@@ -474,7 +478,7 @@ static void assign(star_walk *s, uint32_t centre, uint32_t doc)
  * others may find a document that holds more of them. */
 static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
 {
-    bm_holders_offer(s->holders, kept, doc, similarity);
+    holders_offer(s->holders, kept, doc, similarity);
     if (bm_holders_have_all(s->holders, doc))
         assign(s, kept, doc);
 }
@@ -553,7 +557,7 @@ static bm_status walk_crowded(star_walk *s, const bm_candidates_job *job, bm_err
     BM_TRY_OUT(bm_crowded_buckets_begin_rows(&s->crowded, job->keys->bands, s->turns.centres, err));
     if (s->match->settings.verify == BM_VERIFY_CONTAINED) {
         s->holders = &holders;
-        BM_TRY_OUT(bm_holders_init(s->match, s->match->settings.stars, &s->turns, &holders, err));
+        BM_TRY_OUT(holders_init(s->match, s->match->settings.stars, &s->turns, &holders, err));
     }
     BM_TRY_OUT(bm_turn_links_open(s->match, &s->turns, &links, err));
     status = match_stars_walk_turns(s, &links, err);
@@ -592,7 +596,7 @@ uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc)
     if (!bm_grouping_is_known(g, doc) && g->kept[doc] == BM_NO_KEPT)
         return n;
     const uint32_t n_kept = bm_grouping_is_known(g, doc)
-                                ? g->from->sizes[bm_known_place(g->from, g->known[doc])]
+                                ? g->from->sizes[known_place(g->from, g->known[doc])]
                                 : corpus->sizes[g->kept[doc]];
     return n - bm_jaccard_common(g->similarity[doc], n, n_kept);
 }

@@ -56,8 +56,6 @@ bm_status bm_known_end(bm_known *known, bm_error *err);
 bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shingles, bm_error *err);
 /* The id of a known document that was found. */
 bm_str bm_known_id(const bm_known *known, uint32_t number);
-/* Its place in the links. */
-size_t bm_known_place(const bm_known *known, uint32_t number);
 
 typedef struct bm_match_settings {
     bm_corpus *corpus;
@@ -284,13 +282,7 @@ typedef struct bm_holders {
     uint32_t *shared; /* how many shingles it shares with it */
 } bm_holders;
 
-/* Nobody is held but by known documents. BM_ERR_NOMEM, and `out` is empty. */
-bm_status bm_holders_init(const bm_match *match, const bm_keep_rank *rank, const bm_turns *turns,
-                          bm_holders *out, bm_error *err);
 void bm_holders_reset(bm_holders *holders);
-/* Two representatives of this similarity are an edge, and `kept` is kept: it holds `doc`, where
- * that comes later, it has enough of it, and nobody has more. */
-void bm_holders_offer(bm_holders *holders, uint32_t kept, uint32_t doc, double similarity);
 /* Is all of it held, so that nobody can have more? */
 static inline bool bm_holders_have_all(const bm_holders *holders, uint32_t doc)
 {

@@ -279,7 +279,8 @@ void bm_set_window_reset(bm_set_window *w)
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
-uint64_t bm_set_window_least(const bm_set_window *w)
+/* Bytes of a window of one range, whichever: of the last whole one, and what is behind it. */
+static uint64_t set_window_least(const bm_set_window *w)
 {
     size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
     for (size_t i = 0; i < w->n && i < most; i++)
@@ -411,7 +412,7 @@ static uint64_t order_bytes(const prefixes_making *m)
 /* Bytes that are needed beside the counters. */
 static uint64_t fixed_bytes(const prefixes_making *m)
 {
-    uint64_t largest = bm_set_window_least(&m->window);
+    uint64_t largest = set_window_least(&m->window);
     uint64_t window = m->window.most > largest ? m->window.most : largest;
     uint64_t sorting = (uint64_t)m->job->corpus->n * 2 * sizeof(uint64_t);
     uint64_t making_them =

@@ -58,8 +58,6 @@ typedef struct bm_set_window {
  * BM_NOT_FOUND (and no error) behind the last; the call after that starts again. */
 bm_status bm_set_window_next(bm_set_window *window, bm_error *err);
 void bm_set_window_reset(bm_set_window *window);
-/* Bytes of a window of one range, whichever: of the last whole one, and what is behind it. */
-uint64_t bm_set_window_least(const bm_set_window *window);
 
 static inline size_t bm_set_window_size(const bm_set_window *window, size_t position)
 {

@@ -38,7 +38,7 @@
  * Rounding: a sum of n doubles that are above 0 is off by less than n e of itself, e = 2^-53, so
  * the similarity as it is computed by less than (2 n + 1) e of itself with n = 2 L, L the elements
  * of the longest set; and S, and what is left of it, by 2 L e of S. All of it is less than
- * 8 (L + 1) e of t S and of S; as much and more is taken off the share (bm_weighted_share), which
+ * 8 (L + 1) e of t S and of S; as much and more is taken off the share (weighted_share), which
  * keeps more elements. */
 
 #define PER_BUCKET 2u /* entries, about */
@@ -48,7 +48,9 @@ typedef struct heavy {
     double weight;
 } heavy;
 
-double bm_weighted_share(double threshold, size_t longest)
+/* How much of a set's weight must be met by a pair of at least this similarity (weighted_pairs.c),
+ * as the similarity is computed: sets have at most `longest` elements. */
+static double weighted_share(double threshold, size_t longest)
 {
     const double off = 0x1p-49 * ((double)longest + 1);
     return threshold - off * (1 + threshold);
@@ -62,8 +64,10 @@ static int heaviest_first(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-bm_status bm_weighted_index_add(bm_weighted_index *index, bm_weighted_set set, double share,
-                                void *scratch, bm_error *err)
+/* The next document of the block: its heaviest elements, without which less than `share` of its
+ * weight is left. `scratch`: set.n elements. BM_ERR_NOMEM. */
+static bm_status weighted_index_add(bm_weighted_index *index, bm_weighted_set set, double share,
+                                    void *scratch, bm_error *err)
 {
     const double sum = bm_weighted_sum(set);
     heavy *list = scratch;
@@ -83,7 +87,8 @@ bm_status bm_weighted_index_add(bm_weighted_index *index, bm_weighted_set set, d
     return BM_OK;
 }
 
-bm_status bm_weighted_index_build(bm_weighted_index *index, bm_error *err)
+/* All documents of the block were added. */
+static bm_status weighted_index_build(bm_weighted_index *index, bm_error *err)
 {
     unsigned bits = 1;
     while (bits < 40 && index->n >> bits >= PER_BUCKET)
@@ -110,13 +115,16 @@ bm_status bm_weighted_index_build(bm_weighted_index *index, bm_error *err)
     return BM_OK;
 }
 
-void bm_weighted_index_expect(const bm_weighted_index *index, uint64_t hash)
+/* `hash` will soon be looked up. */
+static void weighted_index_expect(const bm_weighted_index *index, uint64_t hash)
 {
     __builtin_prefetch(&index->starts[bm_shingle_mix(hash) >> (64 - index->bits)]);
 }
 
-size_t bm_weighted_index_find(const bm_weighted_index *index, uint64_t hash, uint64_t *key,
-                              size_t *begin)
+/* The entries among which those of `hash` are: entries[*begin] … entries[end - 1]; returns the end.
+ */
+static size_t weighted_index_find(const bm_weighted_index *index, uint64_t hash, uint64_t *key,
+                                  size_t *begin)
 {
     *key = bm_shingle_mix(hash);
     const size_t bucket = (size_t)(*key >> (64 - index->bits));
@@ -124,13 +132,14 @@ size_t bm_weighted_index_find(const bm_weighted_index *index, uint64_t hash, uin
     return index->starts[bucket + 1];
 }
 
-void bm_weighted_index_clear(bm_weighted_index *index)
+/* Empty, in the same memory; and free. */
+static void weighted_index_clear(bm_weighted_index *index)
 {
     index->n_docs = 0;
     index->n = 0;
 }
 
-void bm_weighted_index_reset(bm_weighted_index *index)
+static void weighted_index_reset(bm_weighted_index *index)
 {
     bm_free(index->sums);
     bm_free(index->entries);
@@ -190,7 +199,7 @@ static bm_status build_block(search *s, bm_error *err)
     void *scratch = NULL;
     bm_status status = BM_OK;
     BM_TRY(bm_new_by(bm_alloc, &scratch, s->longest, BM_WEIGHTED_SCRATCH, err));
-    bm_weighted_index_clear(&s->index);
+    weighted_index_clear(&s->index);
     for (s->end = s->first; s->end < corpus->n; s->end++) {
         bm_weighted_set set = {NULL, NULL, 0};
         const size_t n = corpus->skip[s->end] ? 0 : corpus->sizes[s->end];
@@ -200,11 +209,11 @@ static bm_status build_block(search *s, bm_error *err)
             break;
         if (n > 0)
             BM_TRY_OUT(get_set(&reader, s->end, &set, err));
-        BM_TRY_OUT(bm_weighted_index_add(&s->index, set, s->share, scratch, err));
+        BM_TRY_OUT(weighted_index_add(&s->index, set, s->share, scratch, err));
         if (s->end % CHUNK_PAIRS == 0)
             BM_TRY_OUT(bm_meter_check(s->match->settings.meter, err));
     }
-    status = bm_weighted_index_build(&s->index, err);
+    status = weighted_index_build(&s->index, err);
 out:
     bm_free(scratch);
     bm_set_reader_reset(&reader);
@@ -235,8 +244,8 @@ static bm_status probe(search *s, prober *p, size_t row, bm_error *err)
         uint64_t key;
         size_t at;
         if (i + AHEAD < set.n)
-            bm_weighted_index_expect(index, set.hashes[i + AHEAD]);
-        const size_t end = bm_weighted_index_find(index, set.hashes[i], &key, &at);
+            weighted_index_expect(index, set.hashes[i + AHEAD]);
+        const size_t end = weighted_index_find(index, set.hashes[i], &key, &at);
         for (; at < end; at++) {
             const uint32_t other = index->entries[at].doc;
             if (index->entries[at].key != key || other >= before || p->met[other] == mark)
@@ -317,7 +326,7 @@ static void reset(search *s)
         bm_free(s->probers[t].pairs);
     }
     bm_free(s->probers);
-    bm_weighted_index_reset(&s->index);
+    weighted_index_reset(&s->index);
 }
 
 /* How much the index may take; sets go to a file where they leave it too little. */
@@ -344,7 +353,7 @@ bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err)
     uint64_t n_blocks = 0;
     for (size_t i = 0; i < corpus->n; i++)
         s.longest = corpus->sizes[i] > s.longest ? corpus->sizes[i] : s.longest;
-    s.share = bm_weighted_share(match->settings.threshold, s.longest);
+    s.share = weighted_share(match->settings.threshold, s.longest);
     s.probers = bm_alloc_zero(s.n_probers, sizeof *s.probers);
     bm_status status = BM_OK;
     if (s.probers == NULL)

@@ -27,25 +27,7 @@ typedef struct bm_weighted_index {
 
 #define BM_WEIGHTED_ENTRY (2 * sizeof(bm_weighted_entry) + 2 * sizeof(size_t)) /* bytes, about */
 
-/* How much of a set's weight must be met by a pair of at least this similarity (weighted_pairs.c),
- * as the similarity is computed: sets have at most `longest` elements. */
-double bm_weighted_share(double threshold, size_t longest);
-/* The next document of the block: its heaviest elements, without which less than `share` of its
- * weight is left. `scratch`: set.n elements. BM_ERR_NOMEM. */
-bm_status bm_weighted_index_add(bm_weighted_index *index, bm_weighted_set set, double share,
-                                void *scratch, bm_error *err);
 #define BM_WEIGHTED_SCRATCH (2 * sizeof(uint64_t)) /* bytes of scratch for an element */
-/* All documents of the block were added. */
-bm_status bm_weighted_index_build(bm_weighted_index *index, bm_error *err);
-/* `hash` will soon be looked up. */
-void bm_weighted_index_expect(const bm_weighted_index *index, uint64_t hash);
-/* The entries among which those of `hash` are: entries[*begin] … entries[end - 1]; returns the end.
- */
-size_t bm_weighted_index_find(const bm_weighted_index *index, uint64_t hash, uint64_t *key,
-                              size_t *begin);
-/* Empty, in the same memory; and free. */
-void bm_weighted_index_clear(bm_weighted_index *index);
-void bm_weighted_index_reset(bm_weighted_index *index);
 
 /* The corpus has weighted sets, in memory or in a file, and is complete. The pairs that are
  * compared depend on neither threads nor memory. */

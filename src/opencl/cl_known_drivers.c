@@ -223,7 +223,8 @@ static bool same(bm_cl_key a, bm_cl_key b)
     return a.lo == b.lo && a.hi == b.hi;
 }
 
-bool bm_cl_drivers_short_of_space(void)
+/* Is the address space of this process limited? */
+static bool cl_drivers_short_of_space(void)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
@@ -234,7 +235,7 @@ bool bm_cl_drivers_known(const char *cache_dir)
     bm_cl_cache cache;
     void *data = NULL;
     size_t len = 0;
-    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+    if (cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
         return false;
     entry_head head;
     bm_cl_key files;
@@ -266,7 +267,7 @@ void bm_cl_drivers_remember(const char *cache_dir)
     bm_cl_cache cache;
     entry_head head = {.environment = environment_key()};
     bm_buf blob = {.max = MAX_BLOB};
-    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+    if (cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
         return;
     cache.ending = ENDING;
     if (bm_buf_add(&blob, &head, sizeof head, NULL) == BM_OK &&
@@ -292,7 +293,7 @@ void bm_cl_drivers_remember_hang(const char *cache_dir, const bm_cl_hang *hang)
     bm_cl_cache cache;
     hang_entry entry;
     memset(&entry, 0, sizeof entry); /* with what lies between its fields */
-    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+    if (cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
         return;
     cache.ending = HUNG;
     entry.environment = environment_key();
@@ -308,7 +309,7 @@ bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out)
     void *data = NULL;
     size_t len = 0;
     bool hung = false;
-    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+    if (cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
         return false;
     cache.ending = HUNG;
     if (bm_cl_cache_load(&cache, hash_of(TITLE, HUNG), &data, &len, NULL) == BM_OK &&

@@ -34,7 +34,5 @@ bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out);
 /* Filled with the drivers that loaders find here, in words: "driver pocl.icd", "drivers a.icd,
  * b.icd in /etc/OpenCL/vendors"; "" where none is known. */
 void bm_cl_drivers_names(char *out, size_t cap);
-/* Is the address space of this process limited? */
-bool bm_cl_drivers_short_of_space(void);
 
 #endif

@@ -63,7 +63,7 @@ const char *bm_cl_code_name(cl_int code)
     return "an unknown code";
 }
 
-bool bm_cl_is_nomem(cl_int code)
+static bool cl_is_nomem(cl_int code)
 {
     return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
            code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
@@ -71,7 +71,7 @@ bool bm_cl_is_nomem(cl_int code)
 
 bm_status bm_cl_fail(bm_error *err, cl_int code, const char *call)
 {
-    bm_status status = bm_cl_is_nomem(code) ? BM_ERR_NOMEM : BM_ERR_DEVICE;
+    bm_status status = cl_is_nomem(code) ? BM_ERR_NOMEM : BM_ERR_DEVICE;
     bm_fail(err, status, "%s: %s (%d)", call, bm_cl_code_name(code), (int)code);
     if (err != NULL)
         err->code = code;

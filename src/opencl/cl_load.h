@@ -56,6 +56,5 @@ const char *bm_cl_code_name(cl_int code);
 /* A call failed: BM_ERR_NOMEM for the codes that mean memory, else BM_ERR_DEVICE; "CALL: NAME
  * (CODE)". */
 bm_status bm_cl_fail(bm_error *err, cl_int code, const char *call);
-bool bm_cl_is_nomem(cl_int code);
 
 #endif

@@ -377,7 +377,9 @@ static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_lay
     return code;
 }
 
-cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
+/* Enqueue the kernels of a slot's batch on its queue. With stream->profile the event of bm_sign
+ * stays in the slot. */
+static cl_int cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
 {
     const bool split = slot->place->plan.n_split > 0;
     cl_int code = CL_SUCCESS;
@@ -530,7 +532,8 @@ static size_t parts_at(const bm_cl_plan *plan)
     return (plan->n_docs / 4 + 1) * 4;
 }
 
-cl_int bm_cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
+/* Room on the device for hashes, tables, counts and content hashes of the slot's batch. */
+static cl_int cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
 {
     const size_t slots = (size_t)bm_cl_plan_units(&slot->place->plan) * stream->shape->unit;
     const size_t bytes = slots > 0 ? slots * sizeof(uint64_t) : sizeof(uint64_t);
@@ -540,7 +543,9 @@ cl_int bm_cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
                : code;
 }
 
-cl_int bm_cl_text_begin_read(bm_cl_slot *slot)
+/* Begin to bring back counts and, where the task wants them, sums of content hashes; slot->done is
+ * the last command's. */
+static cl_int cl_text_begin_read(bm_cl_slot *slot)
 {
     const bm_cl_plan *plan = &slot->place->plan;
     cl_int code = bm_cl_buffer_begin_read(&slot->queue, &slot->place->counts, 0,
@@ -554,7 +559,7 @@ cl_int bm_cl_text_begin_read(bm_cl_slot *slot)
                                    &slot->done);
 }
 
-cl_int bm_cl_text_end_read(bm_cl_slot *slot)
+static cl_int cl_text_end_read(bm_cl_slot *slot)
 {
     const cl_int code = bm_cl_buffer_end_read(&slot->queue, &slot->place->counts);
     return code == CL_SUCCESS && slot->place->want_content
@@ -583,7 +588,7 @@ static void copy_content(const bm_cl_slot *slot)
         out[i] = bm_content_end(&(bm_content_sums){out[i].lo, out[i].hi}, docs[i].n_shingles);
 }
 
-void bm_cl_text_copy_out(const bm_cl_slot *slot)
+static void cl_text_copy_out(const bm_cl_slot *slot)
 {
     memcpy(slot->task->n_shingles + slot->place->plan.first_doc, slot->place->counts.host,
            slot->place->plan.n_docs * sizeof(uint32_t));
@@ -591,7 +596,8 @@ void bm_cl_text_copy_out(const bm_cl_slot *slot)
         copy_content(slot);
 }
 
-bm_cl_cut bm_cl_text_cut(const bm_cl_stream *stream)
+/* How texts are cut into batches under the stream's limits: so that each buffer stays within. */
+static bm_cl_cut cl_text_cut(const bm_cl_stream *stream)
 {
     bm_cl_cut cut = stream->cut;
     const size_t limit = stream->limit_bytes;
@@ -816,7 +822,7 @@ static cl_int read_back(bm_cl_slot *slot)
     const bm_cl_queue *queue = &slot->queue;
     cl_int code = CL_SUCCESS;
     if (slot->place->text)
-        code = bm_cl_text_begin_read(slot);
+        code = cl_text_begin_read(slot);
     if (code == CL_SUCCESS && slot->task_words.mem != NULL) {
         bm_cl_event_release(queue->api, &slot->done);
         code = bm_cl_zero_copy_begin_read(queue, &slot->task_words, &slot->done);
@@ -894,7 +900,7 @@ static bm_cl_place *acquire_place(bm_cl_stream *stream, const bm_sign_task *task
             place = &stream->places[i];
     if (place != NULL)
         place->state = BM_CL_TAKEN;
-    *cut = task->text != NULL ? bm_cl_text_cut(stream) : stream->cut;
+    *cut = task->text != NULL ? cl_text_cut(stream) : stream->cut;
     pthread_mutex_unlock(&stream->lock);
     return place;
 }
@@ -964,7 +970,7 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     const size_t in_bytes = place->layout.in_bytes;
     cl_int code = reserve(&slot->queue, place);
     if (code == CL_SUCCESS && place->text)
-        code = bm_cl_text_reserve(stream, slot);
+        code = cl_text_reserve(stream, slot);
     if (code == CL_SUCCESS && stream->zero_copy)
         code = begin_zero_copy(stream, slot, task);
     if (code == CL_SUCCESS) {
@@ -979,7 +985,7 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     }
     if (code == CL_SUCCESS) {
         call = "clEnqueueNDRangeKernel";
-        code = bm_cl_launch(stream, slot, &place->layout);
+        code = cl_launch(stream, slot, &place->layout);
     }
     if (code == CL_SUCCESS) {
         call = "clEnqueueReadBuffer";
@@ -1042,7 +1048,7 @@ static void copy_out(bm_cl_stream *stream, bm_cl_slot *slot)
     const bm_cl_plan *plan = &place->plan;
     char *host = place->out.host;
     if (place->text)
-        bm_cl_text_copy_out(slot);
+        cl_text_copy_out(slot);
     if (place->read_end == place->read_begin)
         return; /* all of it is in the task's memory */
     uint32_t *words = (uint32_t *)(void *)(host + place->words_at);
@@ -1079,7 +1085,7 @@ static cl_int end_reads(bm_cl_slot *slot)
 {
     cl_int code = CL_SUCCESS;
     if (slot->place->text)
-        code = bm_cl_text_end_read(slot);
+        code = cl_text_end_read(slot);
     if (code == CL_SUCCESS && slot->place->read_end > slot->place->read_begin)
         code = bm_cl_buffer_end_read(&slot->queue, &slot->place->out);
     return code;
@@ -1166,7 +1172,7 @@ bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error
         slot->place = filled != NULL ? filled : &slot->own;
         BM_TRY(enlarge_place(stream, &slot->queue, err));
         if (filled == NULL) {
-            const bm_cl_cut cut = task->text != NULL ? bm_cl_text_cut(stream) : stream->cut;
+            const bm_cl_cut cut = task->text != NULL ? cl_text_cut(stream) : stream->cut;
             next = at;
             const bm_status planned = bm_cl_plan_next(&slot->own.plan, &cut, task, &next, err);
             if (planned == BM_ERR_UNSUPPORTED) /* what was begun must not write any more */

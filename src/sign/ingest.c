@@ -155,7 +155,7 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* ingest_read -- how large batches are, and how far reading is. */
+/* ingest_read -- how large batches are, and how far reading is. One thread at a time. */
 
 #define HASHES_WITHOUT_DEVICE 65536u
 #define BYTES_PER_HASH        6u /* of English text; only sizes batches */
@@ -205,8 +205,11 @@ static uint32_t batch_docs(const bm_ingest_cfg *cfg, uint64_t window, size_t byt
     return most < bytes ? most : cfg->batch_docs; /* none is shorter than a byte */
 }
 
-bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate, uint64_t window,
-                               bm_error *err)
+/* Begin to read, in batches that suit the devices and the budget; `window` of them may exist at
+ * once; `gate` is asked about longer documents, and borrowed until the end. bm_batch_source_end
+ * ends it. */
+static bm_status ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate,
+                                   uint64_t window, bm_error *err)
 {
     const size_t bytes = batch_bytes(cfg, window);
     const bm_batch_limits limits = {.bytes = bytes,
@@ -221,8 +224,10 @@ bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gat
     return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);
 }
 
-bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_batch_got *got,
-                              bm_error *err)
+/* Read the next batch into `batch`, which is empty, and is again where *got is not READ.
+ * BM_ERR_FORMAT: the inputs end before what is to be passed over. */
+static bm_status ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
+                                  bm_batch_got *got, bm_error *err)
 {
     bm_batch_next next;
     bm_status status = bm_batch_source_next(cfg->source, &next, err);
@@ -234,7 +239,9 @@ bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, 
     return status;
 }
 
-void bm_ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, double *in_turn)
+/* By whoever read it, at once, while others read on: bm_batch_source_fill. A failure goes to
+ * batch->status. */
+static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, double *in_turn)
 {
     batch->status = bm_batch_source_fill(cfg->source, batch->raw, in_turn, &batch->error);
     batch->turn.bytes_read = batch->raw->bytes_read;
@@ -369,17 +376,21 @@ bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share 
                       (unsigned long long)((least + MIB - 1) / MIB));
 }
 
-uint64_t bm_ingest_long_limit(const bm_ingest_share *share, uint64_t held_bytes)
+/* Bytes that the shingler may use for a document of a batch that is alone, while `held_bytes` of
+ * its record are held. */
+static uint64_t ingest_long_limit(const bm_ingest_share *share, uint64_t held_bytes)
 {
     return share->free > held_bytes ? share->free - held_bytes : 1;
 }
 
-void bm_ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, bm_ingest_long *out)
+/* `out` stays where it is: its gate points to it. */
+static void ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, bm_ingest_long *out)
 {
     *out = (bm_ingest_long){.cfg = cfg, .order = order, .gate = {out, reserve_memory, refuse}};
 }
 
-void bm_ingest_long_begin(bm_ingest_long *now, uint64_t n)
+/* Batch number `n` is being read. */
+static void ingest_long_begin(bm_ingest_long *now, uint64_t n)
 {
     now->number = n;
     now->share = (bm_ingest_share){0};
@@ -391,7 +402,7 @@ void bm_ingest_long_begin(bm_ingest_long *now, uint64_t n)
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err)
+static bm_status ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
     out->cfg = cfg;
@@ -479,7 +490,7 @@ static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *
         return BM_OK;
     bm_ingest_doc *doc = &batch->docs[worker->joined - 1];
     worker->joined = 0;
-    bm_shingler_limit(worker->shingler, bm_ingest_long_limit(&batch->turn.share, held));
+    bm_shingler_limit(worker->shingler, ingest_long_limit(&batch->turn.share, held));
     bm_status status = bm_shingler_add_last_joined(worker->shingler, &batch->shingles, err);
     if (status == BM_ERR_NOMEM)
         status = report_too_long(worker, doc, held, err);
@@ -498,7 +509,7 @@ static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, b
     bm_ingest_batch *batch = worker->batch;
     const struct bm_joined *joined;
     const uint64_t held = bm_ingest_long_held(record->raw.len) + record->text.len;
-    bm_shingler_limit(worker->shingler, bm_ingest_long_limit(&batch->turn.share, held));
+    bm_shingler_limit(worker->shingler, ingest_long_limit(&batch->turn.share, held));
     bm_status status = bm_shingler_join(worker->shingler, record->text, &joined, err);
     if (status == BM_ERR_NOMEM)
         return report_too_long(worker, &batch->docs[batch->n_docs - 1], held, err);
@@ -598,7 +609,8 @@ static void apply_weights(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
         batch->docs[i].row.n_shingles = (uint32_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
 }
 
-void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
+/* Parse and shingle the batch; failures go to batch->status. */
+static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
 {
     const bm_ingest_cfg *cfg = worker->cfg;
     worker->batch = batch;
@@ -646,8 +658,9 @@ typedef struct device_run {
     bm_error error;
 } device_run;
 
-bm_status bm_ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
-                             bm_shingler *shingler, bm_error *err)
+/* Sign a batch that has a task on the native CPU, whatever its form. */
+static bm_status ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
+                                 bm_shingler *shingler, bm_error *err)
 {
     bm_ingest_batch_unstage(batch);
     if (batch->as_text) {
@@ -667,8 +680,7 @@ static void fall_back(device_run *run)
         batch->status = run->after_death;
         batch->error = run->error;
         if (run->after_death == BM_OK)
-            batch->status =
-                bm_ingest_sign_cpu(run->cfg, batch, run->device->shingler, &batch->error);
+            batch->status = ingest_sign_cpu(run->cfg, batch, run->device->shingler, &batch->error);
     }
     uint32_t n = run->n;
     run->n = 0;
@@ -760,7 +772,12 @@ static uint32_t depth_of(const bm_device_worker *device)
     return depth < 1 ? 1 : depth > DEPTH_MAX ? DEPTH_MAX : depth;
 }
 
-void bm_ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
+/* The thread of one device: take batches from order->queue, keep as many of them on the device as
+ * it likes, deliver each, until the queue is closed or aborted.
+ *
+ * A device that fails is closed, and its batches and all that come are signed on the CPU, or fail
+ * with the device's error where the device was asked for (bm_device_set_worker_failed decides). */
+static void ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
 {
     device_run run = {.order = order, .cfg = order->cfg, .device = device};
     const uint32_t who = (uint32_t)(device - order->cfg->device_set->device_workers);
@@ -815,9 +832,9 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
     while (status == BM_OK && got == BM_BATCH_PASSED &&
            bm_ingest_order_wait(&in->order, in->n_read)) {
         status = bm_meter_check(in->cfg->meter, err);
-        bm_ingest_long_begin(&in->now, in->n_read);
+        ingest_long_begin(&in->now, in->n_read);
         if (status == BM_OK)
-            status = bm_ingest_read_next(in->cfg, batch, &got, err);
+            status = ingest_read_next(in->cfg, batch, &got, err);
         if (got == BM_BATCH_PASSED) /* dropped: what it held is free again */
             bm_ingest_order_release(&in->order, &in->now.share);
         batch->turn.share = in->now.share;
@@ -874,12 +891,12 @@ static bm_ingest_batch *read_next(host_worker *w)
 static void parse(host_worker *w, bm_ingest_batch *batch)
 {
     double in_turn = 0;
-    bm_ingest_read_fill(w->in->cfg, batch, &in_turn);
+    ingest_read_fill(w->in->cfg, batch, &in_turn);
     bm_ingest_lap(&w->times.fill, &w->mark);
     w->times.fill -= in_turn;
     w->times.read += in_turn;
     if (batch->status == BM_OK)
-        bm_ingest_batch_parse(&w->worker, batch);
+        ingest_batch_parse(&w->worker, batch);
     else
         bm_ingest_batch_drop_raw(w->in->cfg, batch);
     bm_ingest_lap(&w->times.text, &w->mark);
@@ -930,7 +947,7 @@ static bool sign(host_worker *w, bm_ingest_batch *batch)
         if (!device_set->use_cpu)
             return true; /* the ingest stops */
     }
-    batch->status = bm_ingest_sign_cpu(in->cfg, batch, w->worker.shingler, &batch->error);
+    batch->status = ingest_sign_cpu(in->cfg, batch, w->worker.shingler, &batch->error);
     bm_ingest_lap(&w->times.sign, &w->mark);
     return true;
 }
@@ -939,7 +956,7 @@ static void run_worker(ingest *in)
 {
     host_worker w = {.in = in, .mark = bm_clock_seconds()};
     bm_error error = {0};
-    bm_status status = bm_ingest_worker_open(in->cfg, &w.worker, &error);
+    bm_status status = ingest_worker_open(in->cfg, &w.worker, &error);
     if (status != BM_OK)
         bm_ingest_order_fail(&in->order, 0, status, &error);
     bm_ingest_batch *batch;
@@ -966,8 +983,7 @@ static bm_status run_thread(void *ctx, uint32_t thread, bm_error *err)
     if (thread < in->n_workers)
         run_worker(in);
     else
-        bm_ingest_device_run(&in->order,
-                             &in->cfg->device_set->device_workers[thread - in->n_workers]);
+        ingest_device_run(&in->order, &in->cfg->device_set->device_workers[thread - in->n_workers]);
     return BM_OK;
 }
 
@@ -985,9 +1001,9 @@ static bm_status ingest_open(const bm_ingest_cfg *cfg, ingest *in, bm_error *err
     if (status == BM_OK && in->n_device_workers > 0)
         status = bm_queue_open(2 * (size_t)in->n_device_workers, &in->queue, err);
     in->order.queue = in->queue;
-    bm_ingest_long_init(cfg, &in->order, &in->now);
+    ingest_long_init(cfg, &in->order, &in->now);
     if (status == BM_OK)
-        status = bm_ingest_read_begin(cfg, &in->now.gate, window, err);
+        status = ingest_read_begin(cfg, &in->now.gate, window, err);
     return status;
 }
 

@@ -89,7 +89,8 @@ void bm_ingest_batch_unstage(bm_ingest_batch *batch)
     staged->backend->ops->unstage(staged);
 }
 
-void bm_ingest_batch_clear(bm_ingest_batch *batch)
+/* Empty it, but keep its memory. Its raw batch has been dropped. */
+static void ingest_batch_clear(bm_ingest_batch *batch)
 {
     bm_ingest_batch_unstage(batch);
     batch->ids.len = 0;
@@ -113,7 +114,7 @@ void bm_ingest_batch_free(bm_ingest_batch *batch)
 {
     if (batch == NULL)
         return;
-    bm_ingest_batch_clear(batch);
+    ingest_batch_clear(batch);
     bm_buf_reset(&batch->ids);
     bm_buf_reset(&batch->keep_keys);
     bm_shingle_batch_reset(&batch->shingles);
@@ -469,7 +470,7 @@ static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
     const bm_ingest_share *share = &batch->turn.share;
     const bool stays = !share->alone && share->cost <= order->shares.batch;
     release_share(order, &batch->turn.share);
-    bm_ingest_batch_clear(batch);
+    ingest_batch_clear(batch);
     if (order->n_free < order->window && stays)
         order->free[order->n_free++] = batch;
     else

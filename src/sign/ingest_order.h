@@ -36,9 +36,8 @@
 
 /* Release the raw batch, if there is one. */
 void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch);
-/* Empty it, but keep its memory; free it all. Its raw batch has been dropped. */
-void bm_ingest_batch_clear(bm_ingest_batch *batch);
-void bm_ingest_batch_free(bm_ingest_batch *batch); /* NULL is fine */
+/* Free it all; NULL is fine. Its raw batch has been dropped. */
+void bm_ingest_batch_free(bm_ingest_batch *batch);
 /* Reserve memory for the outputs, and fill in the task that asks for them. */
 bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                                     bm_error *err);

@@ -10,21 +10,6 @@
 #include "text/shingler.h"
 #include "text/unit_text.h"
 
-/* ingest_read -- the source of an ingest, a batch at a time. One thread at a time. */
-
-/* Begin to read, in batches that suit the devices and the budget; `window` of them may exist at
- * once; `gate` is asked about longer documents, and borrowed until the end. bm_batch_source_end
- * ends it. */
-bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate, uint64_t window,
-                               bm_error *err);
-/* Read the next batch into `batch`, which is empty, and is again where *got is not READ.
- * BM_ERR_FORMAT: the inputs end before what is to be passed over. */
-bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_batch_got *got,
-                              bm_error *err);
-/* By whoever read it, at once, while others read on: bm_batch_source_fill. A failure goes to
- * batch->status. */
-void bm_ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, double *in_turn);
-
 /* ingest_entries -- the shingles of texts that are entries of dictionaries, each made once by a
  * worker: a file of a
  * few kB may have a long text in every row.
@@ -71,10 +56,7 @@ typedef struct bm_ingest_worker {
     uint64_t joined_entry; /* of its record */
 } bm_ingest_worker;
 
-bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err);
 void bm_ingest_worker_close(bm_ingest_worker *worker);
-/* Parse and shingle the batch; failures go to batch->status. */
-void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch);
 
 /* ingest_long -- documents that are longer than a batch, and the memory that they get.
  *
@@ -101,14 +83,6 @@ typedef struct bm_ingest_long {
     bm_long_gate gate;
 } bm_ingest_long;
 
-/* `out` stays where it is: its gate points to it. */
-void bm_ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, bm_ingest_long *out);
-/* Batch number `n` is being read. */
-void bm_ingest_long_begin(bm_ingest_long *now, uint64_t n);
-
-/* Bytes that the shingler may use for a document of a batch that is alone, while `held_bytes` of
- * its record are held. */
-uint64_t bm_ingest_long_limit(const bm_ingest_share *share, uint64_t held_bytes);
 /* BM_ERR_NOMEM: a document would need `needed` bytes beside what others hold. */
 bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
                                 const bm_long_record *record, uint64_t needed, bm_error *err);
@@ -127,17 +101,5 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
                                 bm_shingler *shingler, bm_error *err);
 /* Is so much of the batch left to the host that it had better hash it all? */
 bool bm_ingest_text_pointless(const bm_ingest_batch *batch);
-
-/* ingest_sign -- signing a batch: on the native CPU, or by the thread of a device. */
-
-/* Sign a batch that has a task on the native CPU, whatever its form. */
-bm_status bm_ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
-                             bm_shingler *shingler, bm_error *err);
-/* The thread of one device: take batches from order->queue, keep as many of them on the device as
- * it likes, deliver each, until the queue is closed or aborted.
- *
- * A device that fails is closed, and its batches and all that come are signed on the CPU, or fail
- * with the device's error where the device was asked for (bm_device_set_worker_failed decides). */
-void bm_ingest_device_run(bm_ingest_order *order, bm_device_worker *device);
 
 #endif

@@ -328,7 +328,8 @@ out:
     return BM_OK;
 }
 
-void bm_hash_input_rewind(bm_hash_input *input)
+/* The next call begins with the first document again. */
+static void hash_input_rewind(bm_hash_input *input)
 {
     input->next_doc = input->next_hash = 0;
 }
@@ -396,7 +397,7 @@ static bm_status hashes_begin(bm_batch_source *base, const bm_batch_limits *limi
     source->limits = (bm_hash_limits){.docs = limits->docs != 0 ? limits->docs : SIZE_MAX,
                                       .hashes = limits->hashes,
                                       .gate = limits->gate};
-    bm_hash_input_rewind(source->input);
+    hash_input_rewind(source->input);
     return BM_OK;
 }
 

@@ -49,8 +49,6 @@ typedef struct bm_hash_file {
 /* Once bm_hash_input_next has come to the end: fills what was read of the hashes and the offsets.
  */
 void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2]);
-/* The next call begins with the first document again. */
-void bm_hash_input_rewind(bm_hash_input *input);
 void bm_hash_block_reset(bm_hash_block *block); /* frees */
 void bm_hash_input_close(bm_hash_input *input); /* NULL is fine */
 

@@ -301,8 +301,11 @@ static bool may_be_lost(const bm_input_set *inputs, bm_status status)
            bm_version_tables() != NULL;
 }
 
-bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream *out,
-                             bm_error *lost, bm_error *err)
+/* Fills `out`, or, where the file cannot be read and the inputs skip bad records, `lost` with the
+ * reason: BM_OK, and the source is marked as `lost`. BM_ERR_INPUT where they do not, or where
+ * nothing here reads tables; BM_ERR_IO, BM_ERR_NOMEM. */
+static bm_status table_file_open(const bm_table_file *file, struct ArrowArrayStream *out,
+                                 bm_error *lost, bm_error *err)
 {
     bm_source *source = bm_input_set_source(file->inputs, file->index);
     const bm_table_asked asked = {.file = source,
@@ -519,7 +522,7 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
                                     .batch_bytes = source->limits.bytes,
                                     .range_bytes = ranges ? source->limits.range_bytes : 0,
                                     .cut = &table->cut};
-        bm_status status = bm_table_file_open(&file, &table->stream.stream, &source->lost, err);
+        bm_status status = table_file_open(&file, &table->stream.stream, &source->lost, err);
         if (status != BM_OK || source->lost.status != BM_OK) {
             source->inside = false;
             return status;

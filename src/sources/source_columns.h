@@ -90,12 +90,6 @@ typedef struct bm_table_file {
     bm_table_cut *cut; /* these four as in bm_table_asked */
 } bm_table_file;
 
-/* Fills `out`, or, where the file cannot be read and the inputs skip bad records, `lost` with the
- * reason: BM_OK, and the source is marked as `lost`. BM_ERR_INPUT where they do not, or where
- * nothing here reads tables; BM_ERR_IO, BM_ERR_NOMEM. */
-bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream *out,
-                             bm_error *lost, bm_error *err);
-
 extern const bm_batch_source_ops bm_source_columns;
 
 /* The files of `inputs`, whatever their format, through the provider; both are borrowed. */

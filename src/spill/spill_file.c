@@ -78,7 +78,9 @@ static const char *shown(const bm_spill_file *file)
     return file->path != NULL ? file->path : file->dir;
 }
 
-bm_status bm_spill_io_error(const bm_spill_file *file, int errnum, const char *what, bm_error *err)
+/* BM_ERR_IO: "`what` a temporary file". */
+static bm_status spill_io_error(const bm_spill_file *file, int errnum, const char *what,
+                                bm_error *err)
 {
     char message[128];
     snprintf(message, sizeof message, "%s a temporary file", what);
@@ -103,7 +105,8 @@ static file_header header_of(const bm_spill_file *file)
     return header;
 }
 
-void bm_spill_put_header(bm_spill_file *file)
+/* Put the header into the empty buffer. */
+static void spill_put_header(bm_spill_file *file)
 {
     file_header header = header_of(file);
     memcpy(file->buffer, &header, sizeof header);
@@ -121,11 +124,11 @@ bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err)
 
 /* --- bytes --- */
 
-bm_status bm_spill_push(bm_spill_file *file, const void *data, size_t len, bm_error *err)
+static bm_status spill_push(bm_spill_file *file, const void *data, size_t len, bm_error *err)
 {
     const int code = bm_pwrite_all(file->fd, data, len, file->flushed);
     if (code != 0)
-        return bm_spill_io_error(file, code, "cannot write", err);
+        return spill_io_error(file, code, "cannot write", err);
     file->flushed += len;
     return BM_OK;
 }
@@ -136,13 +139,13 @@ bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, s
     size_t got;
     const int code = bm_pread_all(file->fd, data, len, place, &got);
     if (code != 0)
-        return bm_spill_io_error(file, code, "cannot read", err);
+        return spill_io_error(file, code, "cannot read", err);
     return got == len ? BM_OK : bm_spill_damaged(file, place + got, "it ends there", err);
 }
 
 /* --- records --- */
 
-bm_spill_head bm_spill_head_of(const bm_spill_record *record)
+static bm_spill_head spill_head_of(const bm_spill_record *record)
 {
     return (bm_spill_head){.kind_len = (uint64_t)record->kind << KIND_SHIFT | (uint64_t)record->len,
                            .check = XXH3_64bits_withSeed(record->data, record->len, record->place)};
@@ -153,15 +156,10 @@ uint64_t bm_spill_length(const bm_spill_head *head)
     return head->kind_len & ((UINT64_C(1) << KIND_SHIFT) - 1);
 }
 
-bm_spill_kind bm_spill_kind_of(const bm_spill_head *head)
-{
-    return (bm_spill_kind)(head->kind_len >> KIND_SHIFT);
-}
-
 bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
                            const bm_spill_record *record, bm_error *err)
 {
-    bm_spill_head wanted = bm_spill_head_of(record);
+    bm_spill_head wanted = spill_head_of(record);
     if (head->kind_len != wanted.kind_len)
         return bm_spill_damaged(file, record->place, "another record is there", err);
     if (head->check != wanted.check)
@@ -183,11 +181,11 @@ bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_s
     BM_TRY(bm_spill_make(dir, kind, buffer, &file, err));
     bm_status status = BM_OK;
     if ((file->fd = bm_open_nameless(dir)) < 0) {
-        status = bm_spill_io_error(file, errno, "cannot make", err);
+        status = spill_io_error(file, errno, "cannot make", err);
         bm_spill_free(file);
         return status;
     }
-    bm_spill_put_header(file);
+    spill_put_header(file);
     *out = file;
     return BM_OK;
 }
@@ -203,7 +201,7 @@ bm_status bm_spill_flush(bm_spill_file *file, bm_error *err)
 {
     size_t used = file->used;
     file->used = 0;
-    return bm_spill_push(file, file->buffer, used, err);
+    return spill_push(file, file->buffer, used, err);
 }
 
 static bm_status put(bm_spill_file *file, const void *data, size_t len, bm_error *err)
@@ -211,7 +209,7 @@ static bm_status put(bm_spill_file *file, const void *data, size_t len, bm_error
     if (len > file->cap - file->used)
         BM_TRY(bm_spill_flush(file, err));
     if (len > file->cap)
-        return bm_spill_push(file, data, len, err);
+        return spill_push(file, data, len, err);
     if (len > 0)
         memcpy(file->buffer + file->used, data, len);
     file->used += len;
@@ -223,7 +221,7 @@ bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64
 {
     const bm_spill_record record = {
         .kind = file->kind, .place = bm_spill_bytes(file), .data = data, .len = len};
-    const bm_spill_head head = bm_spill_head_of(&record);
+    const bm_spill_head head = spill_head_of(&record);
     BM_TRY(put(file, &head, sizeof head, err));
     BM_TRY(put(file, data, len, err));
     file->n_records++;
@@ -246,7 +244,7 @@ static bm_status write_at(const bm_spill_file *file, uint64_t place, const void 
                           bm_error *err)
 {
     const int code = bm_pwrite_all(file->fd, data, len, place);
-    return code == 0 ? BM_OK : bm_spill_io_error(file, code, "cannot write", err);
+    return code == 0 ? BM_OK : spill_io_error(file, code, "cannot write", err);
 }
 
 static bm_status empty(bm_spill_put *put, bm_error *err)
@@ -263,7 +261,7 @@ bm_status bm_spill_put_add(bm_spill_put *put, uint64_t place, const void *data, 
 {
     const bm_spill_record record = {
         .kind = put->file->kind, .place = place, .data = data, .len = len};
-    const bm_spill_head head = bm_spill_head_of(&record);
+    const bm_spill_head head = spill_head_of(&record);
     const bool is_long = len > PUT_BYTES - sizeof head;
     if (put->place + put->buf.len != place || is_long ||
         put->buf.len + sizeof head + len > PUT_BYTES)

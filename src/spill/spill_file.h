@@ -76,27 +76,19 @@ bm_status bm_spill_make(const char *dir, bm_spill_kind kind, size_t buffer, bm_s
 /* Close the file, free the handle. NULL is fine. */
 void bm_spill_free(bm_spill_file *file);
 
-/* BM_ERR_IO: "`what` a temporary file". */
-bm_status bm_spill_io_error(const bm_spill_file *file, int errnum, const char *what, bm_error *err);
 /* BM_ERR_FORMAT: it is damaged at `place`, and how. */
 bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t place, const char *how,
                            bm_error *err);
 
-/* Put the header into the empty buffer. */
-void bm_spill_put_header(bm_spill_file *file);
 /* Is the header of the file what it was? */
 bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err);
 
-/* Write `len` bytes behind those that were flushed. */
-bm_status bm_spill_push(bm_spill_file *file, const void *data, size_t len, bm_error *err);
 /* Read `len` bytes from `place` on; a file that ends before is damaged. */
 bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
 
-bm_spill_head bm_spill_head_of(const bm_spill_record *record);
 /* Bytes that a record says its payload has, and its kind. */
 uint64_t bm_spill_length(const bm_spill_head *head);
-bm_spill_kind bm_spill_kind_of(const bm_spill_head *head);
 /* Is this the head of the record? BM_ERR_FORMAT: another record is there, or a damaged one. */
 bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
                            const bm_spill_record *record, bm_error *err);

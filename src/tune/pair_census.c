@@ -84,7 +84,8 @@ static uint64_t bench_bytes(const bm_trial_job *job, size_t n)
            (slots_for(n) + n) * sizeof(uint32_t) + sizeof(worker);
 }
 
-uint64_t bm_trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads)
+/* Bytes that it takes for n drawn documents. */
+static uint64_t trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads)
 {
     const size_t most = n < BM_TRIAL_DOCS ? (size_t)n : BM_TRIAL_DOCS;
     return words_of(job) <= BM_PERMS_MAX ? n_threads * bench_bytes(job, most) : 0;
@@ -424,7 +425,7 @@ static bm_status check_memory(const bm_census_job *job, const bm_pair_census *ce
     const uint64_t bytes = n * BM_CENSUS_CELLS * sizeof *census->seen +
                            bm_overlap_index_bytes(hashes) + hashes * sizeof(uint64_t) +
                            bm_pool_size(job->pool) * (sizeof(walker) + 3 * n * sizeof(uint32_t)) +
-                           bm_trial_bytes(&job->trial, n, bm_pool_size(job->pool));
+                           trial_bytes(&job->trial, n, bm_pool_size(job->pool));
     bm_corpus *corpus = job->corpus;
     if (bm_corpus_check_matching(corpus, bytes, NULL) == BM_OK)
         return BM_OK;
@@ -625,7 +626,8 @@ void bm_pair_census_reset(bm_pair_census *census)
     memset(census, 0, sizeof *census);
 }
 
-uint32_t bm_census_hundredth(const bm_pair_census *census, uint32_t cell)
+/* The hundredth of similarity in which a cell lies. */
+static uint32_t census_hundredth(const bm_pair_census *census, uint32_t cell)
 {
     const uint32_t bin = cell - (cell >= census->first_at ? 1 : 0);
     return bin >= BM_CENSUS_BINS ? BM_HISTOGRAM_BINS - 1
@@ -755,7 +757,7 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
     uint32_t begin = 0;
     for (uint32_t bin = 0; bin < BM_TUNE_BINS; bin++) {
         uint32_t end = begin;
-        while (end < BM_CENSUS_CELLS && bm_census_hundredth(census, end) == bin)
+        while (end < BM_CENSUS_CELLS && census_hundredth(census, end) == bin)
             end++;
         add_halves(census, NULL, begin, end, halves);
         if (bin == 0)

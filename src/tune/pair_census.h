@@ -57,8 +57,6 @@ typedef struct bm_trials {
     uint64_t counts[BM_TRIALS]; /* candidates, ascending */
 } bm_trials;
 
-/* Bytes that it takes for n drawn documents. */
-uint64_t bm_trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads);
 /* Runs of the drawn documents, or of as many of them as the work allows; none of a plan of more
  * words than a signature may have, or of fewer than two documents. The same for any number of
  * threads. BM_ERR_NOMEM; BM_ERR_USAGE: no such instruction set. */
@@ -100,9 +98,6 @@ typedef struct bm_pair_census {
  * file), BM_ERR_CANCELLED. */
 bm_status bm_pair_census_make(const bm_census_job *job, bm_pair_census *out, bm_error *err);
 void bm_pair_census_reset(bm_pair_census *census);
-
-/* The hundredth of similarity in which a cell lies. */
-uint32_t bm_census_hundredth(const bm_pair_census *census, uint32_t cell);
 
 /* pair_total -- from what a sample of documents has with all others to a number of the whole
  * corpus.

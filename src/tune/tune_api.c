@@ -61,7 +61,8 @@ static bool reads_stdin(const bm_input_options *input)
     return reads;
 }
 
-bm_status bm_tune_documents_check(const bm_tune_options *o, bm_error *err)
+/* Check the options before anything is read. BM_ERR_USAGE names the field. */
+static bm_status tune_documents_check(const bm_tune_options *o, bm_error *err)
 {
     bm_settings settings;
     if (o->n_texts > 0 && o->texts == NULL)
@@ -183,7 +184,9 @@ out:
     return status;
 }
 
-bm_status bm_tune_documents_read(const bm_tune_options *o, bm_tune_result *result, bm_error *err)
+/* Read the documents once for each text; fill in `samples`, for the plans that the result has. */
+static bm_status tune_documents_read(const bm_tune_options *o, bm_tune_result *result,
+                                     bm_error *err)
 {
     BM_TRY(bm_new_zero(&result->samples, o->n_texts, err));
     result->n_samples = o->n_texts;
@@ -247,7 +250,7 @@ static bm_status check_options(bm_tune_options *o, bm_error *err)
     }
     if (o->sample == 0)
         o->sample = SAMPLE_DEFAULT;
-    return bm_tune_documents_check(o, err);
+    return tune_documents_check(o, err);
 }
 
 /* --- plans --- */
@@ -333,7 +336,7 @@ static bm_status make_result(const bm_tune_options *o, bm_tune_result *result, b
 {
     BM_TRY(make_plans(o, result, err));
     if (has_documents(o))
-        BM_TRY(bm_tune_documents_read(o, result, err));
+        BM_TRY(tune_documents_read(o, result, err));
     BM_TRY(bm_tune_write_table(result, err));
     BM_TRY(bm_tune_write_json(result, err));
     if (o->svg != NULL)

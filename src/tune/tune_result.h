@@ -35,12 +35,4 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err);
 /* A whole SVG document: see tune_write.c. */
 bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err);
 
-/* tune_documents -- the part of bm_tune that reads documents. */
-
-/* Check the options before anything is read. BM_ERR_USAGE names the field. */
-bm_status bm_tune_documents_check(const bm_tune_options *options, bm_error *err);
-/* Read the documents once for each text; fill in `samples`, for the plans that the result has. */
-bm_status bm_tune_documents_read(const bm_tune_options *options, bm_tune_result *result,
-                                 bm_error *err);
-
 #endif
