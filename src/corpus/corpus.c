@@ -217,8 +217,8 @@ out:
     return sort_wanted(&job, status, pool, err);
 }
 
-/* corpus_copies -- identical documents: a table of content hashes (base/hash_table.h), by row, which compares all 128
- * bits. */
+/* corpus_copies -- identical documents: a table of content hashes (base/hash_table.h), by row,
+ * which compares all 128 bits. */
 
 #define ROWS_AHEAD 8u /* rows between fetching a slot and using it */
 

@@ -62,7 +62,8 @@ static size_t key_words(const bm_prefix_store *store, size_t longest)
     return store != NULL ? BM_PREFIX_RANGE + store->most : 2 * longest;
 }
 
-/* Bytes beside BM_PREFIX_FINDER_DOC for each document, where the longest document has n shingles; `store` as in bm_sized_sets. */
+/* Bytes beside BM_PREFIX_FINDER_DOC for each document, where the longest document has
+ * n shingles; `store` as in bm_sized_sets. */
 static uint64_t prefix_finder_bytes(const bm_prefix_store *store, size_t n)
 {
     return (uint64_t)key_words(store, n) * sizeof(uint64_t);
