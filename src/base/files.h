@@ -48,8 +48,7 @@ int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t place);
 /* 0, or an errno. *got: bytes that were read, less than `len` where the file ends before. */
 int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got);
 
-/* wait_readable -- waiting for input from a pipe or a terminal, in a way that can be
- * cancelled. */
+/* wait_readable -- waiting for input from a pipe or a terminal, in a way that can be cancelled. */
 
 /* BM_OK once a read of `fd` would not wait (of a file: at once), or would fail, and then says
  * itself why. Until then callbacks->cancelled is asked five times a second: BM_ERR_CANCELLED where

@@ -157,8 +157,7 @@ typedef struct cli_file_choice {
 } cli_file_choice;
 
 typedef struct cli_settings {
-    /* Parts of options; the lists of `input` point to `operands`, `text_fields`
-     * and `files`. */
+    /* Parts of options; the lists of `input` point to `operands`, `text_fields` and `files`. */
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch; /* perms 0: not given */

@@ -80,8 +80,7 @@ typedef struct bm_corpus_spilled {
 bm_corpus_spilled bm_corpus_spilled_bytes(const bm_corpus *corpus);
 
 /* corpus_range -- the documents of a corpus a range at a time, each with its keys and its sorted
- * set
- * at hand: for those who compare them with documents that the corpus does not hold.
+ * set at hand: for those who compare them with documents that the corpus does not hold.
  *
  * Before bm_corpus_end_adding. Copies and documents without shingles are left out. */
 
@@ -114,8 +113,7 @@ bm_status bm_corpus_copy_set(bm_set_reader *reader, size_t row, void *to, bm_err
 /* corpus_save -- a corpus that one process leaves and another takes up.
  *
  * Sets lie in one file of records (corpus_parts.h), which bm_corpus_save_sets brings up to date.
- * All
- * other columns are handed out and taken back by the caller (checkpoint_state.h), a block of
+ * All other columns are handed out and taken back by the caller (checkpoint_state.h), a block of
  * documents at a time.
  *
  * A corpus that was restored has its sets in the file, whatever --memory would allow: no result

@@ -5,8 +5,7 @@
  *       sets             shingle hashes, or words                corpus_sets.c
  *       keys             band keys                               corpus_sets.c
  *
- * For the files of this room. Others read the fields of bm_corpus itself, and ask functions for
- * the
+ * For the files of this room. Others read the fields of bm_corpus itself, and ask functions for the
  * rest. */
 #ifndef BM_CORPUS_CORPUS_PARTS_H
 #define BM_CORPUS_CORPUS_PARTS_H
@@ -271,9 +270,8 @@ void bm_corpus_made_close(struct bm_corpus_made *made); /* NULL is fine */
  *     AS_LABELS        bm_corpus_keyset          bands read back, one by one; the file is gone
  *
  * Each state follows the one above it, or the job ends before; keys that were made elsewhere go
- * from
- * the first to the last where they are in memory. Which of them changes no result.
- * Threads: one at a time, but for bm_corpus_put_keys. */
+ * from the first to the last where they are in memory. Which of them changes no result. Threads:
+ * one at a time, but for bm_corpus_put_keys. */
 
 /* Columns for `cap` documents, where keys are in memory. */
 bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t cap, bm_error *err);

@@ -138,11 +138,9 @@ static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
  *     file      [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
  *     columns   of the documents behind these blocks; without a file, of all
  *
- * Keys come back band by band, are bucketed, and stay as labels of 4 bytes (lsh/candidates.h),
- * so
+ * Keys come back band by band, are bucketed, and stay as labels of 4 bytes (lsh/candidates.h), so
  * that the whole of them is never held. Keys that were made elsewhere become labels in any case: a
- * document that is in no bucket of a band has a label of its own there, so that the search meets
- * it
+ * document that is in no bucket of a band has a label of its own there, so that the search meets it
  * with nobody, whatever its key would be equal to. */
 
 #define BLOCK_ROWS_LEAST 16u

@@ -3,11 +3,9 @@
  *     memory   chunks of 65,536 keys and frequencies     starts: where the keys of each leading
  * bits begin file     [ 512 keys | 512 frequencies ][ … ]       firsts: the first key of each block
  *
- * Keys are mixed, so that their leading bits spread evenly and a look-up in memory is a scan of
- * a few
- * keys. In a file, the hashes that are looked up together are sorted first and each block that
- * they need
- * is read once; pages come from the system's cache as long as it has room.
+ * Keys are mixed, so that their leading bits spread evenly and a look-up in memory is a scan of a
+ * few keys. In a file, the hashes that are looked up together are sorted first and each block that
+ * they need is read once; pages come from the system's cache as long as it has room.
  *
  * Tests: tests/unit/corpus/test_df_count.c, tests/unit/corpus/test_weigh.c */
 #include "corpus/df_table.h"
@@ -370,16 +368,13 @@ bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, 
  *     end           -> all in ascending order of the key, counts of equal keys added up -> df_table
  *
  * A thread sorts the keys of a batch by table first, so that each lock is taken once a batch. A
- * table
- * doubles as long as its share of the memory lasts. Of four parts of the memory three are for the
- * tables, one for the runs. Keys and counts stand in the slots themselves, 12 bytes, for a count
- * is all
- * that is asked of a key: with base/hash_table.h it would be 22 to 40 bytes a key instead of 16
- * to 32.
+ * table doubles as long as its share of the memory lasts. Of four parts of the memory three are for
+ * the tables, one for the runs. Keys and counts stand in the slots themselves, 12 bytes, for a
+ * count is all that is asked of a key: with base/hash_table.h it would be 22 to 40 bytes a key
+ * instead of 16 to 32.
  *
  * Where no table was ever full, only keys that were counted twice go through the runs, for the
- * others
- * are not listed; of these the sums of the digest are taken on the way. */
+ * others are not listed; of these the sums of the digest are taken on the way. */
 
 #define PART_BITS   6u
 #define PARTS       (1u << PART_BITS)

@@ -1,12 +1,9 @@
 /* df_table.h -- document frequencies to look up.
  *
- * Only shingles that stand in two documents or more are listed: any other that is looked up
- * stands in
- * one, since what is looked up comes from the documents that were counted. Of text that leaves a
- * small
- * part of the shingles. The list lies in memory as long as it fits, else in a temporary file of
- * blocks
- * whose first keys are in memory.
+ * Only shingles that stand in two documents or more are listed: any other that is looked up stands
+ * in one, since what is looked up comes from the documents that were counted. Of text that leaves a
+ * small part of the shingles. The list lies in memory as long as it fits, else in a temporary file
+ * of blocks whose first keys are in memory.
  *
  * Threads: any number of them may look up. */
 #ifndef BM_CORPUS_DF_TABLE_H
@@ -51,10 +48,8 @@ bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, 
 /* df_count -- document frequencies: in how many documents each shingle stands.
  *
  * Documents are counted as they come, batch by batch, on any number of threads; the counts are
- * whole
- * numbers that are added up, so neither the order nor the threads change them. They are exact
- * however
- * little memory there is: what does not fit goes to sorted runs on disk (df_table.c). */
+ * whole numbers that are added up, so neither the order nor the threads change them. They are exact
+ * however little memory there is: what does not fit goes to sorted runs on disk (df_table.c). */
 
 typedef struct bm_df_count bm_df_count;
 

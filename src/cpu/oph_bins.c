@@ -1,8 +1,7 @@
 /* oph_bins.c -- filling bins, and giving the empty ones their words.
  *
- * Filling is bound by a load, a minimum and a store a shingle. There is a copy of the bins for
- * even and one for odd shingles, so that neighbours in one bin need not wait for each other's
- * store.
+ * Filling is bound by a load, a minimum and a store a shingle. There is a copy of the bins for even
+ * and one for odd shingles, so that neighbours in one bin need not wait for each other's store.
  *
  * Donors are looked for without a branch that depends on the hashes, which a processor would guess
  * wrong once for each empty bin. Where many bins are filled, each empty one asks the next four on

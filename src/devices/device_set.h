@@ -1,8 +1,7 @@
 /* device_set.h -- the devices of a job: the native CPU, and a worker for each OpenCL device.
  *
  * Every batch that comes back from a worker is checked: one document in 1,024 (at least one a
- * batch, spread over it) is signed again by the scalar reference, from its text if that is what
- * the
+ * batch, spread over it) is signed again by the scalar reference, from its text if that is what the
  * device got. A worker that fails or answers wrong is dead: its batches are signed on the CPU when
  * the device was chosen by `auto`, else the job ends with BM_ERR_DEVICE. Results never depend on
  * who signed what.

@@ -1,9 +1,7 @@
 /* documents.c -- checks of what a caller hands in, and guided ranges of it.
  *
- * A range is a share of what is left: a third of it divided by the threads, within bounds. With
- * two
- * threads and ranges of 256 KiB the last ones are 16 KiB, some 25 microseconds of work, and that
- * is
+ * A range is a share of what is left: a third of it divided by the threads, within bounds. With two
+ * threads and ranges of 256 KiB the last ones are 16 KiB, some 25 microseconds of work, and that is
  * the most that one thread waits for the other, but for a document that is longer.
  *
  * Tests: tests/unit/inmem/test_doc_signer.c, tests/unit/inmem/test_documents.c,

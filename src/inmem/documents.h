@@ -1,12 +1,10 @@
 /* documents.h -- what a call in memory reads, checked, and handed out in ranges of about the same
  * work.
  *
- * The work of a document is its bytes of text, or four for each of its hashes (more with
- * weights), and
- * a little more for the document itself. Ranges become smaller towards the end, so that all
- * threads end at about the
- * same time; documents that are long enough to be a range of their own come first. What is handed
- * out depends on timing, what is made of it must not.
+ * The work of a document is its bytes of text, or four for each of its hashes (more with weights),
+ * and a little more for the document itself. Ranges become smaller towards the end, so that all
+ * threads end at about the same time; documents that are long enough to be a range of their own
+ * come first. What is handed out depends on timing, what is made of it must not.
  *
  * Any number of threads may take. */
 #ifndef BM_INMEM_DOCUMENTS_H

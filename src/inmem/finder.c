@@ -869,10 +869,9 @@ static bm_status order(finder *f, bm_error *err)
  * Every step runs over ranges of documents or pairs on all threads.
  *
  * Memory: 8 bytes a hash, 16 with its weight, 8 bytes a band and document (4 a word and document
- * under SIGNATURE), 21
- * bytes a document, and 32 a pair found; with a bound, what is known to be more is refused
- * before it
- * is allocated. Tables of buckets, some 12 bytes a document, are not counted.
+ * under SIGNATURE), 21 bytes a document, and 32 a pair found; with a bound, what is known to be
+ * more is refused before it is allocated. Tables of buckets, some 12 bytes a document, are not
+ * counted.
  *
  * A call owns its threads; different calls are independent. */
 
@@ -1046,14 +1045,11 @@ void bm_pair_set_free(bm_pair_set *pairs)
 }
 
 /* compare_pairs -- bm_compare_pairs: exact similarities of pairs that somebody else chose, over
- * sets of
- * hashes that are sorted already.
+ * sets of hashes that are sorted already.
  *
  * For programs that find candidates by means of their own, such as a cluster that shuffles band
- * keys: what
- * is left to do is to count common hashes. Nothing is copied and nothing is sorted; the sets are
- * looked
- * through once, since the counting loops rely on their order.
+ * keys: what is left to do is to count common hashes. Nothing is copied and nothing is sorted; the
+ * sets are looked through once, since the counting loops rely on their order.
  *
  * A call owns its threads; different calls are independent. */
 

@@ -1,6 +1,5 @@
-/* compression_kinds.c -- a row a kind: its name, the ending of a file's name, and its first
- * bytes. How it
- * is taken off stands in decompress.c.
+/* compression_kinds.c -- a row a kind: its name, the ending of a file's name, and its first bytes.
+ * How it is taken off stands in decompress.c.
  *
  * Tests: tests/unit/input/test_compression_kinds.c, tests/unit/input/test_refused_formats.c */
 #include "input/compression_kinds.h"
@@ -91,15 +90,12 @@ const char *bm_compression_ending(bm_compression kind)
     return kinds[kind].ending;
 }
 
-/* refused_formats -- marks at fixed places, and one that needs a closer look: text in units of
- * two or four
- * bytes.
+/* refused_formats -- marks at fixed places, and one that needs a closer look: text in units of two
+ * or four bytes.
  *
  * UTF-16 and UTF-32 read as bytes would be texts without words. A byte order mark tells them;
- * without
- * one, the first eight units (all, of a shorter file, and eight bytes at least) must be
- * printable ASCII
- * or white space in that encoding. */
+ * without one, the first eight units (all, of a shorter file, and eight bytes at least) must be
+ * printable ASCII or white space in that encoding. */
 
 #define PLAIN_UNITS 8u
 #define PLAIN_BYTES 8u

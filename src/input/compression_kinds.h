@@ -1,6 +1,5 @@
-/* compression_kinds.h -- the kinds of compression that are taken off: how a name promises one,
- * and how
- * the first bytes tell it. */
+/* compression_kinds.h -- the kinds of compression that are taken off: how a name promises one, and
+ * how the first bytes tell it. */
 #ifndef BM_INPUT_COMPRESSION_KINDS_H
 #define BM_INPUT_COMPRESSION_KINDS_H
 

@@ -1,9 +1,8 @@
-/* input_bytes.h -- the bytes of the inputs, one source after another: read, digested,
- * decompressed.
+/* input_bytes.h -- the bytes of the inputs, one source after another: read, digested, decompressed.
  *
  * The digest (XXH3, 128 bits) is of the bytes as stored. When a source is read a second time and
- * its digest or length differs from the first time, the read fails: its file changed under the
- * job. */
+ * its digest or length differs from the first time, the read fails: its file changed under the job.
+ */
 #ifndef BM_INPUT_INPUT_BYTES_H
 #define BM_INPUT_INPUT_BYTES_H
 
@@ -51,9 +50,8 @@ bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err);
 uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes);
 uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes);
 
-/* input_copy -- tables on standard input or a pipe. Whoever reads a table goes to and fro in it,
- * so all of
- * one is copied to a file without a name first: it is gone however the job ends. */
+/* input_copy -- tables on standard input or a pipe. Whoever reads a table goes to and fro in it, so
+ * all of one is copied to a file without a name first: it is gone however the job ends. */
 
 /* Copy source `index`, unless it is a regular file or was copied: bm_source_place leads to the copy
  * then, and its digest and size are known. BM_ERR_IO names the directory that cannot hold it

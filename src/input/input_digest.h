@@ -1,6 +1,5 @@
-/* input_digest.h -- the digest of a file as stored, as reports name their inputs, without
- * reading any
- * record. */
+/* input_digest.h -- the digest of a file as stored, as reports name their inputs, without reading
+ * any record. */
 #ifndef BM_INPUT_INPUT_DIGEST_H
 #define BM_INPUT_INPUT_DIGEST_H
 

@@ -53,10 +53,8 @@ struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
  *
  * A source at an address is a file like others once it was asked for (bm_source.remote).
  *
- * A source that can be read only once (standard input, a pipe) is *held*: its descriptor stays
- * open
- * from the first look at its bytes, and those bytes are kept for the reader. With a spool
- * directory
+ * A source that can be read only once (standard input, a pipe) is *held*: its descriptor stays open
+ * from the first look at its bytes, and those bytes are kept for the reader. With a spool directory
  * the first reader copies what it reads to an unlinked file, from which later readers read. */
 
 /* The first bytes of a source. */
@@ -110,8 +108,7 @@ struct bm_input_set {
 /* input_set_open -- from paths to the set of files that a job reads.
  *
  * Opening expands directories in byte order of their paths, reads `--files-from`, settles one
- * format for the run, and reads the first bytes of each file: its compression, and formats that
- * are
+ * format for the run, and reads the first bytes of each file: its compression, and formats that are
  * refused. */
 
 /* BM_ERR_USAGE: no input named, standard input named twice, formats that differ, fields that the

@@ -60,11 +60,9 @@ bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err);
 
 /* long_gate -- how much of one record may be held?
  *
- * A source holds batches of a size that it is told. A record that is longer makes its batch
- * longer,
- * as long as a document may be, and with many threads there may be many of them. So whoever
- * bounds the
- * memory is asked before more of such a record is held. */
+ * A source holds batches of a size that it is told. A record that is longer makes its batch longer,
+ * as long as a document may be, and with many threads there may be many of them. So whoever bounds
+ * the memory is asked before more of such a record is held. */
 
 /* A record that may not be held: it was read to its end and dropped, to say what it is. */
 typedef struct bm_long_record {

@@ -1,7 +1,6 @@
 /* reader.h -- from files to batches of whole records.
  *
- * The reader (one thread) reads large blocks, takes compression off, and cuts at record
- * boundaries:
+ * The reader (one thread) reads large blocks, takes compression off, and cuts at record boundaries:
  * a raw batch holds pieces, each a run of whole records of one file. A parser (parser.h) finds the
  * records in it.
  *

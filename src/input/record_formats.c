@@ -455,19 +455,16 @@ static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record
 }
 
 /* parse_wet -- records of Common Crawl's text files (WARC, of which WET are the ones of type
- * `conversion`): where one
- * ends, and its id and text.
+ * `conversion`): where one ends, and its id and text.
  *
  *     FIRST --line--> FIELDS --empty line--> BODY --so many bytes--> ENDING --two line ends--> the
  * next record
  *
- * Content-Length says how many bytes of text follow the header, whatever they are. A record
- * without it, or that begins with
- * something else than "WARC/", ends with its header: it is bad, and so is what stands where the
- * next should begin, up to
- * the next empty line, which is where reading finds its way again. Other types are no documents;
- * the first record of a file,
- * if it is of type `warcinfo`, is copied like the header of a table.
+ * Content-Length says how many bytes of text follow the header, whatever they are. A record without
+ * it, or that begins with something else than "WARC/", ends with its header: it is bad, and so is
+ * what stands where the next should begin, up to the next empty line, which is where reading finds
+ * its way again. Other types are no documents; the first record of a file, if it is of type
+ * `warcinfo`, is copied like the header of a table.
  *
  * Limits: a field's line is not continued on the next. */
 

@@ -1,8 +1,7 @@
-/* record_rules.h -- how records are read: which of their fields are the text and the id, how
- * rows are
- * written, and what makes a record bad. Made once of the options of the inputs, and borrowed by
- * whoever
- * reads, cuts or parses: a new option of reading is a member here, set in bm_record_rules_init.
+/* record_rules.h -- how records are read: which of their fields are the text and the id, how rows
+ * are written, and what makes a record bad. Made once of the options of the inputs, and borrowed by
+ * whoever reads, cuts or parses: a new option of reading is a member here, set in
+ * bm_record_rules_init.
  *
  * For tsv and csv a field is a header's name or a number from 1. `--header` is `no` exactly when
  * all fields given are numbers. With a header, a name that stands in it goes before the number.

@@ -1,6 +1,5 @@
 /* unpack.h -- one library that takes a compression off, as decompress.c sees it: a table of
- * functions a
- * library, in unpack_NAME.c.
+ * functions a library, in unpack_NAME.c.
  *
  * A file is a run of *members* (of gzip, streams of xz and bzip2, frames of Zstandard and LZ4),
  * each whole in itself. Where damage is found all bytes that came before it have been given,
@@ -51,8 +50,7 @@ typedef struct bm_unpack_ops {
     /* Its output before damage depends on how much it has at a time: it reads and writes whole
      * pieces, the last of a file but for the end. */
     bool pieces;
-    /* Opens the library too, which need not be there (base/system.h). BM_ERR_NOMEM,
-     * BM_ERR_IO. */
+    /* Opens the library too, which need not be there (base/system.h). BM_ERR_NOMEM, BM_ERR_IO. */
     bm_status (*open)(void **state, bm_error *err);
     /* Windows have 2^window_log bytes at most from now on; NULL: there are none to speak of. */
     void (*limit)(void *state, unsigned window_log);

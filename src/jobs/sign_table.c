@@ -54,10 +54,9 @@ bm_status bm_signed_reserve(bm_signed *made, uint64_t n_docs, bm_error *err);
  *     texts in the table -> shingle hashes -> words, keys, numbers of shingles: row by row in their
  * places
  *
- * Where rows have ids, or more than one text, the parser of their source makes records of them,
- * and
- * what belongs into the table of documents gathers in the batch, for whoever puts batches in
- * order. */
+ * Where rows have ids, or more than one text, the parser of their source makes records of them, and
+ * what belongs into the table of documents gathers in the batch, for whoever puts batches in order.
+ */
 
 /* A document as the table of documents will have it. */
 typedef struct bm_row_doc {
@@ -559,8 +558,7 @@ const char *bm_signed_json(const bm_signed *made)
 }
 
 /* signed_save -- ids, and the directory that a job would have written: of the same settings, but
- * for
- * the output, with arrays that are there already. */
+ * for the output, with arrays that are there already. */
 
 /* --- ids --- */
 

@@ -1,7 +1,6 @@
 /* all_pairs.c -- all pairs above a threshold by an inverted index of rare shingles.
  *
- * The algorithms are AllPairs and PPJoin: Chaudhuri, Ganti and Kaushik 2006 (prefixes); Bayardo,
- * Ma
+ * The algorithms are AllPairs and PPJoin: Chaudhuri, Ganti and Kaushik 2006 (prefixes); Bayardo, Ma
  * and Srikant, "Scaling up all pairs similarity search", 2007 (documents by size, sizes bounded);
  * Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, the places of a meeting).
  *
@@ -10,8 +9,7 @@
  *
  * Where memory is bounded, the index holds a block of the documents at a time, and every document
  * as large as the block's first or larger, up to the size that the block's last can still reach,
- * looks into it; a document outside the block has its prefix made again for each block. Counters
- * do
+ * looks into it; a document outside the block has its prefix made again for each block. Counters do
  * not shrink: prefixes, and so the number of pairs that are compared, are the same for any memory.
  *
  * Where sets are not in memory, prefixes come from a store, which is read from front to back for
@@ -22,8 +20,7 @@
  * lane whose buffer is full stops where it is, in the middle of a document if need be, and goes on
  * in the next round. So neither the order nor the memory depends on threads.
  *
- * Work depends on the corpus: seconds where shared shingles are rare, quadratic where the
- * threshold
+ * Work depends on the corpus: seconds where shared shingles are rare, quadratic where the threshold
  * is low and all documents look alike.
  *
  * Tests: tests/unit/lsh/test_all_pairs.c, tests/unit/lsh/test_prefix_index.c */

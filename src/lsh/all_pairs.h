@@ -36,8 +36,7 @@ void bm_prefix_finder_close(bm_prefix_finder *finder);
 
 /* Fill `found` with the positions before x of the block's documents that may reach the threshold
  * with the document at x, each once; no other of the block's can. In the order of the keys by which
- * they meet, then of positions. x is not before the block.
- * BM_OK; what the store says. */
+ * they meet, then of positions. x is not before the block. BM_OK; what the store says. */
 bm_status bm_prefix_find(bm_prefix_finder *finder, size_t x, bm_error *err);
 
 typedef struct bm_all_pairs_job {

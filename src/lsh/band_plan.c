@@ -27,15 +27,12 @@
 
 /* band_curve -- the shape of P(s) = 1 - (1 - s^r)^b: how steep it is, and where most.
  *
- * P'(s) = b r s^(r-1) (1 - s^r)^(b-1), and P''(s) = 0 where (r - 1)(1 - s^r) = (b - 1) r s^r,
- * which is
- * s^r = (r - 1) / (b r - 1) = (1 - 1/r) / (b - 1/r). The logarithm of P' is a sum, so nothing in
- * it
- * under- or overflows before P' itself does.
+ * P'(s) = b r s^(r-1) (1 - s^r)^(b-1), and P''(s) = 0 where (r - 1)(1 - s^r) = (b - 1) r s^r, which
+ * is s^r = (r - 1) / (b r - 1) = (1 - 1/r) / (b - 1/r). The logarithm of P' is a sum, so nothing in
+ * it under- or overflows before P' itself does.
  *
- * The inverse of P is s^r = 1 - (1 - p)^(1/b) = -expm1(log1p(-p) / b), which keeps its digits
- * for small p
- * and for many bands.
+ * The inverse of P is s^r = 1 - (1 - p)^(1/b) = -expm1(log1p(-p) / b), which keeps its digits for
+ * small p and for many bands.
  *
  * Pure functions; any thread. Tests: tests/unit/lsh/test_band_curve.c */
 
@@ -163,11 +160,9 @@ bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_e
  *
  * For given rows P rises with the bands, at every similarity. So the plans of these rows are those
  * from the least bands that reach the recall (a quotient of logarithms, settled by P itself:
- * band_plan.h) up to the last that stays below the ceiling, and if the least does not, none
- * does. More
- * rows never need fewer bands, so that the first rows whose least bands stay below the ceiling
- * have
- * the least permutations of all.
+ * band_plan.h) up to the last that stays below the ceiling, and if the least does not, none does.
+ * More rows never need fewer bands, so that the first rows whose least bands stay below the ceiling
+ * have the least permutations of all.
  *
  * Pure functions; any thread. Tests: tests/reference/test_tune.py */
 

@@ -1,28 +1,23 @@
 /* candidates.c -- from band keys to pairs of documents, each pair once.
  *
- * Band by band the documents are bucketed (candidates.c), then the buckets are walked in the
- * order of their first documents and the pairs of each are enumerated, one chunk at a time: no
- * list
- * of all pairs is ever held, a bucket of 10^5 documents (5 * 10^9 pairs) included.
+ * Band by band the documents are bucketed (candidates.c), then the buckets are walked in the order
+ * of their first documents and the pairs of each are enumerated, one chunk at a time: no list of
+ * all pairs is ever held, a bucket of 10^5 documents (5 * 10^9 pairs) included.
  *
  * A pair belongs to the first band in which its keys agree. In a later band it is dropped after a
- * look at the earlier bands' keys, band 0 first, which is where similar documents mostly met.
- * Where
- * all documents of a bucket were already together in one earlier band, as near-copies are in
- * almost
+ * look at the earlier bands' keys, band 0 first, which is where similar documents mostly met. Where
+ * all documents of a bucket were already together in one earlier band, as near-copies are in almost
  * every band, none of its pairs can be new and the bucket is left in linear time.
  *
  * Where only components are wanted, a band is walked twice. First each bucket is a star: its first
  * document with every other one; the stars of all buckets fill common chunks, so that many small
- * buckets are verified at once. That joins most. Then each bucket that still lies in several
- * groups
+ * buckets are verified at once. That joins most. Then each bucket that still lies in several groups
  * gets its pairs across groups: a small one straight away, a large one by candidates.c.
  *
  * Where stars are wanted, a small bucket gets its pairs as it comes, and a large one is kept for
  * later (candidates.h).
  *
- * Bucketing uses the pool; enumeration runs on the calling thread between, so that `fn` may use
- * the
+ * Bucketing uses the pool; enumeration runs on the calling thread between, so that `fn` may use the
  * pool itself. Memory: 13 bytes a document, the largest bucket's numbers, and one chunk.
  *
  * Tests: tests/unit/lsh/test_band_buckets.c, tests/unit/lsh/test_bucket_join.c,
@@ -428,21 +423,17 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
  *     live  [ a a a a a | b b | c | d | … ]      a row of b is  [ a a a a a ]  and  [ c | d | … ]
  *
  * So pairs within a group, which are most of the pairs in a bucket of copies, are never walked
- * over. A round emits rows, waits for their verification, and orders `live` anew: O(n) for at
- * least
+ * over. A round emits rows, waits for their verification, and orders `live` anew: O(n) for at least
  * n/2 pairs looked at. Groups of which no document had its row yet come first: with k clusters of
- * near-copies, about k rows are enough. Rounds grow, so that verification has enough to share
- * among
+ * near-copies, about k rows are enough. Rounds grow, so that verification has enough to share among
  * threads where little is joined.
  *
  * The budget counts pairs looked at, not only those compared: a look at the keys of earlier bands
  * costs time too. Pairs across groups can only become fewer than they are. So once they fit into
  * what is left, the rest of the bucket is exact.
  *
- * Sub-buckets: pairs that agree in a second band are the likelier ones. Only later bands are
- * asked,
- * since what agreed in an earlier one was looked at there. Of a large sub-bucket again only a
- * star.
+ * Sub-buckets: pairs that agree in a second band are the likelier ones. Only later bands are asked,
+ * since what agreed in an earlier one was looked at there. Of a large sub-bucket again only a star.
  *
  * Keys made so as to collide in the table of sub-buckets cost time. One thread at a time. */
 

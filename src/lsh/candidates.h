@@ -142,8 +142,7 @@ static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t
     return walk->n_pairs < walk->job.chunk ? BM_OK : bm_candidate_walk_flush(walk, err);
 }
 
-/* crowded_buckets -- the large buckets of all bands, for stars: whom a centre may take is looked
- * at
+/* crowded_buckets -- the large buckets of all bands, for stars: whom a centre may take is looked at
  * when its turn comes, not before.
  *
  *     buckets   band 0 | band 0 | band 3 …           begin, end in `members`
@@ -151,10 +150,9 @@ static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t
  *     heads     document -> its links: bucket, next link
  *
  * A document that was taken needs no pairs of its own, so n near-copies cost n - 1 looks, not
- * n(n-1)/2. Where few are taken a bucket would cost its square: after bm_bucket_join_budget
- * pairs it
- * is closed, and what is not compared in it is counted. Pairs that agree in a small bucket are no
- * matter of these (candidates.h).
+ * n(n-1)/2. Where few are taken a bucket would cost its square: after bm_bucket_join_budget pairs
+ * it is closed, and what is not compared in it is counted. Pairs that agree in a small bucket are
+ * no matter of these (candidates.h).
  *
  * 12 bytes a document of a crowded bucket, 4 a document. One thread. */
 

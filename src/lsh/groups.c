@@ -15,10 +15,8 @@
 /* union_find -- merge verified pairs into groups.
  *
  * One uint32_t parent per document. root() halves paths in a loop, so a chain of a million links
- * cannot overflow the stack. link() makes the smaller number the root: labels then do not depend
- * on
- * the order in which pairs arrive. Halving alone bounds m operations by O(m log n); linking by
- * size
+ * cannot overflow the stack. link() makes the smaller number the root: labels then do not depend on
+ * the order in which pairs arrive. Halving alone bounds m operations by O(m log n); linking by size
  * would bound them better and lose the rule of the smaller root.
  *
  * One thread at a time. */
@@ -70,8 +68,7 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b)
 /* keep_rank -- a radix sort of document numbers, the column that decides last first.
  *
  * Each pass is stable, so documents that a column does not tell apart stay as the columns behind
- * it, and at last the
- * input, had ordered them. */
+ * it, and at last the input, had ordered them. */
 
 #define DIGIT_BITS 11u
 #define DIGITS     (1u << DIGIT_BITS)

@@ -27,10 +27,8 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b);
  * rather kept first.
  *
  * Whatever rules decide, they come down to one number a document before groups are made, and
- * nothing afterwards
- * asks which rules there were. No two documents have the same rank: where no rule decides, the
- * first in the input
- * is preferred. */
+ * nothing afterwards asks which rules there were. No two documents have the same rank: where no
+ * rule decides, the first in the input is preferred. */
 
 typedef struct bm_keep_rank {
     uint32_t
@@ -88,8 +86,7 @@ void bm_turns_reset(bm_turns *turns);
 
 /* stars -- groups in which every document is joined to the one in the middle.
  *
- * Documents take their turn in a given order. One that is not yet taken when its turn comes
- * becomes
+ * Documents take their turn in a given order. One that is not yet taken when its turn comes becomes
  * a centre and takes its neighbours that are not yet taken. So each document is a neighbour of its
  * centre, and no two centres are neighbours. */
 
@@ -119,12 +116,10 @@ bm_status bm_stars(bm_pair_list list, const uint32_t *order, uint32_t *centres, 
  * side, or stars.
  *
  * Components: a union-find for each threshold, fed as the pairs come; no pair stays in memory.
- * Groups nest: two documents that are
- * joined at a threshold are joined at every lower one. So a pair walks from the highest
- * threshold that it reaches down to the first
- * at which its ends are joined already. The whole cost is a look at each pair and a link for
- * each merge: it hardly grows with the
- * number of thresholds. Memory is 4 bytes a document and threshold.
+ * Groups nest: two documents that are joined at a threshold are joined at every lower one. So a
+ * pair walks from the highest threshold that it reaches down to the first at which its ends are
+ * joined already. The whole cost is a look at each pair and a link for each merge: it hardly grows
+ * with the number of thresholds. Memory is 4 bytes a document and threshold.
  *
  * Stars depend on all pairs of a document, which therefore have to be there. Pure; one thread. */
 

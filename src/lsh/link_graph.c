@@ -86,8 +86,7 @@ size_t bm_link_graph_find(const bm_link_graph *graph, uint32_t a, uint32_t b)
 
 /* neighbours -- count, sum up, fill.
  *
- * While the lists are filled, begins[doc + 1] is where the next neighbour of `doc` goes; at the
- * end
+ * While the lists are filled, begins[doc + 1] is where the next neighbour of `doc` goes; at the end
  * that is where its list ends and the next one begins. So no second array of places is needed.
  * Linear in documents and pairs. Pure; read by any number of threads once made. */
 
@@ -297,8 +296,7 @@ void bm_bridges_reset(bm_bridges *bridges)
     memset(bridges, 0, sizeof *bridges);
 }
 
-/* min_cut -- maximum flow with unit capacities (Dinic), then what its residual leaves with
- * `from`.
+/* min_cut -- maximum flow with unit capacities (Dinic), then what its residual leaves with `from`.
  *
  * A pair may carry one unit either way: flow +1 runs from a to b, -1 from b to a. Each phase puts
  * the documents into levels by their distance in the residual, and takes chains that go up a level
@@ -441,8 +439,7 @@ void bm_cut_reset(bm_cut *cut)
  *
  * far[d] is the number of links from d to `to`. wide[d] is the best weakest link of all shortest
  * chains from d to `to`: over the neighbours u with far[u] = far[d] - 1, the greatest
- * min(similarity(d, u), wide[u]). Documents leave the queue in ascending order of `far`, so
- * wide[u]
+ * min(similarity(d, u), wide[u]). Documents leave the queue in ascending order of `far`, so wide[u]
  * is final when d asks for it. The walk from `from` then takes, at each step, the first neighbour
  * from which a shortest chain as strong as wide[from] goes on: no choice is ever taken back.
  *

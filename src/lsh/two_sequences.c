@@ -10,16 +10,12 @@
 #include "base/memory.h"
 #include "lsh/verify.h"
 
-/* common_run -- a length is tried by the hashes of all windows, and the longest found by
- * bisection.
+/* common_run -- a length is tried by the hashes of all windows, and the longest found by bisection.
  *
- * Where a run of length n is common, so is one of n - 1. For a length, the windows of b are
- * sorted by a polynomial hash
- * modulo 2^61 - 1, which is made of sums over the beginnings of the list (Karp and Rabin, 1987),
- * and each window of a is
- * looked for. What has the same hash is compared, number by number, so a collision costs time
- * alone. About log2(n) rounds,
- * linear but for the look-ups. */
+ * Where a run of length n is common, so is one of n - 1. For a length, the windows of b are sorted
+ * by a polynomial hash modulo 2^61 - 1, which is made of sums over the beginnings of the list (Karp
+ * and Rabin, 1987), and each window of a is looked for. What has the same hash is compared, number
+ * by number, so a collision costs time alone. About log2(n) rounds, linear but for the look-ups. */
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 #define BASE  UINT64_C(0x1A3B5C7D9E2F4601) /* below the prime */
@@ -129,32 +125,26 @@ out:
 /* edit_distance -- the bit vectors of Myers, 64 rows at a time, within a band that is widened
  * until it is enough.
  *
- * D[i][j] is the distance of the first i code points of the shorter text (rows) and the first j
- * of the longer (columns).
- * Myers, "A fast bit-vector algorithm for approximate string matching" (JACM 1999), holds the
- * differences between 64
- * neighbours of a column in two words; Hyyrö (2003) gives the step for a strip of rows that has
- * others above it, of which
- * it needs the difference from column to column alone.
+ * D[i][j] is the distance of the first i code points of the shorter text (rows) and the first j of
+ * the longer (columns). Myers, "A fast bit-vector algorithm for approximate string matching" (JACM
+ * 1999), holds the differences between 64 neighbours of a column in two words; Hyyrö (2003) gives
+ * the step for a strip of rows that has others above it, of which it needs the difference from
+ * column to column alone.
  *
  *                 j ->   left          right
  *     i  strip 0   [ ----+==============+            ]     in the band: computed
  *        strip 1   [     +====|==============+       ]     left of it:  from above, one more a row
  *        strip 2   [          +====|==============+  ]     above the right end: one more a column
  *
- * A path of k steps lies between two diagonals (Ukkonen 1985). What is taken for the cells
- * beside the band is the cost of
- * some path, never less than the distance; so the result is not too small, and where it is at
- * most k it is the distance.
- * k is doubled until then: for texts that are much alike the work is their length times a few
- * words.
+ * A path of k steps lies between two diagonals (Ukkonen 1985). What is taken for the cells beside
+ * the band is the cost of some path, never less than the distance; so the result is not too small,
+ * and where it is at most k it is the distance. k is doubled until then: for texts that are much
+ * alike the work is their length times a few words.
  *
  * Strip by strip, and not column by column, a table of which rows have a symbol is needed for 64
- * rows only: memory
- * does not depend on how many different symbols there are. That is why this is here: edlib, the
- * library for such
- * distances, has bytes for symbols, and two texts in Chinese or Korean often share more than 256
- * characters. */
+ * rows only: memory does not depend on how many different symbols there are. That is why this is
+ * here: edlib, the library for such distances, has bytes for symbols, and two texts in Chinese or
+ * Korean often share more than 256 characters. */
 
 #define STRIP     64u
 #define K_LEAST   64u

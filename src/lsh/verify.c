@@ -4,8 +4,7 @@
  * is an edge when that double is >= the threshold. Rounded division is monotone, so that for given
  * sizes there is a least `common` which is enough: it is estimated as t(n_x+n_y)/(1+t) and then
  * moved until the very expression above agrees. From there on everything is a comparison of
- * integers: the merge stops when the hashes found plus all that could still be found are fewer
- * than
+ * integers: the merge stops when the hashes found plus all that could still be found are fewer than
  * that, and no pair is lost to rounding.
  *
  * The merge is bm_intersect of verify.h; where one set is far longer than the other, each hash
@@ -135,8 +134,7 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
 /* hashes_sort -- sort a document's shingle hashes, from a handful to ten million.
  *
  * Most significant digit first. One step finds the highest bit in which the hashes differ, takes
- * the digit of `width` bits below it, counts, and scatters the hashes into the other of two
- * arrays:
+ * the digit of `width` bits below it, counts, and scatters the hashes into the other of two arrays:
  *
  *     from  [ . . . . . . . . . . ]      count the digits, sum them up
  *     to    [ 00 | 01  | 10 |  11 ]      each part is sorted by the next digits, in turn
@@ -144,13 +142,11 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
  * width is chosen so that parts of evenly spread hashes hold less than one element: the parts of a
  * typical document (30 to 300) are then finished by one insertion sort. A part that is still long
  * is split again. Because the digit begins at the highest differing bit, small integers or hashes
- * with a common prefix need no empty rounds. A digit has at least 4 bits, so at most 16 steps of
- * 8 KiB stand on the stack (3 for ten million hashes as they come), and work is linear in n for
- * any
+ * with a common prefix need no empty rounds. A digit has at least 4 bits, so at most 16 steps of 8
+ * KiB stand on the stack (3 for ten million hashes as they come), and work is linear in n for any
  * input.
  *
- * For n >= 2^17 the digit has 9 bits, so that its write streams stay within the caches and the
- * TLB.
+ * For n >= 2^17 the digit has 9 bits, so that its write streams stay within the caches and the TLB.
  * A set of more than its scratch holds is parted in place first: each hash is put where its digit
  * belongs, and the one that lay there goes on in turn, until the circle closes (the American flag
  * sort). The parts are then sorted with the scratch that there is.

@@ -16,8 +16,7 @@
 bool bm_intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 
 /* weighted_jaccard -- exact Jaccard similarity of weighted sets: the sum of the smaller weights
- * over
- * the sum of the greater ones. */
+ * over the sum of the greater ones. */
 
 /* n elements: hashes in ascending order, and beside them their weights, all above 0. */
 typedef struct bm_weighted_set {
@@ -36,10 +35,9 @@ double bm_weighted_sum(bm_weighted_set set);
 /* containment -- does one set hold so much of another? Decided in whole numbers.
  *
  * A set of n hashes is held by another at the share C when the two have at least C n hashes in
- * common. C is a decimal such
- * as .9; the double that stands for it is a little more or less, so that C n in double may miss
- * a whole number. The share is
- * therefore the fraction of whole numbers that the decimal is. */
+ * common. C is a decimal such as .9; the double that stands for it is a little more or less, so
+ * that C n in double may miss a whole number. The share is therefore the fraction of whole numbers
+ * that the decimal is. */
 
 #define BM_SHARE_DECIMALS 15u /* a decimal of so many is a double's own */
 

@@ -104,9 +104,8 @@ typedef struct bm_match {
 bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
 /* A bm_candidates_fn as well, for pairs that were compared: take the edges among them. */
 bm_status bm_edges_found(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
-/* Pairs come with their similarity: those of n that reach the threshold, or whose
- * similarity is not known (NAN), are edges. They join groups, and are stored unless only groups are
- * wanted. */
+/* Pairs come with their similarity: those of n that reach the threshold, or whose similarity is not
+ * known (NAN), are edges. They join groups, and are stored unless only groups are wanted. */
 bm_status bm_edges_add(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err);
 
 /* Read the edges that were found so far, by a, then b, from the first. */
@@ -262,8 +261,7 @@ typedef struct bm_losses {
 
 bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs);
 
-/* holders -- which kept document holds each of the others (`verify` contained), and how much of
- * it.
+/* holders -- which kept document holds each of the others (`verify` contained), and how much of it.
  *
  * Documents have their turns in the order of keeping. One that nobody before it holds is kept; it
  * may hold those behind it that are an edge with it. Of several the one that shares most shingles

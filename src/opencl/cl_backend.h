@@ -1,5 +1,4 @@
-/* cl_backend.h -- an OpenCL device as a backend, whose calls are made by the caller's own
- * thread: a
+/* cl_backend.h -- an OpenCL device as a backend, whose calls are made by the caller's own thread: a
  * driver that hangs hangs it too. */
 #ifndef BM_OPENCL_CL_BACKEND_H
 #define BM_OPENCL_CL_BACKEND_H
@@ -35,8 +34,7 @@ uint32_t bm_cl_backend_checks(const bm_backend *backend);
 
 /* opencl_backend -- OpenCL devices as a backend: what a job sees of this room.
  *
- * A backend that is opened through the table may stop answering and is watched (cl_watchdog.c).
- * The
+ * A backend that is opened through the table may stop answering and is watched (cl_watchdog.c). The
  * search for kernel parameters opens a device without that (cl_backend.h). */
 
 extern const bm_backend_ops bm_backend_opencl;

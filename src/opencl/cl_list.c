@@ -5,11 +5,9 @@
  * not asked any other                                                -> asked by a child process,
  * so long
  *
- * The first way costs what asking costs, the second a process more. Either gives what is there
- * now.
+ * The first way costs what asking costs, the second a process more. Either gives what is there now.
  * A driver that did well once may hang all the same (its device is lost): its thread then stays
- * where
- * it is, with all that it may touch, and is counted (bm_device_settings.n_stuck).
+ * where it is, with all that it may touch, and is counted (bm_device_settings.n_stuck).
  *
  * Tests: tests/fault/icd/drivers.sh, tests/unit/opencl/test_cl_list.c */
 #include "opencl/cl_list.h"

@@ -24,8 +24,7 @@
 /* cl_kernel_params -- reading, writing and looking up rows of parameters. See cl_program.h.
  *
  * A file has comments (#), empty lines, rows, and lines with the names of the columns, which are
- * passed over wherever they stand: files may be put together with cat. A bad row in our own file
- * is
+ * passed over wherever they stand: files may be put together with cat. A bad row in our own file is
  * a bug and said as such. The user's file is read each time a device opens, before anything is
  * built. */
 

@@ -7,8 +7,7 @@
  * prefix. A CPU uses the task's own hashes, words and keys instead, so that nothing is copied
  * either way (zero copy); only offsets and chunks are staged. Texts are staged always: they are a
  * byte a shingle, and making hashes of them takes longer than copying. Buffers stay from batch to
- * batch and grow. When memory runs out, everything under way is finished, all buffers are
- * released,
+ * batch and grow. When memory runs out, everything under way is finished, all buffers are released,
  * the limit is halved and the batch is planned again, down to BM_CL_MIN_LIMIT.
  *
  * Tests: tests/parity/test_oclgrind.c, tests/parity/test_parity_opencl.c,
@@ -30,8 +29,7 @@
 
 /* cl_chunks -- the cutting of work, apart from any device so that it can be tested alone.
  *
- * One walk over the documents. Short ones are packed into a chunk until it holds pack_units; one
- * of
+ * One walk over the documents. Short ones are packed into a chunk until it holds pack_units; one of
  * up to whole_units is a chunk of its own; a longer one is cut into parts of part_units and listed
  * in `split`. A document that exceeds a whole batch is cut into slices, a batch each, whose words
  * the host merges. */
@@ -198,11 +196,10 @@ void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out
                         (size_t)(offsets[i + 1] - offsets[i]));
 }
 
-/* cl_launch -- a table says which arguments each kernel takes; one loop sets them and starts it.
- * At most seven kernels a batch: words of split documents to all ones, hashes of texts, their
- * counts,
- * their content hashes, the chunks, then of split documents what the scheme does at their end,
- * and their keys. */
+/* cl_launch -- a table says which arguments each kernel takes; one loop sets them and starts it. At
+ * most seven kernels a batch: words of split documents to all ones, hashes of texts, their counts,
+ * their content hashes, the chunks, then of split documents what the scheme does at their end, and
+ * their keys. */
 
 typedef enum argument {
     ARG_HASHES,
@@ -402,8 +399,7 @@ static cl_int cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layo
 
 /* cl_text -- see kernels/text_hash.cl for the layout.
  *
- * Starts of words go as 16 bits each, and 32 bits for every 256 of them: no word that comes here
- * is
+ * Starts of words go as 16 bits each, and 32 bits for every 256 of them: no word that comes here is
  * longer than a shingle, 240 bytes, so 256 of them and their blanks span less than 2^16. */
 
 #define BLOCK      256u

@@ -11,8 +11,7 @@
 #include "opencl/cl_program.h"
 
 /* cl_chunks -- a task cut into batches for the device, and a batch into chunks for work-groups: a
- * chunk is what one group signs (several short documents, one longer one, or a part of a long
- * one).
+ * chunk is what one group signs (several short documents, one longer one, or a part of a long one).
  * No OpenCL here. */
 
 /* How documents are cut; see bm_cl_shape. A unit is what a kernel reads at once: a quad of 32-bit

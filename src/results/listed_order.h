@@ -7,9 +7,8 @@
  * components, groups.jsonl has the rest of the order: every document of the file is in a group,
  * with all that it is linked to, in input order.
  *
- * Where it made stars, the linked documents of one group lie in several, so that order is lost.
- * The rows still suffice to keep the first: each document comes after all that stand as an a beside
- * it.
+ * Where it made stars, the linked documents of one group lie in several, so that order is lost. The
+ * rows still suffice to keep the first: each document comes after all that stand as an a beside it.
  *
  * A document is a copy where it stands in one row alone, as b, with similarity 1. One that stands
  * so and is no copy has the set of its a; its a has no other links either, since a set that equals

@@ -1,11 +1,9 @@
-/* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a
- * thread
+/* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a thread
  * of its own, its device worker (ingest_stages.h).
  *
  * One mutex guards the reading, and who waits for it helps to unpack what will be read; another
- * guards
- * the order (ingest_order.h). A failure to read becomes a batch of its own that fails in its turn,
- * behind what was read before.
+ * guards the order (ingest_order.h). A failure to read becomes a batch of its own that fails in its
+ * turn, behind what was read before.
  *
  * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c,
  *        tests/scale/long_documents.sh, tests/unit/sign/test_ingest_columns.c,
@@ -99,12 +97,10 @@ void bm_ingest_entries_reset(bm_ingest_entries *entries)
     *entries = (bm_ingest_entries){.most_bytes = entries->most_bytes};
 }
 
-/* ingest_text -- see the header. Whichever way a batch goes, its rows, words and keys are the
- * same.
+/* ingest_text -- see the header. Whichever way a batch goes, its rows, words and keys are the same.
  *
  * A document with a shingle of more than BM_TEXT_SHINGLE_MAX bytes (a long line of base64, say)
- * comes back from the device as if it were empty, and is signed by the native CPU into its own
- * row:
+ * comes back from the device as if it were empty, and is signed by the native CPU into its own row:
  * such documents are few, else the whole batch is hashed by the worker. */
 
 #define HOST_SHARE 8u /* more than this part of the bytes left to the host is too much: an eighth */

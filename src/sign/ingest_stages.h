@@ -11,8 +11,7 @@
 #include "text/unit_text.h"
 
 /* ingest_entries -- the shingles of texts that are entries of dictionaries, each made once by a
- * worker: a file of a
- * few kB may have a long text in every row.
+ * worker: a file of a few kB may have a long text in every row.
  *
  *     slots    entry -> document          one for all entries whose numbers end alike: the last of
  * them made     documents of a batch       until they would take more than `most_bytes`; then all

@@ -1,11 +1,10 @@
 /* scheme_oph.c -- the scheme oph: one hash a shingle, K bins, optimal densification; the scalar
  * reference, and what devices need.
  *
- * Like that of scheme_affine.c the reference is the definition that every backend is compared
- * with, written from kernels/oph.h line by line. A signature costs one hash a shingle whatever K
- * is; a document of far fewer shingles than bins pays for that with attempts, about K / (bins met)
- * for each empty bin. All bins depend on K: a shorter signature is not the beginning of a longer
- * one.
+ * Like that of scheme_affine.c the reference is the definition that every backend is compared with,
+ * written from kernels/oph.h line by line. A signature costs one hash a shingle whatever K is; a
+ * document of far fewer shingles than bins pays for that with attempts, about K / (bins met) for
+ * each empty bin. All bins depend on K: a shorter signature is not the beginning of a longer one.
  *
  * Threads: pure functions; parameters are read only after draw.
  *

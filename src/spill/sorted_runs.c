@@ -3,8 +3,7 @@
  *     memory   [ records … | scratch of the sort … ]        half each
  *     file     [ block block block | block block | … ]      a run after another, 64 KiB a block
  *
- * The sort is a least-significant-digit radix sort of bytes, stable, that leaves out bytes in
- * which
+ * The sort is a least-significant-digit radix sort of bytes, stable, that leaves out bytes in which
  * all keys agree; 16 bytes a record and a pass. What is in memory at the end is the last run, and
  * often the only one. While merging, one block of each run in the file takes the place of the
  * scratch. When there are as many runs as blocks fit there, they are merged into one run of a new

@@ -1,5 +1,4 @@
-/* sorted_runs.h -- many (key, value) records in, the same in ascending order of the key out,
- * with a
+/* sorted_runs.h -- many (key, value) records in, the same in ascending order of the key out, with a
  * bounded amount of memory.
  *
  * Records gather in memory. Where they fill their share, they are sorted and written as a run; at

@@ -1,7 +1,6 @@
 /* spill_file.c -- appending through one buffer, reading by pread.
  *
- * A record that does not fit into the rest of the buffer sends the buffer away; one longer than
- * the
+ * A record that does not fit into the rest of the buffer sends the buffer away; one longer than the
  * buffer goes to the file directly.
  *
  * Tests: tests/fault/spill_calls.c, tests/unit/spill/test_spill_file.c,

@@ -3,8 +3,7 @@
  *
  * A record is read where it was put: place and length are asked for, and a length, a kind or a
  * checksum that differs is BM_ERR_FORMAT, a file that is shorter too; what the system says is
- * BM_ERR_IO. So neither a changed byte nor a block of another file can turn into a result. A
- * reader
+ * BM_ERR_IO. So neither a changed byte nor a block of another file can turn into a result. A reader
  * of the whole file finds every record by its length.
  *
  * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left when the

@@ -1,5 +1,4 @@
-/* pair_census.h -- how similar the documents of a sample are to all documents of a corpus,
- * exactly.
+/* pair_census.h -- how similar the documents of a sample are to all documents of a corpus, exactly.
  *
  * The first of identical documents counts, and documents without shingles do not: these are the D
  * distinct documents, which are what banding compares. n of them are drawn by their priorities
@@ -10,8 +9,8 @@
  *     cell   k+1 … 1001      thousandths k … 999, and 1 itself, of those that reach it
  *
  * A thousandth is 1000 c / u in whole numbers, for c hashes in common of u in all. Pairs that have
- * none in common are in no cell: n_docs - 1 less what the cells of a document hold is their
- * number. */
+ * none in common are in no cell: n_docs - 1 less what the cells of a document hold is their number.
+ */
 #ifndef BM_TUNE_PAIR_CENSUS_H
 #define BM_TUNE_PAIR_CENSUS_H
 
