@@ -135,7 +135,7 @@ class Seen:
         known = self.rows if self.file is None else self._rows_of_file()
         if known is None:
             raise Error("the rows that dedup read are not known", "nomem", field="data")
-        found = _read(data, self.text, self.id)[0]
+        found = _read(data if known.ids is None else _ids_of(data, self.text, self.id), self.text, self.id)[0]
         if found.n != len(kept):
             raise Error(f"{found.n} rows, where dedup read {len(kept)} ({_OTHERS})", field="data")
         if known.ids is not None and found.ids is not None:
@@ -163,6 +163,14 @@ class Seen:
         options = {name: made[name] for name in names}
         again = sign(data, text=self.text or "text", bag=bool(made["bag"]), device="cpu", **options)
         return digest_of(np.ascontiguousarray(again.signatures))
+
+
+def _ids_of(data: Any, text: Names, id: str | None) -> Any:
+    """Of a pandas frame its ids, with empty texts: Arrow would copy texts that are objects. Of anything else all."""
+    name = id or "id"
+    if not hasattr(data, "iloc") or not hasattr(data, "columns") or not isinstance(text, str) or name == text:
+        return data
+    return data[[name]].assign(**{text: ""}) if name in data.columns and text in data.columns else data
 
 
 def _by_id(known: Array, found: Array, kept: Array) -> Array:

@@ -373,3 +373,27 @@ def test_a_table_is_read_where_it_lies(form):
     finally:
         pa.set_memory_pool(before)
     assert counted.max_memory() < texts // 10 and texts > 1 << 21
+
+
+def test_arrow_copies_texts_that_are_objects_once(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    given, stream = [], pd.DataFrame.__arrow_c_stream__
+
+    def counted(frame, *more):
+        given.append(int(frame["text"].str.len().sum()))
+        return stream(frame, *more)
+
+    monkeypatch.setattr(pd.DataFrame, "__arrow_c_stream__", counted)
+    frame = pd.DataFrame({"id": IDS, "text": pd.Series(TEXTS, dtype=object), "n": range(N)})
+    r = dedup(frame)
+    assert r.take(frame.iloc[SHUFFLED])["n"].to_list() == [i for i in SHUFFLED if i < 60]
+    assert given == [sum(map(len, TEXTS)), 0]
+
+
+def test_an_arrow_table_is_not_copied():
+    table = pa.table({"id": IDS, "text": [text * 300 for text in TEXTS]})
+    before = pa.total_allocated_bytes()
+    r = dedup(table, verify="none")
+    assert pa.total_allocated_bytes() - before < table.nbytes / 4
+    kept = r.take(table)
+    assert pa.total_allocated_bytes() - before < kept.nbytes + table.nbytes / 4
