@@ -61,9 +61,8 @@ bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err)
 {
     const unsigned bits = bits_for(n);
     if ((size_t)1 << bits > table->cap_slots) {
-        uint64_t *slots = bm_alloc_zero((size_t)1 << bits, sizeof *slots);
-        if (slots == NULL)
-            return bm_fail_nomem(err, sizeof *slots << bits);
+        uint64_t *slots;
+        BM_TRY(bm_new_zero(&slots, (size_t)1 << bits, err));
         bm_free(table->slots);
         table->slots = slots;
         table->cap_slots = (size_t)1 << bits;

@@ -23,7 +23,6 @@
 #include "model/scheme_facts.h"
 #include "opencl/cl_backend.h"
 #include "results/sign_dir.h"
-#include "sketch/scheme.h"
 #include "sources/batch_sources.h"
 
 /* bench_text -- texts from files through the job's own readers, or from a generator.

@@ -518,9 +518,7 @@ bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char
     bm_meter_init(&meter, &options->callbacks);
     bm_status status = BM_OK;
     BM_TRY_OUT(pick_devices(&used, &pick, err));
-    results = bm_alloc_zero(pick.n, sizeof *results);
-    if (results == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, pick.n * sizeof *results));
+    BM_TRY_OUT(bm_new_zero(&results, pick.n, err));
     BM_TRY_OUT(tune_all(&used, &meter, &pick, results, err));
     status = bm_kernel_tune_write(&(bm_kernel_tune_report){&used, results, pick.n}, csv, json, err);
 out:

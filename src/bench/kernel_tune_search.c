@@ -11,7 +11,6 @@
 #include "base/random.h"
 #include "cpu/cpu_backend.h"
 #include "model/scheme_facts.h"
-#include "opencl/cl_backend.h"
 
 /* kernel_tune_rate -- see kernel_tune_search.h. */
 

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
-#include "cpu/cpu_backend.h"
 #include "devices/device_set.h"
 #include "model/option_check.h"
 #include "model/scheme_facts.h"

@@ -5,7 +5,6 @@
  *        tests/cli/cases/index_signed.sh */
 #include "index/index_fill.h"
 
-#include <bandmill/sketch.h>
 #include <bandmill/words.h>
 
 #include <inttypes.h>

@@ -331,9 +331,7 @@ static bm_status place_first(crowd_block *b, bm_error *err)
     const size_t n_rows = block->n / BEFORE_STEP;
     if (b->crowds->search->hits->last == NULL)
         return BM_OK;
-    b->before = bm_alloc_zero(n_rows * b->n_words, sizeof *b->before);
-    if (b->before == NULL)
-        return bm_fail_nomem(err, n_rows * b->n_words * sizeof *b->before);
+    BM_TRY(bm_new_zero(&b->before, n_rows * b->n_words, err));
     for (size_t r = 0; r < n_rows; r++) {
         uint64_t *row = b->before + r * b->n_words;
         if (r > 0)

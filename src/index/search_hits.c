@@ -170,9 +170,8 @@ bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err)
     const size_t cap = *n < BM_SORT_SCRATCH ? *n : BM_SORT_SCRATCH;
     if (*n < 2)
         return BM_OK;
-    uint64_t *scratch = bm_alloc(cap < 16 ? 16 : cap, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, cap * sizeof *scratch);
+    uint64_t *scratch;
+    BM_TRY(bm_new(&scratch, cap < 16 ? 16 : cap, err));
     bm_hashes_sort_within(list, *n, scratch, cap < 16 ? 16 : cap);
     *n = bm_hashes_distinct(list, *n);
     bm_free(scratch);
@@ -222,9 +221,8 @@ static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out,
     bm_status status = bm_grow_array(&out->crowded, &out->cap_crowded, out->n_crowded + 1, err);
     if (status != BM_OK)
         return status;
-    uint32_t *block = bm_alloc(k->n_numbers + k->n_docs, sizeof *block);
-    if (block == NULL)
-        return bm_fail_nomem(err, (k->n_numbers + k->n_docs) * sizeof *block);
+    uint32_t *block;
+    BM_TRY(bm_new(&block, k->n_numbers + k->n_docs, err));
     memcpy(block, k->numbers, k->n_numbers * sizeof *block);
     for (size_t i = 0; i < k->n_docs; i++)
         block[k->n_numbers + i] = k->docs[i].doc;
@@ -721,9 +719,7 @@ bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool
     const bool together =
         batch->pool != NULL && batch->n > 1 && bands > 1 && batch->n * bands >= BM_SEARCH_TOGETHER;
     out->n_lists = together ? bands : 1;
-    out->lists = bm_alloc_zero(out->n_lists, sizeof *out->lists);
-    if (out->lists == NULL)
-        return bm_fail_nomem(err, out->n_lists * sizeof *out->lists);
+    BM_TRY(bm_new_zero(&out->lists, out->n_lists, err));
     BM_TRY_OUT(together
                    ? bm_pool_for(batch->pool, (bm_pool_split){bands, 1}, look_up_bands, &l, err)
                    : look_up_bands(&l, 0, 0, bands, err));

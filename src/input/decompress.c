@@ -46,9 +46,7 @@ bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error 
     bm_status status = BM_OK;
     BM_TRY_OUT(d->ops->open(&d->state, err));
     if (d->ops->pieces) {
-        d->pieces = bm_alloc(1, sizeof *d->pieces);
-        if (d->pieces == NULL)
-            BM_TRY_OUT(bm_fail_nomem(err, sizeof *d->pieces));
+        BM_TRY_OUT(bm_new(&d->pieces, 1, err));
     }
 out:
     if (status != BM_OK) {

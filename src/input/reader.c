@@ -32,7 +32,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/files.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "input/input_ahead.h"

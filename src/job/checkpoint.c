@@ -4,7 +4,6 @@
  * Tests: tests/cli/cases/ownership.sh, tests/unit/jobs/test_checkpoint.c */
 #include "job/checkpoint.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +14,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "corpus/corpus.h"
 #include "job/checkpoint_state.h"
 #include "job/job_context.h"
 #include "job/report_file.h"
-#include "json/json_write.h"
 #include "model/file_names.h"
 #include "output/out_lock.h"
 #include "output/out_target.h"

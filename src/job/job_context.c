@@ -20,7 +20,6 @@
 #include "input/input_shard.h"
 #include "input/tables.h"
 #include "model/option_words.h"
-#include "output/out_dir.h"
 #include "output/out_target.h"
 #include "remote/remote_file.h"
 #include "results/kept_writer.h"

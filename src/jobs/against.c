@@ -4,8 +4,6 @@
  *        tests/fault/against_calls.c, tests/reference/test_against.py */
 #include "jobs/against.h"
 
-#include <bandmill/sketch.h>
-
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -332,9 +330,7 @@ static bm_status choose(reading *r, bm_error *err)
     c->part = (bm_recipe){.manifests = all->manifests, .n = all->n};
     bm_status status = BM_OK;
     BM_TRY_OUT(alloc_chosen(c, all->n_inputs, err));
-    column.rows = bm_alloc(all->n_inputs, sizeof *column.rows);
-    if (column.rows == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, all->n_inputs * sizeof *column.rows));
+    BM_TRY_OUT(bm_new(&column.rows, all->n_inputs, err));
     BM_TRY_OUT(bm_source_table_read(r->against->manifest, &column, 1, err));
     if (column.sum != r->rows->n_rows)
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(r->against->dir), 0,

@@ -23,7 +23,6 @@
 #include "jobs/cluster_groups.h"
 #include "json/json_write.h"
 #include "lsh/groups.h"
-#include "match/match.h"
 #include "model/file_names.h"
 #include "model/ids.h"
 #include "model/option_check.h"

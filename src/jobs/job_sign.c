@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "model/scheme_facts.h"
-#include "base/memory.h"
 #include "results/npy.h"
 #include "results/sign_dir.h"
 #include "job/checkpoint_state.h"

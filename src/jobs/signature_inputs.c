@@ -5,8 +5,6 @@
  *        tests/cli/cases/staged.sh, tests/unit/jobs/test_jobs.c */
 #include "jobs/signature_inputs.h"
 
-#include <bandmill/sketch.h>
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -169,9 +169,8 @@ static bm_status load_range(build *b, size_t at, bm_error *err)
     bm_prefix_index *index = b->index;
     const bm_prefix_store *store = b->docs->store;
     size_t range = at / BM_PREFIX_RANGE, end = range_end(at, b->end), used = 0;
-    uint64_t *keys = bm_alloc(BM_PREFIX_RANGE + (size_t)store->n_keys[range], sizeof *keys);
-    if (keys == NULL)
-        return bm_fail_nomem(err, (BM_PREFIX_RANGE + store->n_keys[range]) * sizeof *keys);
+    uint64_t *keys;
+    BM_TRY(bm_new(&keys, BM_PREFIX_RANGE + (size_t)store->n_keys[range], err));
     bm_status status = BM_OK;
     BM_TRY_OUT(store->read(store->ctx, range, keys, err));
     for (size_t position = at; position < end; position++) {

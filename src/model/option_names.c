@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/sized_struct.h"
 
 static const char *const formats[] = {"auto",    "jsonl",      "tsv",  "csv",   "lines",

@@ -18,7 +18,6 @@
  * has a limit of its own; the limit of the call begins anew when a trial run is over.
  *
  * Threads: as bm_backend says, one at a time. */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
 #include "json/json_scan.h"
 #include "job/figure.h"
 

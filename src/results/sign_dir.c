@@ -19,7 +19,6 @@
 #include "base/memory.h"
 #include "json/json_write.h"
 #include "model/file_names.h"
-#include "model/scheme_facts.h"
 #include "output/manifest.h"
 #include "results/npy.h"
 

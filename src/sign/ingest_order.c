@@ -408,9 +408,7 @@ bm_status bm_ingest_order_open(const bm_ingest_cfg *cfg, uint64_t window, bm_ing
     if (out->ring == NULL || out->free == NULL)
         return bm_fail_nomem(err, window * sizeof *out->ring);
     BM_TRY(bm_new_zero(&out->ready, window, err));
-    out->shards = bm_alloc_aligned(BM_DOC_SHARDS, sizeof *out->shards);
-    if (out->shards == NULL)
-        return bm_fail_nomem(err, BM_DOC_SHARDS * sizeof *out->shards);
+    BM_TRY(bm_new_aligned(&out->shards, BM_DOC_SHARDS, err));
     memset(out->shards, 0, BM_DOC_SHARDS * sizeof *out->shards);
     return BM_OK;
 }

@@ -11,7 +11,6 @@
  * permutation, then all b_ij = n32. The first words do not depend on the others.
  *
  * Threads: pure functions; parameters are read only after draw. */
-#include <string.h>
 
 #include "base/error.h"
 #include "base/random.h"

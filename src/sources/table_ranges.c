@@ -3,7 +3,6 @@
  * Tests: tests/unit/sources/test_table_ranges.c, tests/reference/test_tables.py */
 #include "sources/table_ranges.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 
 #define PARTS_MOST 64u

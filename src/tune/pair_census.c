@@ -581,9 +581,7 @@ static bm_status walk_all(walk *w, bm_error *err)
     const uint32_t n_threads = bm_pool_size(w->job->pool);
     bm_status status = BM_OK;
     BM_TRY_OUT(build_index(w, err));
-    w->walkers = bm_alloc_aligned(n_threads, sizeof *w->walkers);
-    if (w->walkers == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, n_threads * sizeof *w->walkers));
+    BM_TRY_OUT(bm_new_aligned(&w->walkers, n_threads, err));
     memset(w->walkers, 0, n_threads * sizeof *w->walkers);
     for (uint32_t t = 0; t < n_threads; t++)
         BM_TRY_OUT(bm_overlaps_open(&w->index, &w->walkers[t].overlaps, err));

@@ -171,9 +171,7 @@ static bm_status read_text(const bm_tune_options *o, const bm_text_options *text
     to->sample.pairs = to->pairs;
     to->sample.pairs_error = to->pairs_error;
     bm_shingle_words(text, to->sample.shingle, sizeof to->sample.shingle);
-    to->forecasts = bm_alloc_zero(result->n_plans, sizeof *to->forecasts);
-    if (to->forecasts == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, result->n_plans * sizeof *to->forecasts));
+    BM_TRY_OUT(bm_new_zero(&to->forecasts, result->n_plans, err));
     BM_TRY_OUT(read_corpus(&context, &corpus, err));
     status = forecast(&context, &corpus, result, to, err);
 out:

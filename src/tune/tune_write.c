@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "job/figure.h"
 #include "json/json_write.h"
 #include "model/file_names.h"
