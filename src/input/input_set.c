@@ -336,11 +336,11 @@ static bool matches_one(const char *const *patterns, size_t n, const char *path)
     return false;
 }
 
-/* Is this file, found by the walk, one of those asked for? */
-static bool is_chosen(const walk *w, const char *path)
+/* Is this file, found below a directory of `root_len` bytes, one of those asked for? */
+static bool is_chosen(const struct bm_input_set *set, const char *path, size_t root_len)
 {
-    const bm_input_options *o = &w->set->options;
-    const char *below = path + w->root_len;
+    const bm_input_options *o = &set->options;
+    const char *below = path + root_len;
     while (*below == '/')
         below++;
     return (o->patterns.n_include == 0 ||
@@ -398,7 +398,7 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
         return bm_fail_nomem(err, strlen(dir));
     if (type == DT_DIR)
         return push_dir(w, path, err);
-    if (is_chosen(w, path))
+    if (is_chosen(w->set, path, w->root_len))
         return add_source(w->set, path, err);
     w->set->n_left_out++;
     bm_free(path);
@@ -506,13 +506,98 @@ static bm_status add_address(struct bm_input_set *set, const char *address, bm_e
     return *copy != NULL ? BM_OK : bm_fail_nomem(err, strlen(address));
 }
 
+/* Bytes of a path up to the end of its first name that begins with . or _; 0: none does. */
+static size_t hidden_bytes(const char *path)
+{
+    for (const char *name = path; name != NULL; name = strchr(name, '/'), name += name != NULL)
+        if (*name == '.' || *name == '_')
+            return (size_t)(name - path) + strcspn(name, "/");
+    return 0;
+}
+
+static size_t count_slashes(const char *path)
+{
+    size_t n = 0;
+    for (; *path != '\0'; path++)
+        n += *path == '/';
+    return n;
+}
+
+/* A star for no slash matches none where the path has no more slashes than the pattern. */
+static bool matches_pattern(const char *pattern, const char *path)
+{
+    return pattern[0] == '\0' ||
+           (bm_glob_match(pattern, path) &&
+            (strstr(pattern, "**") != NULL || count_slashes(pattern) == count_slashes(path)));
+}
+
+/* A file of a folder at an address. */
+static bm_status add_listed(struct bm_input_set *set, const char *root, const char *below,
+                            bm_error *err)
+{
+    char *address = NULL;
+    bm_status status = BM_OK;
+    BM_TRY(bm_string_format(&address, err, "%s%s", root, below));
+    if (!is_chosen(set, address, strlen(root)))
+        set->n_left_out++;
+    else if (strchr(below, '?') != NULL)
+        status = bm_fail_at(err, BM_ERR_INPUT, address, 0,
+                            "a name that holds ? cannot be read at an address");
+    else
+        status = add_address(set, address, err);
+    bm_free(address);
+    return status;
+}
+
+/* What a folder at an address holds, or a pattern there stands for: what follows the folder. */
+static bm_status add_matching(struct bm_input_set *set, const bm_remote_names *names,
+                              const char *pattern, bm_error *err)
+{
+    const char *hidden = "";
+    bool any = pattern[0] == '\0';
+    for (size_t i = 0; i < names->n; i++) {
+        const char *below = names->below[i];
+        const size_t n = hidden_bytes(below);
+        if (n > 0) {
+            set->n_hidden += n != hidden_bytes(hidden) || strncmp(below, hidden, n) != 0;
+            hidden = below;
+        } else if (matches_pattern(pattern, below)) {
+            any = true;
+            BM_TRY(add_listed(set, names->root, below, err));
+        }
+    }
+    return any ? BM_OK
+               : bm_fail_at(err, BM_ERR_INPUT, names->root, 0, "no file there matches %s", pattern);
+}
+
+static bm_status add_folder(struct bm_input_set *set, const char *address, bm_error *err)
+{
+    bm_remote_names names = {0};
+    char *pattern = NULL;
+    bm_status status = BM_OK;
+    if (set->remotes == NULL)
+        BM_TRY(bm_remotes_open(set->callbacks, &set->remotes, err));
+    BM_TRY_OUT(bm_remote_list(set->remotes, address, &names, err));
+    const size_t len = strcspn(address, "?"), root_len = strlen(names.root);
+    pattern = bm_strndup(address + (root_len < len ? root_len : len),
+                         root_len < len ? len - root_len : 0);
+    if (pattern == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, len));
+    BM_TRY_OUT(add_matching(set, &names, pattern, err));
+out:
+    bm_remote_names_reset(&names);
+    bm_free(pattern);
+    return status;
+}
+
 static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     if (is_stdin) {
         BM_TRY(reserve_stdin(set, err));
     } else if (bm_is_address(path)) {
-        return add_address(set, path, err);
+        return bm_address_is_folder(path) ? add_folder(set, path, err)
+                                          : add_address(set, path, err);
     } else {
         struct stat st;
         const bool there = stat(path, &st) == 0;

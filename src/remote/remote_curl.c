@@ -6,6 +6,8 @@
  *     gs://BUCKET/OBJECT     storage.googleapis.com, or STORAGE_EMULATOR_HOST
  *     hf://datasets/OWNER/NAME[@REVISION]/PATH   huggingface.co, or HF_ENDPOINT
  *
+ * Of a bucket or repository a page of names can be asked for too (remote_list.c).
+ *
  * Keys, tokens and places are those that the environment has for other programs too. A transfer
  * needs a handle, which keeps its connection for the next one: those that no thread uses wait in a
  * list.
@@ -74,16 +76,21 @@ static const char *given(const char *value)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Percent-encode a path. */
-static bm_status add_path(bm_buf *url, const char *path, size_t len)
+/* Percent-encode a path, or, with its slashes, a value. */
+static bm_status add_encoded(bm_buf *url, const char *path, size_t len, bool slashes)
 {
     static const char plain[] =
         "/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     for (size_t i = 0; i < len; i++)
-        BM_TRY(path[i] != '\0' && strchr(plain, path[i]) != NULL
+        BM_TRY(path[i] != '\0' && strchr(plain + slashes, path[i]) != NULL
                    ? bm_buf_add(url, &path[i], 1, NULL)
                    : bm_buf_add_format(url, NULL, "%%%02X", (unsigned char)path[i]));
     return BM_OK;
+}
+
+static bm_status add_path(bm_buf *url, const char *path, size_t len)
+{
+    return add_encoded(url, path, len, false);
 }
 
 static bm_status add_header(const calls *curl, place *t, const char *format, const char *value)
@@ -139,30 +146,54 @@ static bm_status find_gs(const calls *curl, place *t, const char *bucket, size_t
         host != NULL ? host : "https://storage.googleapis.com", (int)len, bucket);
 }
 
-/* `path` begins behind the kind, which is a part of the URL's path; models have none. */
-static bm_status find_hf(const calls *curl, place *t, const char *kind, const char *path)
+/* `path` begins behind the kind, which is a part of the URL's path; models have none there. */
+static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page, const char *kind,
+                         const char *path)
 {
     const char *host = given(getenv("HF_ENDPOINT")), *token = given(getenv("HF_TOKEN"));
-    const char *owner = path, *slash = strchr(path, '/'),
-               *rest = slash != NULL ? strchr(slash + 1, '/') : NULL;
-    if (rest == NULL)
+    const char *end = path + strcspn(path, "?"), *slash = memchr(path, '/', (size_t)(end - path));
+    const char *rest = slash != NULL ? slash + 1 + strcspn(slash + 1, "/?") : end;
+    if (slash == NULL || (page == NULL && *rest != '/'))
         return BM_ERR_USAGE;
-    const char *at = memchr(owner, '@', (size_t)(rest - owner));
+    while (page != NULL && end > rest && *end != '/') /* of names that begin alike, their folder */
+        end--;
+    const char *at = memchr(path, '@', (size_t)(rest - path));
     if (token != NULL)
         BM_TRY(add_header(curl, t, "Authorization: Bearer ", token));
-    BM_TRY(bm_buf_add_format(&t->url, NULL, "%s/%s", host != NULL ? host : "https://huggingface.co",
+    if (page != NULL && page->after != NULL)
+        return bm_buf_add_text(&t->url, page->after, NULL);
+    BM_TRY(bm_buf_add_format(&t->url, NULL, "%s/%s%s",
+                             host != NULL ? host : "https://huggingface.co",
+                             page == NULL      ? ""
+                             : kind[0] == '\0' ? "api/models/"
+                                               : "api/",
                              kind));
-    BM_TRY(add_path(&t->url, owner, (size_t)((at != NULL ? at : rest) - owner)));
-    BM_TRY(bm_buf_add_text(&t->url, "/resolve/", NULL));
+    BM_TRY(add_path(&t->url, path, (size_t)((at != NULL ? at : rest) - path)));
+    BM_TRY(bm_buf_add_text(&t->url, page != NULL ? "/tree/" : "/resolve/", NULL));
     BM_TRY(at != NULL ? add_path(&t->url, at + 1, (size_t)(rest - at - 1))
                       : bm_buf_add_text(&t->url, "main", NULL));
-    return add_path(&t->url, rest, strcspn(rest, "?"));
+    BM_TRY(add_path(&t->url, rest, (size_t)(end - rest)));
+    return page != NULL ? bm_buf_add_text(&t->url, "?recursive=true", NULL) : BM_OK;
+}
+
+/* A page of what a bucket holds; older libcurls sign a query as it stands: in order, and encoded. */
+static bm_status add_list(bm_buf *url, const bm_remote_page *page, const char *prefix)
+{
+    BM_TRY(bm_buf_add_text(url, "/?", NULL));
+    if (page->after != NULL) {
+        BM_TRY(bm_buf_add_text(url, "continuation-token=", NULL));
+        BM_TRY(add_encoded(url, page->after, strlen(page->after), true));
+        BM_TRY(bm_buf_add_text(url, "&", NULL));
+    }
+    BM_TRY(bm_buf_add_text(url, "list-type=2&prefix=", NULL));
+    return add_encoded(url, prefix, strlen(prefix), true);
 }
 
 /* BM_ERR_USAGE: it is none that is known; BM_ERR_NOMEM. */
-static bm_status find_target(const calls *curl, const char *address, place *t)
+static bm_status find_target(const calls *curl, const bm_remote_request *request, place *t)
 {
-    const char *path = strstr(address, "://") + 3, *query = strchr(path, '?');
+    const char *address = request->address, *path = strstr(address, "://") + 3,
+               *query = strchr(path, '?');
     const size_t n = strcspn(path, "/?");
     bm_status status = BM_ERR_USAGE;
     if (strncasecmp(address, "http://", 7) == 0 || strncasecmp(address, "https://", 8) == 0)
@@ -170,17 +201,18 @@ static bm_status find_target(const calls *curl, const char *address, place *t)
                    ? bm_buf_end(&t->url, NULL)
                    : BM_ERR_NOMEM;
     if (strncmp(address, "hf://datasets/", 14) == 0)
-        status = find_hf(curl, t, "datasets/", path + n + 1);
+        status = find_hf(curl, t, request->page, "datasets/", path + n + 1);
     else if (strncmp(address, "hf://", 5) == 0)
-        status = find_hf(curl, t, "", path);
+        status = find_hf(curl, t, request->page, "", path);
     else if (path[n] == '/' && strncmp(address, "s3://", 5) == 0)
         status = find_s3(curl, t, path, n);
     else if (path[n] == '/' && strncmp(address, "gs://", 5) == 0)
         status = find_gs(curl, t, path, n);
     BM_TRY(status);
     if (address[0] != 'h')
-        BM_TRY(add_path(&t->url, path + n, strcspn(path + n, "?")));
-    if (query != NULL)
+        BM_TRY(request->page != NULL ? add_list(&t->url, request->page, path + n + 1)
+                                     : add_path(&t->url, path + n, strcspn(path + n, "?")));
+    if (query != NULL && request->page == NULL)
         BM_TRY(bm_buf_add_text(&t->url, query, NULL));
     return bm_buf_end(&t->url, NULL);
 }
@@ -210,12 +242,23 @@ static const char *value_of(const char *line, const char *name)
     return strncasecmp(line, name, n) == 0 ? line + n + strspn(line + n, " ") : NULL;
 }
 
+/* The address in `<…>; rel="next"`, of which there may be others before. */
+static void read_link(const char *value, bm_remote_page *page)
+{
+    for (const char *open = strchr(value, '<'); open != NULL; open = strchr(open + 1, '<')) {
+        const size_t n = strcspn(++open, ">"), rest = strcspn(open + n, ",<");
+        const char *next = strstr(open + n, "rel=\"next\"");
+        if (next != NULL && next < open + n + rest && n < sizeof page->next)
+            snprintf(page->next, sizeof page->next, "%.*s", (int)n, open);
+    }
+}
+
 /* A line of the head of an answer; of several, behind redirections, the last answer counts. */
 static size_t read_header(char *data, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
     bm_remote_told *told = t->told;
-    char line[512];
+    char line[4096];
     const char *value;
     (void)one;
     const size_t n = len < sizeof line - 1 ? len : sizeof line - 1;
@@ -236,6 +279,8 @@ static size_t read_header(char *data, size_t one, size_t len, void *ctx)
             told->size = strtoull(slash + 1, NULL, 10);
     } else if ((value = value_of(line, "content-length:")) != NULL) {
         t->length = strtoull(value, NULL, 10);
+    } else if (t->request->page != NULL && (value = value_of(line, "link:")) != NULL) {
+        read_link(value, t->request->page);
     } else if (((value = value_of(line, "etag:")) != NULL && value[0] == '"') ||
                ((value = value_of(line, "last-modified:")) != NULL && told->version[0] == '\0')) {
         snprintf(told->version, sizeof told->version, "%.127s", value);
@@ -245,6 +290,10 @@ static size_t read_header(char *data, size_t one, size_t len, void *ctx)
 
 static size_t write_copy(transfer *t, const char *data, size_t len)
 {
+    if (t->request->page != NULL) {
+        t->failed = bm_buf_add(&t->request->page->body, data, len, NULL) == BM_OK ? 0 : ENOMEM;
+        return t->failed == 0 ? len : 0;
+    }
     for (size_t done = 0; done < len;) {
         const ssize_t n = write(t->request->fd, data + done, len - done);
         if (n < 0 && errno == EINTR)
@@ -305,7 +354,7 @@ static bm_remote_answer judge(const connections *c, transfer *t, CURLcode result
     const bool right = t->code == 200 || t->code == 206;
     if (result == CURLE_ABORTED_BY_CALLBACK)
         return BM_REMOTE_STOPPED;
-    if (result == CURLE_OUT_OF_MEMORY)
+    if (result == CURLE_OUT_OF_MEMORY || (request->page != NULL && t->failed != 0))
         return BM_REMOTE_NO_MEMORY;
     if (t->failed != 0) {
         snprintf(told->words, sizeof told->words, "its copy cannot be written: %.200s",
@@ -318,8 +367,12 @@ static bm_remote_answer judge(const connections *c, transfer *t, CURLcode result
     }
     if (t->code >= 300) {
         const bool passes = t->code == 408 || t->code == 429 || t->code >= 500;
-        snprintf(told->words, sizeof told->words, "the server answers %ld%s", t->code,
-                 meaning_of(t->code));
+        const bool web = strncasecmp(request->address, "http", 4) == 0;
+        snprintf(told->words, sizeof told->words, "the server answers %ld%s%s", t->code,
+                 meaning_of(t->code),
+                 t->code == 404 && request->page == NULL && !web
+                     ? " (the address of a folder ends with /)"
+                     : "");
         return passes ? BM_REMOTE_FAILED : BM_REMOTE_REFUSED;
     }
     if (right && request->out != NULL &&
@@ -418,10 +471,15 @@ static bm_remote_answer get(void *ctx, const bm_remote_request *request, bm_remo
     place at = {0};
     transfer t = {.request = request, .told = told, .length = BM_REMOTE_SIZE_UNKNOWN};
     bm_remote_answer answer = BM_REMOTE_NO_MEMORY;
-    const bm_status found = find_target(&c->curl, request->address, &at);
+    const bm_status found = find_target(&c->curl, request, &at);
     CURL *handle = found == BM_OK ? acquire(c) : NULL;
-    if (request->out == NULL && (ftruncate(request->fd, 0) != 0 || lseek(request->fd, 0, SEEK_SET)))
+    if (request->page != NULL) {
+        request->page->body.len = 0;
+        request->page->next[0] = '\0';
+    } else if (request->out == NULL &&
+               (ftruncate(request->fd, 0) != 0 || lseek(request->fd, 0, SEEK_SET))) {
         t.failed = errno;
+    }
     if (handle != NULL) {
         CURLcode result = set_up(&c->curl, handle, &at, &t);
         if (result == CURLE_OK)

@@ -185,6 +185,21 @@ static bm_status ask(const bm_remote *remote, bm_remote_request request,
     }
 }
 
+bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *name,
+                          bm_remote_page *page, bm_error *err)
+{
+    bm_remote_told told;
+    char *shown = bm_strdup(name);
+    if (shown == NULL)
+        return bm_fail_nomem(err, strlen(name));
+    const bm_remote folder = {.remotes = remotes, .name = shown};
+    const bm_remote_request request = {
+        .address = address, .fd = -1, .page = page, .callbacks = remotes->callbacks};
+    const bm_status status = ask(&folder, request, NULL, &told, err);
+    bm_free(shown);
+    return status;
+}
+
 /* --- the copy --- */
 
 static bm_status copy_all(bm_remote *remote, const char *dir, bm_error *err)

@@ -29,6 +29,12 @@ typedef struct bm_remote bm_remote;
 bm_status bm_remotes_open(const bm_callbacks *callbacks, bm_remotes **out, bm_error *err);
 void bm_remotes_close(bm_remotes *remotes); /* NULL is fine */
 
+struct bm_remote_page;
+/* Ask for a page (remote_provider.h) of the files whose addresses begin with `address`, which is
+ * called `name`. Errors as below. */
+bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *name,
+                          struct bm_remote_page *page, bm_error *err);
+
 /* Ask for the file, and for its first bytes. `copy_dir`: where it is copied to, without a name, if
  * its server gives no parts. BM_ERR_IO: it cannot be reached, or is refused; or there is no space for
  * the copy. BM_ERR_INPUT: what was to be copied broke off. BM_ERR_CANCELLED, BM_ERR_NOMEM. */
@@ -42,5 +48,29 @@ void bm_remote_trim(bm_remote *remote);
  * or the file has changed; else as above. */
 bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, size_t *got,
                          bm_error *err);
+
+/* remote_list -- which files a folder at an address holds, or a pattern there stands for.
+ *
+ *     s3://BUCKET/FOLDER/   gs://BUCKET/FOLDER/   hf://datasets/OWNER/NAME[@REVISION]/FOLDER/
+ *     s3://BUCKET           gs://BUCKET           hf://datasets/OWNER/NAME[@REVISION]
+ *     s3://BUCKET/FOLDER/PATTERN …: `*` stands for any bytes but a slash, `**` for any
+ *
+ * Stores say which files they have, page by page: S3 and Google Cloud Storage in the XML of
+ * ListObjectsV2, the hub in JSON. A plain server of the web does not. */
+
+/* Is it a folder or a pattern, and not one file? Also of http:// and https://, which have neither. */
+bool bm_address_is_folder(const char *address);
+
+typedef struct bm_remote_names {
+    char *root;   /* the address of the folder, with its slash */
+    char **below; /* the paths of its files below it, in the order of their bytes */
+    size_t n, cap;
+} bm_remote_names;
+
+/* Fill `out`, which is zeros. BM_ERR_USAGE: a plain server; BM_ERR_INPUT: an answer that is no list;
+ * else as bm_remote_open. */
+bm_status bm_remote_list(bm_remotes *remotes, const char *address, bm_remote_names *out,
+                         bm_error *err);
+void bm_remote_names_reset(bm_remote_names *names);
 
 #endif

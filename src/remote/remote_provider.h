@@ -9,15 +9,25 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/memory.h"
+
 #define BM_REMOTE_SIZE_UNKNOWN UINT64_MAX
 
-/* Bytes of a file: `len` from `at` on to `out`, or all of it to the descriptor `fd`. */
+/* One page of the names of files whose addresses begin as one does. */
+typedef struct bm_remote_page {
+    const char *after; /* what the page before said of the next; NULL: this is the first */
+    bm_buf body;       /* as the server sends it */
+    char next[2048];   /* the address of the next page, if a header has it; else "" */
+} bm_remote_page;
+
+/* Bytes of a file: `len` from `at` on to `out`, or all of it to the descriptor `fd`; or a page. */
 typedef struct bm_remote_request {
     const char *address;
     uint64_t at;
     size_t len;
     char *out;                     /* NULL: all of it, to ... */
-    int fd;                        /* ... this */
+    int fd;                        /* ... this, or ... */
+    bm_remote_page *page;          /* ... here; NULL: it is a file */
     const bm_callbacks *callbacks; /* whether to stop; may be NULL */
 } bm_remote_request;
 

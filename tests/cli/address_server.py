@@ -9,12 +9,18 @@ range. The first step of a path says how it behaves:
     slow      pieces with waits between                changes   another ETag from the third question on
     moved     redirects to `plain`                     signed    403 unless the S3 signature is right (KEY, SECRET)
     short     parts of half of what was asked for   failsN    503 to the first N questions for this file
+
+BUCKET/?list-type=2&prefix=… is answered as S3 does, and api/datasets/OWNER/NAME/tree/REVISION/PATH?recursive=true as the
+hub does, both in pages of three; under `odd` with an answer that is neither. The files of a repository lie below
+datasets/OWNER/NAME/resolve/REVISION.
 """
 
 import datetime
 import hashlib
 import hmac
+import html
 import http.server
+import json
 import os
 import pathlib
 import re
@@ -48,6 +54,8 @@ def signature_of(handler: http.server.BaseHTTPRequestHandler) -> str:
     scope, signed, _ = found.groups()
     day, region, service, last = scope.split("/")
     path, _, query = handler.path.partition("?")
+    pairs = urllib.parse.parse_qsl(query, keep_blank_values=True)
+    query = "&".join(sorted("=".join(urllib.parse.quote(word, safe="-._~") for word in pair) for pair in pairs))
     headers = "".join(f"{name}:{' '.join((handler.headers.get(name) or '').split())}\n" for name in signed.split(";"))
     payload = handler.headers.get("x-amz-content-sha256") or hashlib.sha256(b"").hexdigest()
     canonical = "\n".join(["GET", path, query, headers, signed, payload])
@@ -66,6 +74,38 @@ def signature_of(handler: http.server.BaseHTTPRequestHandler) -> str:
     return f"AWS4-HMAC-SHA256 Credential=KEY/{scope}, SignedHeaders={signed}, Signature={right}"
 
 
+def files_below(top: pathlib.Path) -> list[str]:
+    """The paths of all files, in no order; and a name that stands for a folder, as some tools make them."""
+    found = [file.relative_to(top).as_posix() for file in top.rglob("*") if file.is_file()]
+    return sorted(found, key=lambda name: hashlib.md5(name.encode()).digest())
+
+
+def page_of_bucket(bucket: str, query: dict[str, str]) -> str:
+    """As of ListObjectsV2."""
+    keys = sorted(name.encode() for name in files_below(folder / bucket))
+    keys = sorted({*keys, *(key.rpartition(b"/")[0] + b"/" for key in keys if b"/" in key)})
+    keys = [key for key in keys if key.startswith(query["prefix"].encode())]
+    first = int(query.get("continuation-token", "+0/=")[1:-2])
+    more = f"<NextContinuationToken>+{first + 3}/=</NextContinuationToken>" if len(keys) > first + 3 else ""
+    contents = "".join(f"<Contents><Key>{html.escape(key.decode())}</Key></Contents>" for key in keys[first : first + 3])
+    where = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
+    return f'<?xml version="1.0"?>\n<ListBucketResult {where}><Name>{bucket}</Name>{more}{contents}</ListBucketResult>'
+
+
+def page_of_repository(path: str, query: dict[str, str], here: str) -> tuple[str, str | None]:
+    """The page, and the Link to the next one; or nothing where there is no such folder."""
+    owner, name, _, revision, *below = path.split("/")
+    top = folder / "datasets" / owner / name / "resolve" / revision
+    if not top.joinpath(*below).is_dir():
+        return "", None
+    under = "/".join(below)
+    found = [name for name in files_below(top) if name.startswith(under + "/" if under else "")]
+    entries = [{"type": "file", "path": name, "size": 1} for name in found] + [{"type": "directory", "path": "data"}]
+    first = int(query.get("cursor", "0"))
+    link = f'<{here}?recursive=true&cursor={first + 3}>; rel="next"' if len(entries) > first + 3 else None
+    return json.dumps(entries[first : first + 3]), link
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -78,6 +118,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(words)))
         self.end_headers()
         self.wfile.write(words)
+
+    def send_list(self, way: str, name: str, path: str, query: dict[str, str]) -> None:
+        link = None
+        if way == "odd":
+            text = "<html>hello</html>"
+        elif "list-type" in query:
+            text = page_of_bucket(name.rstrip("/"), query)
+        else:
+            here = f"http://{self.headers['Host']}{path}"
+            text, link = page_of_repository(urllib.parse.unquote(name).removeprefix("api/datasets/"), query, here)
+        if not text:
+            self.refuse(404)
+            return
+        self.send_response(200)
+        if link is not None:
+            self.send_header("Link", link)
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
 
     def do_GET(self) -> None:
         path = urllib.parse.urlsplit(self.path).path
@@ -102,6 +161,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Location", "/plain/" + name)
             self.send_header("Content-Length", "0")
             self.end_headers()
+            return
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query, keep_blank_values=True))
+        if "list-type" in query or name.startswith("api/"):
+            self.send_list(way, name, path, query)
             return
         file = folder / urllib.parse.unquote(name)
         if not file.is_file():
