@@ -31,6 +31,11 @@ BM_API const bm_version_info *bm_version(void);
  * thread. */
 BM_API const char *bm_version_tables(void);
 
+/* Does the library read what this address stands for by itself, as a path of its input? It does
+ * where the scheme is http, https, s3, gs or hf, and libcurl can be opened here (docs/inputs.md).
+ * Any thread. */
+BM_API bool bm_version_reads_address(const char *address);
+
 #if defined(__cplusplus)
 }
 #endif

@@ -75,7 +75,7 @@ class Source:
         self.has_rows = len(self.paths) == 1 and os.fspath(one).lower().endswith(".parquet") and os.path.isfile(one)
 
     def _copies(self, call: Call, temp_dir: Any) -> tuple[list[Any], list[Any]]:
-        """The paths, copies of what lies elsewhere among them, and what they are called. The copies go after the call."""
+        """The paths, with copies of what the library does not read, and what they are called. The copies go after the call."""
         from bandmill import _remote
         from bandmill._jobs import _remove, _workplace
 
@@ -85,7 +85,10 @@ class Source:
         names: list[Any] = []
         try:
             for path in self.paths:
-                if is_address(path):
+                if is_address(path) and reads_address(path):
+                    paths.append(path)
+                    names.append(_remote.name_of(path))
+                elif is_address(path):
                     found = _remote.files_of(path)
                     paths += [_remote.copy(name, one, work / str(len(paths) + i)) for i, (name, one) in enumerate(found)]
                     names.extend(name for name, _ in found)
@@ -142,17 +145,22 @@ class Source:
         return self.call.keep(ffi.gc(stream, lib.bm_py_release_stream))
 
     def fill(self, options: Any, call: Call, temp_dir: Any = None) -> None:
-        """bm_input_options from it; ``call`` keeps the words. What lies elsewhere is copied now."""
+        """bm_input_options from it; ``call`` keeps the words. What the library does not read by itself is copied now."""
         if self.stream is not None:
             options.stream = self.stream
             options.stream_name = call.text(NAME)
         else:
             paths = self.paths
-            if any(map(is_address, paths)):
+            if any(is_address(path) and not reads_address(path) for path in paths):
                 paths, names = self._copies(call, temp_dir)
                 options.names = call.texts(names)
             options.paths = call.texts(paths)
             options.n_paths = len(paths)
+
+
+def reads_address(address: str) -> bool:
+    """The library reads it by position; fsspec is for others, and for all where libcurl is missing."""
+    return bool(lib.bm_version_reads_address(address.encode("utf-8", "surrogateescape")))
 
 
 def in_hand(data: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Files that lie elsewhere (s3://, gs://, https://, hf:// …), by fsspec: a job reads copies of them, which go with it.
+"""Files that lie elsewhere and that the library does not read, by fsspec: a job reads copies of them, which go with it.
+
+The library reads https://, http://, s3://, gs:// and hf://, by position, where libcurl is there.
 
 A copy is read piece by piece. What breaks off is taken up where it stopped, or from the beginning where a server gives no
 parts, so often as TRIES says. Ids, messages and reports have the address without what stands behind "?".

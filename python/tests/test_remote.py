@@ -1,4 +1,4 @@
-"""Files that lie elsewhere, by fsspec: a server of HTTP and one of S3 on the loopback, and fsspec's memory."""
+"""Files that lie elsewhere, by the library and by fsspec: servers of HTTP and S3 on the loopback, and fsspec's memory."""
 
 import gzip
 import http.server
@@ -11,7 +11,7 @@ import pytest
 from bandmill._native import ffi, lib
 
 import bandmill
-from bandmill import _remote
+from bandmill import _data, _remote
 from bandmill._call import Call
 from bandmill._options import new
 
@@ -27,6 +27,18 @@ def in_a_place_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(_remote, "_WAIT_S", 0)
     yield
     assert not list((tmp_path / "temp").iterdir())
+
+
+@pytest.fixture(params=["library", "fsspec"])
+def way(request, monkeypatch):
+    """Who reads: the library, where nothing is copied, or fsspec, as where libcurl is missing."""
+    if request.param == "fsspec":
+        monkeypatch.setattr(_data, "reads_address", lambda address: False)
+    elif not lib.bm_version_reads_address(b"https://a/b"):
+        pytest.skip("there is no libcurl")
+    else:
+        monkeypatch.setattr(_remote, "copy", None)
+    return request.param
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -87,7 +99,7 @@ def same(found, local):
     return found.groups.equals(local.groups) and found.removed["id"].equals(local.removed["id"])
 
 
-def test_a_file_of_a_server_is_read(server, local, jsonl, tmp_path):
+def test_a_file_of_a_server_is_read(way, server, local, jsonl, tmp_path):
     for path in ("/d/a.jsonl", "/d/a.jsonl?token=secret", "/whole/a.jsonl.gz"):
         found = bandmill.dedup(server + path, output=tmp_path / path.replace("/", "-"), **HOW)
         assert same(found, local)
@@ -103,7 +115,7 @@ def test_a_file_of_a_server_is_read(server, local, jsonl, tmp_path):
         _ = found.kept
 
 
-def test_several_files_of_several_places(server, local, jsonl, tmp_path):
+def test_several_files_of_several_places(way, server, local, jsonl, tmp_path):
     (tmp_path / "two").write_bytes(Handler.files["/two"])
     how = {"format": "jsonl", **HOW}
     found = bandmill.dedup(paths=[f"{server}/one", tmp_path / "two"], output=tmp_path / "out", **how)
@@ -111,21 +123,28 @@ def test_several_files_of_several_places(server, local, jsonl, tmp_path):
     assert set(found.removed["file"].to_pylist()) == {f"{server}/one", str(tmp_path / "two")}
     ids = bandmill.sign(paths=[f"{server}/one", f"{server}/two"], id="none", **{**how, "threshold": None}).ids
     assert ids[0] == f"{server}/one:1" and ids[-1].startswith(f"{server}/two:")
-    with pytest.raises(bandmill.Error, match="a directory beside"):
-        bandmill.sign(paths=[f"{server}/one", tmp_path])
+    (tmp_path / "below").mkdir()
+    (tmp_path / "two").rename(tmp_path / "below" / "two")
+    both = [f"{server}/one", tmp_path / "below"]
+    if way == "library":
+        assert same(bandmill.dedup(paths=both, **how), local)
+    else:
+        with pytest.raises(bandmill.Error, match="a directory beside"):
+            bandmill.sign(paths=both)
 
 
 @pytest.mark.parametrize("name", ["/d/a.jsonl", "/whole/a.jsonl.gz"])
-def test_what_breaks_off_is_taken_up(name, server, local):
+def test_what_breaks_off_is_taken_up(way, name, server, local):
     Handler.broken = {name: [5000, 3000, 0]}
     assert same(bandmill.dedup(server + name, **HOW), local)
     assert Handler.broken[name] == []
 
 
-def test_what_cannot_be_read(server):
+def test_what_cannot_be_read(way, server):
+    answers = "the server answers " if way == "library" else ""
     for address, status, code, words in (
-        (f"{server}/none.jsonl?a=b", "io", 4, f"{server}/none.jsonl: cannot read: 404 Not Found"),
-        (f"{server}/secret?key=hidden", "io", 4, f"{server}/secret: cannot read: 403 Forbidden"),
+        (f"{server}/none.jsonl?a=b", "io", 4, f"{server}/none.jsonl: cannot read: {answers}404"),
+        (f"{server}/secret?key=hidden", "io", 4, f"{server}/secret: cannot read: {answers}403"),
         ("http://127.0.0.1:1/a.jsonl", "io", 4, "http://127.0.0.1:1/a.jsonl: cannot read: "),
         ("nowhere://a/b.jsonl", "io", 4, "nowhere://a/b.jsonl: cannot read: Protocol not known: nowhere"),
         ("memory://there/is/none*", "input", 3, "memory://there/is/none*: no file matches"),
@@ -141,7 +160,7 @@ def test_what_cannot_be_read(server):
     Handler.broken = {}
 
 
-def test_bad_records_are_named_by_their_address(server):
+def test_bad_records_are_named_by_their_address(way, server):
     Handler.files["/bad.jsonl"] = b'{"text":"a"}\n{"text":\n'
     with pytest.raises(bandmill.Error) as e:
         bandmill.sign(f"{server}/bad.jsonl?x=y")
@@ -162,7 +181,7 @@ def test_directories_and_patterns(jsonl, local, table):
     memory.rm("/c", recursive=True)
 
 
-def test_buckets_of_s3(jsonl, local, table, tmp_path, monkeypatch):
+def test_buckets_of_s3(way, jsonl, local, table, tmp_path, monkeypatch):
     pytest.importorskip("s3fs")
     moto = pytest.importorskip("moto.server")
     import pyarrow.parquet as pq
@@ -173,6 +192,8 @@ def test_buckets_of_s3(jsonl, local, table, tmp_path, monkeypatch):
         host, port = made.get_host_and_port()
         own = {"endpoint_url": f"http://{host}:{port}", "key": "a", "secret": "b"}
         monkeypatch.setitem(fsspec.config.conf, "s3", {**own, "client_kwargs": {"region_name": "us-east-1"}})
+        for name, value in (("ENDPOINT_URL", own["endpoint_url"]), ("ACCESS_KEY_ID", "a"), ("SECRET_ACCESS_KEY", "b")):
+            monkeypatch.setenv(f"AWS_{name}", value)
         fs = fsspec.filesystem("s3")
         fs.call_s3("create_bucket", Bucket="bucket")
         lines = jsonl.read_bytes().splitlines(True)
@@ -180,7 +201,7 @@ def test_buckets_of_s3(jsonl, local, table, tmp_path, monkeypatch):
         fs.pipe("bucket/c/a.jsonl", b"".join(lines[:200]))
         pq.write_table(table, tmp_path / "t.parquet")
         fs.put(str(tmp_path / "t.parquet"), "bucket/t.parquet")
-        for address in ("s3://bucket/c", "s3://bucket/c/*.jsonl"):
+        for address in ("s3://bucket/c/", "s3://bucket/c/*.jsonl"):
             found = bandmill.dedup(address, output=tmp_path / address.replace("/", "-"), **HOW)
             assert same(found, local)
             assert sorted(p.name for p in found.path.glob("kept/*")) == ["a.jsonl", "b.jsonl"]

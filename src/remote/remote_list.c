@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <bandmill/version.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "json/json_exact.h"
@@ -34,12 +36,23 @@ static const char *path_of(const char *address)
     return steps <= 1 ? at : NULL;
 }
 
+static bool is_store(const char *address)
+{
+    return strncmp(address, "s3://", 5) == 0 || strncmp(address, "gs://", 5) == 0 ||
+           strncmp(address, "hf://", 5) == 0;
+}
+
+bool bm_version_reads_address(const char *address)
+{
+    const char *why = NULL;
+    return (is_web(address) || is_store(address)) && bm_remote_provider_find(&why) != NULL;
+}
+
 bool bm_address_is_folder(const char *address)
 {
     const char *end = address + strcspn(address, "?");
     const bool web = is_web(address);
-    if (!web && strncmp(address, "s3://", 5) != 0 && strncmp(address, "gs://", 5) != 0 &&
-        strncmp(address, "hf://", 5) != 0)
+    if (!web && !is_store(address))
         return false;
     const char *path = web ? strstr(address, "://") + 3 : path_of(address);
     return path != NULL &&

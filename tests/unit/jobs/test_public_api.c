@@ -196,6 +196,9 @@ Test(public_api, the_version_is_that_of_the_headers)
     const char *tables = bm_version_tables(); /* where something reads them */
     cr_expect(tables == NULL || tables[0] != '\0');
     cr_expect_eq(tables, bm_version_tables());
+    cr_expect(!bm_version_reads_address("file:///a"));
+    cr_expect(!bm_version_reads_address("a/b"));
+    cr_expect_eq(bm_version_reads_address("hf://a/b/c"), bm_version_reads_address("HTTPS://a/b"));
 }
 
 /* --- words.h --- */
