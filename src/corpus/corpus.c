@@ -23,18 +23,22 @@
 
 #define FORESEEN_SPARE 1.05
 #define FORESEEN_MOST  4.0
+#define FORESEEN_FREE  ((double)(1 << 20)) /* rows that may be made room for at once */
 
 /* Rows to make room for, where the inputs so far hold `need`: as many as all of them seem to hold,
- * since to grow is to copy, and to wait for those who write to the columns. No more than four times
- * as many, for the rest may be different. What is never touched is no memory. */
+ * since to grow is to copy, and to wait for those who write to the columns. Where that is more than a
+ * million, no more than four times as many, for the rest may be different. What is never touched is
+ * no memory. */
 static size_t foresee(const bm_corpus *corpus, size_t need, uint64_t read)
 {
     const double all = (double)corpus->cfg.input_bytes,
                  fold = read > 0 ? all / (double)read * FORESEEN_SPARE : 1;
     size_t cap = corpus->cap + corpus->cap / 2 + 1024;
     cap = cap < need ? need : cap;
-    const size_t foreseen = (size_t)((double)need * (fold < FORESEEN_MOST ? fold : FORESEEN_MOST));
-    return foreseen > cap ? foreseen : cap;
+    const double foreseen = (double)need * fold, most = (double)need * FORESEEN_MOST,
+                 may = most > FORESEEN_FREE ? most : FORESEEN_FREE;
+    need = (size_t)(foreseen < may ? foreseen : may);
+    return need > cap ? need : cap;
 }
 
 static bm_status grow(bm_corpus *corpus, size_t need, uint64_t read, bm_error *err)
@@ -53,10 +57,10 @@ static bm_status grow(bm_corpus *corpus, size_t need, uint64_t read, bm_error *e
     return BM_OK;
 }
 
-static bool fits(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
+static bool fits(const bm_corpus *corpus, const bm_corpus_sums *sums)
 {
     uint64_t memory = corpus->cfg.memory;
-    return memory == 0 || bm_corpus_bytes_needed(corpus, n, set_bytes) <= memory;
+    return memory == 0 || bm_corpus_bytes_needed(corpus, sums) <= memory;
 }
 
 /* Sets go to a file, or nowhere where it is cheaper to make them again. */
@@ -72,22 +76,21 @@ static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_
     return BM_OK;
 }
 
-/* Move to files what would not fit beside n documents with so many bytes of sets. */
-static bm_status spill(bm_corpus *corpus, size_t n, uint64_t set_bytes, uint64_t read,
-                       bm_error *err)
+/* Move to files what would not fit beside these. */
+static bm_status spill(bm_corpus *corpus, bm_corpus_sums sums, uint64_t read, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
-    if (!cfg->spill_now && fits(corpus, n, set_bytes))
+    if (!cfg->spill_now && fits(corpus, &sums))
         return BM_OK;
     if (cfg->temp_dir != NULL && (cfg->hashes || cfg->words.uints > 0))
-        BM_TRY(move_sets(corpus, set_bytes, read, err));
+        BM_TRY(move_sets(corpus, sums.set_bytes, read, err));
     if (corpus->sets.state == BM_SETS_AGAIN)
-        set_bytes = 0;
-    if (cfg->temp_dir != NULL && (cfg->spill_now || !fits(corpus, n, set_bytes)))
+        sums.set_bytes = 0;
+    if (cfg->temp_dir != NULL && (cfg->spill_now || !fits(corpus, &sums)))
         BM_TRY(bm_corpus_move_keys(corpus, read, err));
-    if (fits(corpus, n, set_bytes))
+    if (fits(corpus, &sums))
         return BM_OK;
-    return bm_corpus_too_large(corpus, n, bm_corpus_bytes_needed(corpus, n, set_bytes), err);
+    return bm_corpus_too_large(corpus, sums.n, bm_corpus_bytes_needed(corpus, &sums), err);
 }
 
 bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
@@ -110,26 +113,37 @@ static void see_batch(bm_corpus *corpus, const bm_corpus_more *more)
     corpus->longest = corpus->longest > more->longest ? corpus->longest : more->longest;
 }
 
-/* Would that move columns, or sets and keys to files? */
-static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more)
+static bm_corpus_sums with(const bm_corpus_sums *sums, const bm_corpus_more *more)
 {
-    const size_t n = corpus->n + more->docs;
+    bm_corpus_sums all = *sums;
+    all.n += more->docs;
+    all.set_bytes += more->set_bytes;
+    return all;
+}
+
+/* Would that, behind `sums`, move columns, or sets and keys to files? row_bytes and id_bytes of
+ * `sums` are with the documents that come. */
+static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
+                             const bm_corpus_more *more)
+{
+    const bm_corpus_sums all = with(sums, more);
     see_batch(corpus, more);
-    return n > corpus->cap || corpus->cfg.spill_now ||
-           bm_corpus_too_long_to_make(corpus, more->longest) ||
-           !fits(corpus, n, corpus->sets.bytes + more->set_bytes);
+    return all.n > corpus->cap ||
+           (corpus->cfg.spill_now && corpus->sets.state == BM_SETS_IN_MEMORY) ||
+           bm_corpus_too_long_to_make(corpus, more->longest) || !fits(corpus, &all);
 }
 
 /* Before documents are added: move to files what would not fit, then grow every column.
  * BM_ERR_NOMEM where that is not enough; BM_ERR_IO. */
 static bm_status corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
 {
-    size_t n = corpus->n + more->docs;
+    const bm_corpus_sums now = bm_corpus_sums_now(corpus);
+    const size_t n = corpus->n + more->docs;
     if (n > BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
                        (unsigned)BM_DOCS_MAX);
     see_batch(corpus, more);
-    BM_TRY(spill(corpus, n, corpus->sets.bytes + more->set_bytes, more->input_bytes_read, err));
+    BM_TRY(spill(corpus, with(&now, more), more->input_bytes_read, err));
     return grow(corpus, n, more->input_bytes_read, err);
 }
 
@@ -217,8 +231,8 @@ out:
     return sort_wanted(&job, status, pool, err);
 }
 
-/* corpus_copies -- identical documents: a table of content hashes (base/hash_table.h), by row,
- * which compares all 128 bits. */
+/* corpus_copies -- identical documents: tables of content hashes (base/hash_table.h), by row, which
+ * compare all 128 bits. */
 
 #define ROWS_AHEAD 8u /* rows between fetching a slot and using it */
 
@@ -238,45 +252,105 @@ static bool has_content(const void *owner, uint32_t row, const void *key)
     return other->lo == content->lo && other->hi == content->hi;
 }
 
-/* Set the representative of `row`, whose content hash is set. */
-static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
+static bm_hash_table *shard_of(bm_corpus_copies *copies, size_t row)
 {
-    bm_corpus_copies *copies = &corpus->copies;
-    corpus->rep[row] = row;
-    if (!corpus->cfg.find_identical || corpus->sizes[row] == 0)
-        return BM_OK;
-    BM_TRY(bm_hash_table_reserve(&copies->table, hash_again, copies, err));
-    const uint64_t hash = hash_of(copies->content[row], copies->table.seed);
-    const size_t at =
-        bm_hash_table_find(&copies->table, hash, has_content, copies, &copies->content[row]);
-    if (bm_hash_table_is_free(&copies->table, at)) {
-        bm_hash_table_put(&copies->table, at, hash, row);
-        return BM_OK;
-    }
-    corpus->rep[row] = bm_hash_table_number(&copies->table, at);
-    corpus->n_identical++;
+    return &copies->shards[bm_doc_shard(copies->content[row].lo)];
+}
+
+/* The content hash of the row will soon be looked for: fetch the slot, which is beyond any cache. */
+static void expect(bm_corpus_copies *copies, size_t row)
+{
+    bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
+}
+
+/* *rep: the first row with the content hash of `row`. */
+static bm_status find_rep(bm_corpus_copies *copies, uint32_t row, uint32_t *rep, bm_error *err)
+{
+    bm_hash_table *shard = shard_of(copies, row);
+    BM_TRY(bm_hash_table_reserve(shard, hash_again, copies, err));
+    const uint64_t hash = hash_of(copies->content[row], shard->seed);
+    const size_t at = bm_hash_table_find(shard, hash, has_content, copies, &copies->content[row]);
+    *rep = row;
+    if (bm_hash_table_is_free(shard, at))
+        bm_hash_table_put(shard, at, hash, row);
+    else
+        *rep = bm_hash_table_number(shard, at);
     return BM_OK;
 }
 
-/* Fill rep and skip of n documents from `first`, whose sizes and content hashes are set, and count
- * the copies among them. */
+/* Of n documents from `first`, whose sizes are set, none is a copy yet: rep and skip. */
+static void begin_rows(const bm_corpus *corpus, size_t first, size_t n)
+{
+    for (size_t row = first; row < first + n; row++) {
+        corpus->rep[row] = (uint32_t)row;
+        corpus->skip[row] = corpus->sizes[row] == 0 && !corpus->cfg.given_keys;
+    }
+}
+
+/* The row is a copy. */
+static void set_rep(const bm_corpus *corpus, size_t row, uint32_t rep)
+{
+    corpus->rep[row] = rep;
+    corpus->skip[row] = 1;
+}
+
+/* Find the copies among n such documents, whose content hashes are set, and count them. */
 static bm_status corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t row = (uint32_t)(first + i);
-        if (corpus->copies.content != NULL && i + ROWS_AHEAD < n) /* beyond any cache */
-            bm_hash_table_fetch(&corpus->copies.table, corpus->copies.content[row + ROWS_AHEAD].lo);
-        BM_TRY(find_rep(corpus, row, err));
-        corpus->skip[row] =
-            (corpus->sizes[row] == 0 && !corpus->cfg.given_keys) || corpus->rep[row] != row;
+    const size_t end = first + n;
+    for (size_t row = first; corpus->cfg.find_identical && row < end; row++) {
+        uint32_t rep;
+        if (row + ROWS_AHEAD < end)
+            expect(&corpus->copies, row + ROWS_AHEAD);
+        if (corpus->sizes[row] == 0)
+            continue;
+        BM_TRY(find_rep(&corpus->copies, (uint32_t)row, &rep, err));
+        corpus->copies.n += rep == row;
+        corpus->n_identical += rep != row;
+        if (rep != row)
+            set_rep(corpus, row, rep);
     }
     return BM_OK;
+}
+
+static bm_status corpus_enter(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err)
+{
+    bm_corpus *corpus = ctx;
+    bm_ingest_claim *claim = &batch->claim;
+    const uint32_t *docs = claim->contents.docs, end = claim->contents.begin[shard + 1];
+    const size_t first = batch->turn.first_row;
+    if (!corpus->cfg.find_identical)
+        return BM_OK;
+    for (uint32_t i = claim->contents.begin[shard]; i < end; i++) {
+        const size_t row = first + docs[i];
+        uint32_t rep;
+        if (i + ROWS_AHEAD < end)
+            expect(&corpus->copies, first + docs[i + ROWS_AHEAD]);
+        if (corpus->sizes[row] == 0)
+            continue;
+        BM_TRY(find_rep(&corpus->copies, (uint32_t)row, &rep, err));
+        if (rep == row)
+            continue;
+        const bm_set_sums set = bm_corpus_sum_sets(corpus, row, row + 1);
+        atomic_fetch_add(&claim->copies, 1);
+        atomic_fetch_add(&claim->copied_sets, set.n);
+        atomic_fetch_add(&claim->copied_bytes, set.bytes);
+        set_rep(corpus, row, rep);
+    }
+    return BM_OK;
+}
+
+static void reset_shards(bm_corpus_copies *copies)
+{
+    for (size_t s = 0; s < BM_DOC_SHARDS; s++)
+        bm_hash_table_reset(&copies->shards[s]);
+    copies->n = 0;
 }
 
 static void corpus_copies_reset(bm_corpus_copies *copies)
 {
     bm_free(copies->content);
-    bm_hash_table_reset(&copies->table);
+    reset_shards(copies);
     *copies = (bm_corpus_copies){0};
 }
 
@@ -676,6 +750,7 @@ static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, b
                        "documents are saved with content hashes, and this job has none");
     for (size_t i = 0; i < rows->n && rows->content != NULL; i++)
         corpus->copies.content[first + i] = rows->content[i];
+    begin_rows(corpus, first, rows->n);
     if (rows->rep == NULL)
         return corpus_find_copies(corpus, first, rows->n, err);
     for (size_t i = 0; i < rows->n; i++) {
@@ -767,6 +842,7 @@ static void set_sizes(bm_corpus *corpus, const bm_ingest_batch *batch, size_t fi
         if (corpus->cfg.find_identical)
             corpus->copies.content[row] = content[i];
     }
+    begin_rows(corpus, first, docs_of(batch));
     bm_corpus_sets_clear(corpus, first, docs_of(batch));
     if (corpus->cfg.again.source != NULL)
         note_places(corpus, batch, first);
@@ -786,7 +862,66 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
                             .input_bytes_read = batch->turn.bytes_read};
 }
 
-/* All but their sets. */
+/* Would the documents that come now move something? */
+static bool moves_now(bm_corpus *corpus, const bm_corpus_more *more)
+{
+    const bm_corpus_sums now = bm_corpus_sums_now(corpus);
+    return corpus_moves_for(corpus, &now, more);
+}
+
+static bool corpus_claim(void *ctx, const bm_ingest_batch *batch, size_t first_row, bool first)
+{
+    bm_corpus *corpus = ctx;
+    const bm_doc_table *docs = corpus->cfg.docs;
+    const bm_corpus_more more = more_of(corpus, batch);
+    bm_corpus_sums *ahead = &corpus->ahead;
+    if (first)
+        *ahead = (bm_corpus_sums){
+            .n = corpus->n, .n_contents = corpus->copies.n, .set_bytes = corpus->sets.bytes};
+    if (docs != NULL)
+        ahead->row_bytes = bm_doc_table_bytes_with(docs, &batch->turn.sums, &ahead->id_bytes);
+    ahead->row_bytes -= ahead->id_bytes;
+    if (batch->status != BM_OK || first_row != ahead->n || corpus_moves_for(corpus, ahead, &more))
+        return false;
+    ahead->n += more.docs;
+    ahead->n_contents += corpus->cfg.find_identical ? more.docs : 0;
+    ahead->set_bytes += more.set_bytes;
+    return true;
+}
+
+static void corpus_fill(void *ctx, bm_ingest_batch *batch)
+{
+    bm_corpus *corpus = ctx;
+    bm_ingest_claim *claim = &batch->claim;
+    const size_t first = batch->turn.first_row, n = docs_of(batch);
+    set_sizes(corpus, batch, first);
+    const bm_set_sums all = bm_corpus_sum_sets(corpus, first, first + n);
+    claim->n_sets = all.n;
+    claim->set_bytes = all.bytes;
+    claim->n_hashed = 0;
+    atomic_store(&claim->copies, 0);
+    atomic_store(&claim->copied_sets, 0);
+    atomic_store(&claim->copied_bytes, 0);
+    if (!corpus->cfg.find_identical)
+        return;
+    for (size_t row = first; row < first + n; row++)
+        claim->n_hashed += corpus->sizes[row] > 0;
+    const bm_hash128 *content = corpus->copies.content;
+    bm_ingest_sort_by_shard(n > 0 ? &content[first].lo : NULL, sizeof *content, n,
+                            &claim->contents);
+}
+
+/* A batch that was entered comes to its turn. */
+static bm_set_sums accept(bm_corpus *corpus, const bm_ingest_claim *claim)
+{
+    const size_t copies = (size_t)atomic_load(&claim->copies);
+    corpus->n_identical += copies;
+    corpus->copies.n += claim->n_hashed - copies;
+    return (bm_set_sums){.n = claim->n_sets - atomic_load(&claim->copied_sets),
+                         .bytes = claim->set_bytes - atomic_load(&claim->copied_bytes)};
+}
+
+/* Documents of a batch that was not claimed, all but their sets. */
 static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
                           const bm_corpus_more *more, size_t first_row, bm_error *err)
 {
@@ -799,19 +934,26 @@ bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_r
 {
     bm_corpus *corpus = ctx;
     const size_t n = docs_of(batch);
+    bm_set_sums sums;
     if (n == 0)
         return BM_OK;
-    const bm_corpus_more more = more_of(corpus, batch);
-    BM_TRY(add_rows(corpus, batch, &more, first_row, err));
-    BM_TRY(bm_corpus_place_sets(corpus, first_row, n, err));
-    if (!batch->as_text && bm_corpus_too_long_to_make(corpus, more.longest))
+    if (batch->turn.claimed) {
+        sums = accept(corpus, &batch->claim);
+    } else {
+        const bm_corpus_more more = more_of(corpus, batch);
+        BM_TRY(add_rows(corpus, batch, &more, first_row, err));
+        sums = bm_corpus_sum_sets(corpus, first_row, first_row + n);
+    }
+    BM_TRY(bm_corpus_place_sets(corpus, first_row, n, &sums, err));
+    if (!batch->as_text && bm_corpus_too_long_to_make(corpus, batch->turn.longest))
         BM_TRY(bm_corpus_place_long(corpus, first_row, n, err));
     BM_TRY(bm_corpus_add_keys(corpus, batch->keys, n, err));
     corpus->n += n;
     return BM_OK;
 }
 
-bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                            bm_error *err)
 {
     const bm_corpus *corpus = ctx;
     const bm_shingle_batch none = {.n_docs = docs_of(batch)};
@@ -822,17 +964,23 @@ bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_ro
                               first_row, err);
 }
 
-bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch)
+static bool corpus_moves(void *ctx, const bm_ingest_batch *batch)
 {
     const bm_corpus_more more = more_of(ctx, batch);
-    return corpus_moves_for(ctx, &more);
+    return moves_now(ctx, &more);
+}
+
+bm_ingest_put bm_corpus_put(bm_corpus *corpus)
+{
+    return (bm_ingest_put){corpus_put,   corpus_moves, corpus,
+                           corpus_claim, corpus_fill,  corpus_enter};
 }
 
 bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                         bm_error *err)
 {
     BM_TRY(bm_corpus_sink(corpus, batch, first_row, err));
-    return bm_corpus_put(corpus, batch, first_row, err);
+    return corpus_put(corpus, batch, first_row, err);
 }
 
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err)
@@ -843,17 +991,18 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
     BM_TRY(corpus_reserve(corpus, &more, err));
     corpus->copies.given = corpus->cfg.find_identical && docs->content != NULL;
     for (size_t i = 0; i < n; i++) {
-        corpus->rep[first + i] = (uint32_t)(first + i);
         corpus->sizes[first + i] = docs->n_shingles[i];
-        corpus->skip[first + i] = docs->n_shingles[i] == 0;
         if (corpus->copies.given)
             corpus->copies.content[first + i] = docs->content[i];
     }
+    begin_rows(corpus, first, n);
     bm_corpus_sets_clear(corpus, first, n);
     if (corpus->copies.given)
         BM_TRY(corpus_find_copies(corpus, first, n, err));
-    if (corpus->cfg.words.uints > 0)
-        BM_TRY(bm_corpus_place_sets(corpus, first, n, err));
+    if (corpus->cfg.words.uints > 0) {
+        const bm_set_sums sums = bm_corpus_sum_sets(corpus, first, first + n);
+        BM_TRY(bm_corpus_place_sets(corpus, first, n, &sums, err));
+    }
     BM_TRY(bm_corpus_add_keys(corpus, docs->keys, n, err));
     corpus->n += n;
     bm_corpus_put_keys(corpus, docs->keys, first, n);
@@ -893,7 +1042,8 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
         set_sizes(corpus, batch, first_row);
         BM_TRY(corpus_find_copies(corpus, first_row, shingles->n_docs, err));
     }
-    return bm_corpus_place_sets(corpus, first_row, shingles->n_docs, err);
+    const bm_set_sums sums = bm_corpus_sum_sets(corpus, first_row, first_row + shingles->n_docs);
+    return bm_corpus_place_sets(corpus, first_row, shingles->n_docs, &sums, err);
 }
 
 bm_status bm_corpus_put_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
@@ -906,13 +1056,13 @@ bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch)
 {
     bm_corpus_more more = more_of(ctx, batch);
     more.docs = 0;
-    return corpus_moves_for(ctx, &more);
+    return moves_now(ctx, &more);
 }
 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 {
     if (corpus->sets.state == BM_SETS_AGAIN) /* content hashes stay, to know the texts again */
-        bm_hash_table_reset(&corpus->copies.table);
+        reset_shards(&corpus->copies);
     else
         corpus_copies_reset(&corpus->copies);
     bm_memory_trim();

@@ -24,11 +24,10 @@ void bm_corpus_reset(bm_corpus *corpus);
 bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                         bm_error *err);
 
-/* The same in two parts, a bm_ingest_sink and a bm_ingest_put; ctx is the corpus: sizes, copies and
- * places in order, then keys, and sets that go to a file, on any thread. */
+/* The same for an ingest: a bm_ingest_sink, whose ctx is the corpus, counts and gives places in
+ * order; sizes and copies come before it, keys and sets behind it, on any thread. */
 bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
-bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
-bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch);
+bm_ingest_put bm_corpus_put(bm_corpus *corpus);
 
 /* Documents that were signed before, with words but without text. */
 typedef struct bm_signed_docs {

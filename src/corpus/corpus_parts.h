@@ -49,7 +49,8 @@ typedef struct bm_corpus_cfg {
 typedef struct bm_corpus_copies {
     bm_hash128 *content; /* of each document */
     bool given;          /* by signatures: texts that are read again must have the same */
-    bm_hash_table table; /* of those that differ, by row */
+    bm_hash_table shards[BM_DOC_SHARDS]; /* of those that differ, by row (bm_doc_shard) */
+    size_t n;                            /* those of the documents that were added */
 } bm_corpus_copies;
 
 /* Where the sets are. corpus_parts.h has the table of transitions. */
@@ -81,7 +82,9 @@ typedef struct bm_stored_set {
 typedef struct bm_corpus_sets {
     bm_sets_state state;
     uint8_t *sorted;      /* of each document: its hashes are in ascending order */
-    bm_set_place *places; /* of representatives' sets; of copies that of `rep` */
+    bm_set_place *places; /* of representatives' sets; until they are put, that of the first row of
+                             a batch is where they begin */
+    size_t n_placed;      /* rows */
     /* In memory: */
     char **blocks; /* what places point into */
     size_t n_blocks, cap_blocks;
@@ -122,6 +125,14 @@ typedef struct bm_corpus_keys {
     uint32_t **labels;   /* bands arrays of n (lsh/candidates.h) */
 } bm_corpus_keys;
 
+/* What a corpus holds, or will hold. */
+typedef struct bm_corpus_sums {
+    size_t n;                     /* documents */
+    size_t n_contents;            /* content hashes that differ */
+    uint64_t set_bytes;           /* in memory */
+    uint64_t row_bytes, id_bytes; /* of cfg.docs: all but its shards, and these */
+} bm_corpus_sums;
+
 typedef struct bm_corpus {
     bm_corpus_cfg cfg;
     size_t n, cap;
@@ -131,6 +142,7 @@ typedef struct bm_corpus {
     uint64_t n_identical; /* copies */
     uint64_t longest;     /* bytes of the longest text, which will be read again to be copied */
     uint64_t batch_bytes; /* of hashes of the batch being added */
+    bm_corpus_sums ahead; /* with batches that are claimed: at most so many */
     bm_corpus_copies copies;
     bm_corpus_sets sets;
     bm_corpus_keys keys;
@@ -181,11 +193,19 @@ static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, 
 bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err);
 /* Rows first … first+n-1, whose sizes, rep and skip are set, have no sets yet. */
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n);
-/* Places for the sets of n rows from `first`, in memory or in the file: bm_corpus_put_sets fills
- * them. */
-bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
-/* Put the hashes of a batch, or its words (cfg.words.uints each), to the places of the rows from
- * `first`. Any thread; columns of the corpus do not move meanwhile. */
+/* Sets side by side. */
+typedef struct bm_set_sums {
+    uint64_t bytes, n; /* with what stands between them; copies have none */
+} bm_set_sums;
+
+/* Of rows first … end-1, where sets are now: in memory or in a file. */
+bm_set_sums bm_corpus_sum_sets(const bm_corpus *corpus, size_t first, size_t end);
+/* A place for the sets of n rows from `first`, which these are the sums of, in memory or in the
+ * file: bm_corpus_put_sets fills it. */
+bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, const bm_set_sums *sums,
+                               bm_error *err);
+/* Put the hashes of a batch, or its words (cfg.words.uints each), to the place of the rows from
+ * `first`, one behind the other. Any thread; columns of the corpus do not move meanwhile. */
 bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
                              const uint32_t *words, size_t first, bm_error *err);
 /* Move what is in memory to a file; `bytes` of sets, the next batch included, are foreseen. BM_OK
@@ -312,8 +332,9 @@ bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error
 #define BM_SETS_BUFFER ((size_t)1 << 20) /* bytes of sets that are written at a time */
 #define BM_KEYS_BUFFER ((size_t)1 << 20) /* bytes of a block of keys, about */
 
-/* Bytes of the job at its fullest, with `n` documents and `set_bytes` of sets in memory. */
-uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, size_t n, uint64_t set_bytes);
+bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus);
+/* Bytes of the job at its fullest. */
+uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, const bm_corpus_sums *sums);
 /* Bytes of cfg.memory that nothing holds while documents are added, but for batches. */
 uint64_t bm_corpus_free_bytes(const bm_corpus *corpus);
 /* BM_ERR_NOMEM when what is held and `more` bytes pass cfg.memory. */

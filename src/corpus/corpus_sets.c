@@ -40,18 +40,30 @@ typedef struct stretches {
     uint64_t reading, matching, grouping;
 } stretches;
 
-static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
+bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus)
+{
+    const bm_doc_table *docs = corpus->cfg.docs;
+    const uint64_t ids = docs != NULL ? bm_doc_table_shard_bytes(docs) : 0;
+    return (bm_corpus_sums){.n = corpus->n,
+                            .n_contents = corpus->copies.n,
+                            .set_bytes = corpus->sets.bytes,
+                            .row_bytes = docs != NULL ? bm_doc_table_bytes(docs) - ids : 0,
+                            .id_bytes = ids};
+}
+
+/* The shards of content hashes count as one table, as those of ids do (model/ids.c). */
+static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
     const bm_budget *budget = &cfg->budget;
+    const size_t n = sums->n;
+    const uint64_t ids = sums->id_bytes;
+    uint64_t set_bytes = sums->set_bytes;
     bool sets_in_file = bm_corpus_sets_in_file(corpus),
          keys_in_file = corpus->keys.state != BM_KEYS_IN_MEMORY;
-    uint64_t columns = n * (sizeof *corpus->rep + 2 + sizeof *corpus->sizes + sizeof(uint64_t));
-    uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, ids = 0, arena = 0;
-    if (cfg->docs != NULL) {
-        ids = bm_doc_table_shard_bytes(cfg->docs);
-        columns += bm_doc_table_bytes(cfg->docs) - ids;
-    }
+    uint64_t columns =
+        n * (sizeof *corpus->rep + 2 + sizeof *corpus->sizes + sizeof(uint64_t)) + sums->row_bytes;
+    uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, arena = 0;
     if (keys_in_file) {
         keys = BM_KEYS_BUFFER;
         labels = n * cfg->bands * sizeof(uint32_t);
@@ -62,8 +74,9 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
     arena = (sets_in_file || again ? budget->arena : 0) + (cfg->edges ? budget->arena : 0);
     uint64_t adding = ids + ids / 2; /* tables grow by making one of twice the size */
     if (cfg->find_identical)
-        adding += n * sizeof *corpus->copies.content +
-                  corpus->copies.table.n_slots * sizeof *corpus->copies.table.slots * 3 / 2;
+        adding += n * sizeof *corpus->copies.content;
+    if (sums->n_contents > 0)
+        adding += bm_hash_table_bytes(sums->n_contents) * 3 / 2;
     uint64_t held = columns + set_bytes + budget->fixed, beside = n * cfg->beside;
     if (again) /* content hashes stay, and places in the arena come */
         beside += n * (sizeof *corpus->copies.content + sizeof(uint32_t) + sizeof(uint8_t));
@@ -74,23 +87,29 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
                                    greater(arena, corpus->longest + corpus->longest / 8)};
 }
 
+static stretches bytes_now(const bm_corpus *corpus)
+{
+    const bm_corpus_sums now = bm_corpus_sums_now(corpus);
+    return bytes_of(corpus, &now);
+}
+
 uint64_t bm_corpus_free_bytes(const bm_corpus *corpus)
 {
     const uint64_t memory = corpus->cfg.memory,
-                   held = bytes_of(corpus, corpus->n, corpus->sets.bytes).reading -
+                   held = bytes_now(corpus).reading -
                           greater(corpus->cfg.budget.batches, corpus->batch_bytes);
     return memory > held ? memory - held : 0;
 }
 
-uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
+uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, const bm_corpus_sums *sums)
 {
-    stretches s = bytes_of(corpus, n, set_bytes);
+    stretches s = bytes_of(corpus, sums);
     return greater(greater(s.reading, s.matching), s.grouping);
 }
 
 bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_error *err)
 {
-    uint64_t needed = bytes_of(corpus, corpus->n, corpus->sets.bytes).matching + more;
+    uint64_t needed = bytes_now(corpus).matching + more;
     if (corpus->cfg.memory == 0 || needed <= corpus->cfg.memory)
         return BM_OK;
     return bm_corpus_too_large(corpus, corpus->n, needed, err);
@@ -98,8 +117,7 @@ bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_er
 
 uint64_t bm_corpus_matching_bytes(const bm_corpus *corpus)
 {
-    const uint64_t memory = corpus->cfg.memory,
-                   needed = bytes_of(corpus, corpus->n, corpus->sets.bytes).matching;
+    const uint64_t memory = corpus->cfg.memory, needed = bytes_now(corpus).matching;
     if (memory == 0)
         return 0;
     return memory > needed ? memory - needed : 1;
@@ -116,7 +134,8 @@ bm_status bm_corpus_too_large(const bm_corpus *corpus, size_t n, uint64_t needed
 
 bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err)
 {
-    uint64_t needed = bm_corpus_bytes_needed(corpus, corpus->n, corpus->sets.bytes) + more;
+    const bm_corpus_sums now = bm_corpus_sums_now(corpus);
+    uint64_t needed = bm_corpus_bytes_needed(corpus, &now) + more;
     if (corpus->cfg.memory == 0 || needed <= corpus->cfg.memory)
         return BM_OK;
     return bm_corpus_too_large(corpus, corpus->n, needed, err);
@@ -448,8 +467,10 @@ out:
     return status;
 }
 
-#define BLOCK_BYTES ((size_t)16 << 20) /* of memory for sets */
-#define HUGE_BYTES  ((size_t)2 << 20)
+#define BLOCK_BYTES                                                                                \
+    ((size_t)64 << 20) /* of memory for sets: of many batches, whose sets stay side by
+                                          side, so that little is left at the end */
+#define HUGE_BYTES ((size_t)2 << 20)
 
 /* The only place where the state changes: the table of corpus_parts.h. */
 static void sets_enter(bm_corpus_sets *sets, bm_sets_state state)
@@ -525,11 +546,10 @@ static bm_status add_block(bm_corpus_sets *sets, size_t size, char **out, bm_err
     return BM_OK;
 }
 
-/* Memory for a set, behind those before it. */
+/* Memory for sets, behind those before them. */
 static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **out, bm_error *err)
 {
     char *own = NULL;
-    len = (len + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
     if (len > BLOCK_BYTES) {
         BM_TRY(add_block(sets, len, &own, err));
     } else if (sets->free == NULL || len > sets->n_free) {
@@ -545,50 +565,51 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **ou
     return BM_OK;
 }
 
-/* Count the records of rows first … end-1, which lie side by side. */
-static bm_saved_sets records_of(const bm_corpus *corpus, size_t first, size_t end)
+/* Bytes of a set of so many and what stands before it, in a file or in memory. */
+static uint64_t placed_bytes(size_t len, bool in_file)
 {
-    bm_saved_sets sum = {.n_docs = end - first};
-    for (size_t row = first; row < end; row++) {
+    const size_t unit = sizeof(uint64_t);
+    return len == 0 ? 0 : in_file ? BM_SPILL_RECORD + len : (len + unit - 1) / unit * unit;
+}
+
+static bm_set_sums sum_sets(const bm_corpus *corpus, size_t first, size_t end, bool in_file)
+{
+    bm_set_sums sums = {0};
+    for (size_t row = first; has_sets(corpus) && row < end; row++) {
         const size_t len = bm_corpus_set_len(corpus, row);
-        sum.bytes += len == 0 ? 0 : BM_SPILL_RECORD + len;
-        sum.records += len != 0;
+        sums.bytes += placed_bytes(len, in_file);
+        sums.n += len != 0;
     }
-    return sum;
+    return sums;
+}
+
+bm_set_sums bm_corpus_sum_sets(const bm_corpus *corpus, size_t first, size_t end)
+{
+    return sum_sets(corpus, first, end, bm_corpus_sets_in_file(corpus));
 }
 
 /* Give the rows their places in the file, where their records lie from `place` on. */
 static void place_records(bm_corpus *corpus, size_t first, size_t end, uint64_t place)
 {
-    bm_set_place *places = corpus->sets.places;
     for (size_t row = first; row < end; row++) {
-        const size_t len = bm_corpus_set_len(corpus, row);
-        const uint32_t rep = corpus->rep[row];
-        places[row].record = rep != row ? places[rep].record : len == 0 ? 0 : place;
-        place += len == 0 ? 0 : BM_SPILL_RECORD + len;
+        corpus->sets.places[row].record = place;
+        place += placed_bytes(bm_corpus_set_len(corpus, row), true);
     }
 }
 
-bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
+bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, const bm_set_sums *sums,
+                               bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    if (!has_sets(corpus))
+    if (!has_sets(corpus) || n == 0)
         return BM_OK;
-    if (bm_corpus_sets_in_file(corpus)) {
-        const bm_saved_sets more = records_of(corpus, first, first + n);
-        uint64_t place;
-        BM_TRY(bm_spill_reserve(sets->file, more.records, more.bytes, &place, err));
-        place_records(corpus, first, first + n, place);
+    sets->n_placed = first + n;
+    if (sums->n == 0)
         return BM_OK;
-    }
-    for (size_t row = first; row < first + n; row++) {
-        if (corpus->rep[row] == row)
-            BM_TRY(
-                place_in_memory(sets, bm_corpus_set_len(corpus, row), &sets->places[row].set, err));
-        else
-            sets->places[row] = sets->places[corpus->rep[row]];
-    }
-    return BM_OK;
+    return bm_corpus_sets_in_file(corpus)
+               ? bm_spill_reserve(sets->file, sums->n, sums->bytes, &sets->places[first].record,
+                                  err)
+               : place_in_memory(sets, sums->bytes, &sets->places[first].set, err);
 }
 
 bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
@@ -601,6 +622,9 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
     uint64_t *scratch = NULL;
     size_t cap = 0;
     bm_status status = BM_OK;
+    bm_set_place place = {0};
+    if (has_sets(corpus) && shingles->n_docs > 0)
+        place = sets->places[first];
     for (size_t i = 0; has_sets(corpus) && i < shingles->n_docs; i++) {
         const size_t row = first + i, len = bm_corpus_set_len(corpus, row);
         if (len == 0) /* a copy; or there may be no arrays at all */
@@ -608,6 +632,11 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
         const void *set = corpus->cfg.words.uints > 0
                               ? (const void *)(words + i * corpus->cfg.words.uints)
                               : (const void *)(shingles->hashes + shingles->offsets[i]);
+        sets->places[row] = place;
+        if (in_file)
+            place.record += placed_bytes(len, true);
+        else
+            place.set += placed_bytes(len, false) / sizeof *place.set;
         if (in_file && weighted)
             BM_TRY_OUT(bm_grow_array(&scratch, &cap, len / sizeof *scratch, err));
         char *to = (void *)(in_file ? scratch : sets->places[row].set);
@@ -688,7 +717,7 @@ static bm_status open_file(bm_corpus *corpus, bm_spill_file **out, bm_error *err
 static bm_status append_sets(bm_corpus *corpus, size_t *end, bm_error *err)
 {
     const bm_corpus_sets *sets = &corpus->sets;
-    for (*end = sets->saved.n_docs; *end < corpus->n && sets->places[*end].set != NULL; ++*end) {
+    for (*end = sets->saved.n_docs; *end < sets->n_placed; ++*end) {
         const size_t len = bm_corpus_set_len(corpus, *end);
         if (len > 0)
             BM_TRY(bm_spill_add(sets->file, sets->places[*end].set, len, NULL, err));
@@ -774,10 +803,10 @@ out:
 static void count_saved(bm_corpus *corpus, size_t end)
 {
     bm_saved_sets *saved = &corpus->sets.saved;
-    const bm_saved_sets more = records_of(corpus, saved->n_docs, end);
-    saved->n_docs += more.n_docs;
+    const bm_set_sums more = sum_sets(corpus, saved->n_docs, end, true);
+    saved->n_docs = end;
     saved->bytes += more.bytes;
-    saved->records += more.records;
+    saved->records += more.n;
 }
 
 bm_status bm_corpus_save_sets(bm_corpus *corpus, const char *path, bm_error *err)

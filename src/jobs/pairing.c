@@ -209,7 +209,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
                                  .hashes_of_long = cfg.never_kept,
                                  .sink = bm_corpus_sink,
                                  .sink_ctx = corpus,
-                                 .put = {bm_corpus_put, bm_corpus_moves, corpus},
+                                 .put = bm_corpus_put(corpus),
                                  .reclaim = bm_corpus_reclaim,
                                  .reclaim_ctx = corpus};
     ranking_sink ranking;
@@ -235,7 +235,8 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
     bm_corpus *corpus = &pairing->corpus;
-    const bm_ingest_put put = {bm_corpus_put_hashes, bm_corpus_hashes_move, corpus};
+    const bm_ingest_put put = {
+        .fn = bm_corpus_put_hashes, .moves = bm_corpus_hashes_move, .ctx = corpus};
     bm_ingest_request request = {.sink = corpus->cfg.hashes ? bm_corpus_fill_hashes : NULL,
                                  .sink_ctx = corpus,
                                  .put = corpus->cfg.hashes ? put : (bm_ingest_put){0},

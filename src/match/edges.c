@@ -624,7 +624,8 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs)
 bm_status bm_edges_open_runs(const bm_corpus *corpus, bm_sorted_runs **out, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
-    const uint64_t needed = bm_corpus_bytes_needed(corpus, corpus->n, corpus->sets.bytes),
+    const bm_corpus_sums now = bm_corpus_sums_now(corpus);
+    const uint64_t needed = bm_corpus_bytes_needed(corpus, &now),
                    left = cfg->spill_now || cfg->memory < needed ? 0 : cfg->memory - needed;
     const bool bounded = cfg->memory != 0 || cfg->spill_now;
     return bm_sorted_runs_open(

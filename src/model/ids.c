@@ -419,13 +419,22 @@ static bm_doc_sums with_batch(const bm_doc_table *table, const bm_doc_sums *batc
                          .reason_bytes = table->reserved.reason_bytes + batch->reason_bytes};
 }
 
-bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch)
+uint64_t bm_doc_table_bytes_with(const bm_doc_table *table, const bm_doc_sums *batch,
+                                 uint64_t *shards)
 {
     const bm_doc_sums all = with_batch(table, batch);
-    if (table->number_duplicates || all.docs > BM_DOCS_MAX)
+    *shards = shard_bytes(all.docs);
+    return bytes_of(table, &all) + *shards;
+}
+
+bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch)
+{
+    const size_t n = table->reserved.docs + batch->docs;
+    uint64_t shards;
+    if (table->number_duplicates || n > BM_DOCS_MAX)
         return false;
-    return table->memory == 0 || bytes_of(table, &all) + shard_bytes(all.docs) +
-                                         growing_bytes(all.docs - batch->docs, all.docs) <=
+    return table->memory == 0 || bm_doc_table_bytes_with(table, batch, &shards) +
+                                         growing_bytes(table->reserved.docs, n) <=
                                      table->memory;
 }
 

@@ -163,6 +163,10 @@ void bm_doc_table_reset(bm_doc_table *table); /* frees */
 /* The bytes that it holds; those of the shards, which depend on the number of ids alone. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
+/* The bytes that it will hold with what is ahead and a batch behind that; *shards: of these, those
+ * of the shards. */
+uint64_t bm_doc_table_bytes_with(const bm_doc_table *table, const bm_doc_sums *batch,
+                                 uint64_t *shards);
 /* No more documents are added: frees the shards. */
 void bm_doc_table_end_adding(bm_doc_table *table);
 /* Rows and ids that lie in files take no memory until they are looked at. Any thread. */

@@ -58,7 +58,7 @@ typedef struct bm_ingest_doc {
 
 /* The capacity of the arrays of a batch, in elements. */
 typedef struct bm_ingest_capacity {
-    size_t docs, skipped, n_shingles, content, words, keys, by_shard;
+    size_t docs, skipped, n_shingles, content, words, keys, by_id, by_content;
 } bm_ingest_capacity;
 
 /* Arrays that a device fills for texts beside words and keys, n_docs each. */
@@ -79,6 +79,8 @@ typedef struct bm_ingest_turn {
     uint64_t sequence;   /* 0, 1, 2 ... */
     uint64_t bytes_read; /* of the inputs, as stored, up to its end */
     size_t first_row;    /* of the table, once it is reserved, or the sink has it */
+    bool has_rows;       /* reserved */
+    bool claimed;        /* for the sink (bm_ingest_put) */
     uint64_t first_text; /* where its ids begin in the table's text, once they are reserved */
     bm_doc_sums sums;    /* what it adds to the table */
     uint64_t n_shingles; /* in all */
@@ -94,18 +96,38 @@ typedef struct bm_ingest_places {
     bool sink_failed;       /* filled: not the inputs */
 } bm_ingest_places;
 
-/* How far the documents of a batch, by the shards of their ids, have come into the table. */
-typedef struct bm_ingest_entry_state {
+/* Documents of a batch by the shards of their hashes. */
+typedef struct bm_ingest_shard_list {
     uint32_t *docs; /* of shard 0, then of shard 1 … */
     uint32_t begin[BM_DOC_SHARDS + 1];
+} bm_ingest_shard_list;
+
+/* Sort n documents by shard; the hash of each is `stride` bytes behind that of the one before. The
+ * list has space for them. */
+void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n,
+                             bm_ingest_shard_list *out);
+
+/* How far the documents of a batch have come into the table. */
+typedef struct bm_ingest_entry_state {
+    bm_ingest_shard_list ids;
     atomic_uint left;            /* shards that do not have theirs yet */
     atomic_uint_least64_t again; /* the first document that has the id of an earlier row, and that
                                     row (bm_pair_key); UINT64_MAX: none has */
 } bm_ingest_entry_state;
 
+/* What the sink knows of a batch that it has claimed, before its turn. */
+typedef struct bm_ingest_claim {
+    bm_ingest_shard_list contents;
+    size_t n_hashed;                                 /* documents with a content hash that counts */
+    uint64_t n_sets, set_bytes;                      /* of its sets, if no document were a copy */
+    atomic_uint_least64_t copies;                    /* that were found so far, and ... */
+    atomic_uint_least64_t copied_sets, copied_bytes; /* ... what that takes off the sums */
+} bm_ingest_claim;
+
 typedef struct bm_ingest_batch {
     bm_ingest_turn turn;
     bm_ingest_entry_state entry;
+    bm_ingest_claim claim;
     bm_source_batch *raw; /* until it is parsed */
     bm_ingest_doc *docs;
     size_t n_docs;
@@ -139,15 +161,30 @@ static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
 typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                                     bm_error *err);
 
-/* Called for each batch that the sink has accepted, by any thread, for any number of batches at
- * once, in any order: what the sink has found a place for is written there. Of failures the first
- * in input order counts. Borrows the batch. fn NULL: not wanted. */
+/* What is done for a sink on any thread. fn NULL: nothing.
+ *
+ * A batch may be claimed when the document table reserves its rows: then `fill` and `enter` come
+ * before the sink gets it, and find places in what others fill at the same time. One that is not
+ * claimed is reserved once all before it is delivered, and nothing behind it is reserved before the
+ * sink has had it. */
 typedef struct bm_ingest_put {
+    /* Called for each batch that the sink has accepted, for any number of batches at once, in any
+     * order: what the sink has found a place for is written there. Of failures the first in input
+     * order counts. Borrows the batch. */
     bm_status (*fn)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
-    /* Asked right before the sink gets a batch, whose rows the document table has: do places move,
-     * so that all before must be put first? NULL: never. */
+    /* Asked right before the sink gets a batch that was not claimed, whose rows the document table
+     * has: do places move, so that all before must be put first? NULL: never. */
     bool (*moves)(void *ctx, const bm_ingest_batch *batch);
     void *ctx;
+    /* May the batch, whose rows the document table is about to reserve from `first_row` on, be
+     * claimed? In input order; nothing is called back meanwhile but the sink, `fn`, `fill` and
+     * `enter`. `first`: all before it is delivered, else it is claimed behind others. NULL: every
+     * batch is reserved, and none is claimed. */
+    bool (*claim)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bool first);
+    /* The rows of a claimed batch; any number at once. */
+    void (*fill)(void *ctx, bm_ingest_batch *batch);
+    /* What belongs to one shard, after `fill`: for each shard the batches in order, one at a time. */
+    bm_status (*enter)(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err);
 } bm_ingest_put;
 
 /* Asked behind each batch: where it is due, `fn` is called once all before it has been put, and

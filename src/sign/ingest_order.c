@@ -121,7 +121,8 @@ void bm_ingest_batch_free(bm_ingest_batch *batch)
     bm_text_batch_reset(&batch->text);
     bm_free(batch->made.n_shingles);
     bm_free(batch->made.content);
-    bm_free(batch->entry.docs);
+    bm_free(batch->entry.ids.docs);
+    bm_free(batch->claim.contents.docs);
     bm_free(batch->docs);
     bm_free(batch->skipped);
     bm_free(batch->words);
@@ -195,12 +196,20 @@ static bm_doc_sums sums_of(const bm_ingest_batch *batch)
     return sums;
 }
 
+static bm_status grow_lists(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
+{
+    uint32_t **ids = &batch->entry.ids.docs, **contents = &batch->claim.contents.docs;
+    BM_TRY(bm_grow_array(ids, &batch->capacity.by_id, batch->n_docs, err));
+    return cfg->put.claim == NULL
+               ? BM_OK
+               : bm_grow_array(contents, &batch->capacity.by_content, batch->n_docs, err);
+}
+
 /* A finished batch is about to be put down. Where memory does not suffice to sort its documents,
  * it fails with none. */
-static void prepare(bm_ingest_batch *batch)
+static void prepare(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
-    const bm_status status = bm_grow(&batch->entry.docs, &batch->capacity.by_shard, batch->n_docs,
-                                     sizeof *batch->entry.docs, &batch->error);
+    const bm_status status = grow_lists(cfg, batch, &batch->error);
     if (status != BM_OK) {
         batch->status = status;
         batch->n_docs = batch->ids.len = 0;
@@ -215,21 +224,22 @@ static void prepare(bm_ingest_batch *batch)
     }
 }
 
-/* Sort the documents by shard: entry.docs and entry.begin. */
-static void sort_by_shard(bm_ingest_batch *batch)
+void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n,
+                             bm_ingest_shard_list *out)
 {
-    bm_ingest_entry_state *entry = &batch->entry;
+    const char *hashes = (const char *)first_hash;
     uint32_t at[BM_DOC_SHARDS] = {0}, sum = 0;
-    for (size_t i = 0; i < batch->n_docs; i++)
-        at[bm_doc_shard(batch->docs[i].id_hash)]++;
+    for (size_t i = 0; i < n; i++)
+        at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++;
     for (uint32_t s = 0; s < BM_DOC_SHARDS; s++) {
-        const uint32_t n = at[s];
-        entry->begin[s] = at[s] = sum;
-        sum += n;
+        const uint32_t many = at[s];
+        out->begin[s] = at[s] = sum;
+        sum += many;
     }
-    entry->begin[BM_DOC_SHARDS] = sum;
-    for (size_t i = 0; i < batch->n_docs; i++)
-        entry->docs[at[bm_doc_shard(batch->docs[i].id_hash)]++] = (uint32_t)i;
+    out->begin[BM_DOC_SHARDS] = sum;
+    for (size_t i = 0; i < n; i++)
+        out->docs[at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++] =
+            (uint32_t)i;
 }
 
 /* Rows and text to the places that are reserved for them. */
@@ -259,12 +269,13 @@ static bm_status enter_ids(bm_doc_table *table, bm_ingest_batch *batch, uint32_t
                            bm_error *err)
 {
     bm_ingest_entry_state *entry = &batch->entry;
-    const uint32_t begin = entry->begin[shard], end = entry->begin[shard + 1];
+    const uint32_t *docs = entry->ids.docs, begin = entry->ids.begin[shard],
+                   end = entry->ids.begin[shard + 1];
     const uint32_t first_row = (uint32_t)batch->turn.first_row;
     for (uint32_t i = begin, ahead = begin; i < end; i++) {
         for (; ahead < end && ahead < i + IDS_AHEAD; ahead++)
-            bm_doc_table_expect(table, batch->docs[entry->docs[ahead]].id_hash);
-        const uint32_t doc = entry->docs[i];
+            bm_doc_table_expect(table, batch->docs[docs[ahead]].id_hash);
+        const uint32_t doc = docs[i];
         uint32_t first;
         BM_TRY(bm_doc_table_enter(table, first_row + doc, batch->docs[doc].id_hash, &first, err));
         if (first != first_row + doc)
@@ -341,13 +352,13 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
 
 /* Its documents to the table, if it has not got them; its bad records to the list of skipped ones,
  * its counts. Ends with the batch's own status where that is no BM_OK. */
-static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bool has_rows,
-                               bm_error *err)
+static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
 {
     const size_t first_row = cfg->docs != NULL ? cfg->docs->n : 0;
     const size_t first_skipped = cfg->docs != NULL ? cfg->docs->n_skipped : 0;
     const bm_counts before = *cfg->counts;
-    bm_status status = has_rows ? accept_docs(cfg, batch, err) : add_docs(cfg, batch, err);
+    bm_status status =
+        batch->turn.has_rows ? accept_docs(cfg, batch, err) : add_docs(cfg, batch, err);
     if (status == BM_OK)
         status = deliver_skipped(cfg, batch, err);
     if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink != NULL)
@@ -554,9 +565,17 @@ static bm_ingest_batch *batch_at(bm_ingest_order *order, uint64_t n)
     return batch != NULL && batch->turn.sequence == n ? batch : NULL;
 }
 
+/* Does nothing of the sink's move for the batch, which is about to get its rows? */
+static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bool first)
+{
+    const bm_ingest_put *put = &order->cfg->put;
+    return put->claim == NULL ||
+           put->claim(put->ctx, batch, order->cfg->docs->reserved.docs, first);
+}
+
 /* The next batch gets its rows, if it is there and can have them; where it cannot, it waits until
- * all before is delivered, and gets none. The lock is held, so that the arrays of the table move
- * while nobody uses them. */
+ * all before is delivered, and gets none, or is not claimed. The lock is held, so that the arrays of
+ * the table move while nobody uses them. */
 static bool reserve(bm_ingest_order *order)
 {
     bm_doc_table *docs = order->cfg->docs;
@@ -571,16 +590,23 @@ static bool reserve(bm_ingest_order *order)
          has_space = may && bm_doc_table_has_space(docs, sums);
     if (!has_space && !alone)
         return false;
+    if (may && !has_space && order->done != order->next)
+        return false; /* what is put may look at rows */
     if (may && !has_space)
         may = bm_doc_table_grow(docs, sums, NULL) == BM_OK;
+    const bool claimed = may && claim(order, batch, alone);
+    if (!claimed && !alone)
+        return false;
     order->reserve++;
+    order->in_turn = !claimed;
+    batch->turn.has_rows = may;
+    batch->turn.claimed = claimed && order->cfg->put.claim != NULL;
     if (may) {
         batch->turn.first_row = bm_doc_table_reserve(docs, sums, &batch->turn.first_text);
         atomic_store(&batch->entry.left, BM_DOC_SHARDS);
         atomic_store(&batch->entry.again, UINT64_MAX);
         return true;
     }
-    order->in_turn = true;
     order->enter++;
     atomic_store(&batch->entry.left, 0);
     for (uint32_t s = 0; s < BM_DOC_SHARDS; s++)
@@ -599,8 +625,11 @@ static bool has_next(const bm_ingest_order *order, const bm_ingest_shard *shard)
 static void enter_shard(bm_ingest_order *order, uint32_t s)
 {
     bm_ingest_batch *batch = *place_of(order, atomic_load(&order->shards[s].next));
+    const bm_ingest_put *put = &order->cfg->put;
     bm_error error = {0};
-    const bm_status status = enter_ids(order->cfg->docs, batch, s, &error);
+    bm_status status = enter_ids(order->cfg->docs, batch, s, &error);
+    if (status == BM_OK && batch->turn.claimed)
+        status = put->enter(put->ctx, batch, s, &error);
     if (status != BM_OK) {
         pthread_mutex_lock(&order->lock);
         batch->status = status;
@@ -639,8 +668,11 @@ static void enter_one(bm_ingest_order *order)
     bm_ingest_batch *batch = *place_of(order, n);
     pthread_mutex_unlock(&order->lock);
     double mark = bm_clock_seconds(), spent = 0;
-    sort_by_shard(batch);
+    bm_ingest_sort_by_shard(batch->n_docs > 0 ? &batch->docs->id_hash : NULL, sizeof *batch->docs,
+                            batch->n_docs, &batch->entry.ids);
     fill_rows(order->cfg->docs, batch);
+    if (batch->turn.claimed)
+        order->cfg->put.fill(order->cfg->put.ctx, batch);
     atomic_store(&order->ready[n % order->window], n + 1);
     enter_shards(order, n);
     bm_ingest_lap(&spent, &mark);
@@ -664,9 +696,11 @@ static void pause_if_due(bm_ingest_order *order)
     put_all(order);
     if (order->stop)
         return;
+    order->in_turn = true;
     pthread_mutex_unlock(&order->lock);
     pause->fn(pause->ctx);
     pthread_mutex_lock(&order->lock);
+    order->in_turn = false;
 }
 
 /* Put all that was delivered before a batch whose places move, or one that failed. Nobody else
@@ -674,7 +708,8 @@ static void pause_if_due(bm_ingest_order *order)
 static bool put_before(bm_ingest_order *order, const bm_ingest_batch *batch)
 {
     const bm_ingest_put *put = &order->cfg->put;
-    if (batch->status == BM_OK && (put->moves == NULL || !put->moves(put->ctx, batch)))
+    if (batch->status == BM_OK &&
+        (batch->turn.claimed || put->moves == NULL || !put->moves(put->ctx, batch)))
         return true;
     pthread_mutex_lock(&order->lock);
     put_all(order);
@@ -684,12 +719,11 @@ static bool put_before(bm_ingest_order *order, const bm_ingest_batch *batch)
 }
 
 /* Nobody else delivers. */
-static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bool has_rows,
-                         bm_error *err)
+static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bm_error *err)
 {
     if (batch->status != BM_OK && !put_before(order, batch))
         return BM_ERR_CANCELLED;
-    BM_TRY(deliver_batch(order->cfg, batch, has_rows, err));
+    BM_TRY(deliver_batch(order->cfg, batch, err));
     return put_before(order, batch) ? sink_batch(order->cfg, batch, err) : BM_ERR_CANCELLED;
 }
 
@@ -697,12 +731,11 @@ static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bool ha
 static void deliver_one(bm_ingest_order *order)
 {
     bm_ingest_batch **place = place_of(order, order->next), *batch = *place;
-    const bool has_rows = !order->in_turn;
     order->delivering = true;
     pthread_mutex_unlock(&order->lock);
     bm_error error = {0};
     double mark = bm_clock_seconds(), spent = 0;
-    const bm_status status = deliver(order, batch, has_rows, &error);
+    const bm_status status = deliver(order, batch, &error);
     if (status != BM_OK)
         bm_ingest_order_fail(order, batch->turn.sequence, status, &error);
     bm_ingest_lap(&spent, &mark);
@@ -784,7 +817,7 @@ bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *
 
 void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch)
 {
-    prepare(batch);
+    prepare(order->cfg, batch);
     pthread_mutex_lock(&order->lock);
     *place_of(order, batch->turn.sequence) = batch;
     pthread_cond_broadcast(&order->moved);
@@ -795,7 +828,7 @@ void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch)
 {
     double mark = bm_clock_seconds(), spent = 0;
     if (batch != NULL)
-        prepare(batch);
+        prepare(order->cfg, batch);
     bm_ingest_lap(&spent, &mark);
     pthread_mutex_lock(&order->lock);
     order->times.enter += spent;

@@ -3,8 +3,10 @@
  *     ring      [ 7 ][   ][   ][ 6 ]      `window` places; batch n has place n % window
  *                          ^ 5 is still being made, 6 and 7 wait for it
  *
- *     reserve   rows for it in the document table      in order, one at a time
- *     enter     its rows and ids, shard by shard       any thread; each shard in order
+ *     reserve   rows for it in the document table,     in order, one at a time
+ *               and the sink may claim it
+ *     enter     its rows, ids and, where it is         any thread; each shard in order
+ *               claimed, content hashes, by shards
  *     deliver   what is wrong with it; counts; sink    in order, one at a time
  *     put       to the places that the sink gave       any thread, in any order
  *
@@ -14,7 +16,8 @@
  * looks once more, for a batch may have become ready while the shard was busy. So nobody waits for a
  * shard, and the first of two equal ids in input order is the first in the table. Where repeated ids
  * are numbered, memory is nearly used up or there is no document table, `reserve` waits until all
- * before is delivered, and `deliver` adds document by document.
+ * before is delivered, and `deliver` adds document by document. It waits too where the sink does not
+ * claim the batch, since what the sink holds has to move first.
  *
  * Whoever brings a batch does what can be done, his own batch or others; threads of devices only
  * put theirs down. A thread leaves when there is nothing more to do. A batch that fails carries its failure to its turn, so the first failure in
@@ -78,7 +81,8 @@ typedef struct bm_ingest_order {
     uint64_t put;     /* the first that was delivered, and that no thread has put */
     uint64_t done;    /* so many are in no place any more */
     bool delivering, stop, put_failed;
-    bool in_turn; /* what is between `next` and `reserve` is one batch, without rows */
+    bool in_turn; /* nothing is reserved: behind `next` is one batch that was not claimed or has no
+                     rows, or the ingest pauses */
     bm_ingest_shares shares;
     bm_ingest_batch **free;
     size_t n_free;

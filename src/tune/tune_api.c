@@ -103,7 +103,7 @@ static bm_status read_corpus(bm_job_context *context, bm_corpus *corpus, bm_erro
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
     const bm_ingest_request request = {.sink = bm_corpus_sink,
                                        .sink_ctx = corpus,
-                                       .put = {bm_corpus_put, bm_corpus_moves, corpus},
+                                       .put = bm_corpus_put(corpus),
                                        .reclaim = bm_corpus_reclaim,
                                        .reclaim_ctx = corpus};
     BM_TRY(bm_job_context_ingest(context, &request, err));

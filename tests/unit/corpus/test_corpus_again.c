@@ -139,7 +139,7 @@ static void fill(world *w, bm_corpus_cfg *cfg, uint32_t threads, uint32_t batch_
                             .counts = &w->counts,
                             .sink = bm_corpus_sink,
                             .sink_ctx = corpus,
-                            .put = {bm_corpus_put, bm_corpus_moves, corpus}};
+                            .put = bm_corpus_put(corpus)};
     cr_assert_eq(bm_ingest_run(&ingest, &err), BM_OK, "%s:%llu: %s", err.file,
                  (unsigned long long)err.line, err.message);
     cr_assert_eq(bm_corpus_end_adding(corpus, NULL), BM_OK);

@@ -181,7 +181,7 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
                                .want_keys = r->device,
                                .sink = sink,
                                .sink_ctx = r,
-                               .put = {put, moves, r},
+                               .put = {.fn = put, .moves = moves, .ctx = r},
                                .pause = {is_due, pause_here, r}};
     r->docs = &docs;
     const bm_status status = bm_ingest_run(&cfg, err);
