@@ -2,7 +2,8 @@
  * words and keys. A representative's set is copied once, by any thread, and never moved while
  * pointers to it exist.
  *
- * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_range.c,
+ * Tests: tests/unit/corpus/test_corpus_copies.c, tests/unit/job/test_checkpoint_documents.c,
+ *        tests/unit/job/test_corpus_range.c,
  *        tests/unit/job/test_corpus_spill.c, tests/unit/match/test_match_all_pairs.c */
 #include "corpus/corpus.h"
 

@@ -1,7 +1,8 @@
 /* test_ingest_order.c -- each batch is put once, behind the sink; of failures the first in input
  * order counts, whichever comes first; between two batches nothing is in flight, nor while places
  * move, which is asked once the document table has the batch. The thread of a device delivers and
- * puts nothing. Of equal ids the first in input order has the row, whatever the batches, the shards
+ * puts nothing. A batch that the sink claims is filled, and enters each shard in order, before the
+ * sink gets it; one that it does not claim has nothing behind it. Of equal ids the first in input order has the row, whatever the batches, the shards
  * and the threads. */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -30,6 +31,9 @@ typedef struct run {
     bool device; /* one signs, and its thread is to do nothing else */
     pthread_t device_thread;
     bool moving; /* places, under the batch that comes to the sink now */
+    bool claims; /* batches, but for one in five */
+    atomic_uint n_filled[N_DOCS], n_entered[N_DOCS];
+    size_t entered[BM_DOC_SHARDS]; /* rows before this one have come to the shard */
     atomic_uint n_put[N_DOCS];
     atomic_bool missing;
 } run;
@@ -48,10 +52,52 @@ static void check_thread(run *r)
         atomic_store(&r->missing, true);
 }
 
+/* --- batches that are claimed --- */
+
+static bool claim(void *ctx, const bm_ingest_batch *batch, size_t first_row, bool first)
+{
+    run *r = ctx;
+    if (first && first_row != r->sunk)
+        atomic_store(&r->missing, true);
+    return batch->status == BM_OK && first_row % 5 != 0;
+}
+
+static void fill(void *ctx, bm_ingest_batch *batch)
+{
+    run *r = ctx;
+    for (size_t i = 0; i < batch->n_docs; i++)
+        atomic_fetch_add(&r->n_filled[batch->turn.first_row + i], 1);
+}
+
+static bm_status enter(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err)
+{
+    run *r = ctx;
+    const size_t row = batch->turn.first_row;
+    (void)err;
+    if (batch->n_docs == 0)
+        return BM_OK;
+    if (row < r->entered[shard] || atomic_load(&r->n_filled[row]) != 1)
+        atomic_store(&r->missing, true);
+    r->entered[shard] = row + 1;
+    atomic_fetch_add(&r->n_entered[row], 1);
+    return BM_OK;
+}
+
+/* A claimed batch was entered as a whole; before another one no row behind it was filled. */
+static void check_claim(run *r, const bm_ingest_batch *batch, size_t row)
+{
+    const unsigned wanted = r->claims && row % 5 != 0 ? BM_DOC_SHARDS : 0;
+    bool ok = batch->turn.claimed == (wanted > 0) && atomic_load(&r->n_entered[row]) == wanted;
+    for (size_t i = row; wanted == 0 && i < N_DOCS; i++)
+        ok = ok && atomic_load(&r->n_filled[i]) == 0;
+    if (!ok)
+        atomic_store(&r->missing, true);
+}
+
 static bool moves(void *ctx, const bm_ingest_batch *batch)
 {
     run *r = ctx;
-    if (r->docs->n != r->sunk + batch->n_docs)
+    if (batch->turn.claimed || r->docs->n != r->sunk + batch->n_docs)
         atomic_store(&r->missing, true);
     r->moving = r->sunk % 5 == 0;
     r->n_moves += r->moving;
@@ -66,6 +112,9 @@ static bm_status sink(void *ctx, const bm_ingest_batch *batch, size_t first_row,
         return bm_fail(err, BM_ERR_IO, "sink %zu", first_row);
     if (r->moving)
         check_put(r, first_row);
+    r->moving = false;
+    if (batch->n_docs > 0)
+        check_claim(r, batch, first_row);
     r->sunk = first_row + batch->n_docs;
     return BM_OK;
 }
@@ -169,20 +218,25 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
         open_device(r, &meter, &device, &set);
     cr_assert_eq(bm_input_set_open(&input, NULL, &inputs, err), BM_OK, "%s", err->message);
     cr_assert_eq(bm_batch_source_open(inputs, &source, err), BM_OK, "%s", err->message);
-    const bm_ingest_cfg cfg = {.input = &input,
-                               .text = &shingles,
-                               .threads = threads,
-                               .batch_docs = 1,
-                               .source = source,
-                               .meter = &meter,
-                               .docs = &docs,
-                               .counts = &counts,
-                               .device_set = r->device ? &set : NULL,
-                               .want_keys = r->device,
-                               .sink = sink,
-                               .sink_ctx = r,
-                               .put = {.fn = put, .moves = moves, .ctx = r},
-                               .pause = {is_due, pause_here, r}};
+    bm_ingest_cfg cfg = {.input = &input,
+                         .text = &shingles,
+                         .threads = threads,
+                         .batch_docs = 1,
+                         .source = source,
+                         .meter = &meter,
+                         .docs = &docs,
+                         .counts = &counts,
+                         .device_set = r->device ? &set : NULL,
+                         .want_keys = r->device,
+                         .sink = sink,
+                         .sink_ctx = r,
+                         .put = {.fn = put, .moves = moves, .ctx = r},
+                         .pause = {is_due, pause_here, r}};
+    if (r->claims) {
+        cfg.put.claim = claim;
+        cfg.put.fill = fill;
+        cfg.put.enter = enter;
+    }
     r->docs = &docs;
     const bm_status status = bm_ingest_run(&cfg, err);
     if (r->device)
@@ -199,8 +253,12 @@ static const uint32_t threads[] = {1, 2, 8};
 
 Test(ingest_order, each_batch_is_put_once_and_pauses_see_all_before_them_put)
 {
-    for (size_t t = 0; t < 6; t++) {
-        run r = {.put_fails = NEVER, .sink_fails = NEVER, .pauses_at = 7, .device = t >= 3};
+    for (size_t t = 0; t < 12; t++) {
+        run r = {.put_fails = NEVER,
+                 .sink_fails = NEVER,
+                 .pauses_at = 7,
+                 .device = t % 6 >= 3,
+                 .claims = t >= 6};
         bm_error err = {0};
         cr_assert_eq(ingest(&r, threads[t % 3], 0, &err), BM_OK, "%s", err.message);
         for (size_t i = 0; i < N_DOCS; i++)
@@ -225,7 +283,8 @@ Test(ingest_order, the_first_failure_in_input_order_is_reported)
         for (size_t t = 0; t < 12; t++) {
             run r = {.put_fails = cases[c].put_fails,
                      .sink_fails = cases[c].sink_fails,
-                     .device = t >= 6};
+                     .device = t >= 6,
+                     .claims = t % 2 == 1};
             bm_error err = {0};
             cr_assert_neq(ingest(&r, threads[t % 3], cases[c].broken, &err), BM_OK);
             char got[sizeof err.file + sizeof err.message + 32];

@@ -1,0 +1,145 @@
+/* test_corpus_copies.c -- of identical documents the first in input order is the representative,
+ * and each set is that of its text, whatever the threads and batches, batches without documents
+ * among them, and whether sets are in memory or in a file. The model compares texts. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "corpus/corpus.h"
+#include "input/input_set.h"
+#include "input/reader.h"
+#include "tests/unit/base/scratch.h"
+
+#define N_DOCS  3000u
+#define N_TEXTS 900u /* some of which are drawn again */
+#define N_WORDS 24u  /* of a text, a bit each */
+
+typedef struct world {
+    scratch dir;
+    const char *path;
+    bm_input_options input;
+    bm_input_set *set;
+    bm_batch_source *source;
+    uint32_t texts[N_DOCS];
+} world;
+
+/* Documents one a line; every fifth line is none, and several in a row now and then. */
+static void open_world(world *w)
+{
+    bm_buf out = {0};
+    uint64_t state = 3;
+    memset(w, 0, sizeof *w);
+    scratch_open(&w->dir);
+    for (size_t i = 0; i < N_DOCS; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const uint64_t text = (state >> 33) % N_TEXTS;
+        w->texts[i] = text % 50 == 0 ? 0 : (uint32_t)text * 0x9E3779B1u >> (32 - N_WORDS);
+        for (size_t broken = i % 200 == 7 ? 20 : i % 5 == 0; broken > 0; broken--)
+            bm_buf_add_text(&out, "{\"text\":\n", NULL);
+        bm_buf_add_text(&out, "{\"text\":\"", NULL);
+        for (uint32_t word = 0; word < N_WORDS; word++)
+            if ((w->texts[i] >> word & 1) != 0)
+                bm_buf_add_format(&out, NULL, "w%u ", word);
+        bm_buf_add_text(&out, "\"}\n", NULL);
+    }
+    scratch_put(&w->dir, "in.jsonl", out.data, out.len);
+    bm_buf_reset(&out);
+    w->path = scratch_at(&w->dir, "in.jsonl");
+    w->input = (bm_input_options){.paths = &w->path,
+                                  .n_paths = 1,
+                                  .format = BM_FORMAT_JSONL,
+                                  .on_error = BM_ON_ERROR_SKIP,
+                                  .max_errors = UINT64_MAX,
+                                  .max_doc_bytes = 1000};
+    cr_assert_eq(bm_input_set_open(&w->input, NULL, &w->set, NULL), BM_OK);
+    cr_assert_eq(bm_source_records.open(w->set, &w->source, NULL), BM_OK);
+}
+
+static void close_world(world *w)
+{
+    bm_batch_source_close(w->source);
+    bm_input_set_close(w->set);
+    scratch_close(&w->dir);
+}
+
+static void read_all(world *w, const bm_ingest_cfg *how, bm_corpus *corpus, bm_doc_table *docs)
+{
+    const bm_text_options text = {.shingle_k = 1};
+    const bm_callbacks none = {0};
+    bm_error err = {0};
+    bm_meter meter;
+    bm_counts counts = {0};
+    bm_meter_init(&meter, &none);
+    bm_ingest_cfg cfg = *how;
+    cfg.source = w->source;
+    cfg.input = &w->input;
+    cfg.text = &text;
+    cfg.meter = &meter;
+    cfg.docs = docs;
+    cfg.counts = &counts;
+    cfg.sink = bm_corpus_sink;
+    cfg.sink_ctx = corpus;
+    cfg.put = bm_corpus_put(corpus);
+    cr_assert_eq(bm_ingest_run(&cfg, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_corpus_end_adding(corpus, NULL), BM_OK);
+    bm_meter_reset(&meter);
+}
+
+static unsigned bits_of(uint32_t x)
+{
+    return (unsigned)__builtin_popcount(x);
+}
+
+static void check(const world *w, bm_corpus *corpus)
+{
+    static bm_pair pairs[N_DOCS];
+    size_t n_pairs = 0, n_copies = 0;
+    bm_pool *pool;
+    cr_assert_eq(bm_pool_open(2, &pool, NULL), BM_OK);
+    cr_assert_eq(corpus->n, N_DOCS);
+    for (uint32_t i = 0; i < N_DOCS; i++) {
+        uint32_t first = 0;
+        while (w->texts[first] != w->texts[i])
+            first++;
+        first = w->texts[i] == 0 ? i : first; /* empty ones are no copies */
+        cr_assert_eq(corpus->rep[i], first, "document %u", i);
+        cr_assert_eq(corpus->skip[i] != 0, first != i || w->texts[i] == 0, "document %u", i);
+        cr_assert_eq(corpus->sizes[i], bits_of(w->texts[i]));
+        n_copies += first != i;
+        if (i > 0 && w->texts[i] != 0 && w->texts[i - 1] != 0)
+            pairs[n_pairs++] = (bm_pair){.a = i - 1, .b = i};
+    }
+    cr_assert_gt(n_copies, N_DOCS / 2);
+    cr_assert_eq(corpus->n_identical, n_copies);
+    const bm_comparison how = {.verify = BM_VERIFY_EXACT, .pool = pool};
+    cr_assert_eq(bm_corpus_compare(corpus, &how, pairs, n_pairs, NULL), BM_OK);
+    for (size_t k = 0; k < n_pairs; k++) {
+        const uint32_t a = w->texts[pairs[k].a], b = w->texts[pairs[k].b];
+        cr_assert_eq(pairs[k].similarity, (double)bits_of(a & b) / (double)bits_of(a | b),
+                     "documents %u and %u", pairs[k].a, pairs[k].b);
+    }
+    bm_pool_close(pool);
+}
+
+Test(corpus_copies, the_first_of_identical_documents_stands_for_them_and_sets_are_of_their_texts)
+{
+    static const uint32_t threads[] = {1, 2, 8}, batch_docs[] = {1, 7, 0};
+    world w;
+    open_world(&w);
+    for (size_t c = 0; c < 18; c++) {
+        const bm_corpus_cfg cfg = {
+            .hashes = true, .find_identical = true, .temp_dir = w.dir.root, .spill_now = c >= 9};
+        bm_doc_table docs = {0};
+        bm_corpus corpus;
+        bm_corpus_init(&corpus, &cfg);
+        corpus.cfg.docs = &docs;
+        read_all(&w,
+                 &(bm_ingest_cfg){.threads = threads[c % 3], .batch_docs = batch_docs[c / 3 % 3]},
+                 &corpus, &docs);
+        cr_assert_eq(bm_corpus_sets_in_file(&corpus), c >= 9);
+        check(&w, &corpus);
+        bm_corpus_reset(&corpus);
+        bm_doc_table_reset(&docs);
+    }
+    close_world(&w);
+}
