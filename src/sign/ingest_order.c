@@ -621,15 +621,19 @@ static bool has_next(const bm_ingest_order *order, const bm_ingest_shard *shard)
     return atomic_load(&order->ready[n % order->window]) == n + 1;
 }
 
+/* What the batch has of the shard, which is busy. */
+static bm_status enter(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, uint32_t s, bm_error *err)
+{
+    BM_TRY(enter_ids(cfg->docs, batch, s, err));
+    return batch->turn.claimed ? cfg->put.enter(cfg->put.ctx, batch, s, err) : BM_OK;
+}
+
 /* Bring the shard its next batch, which is ready. It is busy. A failure becomes that of the batch. */
 static void enter_shard(bm_ingest_order *order, uint32_t s)
 {
     bm_ingest_batch *batch = *place_of(order, atomic_load(&order->shards[s].next));
-    const bm_ingest_put *put = &order->cfg->put;
     bm_error error = {0};
-    bm_status status = enter_ids(order->cfg->docs, batch, s, &error);
-    if (status == BM_OK && batch->turn.claimed)
-        status = put->enter(put->ctx, batch, s, &error);
+    const bm_status status = enter(order->cfg, batch, s, &error);
     if (status != BM_OK) {
         pthread_mutex_lock(&order->lock);
         batch->status = status;
