@@ -121,8 +121,10 @@ typedef struct bm_corpus_keys {
     size_t begin;        /* the document that they begin with */
     bm_spill_file *file; /* a record a band of block_rows documents, bands side by side */
     size_t block_rows;
-    uint64_t file_bytes; /* once adding has ended */
-    uint32_t **labels;   /* bands arrays of n (lsh/candidates.h) */
+    uint64_t file_bytes;    /* once adding has ended */
+    bm_band_labels *labels; /* of each band; those that are made come first */
+    uint32_t n_labels;      /* so many are made, and take ... */
+    uint64_t label_bytes;
 } bm_corpus_keys;
 
 /* What a corpus holds, or will hold. */

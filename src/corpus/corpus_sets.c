@@ -27,7 +27,15 @@
  *     grouping   columns + sets + labels of groups, members, similarities + sets read back */
 
 #define MATCH_BYTES 33u /* a document: buckets 13, groups 16, places of crowded buckets 4 */
-#define GROUP_BYTES 54u /* grouping.c: 38; groups of matching 16 */
+#define LABEL_BYTES 8u  /* of the buckets, that labels do not need */
+#define GROUP_BYTES 50u /* grouping.c: 34; groups of matching 16 */
+
+/* Bytes of labels; of those that are not made yet what they need where nobody shares a key. */
+static uint64_t label_bytes(const bm_corpus *corpus, size_t n)
+{
+    const uint64_t left = corpus->cfg.bands - corpus->keys.n_labels;
+    return corpus->keys.label_bytes + left * (n * 3 / 16 + 1);
+}
 
 static uint64_t greater(uint64_t x, uint64_t y)
 {
@@ -54,6 +62,7 @@ bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus)
 /* The shards of content hashes count as one table, as those of ids do (model/ids.c). */
 static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
 {
+    uint64_t match_bytes = MATCH_BYTES;
     const bm_corpus_cfg *cfg = &corpus->cfg;
     const bm_budget *budget = &cfg->budget;
     const size_t n = sums->n;
@@ -66,7 +75,8 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
     uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, arena = 0;
     if (keys_in_file) {
         keys = BM_KEYS_BUFFER;
-        labels = n * cfg->bands * sizeof(uint32_t);
+        labels = label_bytes(corpus, n);
+        match_bytes -= LABEL_BYTES;
     }
     if (sets_in_file)
         set_bytes = BM_SETS_BUFFER;
@@ -82,8 +92,8 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
         beside += n * (sizeof *corpus->copies.content + sizeof(uint32_t) + sizeof(uint8_t));
     return (stretches){.reading =
                            held + keys + adding + greater(budget->batches, corpus->batch_bytes),
-                       .matching = held + beside + labels + n * MATCH_BYTES + arena,
-                       .grouping = held + beside + n * GROUP_BYTES +
+                       .matching = held + beside + labels + n * match_bytes + arena,
+                       .grouping = held + beside + (keys_in_file ? labels : 0) + n * GROUP_BYTES +
                                    greater(arena, corpus->longest + corpus->longest / 8)};
 }
 
@@ -157,7 +167,7 @@ static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
  *     file      [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
  *     columns   of the documents behind these blocks; without a file, of all
  *
- * Keys come back band by band, are bucketed, and stay as labels of 4 bytes (lsh/candidates.h), so
+ * Keys come back band by band, are bucketed, and stay as labels (lsh/candidates.h), so
  * that the whole of them is never held. Keys that were made elsewhere become labels in any case: a
  * document that is in no bucket of a band has a label of its own there, so that the search meets it
  * with nobody, whatever its key would be equal to. */
@@ -185,8 +195,8 @@ void bm_corpus_keys_reset(bm_corpus *corpus)
 {
     bm_corpus_keys *keys = &corpus->keys;
     free_columns(keys, corpus->cfg.bands);
-    for (uint32_t b = 0; keys->labels != NULL && b < corpus->cfg.bands; b++)
-        bm_free(keys->labels[b]);
+    for (uint32_t b = 0; b < keys->n_labels; b++)
+        bm_band_labels_reset(&keys->labels[b]);
     bm_free(keys->labels);
     bm_spill_close(keys->file);
     memset(keys, 0, sizeof *keys);
@@ -367,10 +377,9 @@ static bm_status make_label(bm_corpus *corpus, uint32_t band, const label_buffer
     if (buffers->none != NULL)
         find_none(corpus, band_keys, buffers->none);
     BM_TRY_OUT(bm_band_buckets_fill(buckets, band_keys, err));
-    keys->labels[band] = bm_alloc(corpus->n, sizeof **keys->labels);
-    if (keys->labels[band] == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, corpus->n * sizeof **keys->labels));
-    bm_band_buckets_label(buckets, keys->labels[band]);
+    BM_TRY_OUT(bm_band_buckets_label(buckets, &keys->labels[band], err));
+    keys->label_bytes += keys->labels[keys->n_labels++].bytes;
+    status = bm_corpus_check_matching(corpus, 0, err);
 out:
     if (keys->columns != NULL) {
         bm_free(keys->columns[band]);
@@ -430,7 +439,7 @@ bm_status bm_corpus_keyset(bm_corpus *corpus, bm_pool *pool, bm_band_keyset *out
                             .n_docs = corpus->n,
                             .keys = (const uint64_t *const *)keys->columns,
                             .skip = corpus->skip,
-                            .labels = (const uint32_t *const *)keys->labels};
+                            .labels = keys->labels};
     return status;
 }
 

@@ -173,14 +173,20 @@ bm_status bm_band_buckets_init(bm_band_buckets *b, size_t n_docs, const uint8_t 
     b->pool = n_docs > BLOCK_DOCS && threads > 1 ? pool : NULL;
     b->next = bm_alloc(n_docs, sizeof *b->next);
     b->inner = bm_alloc(n_docs, sizeof *b->inner);
-    b->entries = bm_alloc(n_docs, sizeof *b->entries);
-    b->ends = bm_alloc(b->n_blocks * b->n_parts, sizeof *b->ends);
-    b->tables = bm_alloc_zero(threads, sizeof *b->tables);
-    if (b->next != NULL && b->inner != NULL && b->entries != NULL && b->ends != NULL &&
-        b->tables != NULL)
+    if (b->next != NULL && b->inner != NULL)
         return BM_OK;
     bm_band_buckets_reset(b);
-    return bm_fail_nomem(err, n_docs * 13);
+    return bm_fail_nomem(err, n_docs * 5);
+}
+
+/* What keys need, and labels do not. */
+static bm_status make_scratch(bm_band_buckets *b, bm_error *err)
+{
+    if (b->entries != NULL)
+        return BM_OK;
+    BM_TRY(bm_new(&b->ends, b->n_blocks * b->n_parts, err));
+    BM_TRY(bm_new_zero(&b->tables, b->pool == NULL ? 1 : bm_pool_size(b->pool), err));
+    return bm_new(&b->entries, b->n_docs, err);
 }
 
 static bm_status run(bm_band_buckets *b, size_t n, bm_pool_range_fn fn, bm_error *err)
@@ -192,6 +198,7 @@ static bm_status run(bm_band_buckets *b, size_t n, bm_pool_range_fn fn, bm_error
 bm_status bm_band_buckets_fill(bm_band_buckets *b, const uint64_t *keys, bm_error *err)
 {
     b->keys = keys;
+    BM_TRY(make_scratch(b, err));
     BM_TRY(run(b, b->n_blocks, count_blocks, err));
     sum_counts(b);
     BM_TRY(run(b, b->n_blocks, scatter_blocks, err));
@@ -200,32 +207,62 @@ bm_status bm_band_buckets_fill(bm_band_buckets *b, const uint64_t *keys, bm_erro
 
 /* --- labels --- */
 
-void bm_band_buckets_label(const bm_band_buckets *b, uint32_t *labels)
+bm_status bm_band_buckets_label(const bm_band_buckets *b, bm_band_labels *out, bm_error *err)
 {
-    for (size_t doc = 0; doc < b->n_docs; doc++) {
-        if (b->inner[doc] != 0)
-            continue;
-        labels[doc] = (uint32_t)doc;
-        for (uint32_t at = b->next[doc]; at != BM_NO_DOC; at = b->next[at])
-            labels[at] = (uint32_t)doc;
+    const size_t n_words = b->n_docs / 64 + 1;
+    bm_band_labels labels = {0};
+    uint32_t n = 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&labels.shares, n_words, err));
+    BM_TRY_OUT(bm_new(&labels.n_before, n_words, err));
+    for (size_t doc = 0; doc < b->n_docs; doc++)
+        if (b->inner[doc] != 0 || b->next[doc] != BM_NO_DOC)
+            labels.shares[doc / 64] |= UINT64_C(1) << doc % 64;
+    for (size_t i = 0; i < n_words; i++) {
+        labels.n_before[i] = n;
+        n += (uint32_t)__builtin_popcountll(labels.shares[i]);
     }
+    BM_TRY_OUT(bm_new(&labels.firsts, n, err));
+    labels.bytes = n_words * (sizeof *labels.shares + sizeof *labels.n_before) +
+                   n * (uint64_t)sizeof *labels.firsts;
+    for (size_t doc = 0; doc < b->n_docs; doc++) {
+        if (b->inner[doc] != 0 || b->next[doc] == BM_NO_DOC)
+            continue;
+        for (uint32_t at = (uint32_t)doc; at != BM_NO_DOC; at = b->next[at])
+            labels.firsts[bm_band_labels_place(&labels, at)] = (uint32_t)doc;
+    }
+out:
+    if (status != BM_OK)
+        bm_band_labels_reset(&labels);
+    *out = labels;
+    return status;
 }
 
-void bm_band_buckets_fill_labels(bm_band_buckets *b, const uint32_t *labels)
+void bm_band_labels_reset(bm_band_labels *labels)
 {
-    uint64_t *last = b->entries; /* of the chain that a document begins */
-    for (size_t doc = 0; doc < b->n_docs; doc++) {
+    bm_free(labels->shares);
+    bm_free(labels->n_before);
+    bm_free(labels->firsts);
+    *labels = (bm_band_labels){0};
+}
+
+/* From the last document to the first: each goes right behind the first of its chain. */
+void bm_band_buckets_fill_labels(bm_band_buckets *b, const bm_band_labels *labels)
+{
+    for (size_t doc = 0; doc < b->n_docs; doc++)
         b->next[doc] = BM_NO_DOC;
-        b->inner[doc] = 0;
-        last[doc] = doc;
-        if (b->skip != NULL && b->skip[doc] != 0)
-            continue;
-        uint32_t first = labels[doc];
-        if (first == doc)
-            continue;
-        b->next[last[first]] = (uint32_t)doc;
-        b->inner[doc] = 1;
-        last[first] = doc;
+    memset(b->inner, 0, b->n_docs);
+    for (size_t word = b->n_docs / 64 + 1; word-- > 0;) {
+        for (uint64_t left = labels->shares[word]; left != 0;) {
+            const uint32_t bit = 63 - (uint32_t)__builtin_clzll(left);
+            const uint32_t doc = (uint32_t)(word * 64 + bit), first = bm_band_label(labels, doc);
+            left ^= UINT64_C(1) << bit;
+            if (first == doc)
+                continue;
+            b->next[doc] = b->next[first];
+            b->next[first] = doc;
+            b->inner[doc] = 1;
+        }
     }
 }
 
@@ -892,7 +929,7 @@ static bm_status fill(const candidates_walk *w, bm_band_buckets *buckets, bm_err
 {
     if (w->job.keys->labels == NULL)
         return bm_band_buckets_fill(buckets, w->job.keys->keys[w->band], err);
-    bm_band_buckets_fill_labels(buckets, w->job.keys->labels[w->band]);
+    bm_band_buckets_fill_labels(buckets, &w->job.keys->labels[w->band]);
     return BM_OK;
 }
 

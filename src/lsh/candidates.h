@@ -43,16 +43,40 @@ typedef struct bm_band_buckets {
     bm_hash_table *tables; /* one a thread */
 } bm_band_buckets;
 
-/* 13 bytes a document, and one small table a thread. `skip` and `pool` (each may be NULL) stay
+/* The labels of one band: of each document the first that has its key, itself where nobody shares it.
+ * Only those are listed that share their key, which are few as a rule. */
+typedef struct bm_band_labels {
+    uint64_t *shares;   /* a bit for each document: somebody shares its key */
+    uint32_t *n_before; /* of each word of `shares`: bits of those before it */
+    uint32_t *firsts;   /* of each bit: the first document that has its key */
+    uint64_t bytes;     /* of these three */
+} bm_band_labels;       /* {0} is empty */
+
+/* Which of the bits is that of `doc`, which shares its key? */
+static inline uint32_t bm_band_labels_place(const bm_band_labels *labels, uint32_t doc)
+{
+    const uint64_t before = (UINT64_C(1) << doc % 64) - 1;
+    return labels->n_before[doc / 64] +
+           (uint32_t)__builtin_popcountll(labels->shares[doc / 64] & before);
+}
+
+static inline uint32_t bm_band_label(const bm_band_labels *labels, uint32_t doc)
+{
+    const bool shares = (labels->shares[doc / 64] >> doc % 64 & 1) != 0;
+    return shares ? labels->firsts[bm_band_labels_place(labels, doc)] : doc;
+}
+
+/* 13 bytes a document while keys are bucketed, 5 with labels, and one small table a thread. `skip` and `pool` (each may be NULL) stay
  * borrowed until reset. n_docs <= BM_DOCS_MAX. */
 bm_status bm_band_buckets_init(bm_band_buckets *buckets, size_t n_docs, const uint8_t *skip,
                                bm_pool *pool, bm_error *err);
 /* Thread the chains of a band: fills next and inner. BM_OK or BM_ERR_NOMEM. */
 bm_status bm_band_buckets_fill(bm_band_buckets *buckets, const uint64_t *keys, bm_error *err);
-/* labels[doc] = the first document of its chain, itself where it is in none: n_docs, filled. */
-void bm_band_buckets_label(const bm_band_buckets *buckets, uint32_t *labels);
+/* Labels of the chains; a fifth of a byte a document, and 4 for each that is in one. BM_ERR_NOMEM. */
+bm_status bm_band_buckets_label(const bm_band_buckets *buckets, bm_band_labels *out, bm_error *err);
+void bm_band_labels_reset(bm_band_labels *labels);
 /* The same chains as fill makes from the keys that the labels stand for. */
-void bm_band_buckets_fill_labels(bm_band_buckets *buckets, const uint32_t *labels);
+void bm_band_buckets_fill_labels(bm_band_buckets *buckets, const bm_band_labels *labels);
 void bm_band_buckets_reset(bm_band_buckets *buckets);
 
 /* band_keyset -- the band keys of all documents, as the search for candidates reads them.
@@ -65,15 +89,15 @@ typedef struct bm_band_keyset {
     size_t n_docs;
     const uint64_t *const *keys; /* bands arrays of n_docs */
     const uint8_t *skip;         /* n_docs bytes, non-zero: left out; NULL: none */
-    /* Instead of keys, half as large: each document's label is the first document that has the same
-     * key in that band (bm_band_buckets_label). The same pairs in the same order. NULL: keys. */
-    const uint32_t *const *labels;
+    /* Instead of keys, and much smaller: the labels of each band. The same pairs in the same order.
+     * NULL: keys. */
+    const bm_band_labels *labels;
 } bm_band_keyset; /* borrows all of it */
 
 /* The key or label that all documents of one bucket share. */
 static inline uint64_t bm_band_keyset_at(const bm_band_keyset *keys, uint32_t band, uint32_t doc)
 {
-    return keys->labels != NULL ? keys->labels[band][doc] : keys->keys[band][doc];
+    return keys->labels != NULL ? bm_band_label(&keys->labels[band], doc) : keys->keys[band][doc];
 }
 
 /* candidates_job -- what a search for candidates is given, and what it counts. */

@@ -168,7 +168,7 @@ static void smallest_labels(bm_grouping *out, uint32_t *scratch)
 static bm_status gather(bm_grouping *out, bm_error *err)
 {
     uint32_t *size = bm_alloc_zero(out->n, sizeof *size);
-    uint64_t *place = bm_alloc(out->n, sizeof *place);
+    uint32_t *place = bm_alloc(out->n, sizeof *place);
     if (size == NULL || place == NULL) {
         bm_free(size);
         bm_free(place);
@@ -181,7 +181,7 @@ static bm_status gather(bm_grouping *out, bm_error *err)
         if (size[i] < 2 && !(size[i] == 1 && bm_grouping_is_known(out, i)))
             continue;
         out->begin[out->n_groups++] = total;
-        place[i] = total;
+        place[i] = (uint32_t)total;
         total += size[i];
         out->largest = size[i] > out->largest ? size[i] : out->largest;
     }

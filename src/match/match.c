@@ -42,7 +42,6 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
                              .fn = bm_edges_compare,
                              .ctx = match,
                              .callbacks = callbacks};
-    BM_TRY(bm_corpus_keyset(settings->corpus, settings->pool, &result->keys, err));
     if (!settings->only_groups && settings->stars == NULL)
         return bm_candidates(&job, err);
     job.reserve = reserve;
@@ -77,6 +76,9 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
 {
     const bm_match_settings *settings = &match->settings;
     bm_callbacks callbacks = bm_meter_callbacks(settings->meter);
+    BM_TRY(bm_corpus_end_adding(settings->corpus, err));
+    if (!settings->all_candidates) /* before there are groups, for that needs much memory too */
+        BM_TRY(bm_corpus_keyset(settings->corpus, settings->pool, &match->result.keys, err));
     BM_TRY(bm_match_begin(match, err));
     if (!match->settings.all_candidates) {
         BM_TRY(match_bands(match, &callbacks, err));

@@ -50,13 +50,16 @@ Test(band_buckets, chains_equal_looking_for_the_next_equal_key)
                 keys[i] = range == 0 ? draw() : draw() % range;
             cr_assert_eq(bm_band_buckets_fill(&b, keys, NULL), BM_OK);
             expect_chains(keys, skipped, n, &b);
-            uint32_t labels[512];
-            bm_band_buckets_label(&b, labels);
-            for (size_t i = 0; i < n; i++)
-                cr_assert(b.inner[i] != 0 ? labels[i] < i && keys[labels[i]] == keys[i]
-                                          : labels[i] == i);
-            bm_band_buckets_fill_labels(&b, labels);
+            bm_band_labels labels;
+            cr_assert_eq(bm_band_buckets_label(&b, &labels, NULL), BM_OK);
+            for (size_t i = 0; i < n; i++) {
+                const uint32_t label = bm_band_label(&labels, (uint32_t)i);
+                cr_assert(b.inner[i] != 0 ? label < i && keys[label] == keys[i] && !b.inner[label]
+                                          : label == i);
+            }
+            bm_band_buckets_fill_labels(&b, &labels);
             expect_chains(keys, skipped, n, &b);
+            bm_band_labels_reset(&labels);
         }
         bm_band_buckets_reset(&b);
     }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "lsh/candidates.h"
 #include "tests/unit/base/sized.h"
+#include "tests/unit/lsh/labels.h"
 
 static uint64_t state = 5;
 
@@ -290,17 +291,19 @@ Test(bucket_join, a_cancelled_job_ends_with_its_status)
 }
 
 /* The first document with the same key, by a plain loop. */
-static uint32_t **first_with_key(const world *w)
+static bm_band_labels *first_with_key(const world *w)
 {
-    uint32_t **labels = malloc(w->bands * sizeof *labels);
+    bm_band_labels *labels = malloc(w->bands * sizeof *labels);
+    uint32_t *first = malloc((w->n + 1) * sizeof *first);
     for (uint32_t b = 0; b < w->bands; b++) {
-        labels[b] = malloc((w->n + 1) * sizeof **labels);
         for (uint32_t i = 0; i < w->n; i++) {
-            labels[b][i] = 0;
-            while (w->keys[b][labels[b][i]] != w->keys[b][i])
-                labels[b][i]++;
+            first[i] = 0;
+            while (w->keys[b][first[i]] != w->keys[b][i])
+                first[i]++;
         }
+        labels[b] = labels_of(first, w->n);
     }
+    free(first);
     return labels;
 }
 
@@ -312,11 +315,10 @@ Test(bucket_join, labels_instead_of_keys_change_nothing)
         bm_join_stats with_keys = run(&w, 0, 100), with_labels;
         size_t n_pairs = w.n_pairs, chunks = w.chunks;
         bm_union_find groups = w.groups;
-        uint32_t **labels = first_with_key(&w);
+        bm_band_labels *labels = first_with_key(&w);
         cr_assert_eq(bm_union_find_init(&w.groups, w.n, NULL), BM_OK);
         w.n_pairs = w.chunks = 0;
-        bm_band_keyset keys = {
-            .bands = w.bands, .n_docs = w.n, .labels = (const uint32_t *const *)labels};
+        bm_band_keyset keys = {.bands = w.bands, .n_docs = w.n, .labels = labels};
         bm_candidates_job job = {
             .keys = &keys, .chunk = 100, .fn = verify, .ctx = &w, .groups = &w.groups};
         cr_assert_eq(bm_candidates_join(&job, &with_labels, NULL), BM_OK);
@@ -326,7 +328,7 @@ Test(bucket_join, labels_instead_of_keys_change_nothing)
         for (uint32_t doc = 0; doc < w.n; doc++)
             cr_assert_eq(bm_union_find_root(&groups, doc), bm_union_find_root(&w.groups, doc));
         for (uint32_t b = 0; b < w.bands; b++)
-            free(labels[b]);
+            bm_band_labels_reset(&labels[b]);
         free(labels);
         bm_union_find_reset(&groups);
         bm_union_find_reset(&w.groups);

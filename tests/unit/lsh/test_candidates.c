@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "lsh/candidates.h"
+#include "tests/unit/lsh/labels.h"
 
 static uint64_t state = 3;
 
@@ -97,25 +98,25 @@ static bm_status run(const corpus *c, how h, list *out, bm_error *err)
 /* Labels as they are defined: the first document of the bucket, by a plain loop. */
 static bm_status run_labels(const corpus *c, bool skip, size_t chunk, list *out)
 {
-    uint32_t **labels = malloc(c->bands * sizeof *labels);
+    bm_band_labels *labels = malloc(c->bands * sizeof *labels);
+    uint32_t *first = malloc((c->n + 1) * sizeof *first);
     for (uint32_t b = 0; b < c->bands; b++) {
-        labels[b] = malloc((c->n + 1) * sizeof **labels);
         for (uint32_t i = 0; i < c->n; i++) {
-            labels[b][i] = i;
-            for (uint32_t j = 0; j < i && labels[b][i] == i && !(skip && c->skip[i]); j++)
+            first[i] = i;
+            for (uint32_t j = 0; j < i && first[i] == i && !(skip && c->skip[i]); j++)
                 if (c->keys[b][j] == c->keys[b][i] && !(skip && c->skip[j]))
-                    labels[b][i] = j;
+                    first[i] = j;
         }
+        labels[b] = labels_of(first, c->n);
     }
-    bm_band_keyset keys = {.bands = c->bands,
-                           .n_docs = c->n,
-                           .skip = skip ? c->skip : NULL,
-                           .labels = (const uint32_t *const *)labels};
+    bm_band_keyset keys = {
+        .bands = c->bands, .n_docs = c->n, .skip = skip ? c->skip : NULL, .labels = labels};
     bm_status status = bm_candidates(
         &(bm_candidates_job){.keys = &keys, .chunk = chunk, .fn = append, .ctx = out}, NULL);
     for (uint32_t b = 0; b < c->bands; b++)
-        free(labels[b]);
+        bm_band_labels_reset(&labels[b]);
     free(labels);
+    free(first);
     return status;
 }
 
