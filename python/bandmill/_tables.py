@@ -199,6 +199,11 @@ def _parquet_reader(wish: Any) -> Any:
 
     file = _Parquet(wish)
     schema = file.schema
+    rows = [file.meta.row_group(group).num_rows for group in range(file.meta.num_row_groups)]
+    if wish.group != ffi.NULL:
+        all(wish.group(wish.group_ctx, n) for n in rows)
+    begins = [0, *itertools.accumulate(rows)]
+    end = wish.first_row + wish.n_rows if wish.n_rows > 0 else begins[-1]
     children = _children(schema, wish)
     names: list[str] | None = [schema.field(i).name for i in children]
     if len(children) == len(schema) or (wish.n_columns > 0 and not children):
@@ -207,12 +212,13 @@ def _parquet_reader(wish: Any) -> Any:
         schema = pa.schema([schema.field(i) for i in children])
 
     def batches() -> Iterator[Any]:
-        for group in range(file.meta.num_row_groups):
-            for batch in file.group(group, names, wish_bytes):
+        for group, begin in enumerate(begins[:-1]):
+            wanted = wish_first <= begin < end
+            for batch in file.group(group, names, wish_bytes) if wanted else ():
                 # A name takes with it the leaves of structs that are called so.
                 yield batch if names is None or batch.num_columns == len(names) else batch.select(names)
 
-    wish_bytes = int(wish.batch_bytes)
+    wish_bytes, wish_first = int(wish.batch_bytes), int(wish.first_row)
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 

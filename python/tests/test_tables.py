@@ -71,6 +71,15 @@ def deduped(files, tmp_path_factory):
     return directory
 
 
+def test_shares_are_cut_at_row_groups(files):
+    path = str(files["a.parquet"])
+    whole = bandmill.sign(path, id="id", device="cpu")
+    shares = [bandmill.sign(path, id="id", device="cpu", shard=f"{i}/3") for i in (1, 2, 3)]
+    assert all(len(s.ids) > 0 for s in shares)
+    assert [i for s in shares for i in s.ids] == list(whole.ids)
+    assert np.array_equal(np.concatenate([s.signatures for s in shares]), whole.signatures)
+
+
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows"])
 def test_the_package_reads_files(name, files, table):
     whole = bandmill.sign(table, id="id", device="cpu")

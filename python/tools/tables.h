@@ -15,6 +15,10 @@ typedef struct {
     uint32_t threads;
     size_t batch_bytes;
     uint64_t memory;
+    uint64_t first_row;
+    uint64_t n_rows;
+    _Bool (*group)(void *ctx, uint64_t rows);
+    void *group_ctx;
     ...;
 } bm_table_wish;
 typedef struct {

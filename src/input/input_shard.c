@@ -17,6 +17,7 @@
 #include "input/record_rules.h"
 #include "input/record_format.h"
 #include "input/input_set.h"
+#include "input/tables.h"
 #include "model/stream_hash.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
@@ -164,6 +165,94 @@ static bool can_be_cut(const struct bm_input_set *set, const bm_source *source)
            source->compression == BM_COMPRESSION_NONE && source->unreadable == NULL;
 }
 
+/* A range: bytes `from` … to-1 of all files. */
+typedef struct range {
+    uint64_t from, to;
+    bool last;
+} range;
+
+/* Does it have what begins and ends at these bytes, whole? */
+static bool has_middle(const range *r, uint64_t begin, uint64_t end)
+{
+    const uint64_t middle = begin + (end - begin) / 2;
+    return middle >= r->from && (middle < r->to || r->last);
+}
+
+/* Row groups of a table, which a range has or not. */
+typedef struct row_groups {
+    const range *range;
+    uint64_t begin, size; /* of the file */
+    uint64_t all, rows;   /* of the file; before the row group */
+    uint64_t first, n;    /* rows that the range has */
+} row_groups;
+
+static bool count_rows(void *ctx, uint64_t rows)
+{
+    row_groups *g = ctx;
+    g->all += rows;
+    return true;
+}
+
+/* Where a row lies among the bytes of the file. */
+static uint64_t row_place(const row_groups *g, uint64_t row)
+{
+    __extension__ const unsigned __int128 product = (unsigned __int128)g->size * row;
+    return (uint64_t)(product / g->all);
+}
+
+static bool pick_rows(void *ctx, uint64_t rows)
+{
+    row_groups *g = ctx;
+    const uint64_t begin = g->begin + row_place(g, g->rows),
+                   end = g->begin + row_place(g, g->rows + rows);
+    if (rows > 0 && has_middle(g->range, begin, end)) {
+        g->first = g->n == 0 ? g->rows : g->first;
+        g->n += rows;
+    }
+    g->rows += rows;
+    return true;
+}
+
+static bm_status read_groups(const bm_source *source, bool (*group)(void *, uint64_t),
+                             row_groups *groups, bm_error *err)
+{
+    struct ArrowArrayStream stream = {0};
+    const bm_table_wish wish = {.path = bm_source_place(source),
+                                .bytes = bm_table_bytes_of(source),
+                                .parquet = true,
+                                .group = group,
+                                .group_ctx = groups};
+    BM_TRY(bm_table_open(source->name, &wish, &stream, err));
+    stream.release(&stream);
+    return BM_OK;
+}
+
+/* The row groups of Parquet that the range has. A file that cannot be read is whole, so that one
+ * share alone says why. */
+static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, bool *has,
+                            bm_error *err)
+{
+    row_groups g = {.range = r, .begin = begin, .size = source->size};
+    bm_source_cut *out = &source->cut;
+    bm_error why = {0};
+    bm_status status = read_groups(source, count_rows, &g, &why);
+    const bool cuts = g.all > 0 && g.all <= g.size; /* each part has some bytes */
+    if (status == BM_OK && cuts)
+        status = read_groups(source, pick_rows, &g, &why);
+    *has = g.n > 0;
+    if (status == BM_ERR_INPUT || !cuts)
+        *has = has_middle(r, begin, begin + source->size);
+    if (status != BM_OK && status != BM_ERR_INPUT && err != NULL)
+        *err = why;
+    if (status == BM_OK && *has && cuts && g.n < g.all)
+        *out = (bm_source_cut){.from = row_place(&g, g.first),
+                               .to = row_place(&g, g.first + g.n),
+                               .lines = g.first,
+                               .records = g.first,
+                               .rows = g.n};
+    return status == BM_ERR_INPUT ? BM_OK : status;
+}
+
 /* The file whose first byte is byte `begin` of all of them: does the share have it, or a part of
  * it? */
 static bm_status cut_part(const struct bm_input_set *set, bm_source *source, uint64_t begin,
@@ -173,9 +262,13 @@ static bm_status cut_part(const struct bm_input_set *set, bm_source *source, uin
     const uint64_t from = range_begin(set->total_bytes, shard->index - 1, shard->of),
                    to = range_begin(set->total_bytes, shard->index, shard->of),
                    end = begin + source->size;
+    const range r = {from, to, shard->index == shard->of};
+    const bool within = begin >= from && end <= to;
+    if (set->format == BM_FORMAT_PARQUET && source->unreadable == NULL && !within && begin < to &&
+        end > from)
+        return cut_groups(source, &r, begin, has, err);
     if (!can_be_cut(set, source) || source->size == 0) {
-        const uint64_t middle = begin + source->size / 2;
-        *has = middle >= from && (middle < to || shard->index == shard->of);
+        *has = has_middle(&r, begin, end);
         return BM_OK;
     }
     const uint64_t first = from > begin ? from : begin, last = to < end ? to : end;

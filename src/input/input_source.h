@@ -18,12 +18,13 @@ typedef enum bm_beginning {
     BM_BEGINS_OBJECT     /* the line is an object of JSON */
 } bm_beginning;
 
-/* The part of a plain file that is read, where its records are shared out (input_shard.h): whole
- * records. */
+/* The part of a plain file or of Parquet that is read, where its records are shared out
+ * (input_shard.h): whole records. */
 typedef struct bm_source_cut {
     uint64_t from, to; /* bytes of the file; `to` 0: all of it */
     uint64_t lines;    /* of the file before them, */
     uint64_t records;  /* and its records, bad ones too */
+    uint64_t rows;     /* of a table: how many follow that are read */
     char *header; /* its first row, where that stands before them and names columns; else NULL. */
     size_t header_len; /* Owned by the set */
 } bm_source_cut;

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define BM_TABLE_MODULE_ABI 7u
+#define BM_TABLE_MODULE_ABI 8u
 
 /* Rows of a table that can be read beside others. */
 typedef struct bm_table_range {
@@ -63,6 +63,11 @@ typedef struct bm_table_wish {
     /* Bytes of a range at most, and NULL, or what is filled where the table is cut into some. */
     size_t range_bytes;
     bm_table_cut *cut;
+    /* Of Parquet: rows that are whole row groups, as `group` was told them; n_rows 0: all. */
+    uint64_t first_row, n_rows;
+    /* NULL, or told the rows of each row group of Parquet, in order; false: nothing more. */
+    bool (*group)(void *ctx, uint64_t rows);
+    void *group_ctx;
 } bm_table_wish;
 
 #define BM_TABLE_JACCARD_UNKNOWN UINT32_MAX

@@ -321,6 +321,7 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
     const bm_recipe *recipe = &inputs->recipe;
     bm_file_names *names = &context->inputs.names;
     sources s = {.context = context};
+    const bm_manifest *before = NULL;
     BM_TRY(bm_new(&names->names, recipe->n_inputs, err));
     for (names->n = 0; names->n < recipe->n_inputs; names->n++)
         names->names[names->n] = recipe->names[names->n];
@@ -328,11 +329,14 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_signature_inputs_check_keep(inputs, context->settings, err));
     for (size_t d = 0; d < inputs->n; d++) {
+        const bm_manifest *manifest = inputs->manifests[d];
         s.dir = inputs->dirs[d];
-        if (d > 0 && bm_manifest_continues(inputs->manifests[d - 1], inputs->manifests[d]))
-            s.first--; /* the file in which the share before it ends */
+        if (before != NULL && bm_manifest_continues(before, manifest))
+            s.first--;                          /* the file in which the share before it ends */
+        if (bm_manifest_n_inputs(manifest) > 0) /* no row group may be in a share */
+            before = manifest;
         BM_TRY_OUT(load_dir(&s, err));
-        BM_TRY_OUT(add_counts(inputs->manifests[d], s.dir, &context->counts, err));
+        BM_TRY_OUT(add_counts(manifest, s.dir, &context->counts, err));
     }
 out:
     context->counts.documents = context->docs.n;

@@ -115,9 +115,9 @@ struct InOrder;
 void seek(InOrder &in_order, uint64_t row, uint64_t end);
 
 arrow::Result<Reader> parquet_stream(const bm_table_wish &wish);
-// Fills *out: ranges of what is read `in_order`.
+// Fills wish.cut: ranges of what is read `in_order`.
 void cut_parquet(std::shared_ptr<Parquet> p, Asked asked, std::shared_ptr<arrow::Schema> schema,
-                 std::shared_ptr<InOrder> in_order, std::size_t most, bm_table_cut *out);
+                 std::shared_ptr<InOrder> in_order, const bm_table_wish &wish);
 arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink, bm_table_words *words);
 arrow::Result<Reader> ipc_stream(const bm_table_wish &wish);
 arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_words *words);

@@ -262,6 +262,9 @@ arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const bm_
 arrow::Result<Reader> parquet_stream(const bm_table_wish &wish)
 {
     ARROW_ASSIGN_OR_RAISE(auto p, open_parquet(wish.path, wish.bytes, make_pool(wish.memory)));
+    for (int g = 0; wish.group != nullptr && g < p->meta->num_row_groups(); g++)
+        if (!wish.group(wish.group_ctx, static_cast<uint64_t>(p->meta->RowGroup(g)->num_rows())))
+            break;
     if (wish.n_columns == 0) // rows alone: so many as the file says
         return std::make_shared<arrow::TableBatchReader>(arrow::Table::Make(
             arrow::schema({}), arrow::ChunkedArrayVector{}, p->meta->num_rows()));
@@ -275,12 +278,14 @@ arrow::Result<Reader> parquet_stream(const bm_table_wish &wish)
         fields.push_back(whole->field(child));
     const auto schema = arrow::schema(std::move(fields), whole->metadata());
     const auto in_order = std::make_shared<InOrder>(InOrder{p, asked});
+    if (wish.n_rows > 0)
+        seek(*in_order, wish.first_row, wish.first_row + wish.n_rows);
     ARROW_ASSIGN_OR_RAISE(
         auto stream,
         arrow::RecordBatchReader::MakeFromIterator(
             arrow::MakeFunctionIterator([in_order] { return in_order->next(); }), schema));
     if (wish.cut != nullptr && wish.range_bytes > 0)
-        cut_parquet(p, asked, schema, in_order, wish.range_bytes, wish.cut);
+        cut_parquet(p, asked, schema, in_order, wish);
     return stream;
 }
 

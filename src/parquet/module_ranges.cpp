@@ -409,12 +409,13 @@ class Cut
 {
   public:
     Cut(std::shared_ptr<Parquet> p, Asked asked, std::shared_ptr<arrow::Schema> schema,
-        std::shared_ptr<InOrder> in_order, std::size_t most)
+        std::shared_ptr<InOrder> in_order, const bm_table_wish &wish)
         : p_(std::move(p)), asked_(std::move(asked)), schema_(std::move(schema)),
-          in_order_(std::move(in_order)), most_(static_cast<int64_t>(most))
+          in_order_(std::move(in_order)), most_(static_cast<int64_t>(wish.range_bytes)),
+          end_(wish.n_rows > 0 ? wish.first_row + wish.n_rows : UINT64_MAX)
     {
         uint64_t row = 0;
-        for (int g = 0; g < p_->meta->num_row_groups(); g++) {
+        for (int g = 0; g < p_->meta->num_row_groups() && row < end_; g++) {
             row += static_cast<uint64_t>(p_->meta->RowGroup(g)->num_rows());
             ends_.push_back(row);
         }
@@ -450,7 +451,7 @@ class Cut
 
     void seek(uint64_t row, uint64_t end)
     {
-        bandmill_tables::seek(*in_order_, row, end);
+        bandmill_tables::seek(*in_order_, row, std::min(end, end_));
     }
 
   private:
@@ -523,6 +524,7 @@ class Cut
     const std::shared_ptr<arrow::Schema> schema_;
     const std::shared_ptr<InOrder> in_order_;
     const int64_t most_;
+    const uint64_t end_;         // rows from this one on are not read
     std::vector<uint64_t> ends_; // of row groups, in rows of the file
     int number_ = -1;            // of the row group that was asked for last
     std::shared_ptr<Cuts> cuts_; // of it
@@ -560,14 +562,15 @@ void cut_release(void *own)
 } // namespace
 
 void cut_parquet(std::shared_ptr<Parquet> p, Asked asked, std::shared_ptr<arrow::Schema> schema,
-                 std::shared_ptr<InOrder> in_order, std::size_t most, bm_table_cut *out)
+                 std::shared_ptr<InOrder> in_order, const bm_table_wish &wish)
 {
-    *out = {new Cut(std::move(p), std::move(asked), std::move(schema), std::move(in_order), most),
-            cut_next,
-            cut_read,
-            cut_drop,
-            cut_seek,
-            cut_release};
+    *wish.cut = {
+        new Cut(std::move(p), std::move(asked), std::move(schema), std::move(in_order), wish),
+        cut_next,
+        cut_read,
+        cut_drop,
+        cut_seek,
+        cut_release};
 }
 
 } // namespace bandmill_tables

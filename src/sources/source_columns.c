@@ -277,7 +277,9 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
                           .batch_bytes = asked->batch_bytes,
                           .memory = asked->resources.memory,
                           .range_bytes = asked->range_bytes,
-                          .cut = asked->cut};
+                          .cut = asked->cut,
+                          .first_row = asked->file->cut.records,
+                          .n_rows = asked->file->cut.rows};
     for (size_t i = 0; rules != NULL && i < rules->n_text; i++)
         names[wish.n_columns++] = rules->text[i];
     wish.n_needed = wish.n_columns;
@@ -502,6 +504,8 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
     source->line = 1;
     if (source->all_held)
         return BM_OK;
+    if (provider != NULL)
+        source->line += bm_input_set_source(source->base.inputs, source->file)->cut.records;
     const bm_record_rules *rules = source->limits.records_only ? NULL : &source->rules;
     const bool ranges = source->limits.helped && rules != NULL;
     bm_shared_table *table = NULL;
@@ -541,8 +545,11 @@ static bm_status end_stream(columns *source, bm_error *err)
         if (file->copy == NULL && file->unreadable == NULL) {
             bm_digest_of all = BM_DIGEST_OF_FILE(file->path);
             all.remote = file->remote;
+            all.from = file->cut.from;
+            file->bytes_read = (file->cut.to != 0 ? file->cut.to : file->size) - all.from;
+            if (file->cut.to != 0)
+                all.bytes = file->bytes_read;
             status = bm_input_digest_file(&all, NULL, &file->digest, err);
-            file->bytes_read = file->size;
         }
         source->bytes_read += file->bytes_read;
     }

@@ -1,7 +1,8 @@
 """sign --shard I/N: the shares one after another are the bytes of the whole, and `dedup` of their directories gives the whole's groups.
 
 For N of 1, 2 and 7, over JSON Lines with blank lines, bad records and a byte order mark, TSV, CSV with newlines in quotes, lines, one long
-record, a JSON array, documents that are files, a directory of plain, empty, gzip and Zstandard files, and several inputs. Each share is signed
+record, a JSON array, documents that are files, a directory of plain, empty, gzip and Zstandard files, Parquet of several row groups and of
+none, and several inputs. Each share is signed
 by itself; arrays without their headers, ids and skipped records are put together, and from_record must count what the shares before it have.
 Directories are given to `dedup` in any order, with exact and with estimated similarities, and `filter` takes what it wrote."""
 import gzip
@@ -12,6 +13,12 @@ import shutil
 import subprocess
 
 import harness
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError:
+    pa = None
 
 ARRAYS = ("signatures.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy", "band_keys.npy")
 SOURCES = ["file", "first_row", "documents", "skipped", "removed", "kept"]
@@ -43,6 +50,29 @@ def write(path, data):
         file.write(data)
 
 
+def tables(c):
+    """Parquet, where that can be written and read: row groups of any size, more and fewer than shares; Arrow IPC is not cut."""
+    if not PARQUET:
+        return {}
+    schema = pa.schema({"key": pa.string(), "text": pa.string()})
+
+    def table(n):  # without a key: a bad record
+        return pa.table({"key": [f"k{c.rng.random()}" if c.rng.random() < .9 else None for _ in range(n)], "text": [c.text() for _ in range(n)]}, schema)
+    os.mkdir("tables")
+    for name, sizes in {"a": (90, 1, 200, 40, 7, 120), "b": (60,), "c": (), "d": (5, 0, 300, 2)}.items():
+        with pq.ParquetWriter(f"tables/{name}.parquet", schema, compression="zstd") as file:
+            for n in sizes:
+                file.write_table(table(n), row_group_size=max(n, 1))
+    with pq.ParquetWriter("many.parquet", schema, compression="zstd") as file:
+        for n in (1, 5000, 5000):
+            file.write_table(pa.table({"key": [None] * n, "text": ["the same words in each row"] * n}, schema), row_group_size=n)
+    with pa.ipc.new_file("a.arrow", schema) as file:
+        file.write_table(table(200), max_chunksize=20)
+    return {"Parquet": ["tables/a.parquet"], "Parquet, ids": ["tables/a.parquet", "--id-field", "key", "--threads", 1],
+            "Parquet, a directory": ["tables"], "Parquet of no row": ["tables/c.parquet"], "IPC": ["a.arrow"],
+            "Parquet of more rows than bytes": ["many.parquet", "--id-field", "none"]}
+
+
 def make_inputs(c):
     """Name and arguments of each leg."""
     write("a.jsonl", c.jsonl(400))
@@ -64,7 +94,7 @@ def make_inputs(c):
     write("array.json", ("[" + ",\n".join(json.dumps({"text": c.text()}) for _ in range(50)) + "]").encode())
     for i in range(9):
         write(f"files/{i}.txt", c.text().encode())
-    return {"jsonl": ["a.jsonl"], "a mark, no end": ["mark.jsonl"], "a directory": ["dir"], "tsv": ["a.tsv", "--id-field", "id"],
+    return {**tables(c), "jsonl": ["a.jsonl"], "a mark, no end": ["mark.jsonl"], "a directory": ["dir"], "tsv": ["a.tsv", "--id-field", "id"],
             "tsv, ids by line": ["a.tsv", "--id-field", "none"], "csv": ["a.csv", "--id-field", "id"],
             "csv, ids by line": ["a.csv", "--id-field", "none"], "lines": ["lines.txt", "--format", "lines"], "one long record": ["one.jsonl"],
             "an array": ["array.json"], "files": ["files"], "several inputs": ["a.jsonl", "one.jsonl", "mark.jsonl"]}
@@ -132,6 +162,8 @@ def dedup_differs(program, rng, shares, verify):
 
 def main():
     args = harness.arguments(__doc__)
+    global PARQUET
+    PARQUET = pa and os.path.exists(os.path.join(os.path.dirname(args.program), "libbandmill_parquet.so"))
     program, claims, rng = harness.Program(args.program, args.server), harness.Claims(), random.Random(5)
     with harness.scratch() as folder:
         os.chdir(folder)
@@ -143,6 +175,8 @@ def main():
                 for i, directory in enumerate(shares):
                     sign(program, inputs, directory, "--shard", f"{i + 1}/{n}")
                 claims.attempt(f"{name}: {n} shares are the whole", lambda: differs_from_whole(shares))
+                if name == "Parquet" and n in (2, 3):
+                    claims.check(f"{name}: each of {n} shares has some of it", all(harness.read_file(d, "ids.txt") for d in shares))
                 for verify in ("exact", "signature"):
                     claims.attempt(f"{name}: dedup of {n} shares, {verify}", lambda: dedup_differs(program, rng, shares, verify))
         os.chdir("/")
