@@ -236,15 +236,15 @@ static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, b
     bm_source_cut *out = &source->cut;
     bm_error why = {0};
     bm_status status = read_groups(source, count_rows, &g, &why);
-    const bool cuts = g.all > 0 && g.all <= g.size; /* each part has some bytes */
-    if (status == BM_OK && cuts)
+    /* each part has some bytes */
+    const bool cuts = status == BM_OK && g.all > 0 && g.all <= g.size;
+    if (cuts)
         status = read_groups(source, pick_rows, &g, &why);
-    *has = g.n > 0;
-    if (status == BM_ERR_INPUT || !cuts)
-        *has = has_middle(r, begin, begin + source->size);
+    const bool whole = !cuts || status == BM_ERR_INPUT;
+    *has = whole ? has_middle(r, begin, begin + source->size) : g.n > 0;
     if (status != BM_OK && status != BM_ERR_INPUT && err != NULL)
         *err = why;
-    if (status == BM_OK && *has && cuts && g.n < g.all)
+    if (!whole && *has && g.n < g.all)
         *out = (bm_source_cut){.from = row_place(&g, g.first),
                                .to = row_place(&g, g.first + g.n),
                                .lines = g.first,
