@@ -535,7 +535,7 @@ bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err)
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    if (sets->state == BM_SETS_AGAIN)
+    if (sets->state == BM_SETS_AGAIN || n == 0) /* there may be no columns yet */
         return;
     memset(sets->sorted + first, 0, n);
     memset(sets->places + first, 0, n * sizeof *sets->places);
