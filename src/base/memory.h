@@ -73,8 +73,9 @@ void bm_buf_reset(bm_buf *buf); /* frees */
 typedef struct bm_page_block {
     void *data; /* NULL: there is none yet */
     size_t bytes;
-    int file;    /* 1 + the descriptor of the file that holds the pages; 0: they are memory */
-} bm_page_block; /* {0} is empty */
+    int file;        /* 1 + the descriptor of the file that holds the pages; 0: they are memory */
+    const char *dir; /* borrowed; where that file lies */
+} bm_page_block;     /* {0} is empty */
 
 /* A new file in the folder `dir`, to be read and written, that has no name, or none any more. -1: errno
  * says why. */
@@ -82,7 +83,7 @@ int bm_open_nameless(const char *dir);
 
 /* The pages of an empty block are those of a new file in `dir`, which has no name. They have no
  * checksums: what a disk fails to read ends the process, as it does for memory that the system has
- * swapped out. BM_ERR_IO. */
+ * swapped out. Borrows `dir`. BM_ERR_IO. */
 bm_status bm_page_block_in_file(bm_page_block *block, const char *dir, bm_error *err);
 /* The pages of a file count as the process's memory once they are looked at, and no more after this
  * call. Any thread, while others read and write them. */
@@ -91,7 +92,7 @@ void bm_page_block_leave(const bm_page_block *block);
 /* Grow to so many bytes at least; what was written stays, the rest is zero. On failure nothing
  * changes: BM_ERR_NOMEM, and BM_ERR_IO where the disk is full. */
 bm_status bm_page_block_grow(bm_page_block *block, size_t bytes, bm_error *err);
-/* Give back what lies behind the first `bytes`. */
+/* Give back what lies behind the first `bytes`, of a block in memory. */
 void bm_page_block_trim(bm_page_block *block, size_t bytes);
 void bm_page_block_reset(bm_page_block *block);
 
