@@ -509,10 +509,13 @@ static bm_status add_address(struct bm_input_set *set, const char *address, bm_e
 /* Bytes of a path up to the end of its first name that begins with . or _; 0: none does. */
 static size_t hidden_bytes(const char *path)
 {
-    for (const char *name = path; name != NULL; name = strchr(name, '/'), name += name != NULL)
+    for (const char *name = path;; name++) {
         if (*name == '.' || *name == '_')
             return (size_t)(name - path) + strcspn(name, "/");
-    return 0;
+        name = strchr(name, '/');
+        if (name == NULL)
+            return 0;
+    }
 }
 
 static size_t count_slashes(const char *path)
