@@ -55,6 +55,8 @@ bool bm_address_is_folder(const char *address)
     if (!web && !is_store(address))
         return false;
     const char *path = web ? strstr(address, "://") + 3 : path_of(address);
+    if (web && *end == '?' && end[-1] == '/') /* what it sends is for the query to say */
+        return false;
     return path != NULL &&
            (path == end || end[-1] == '/' || memchr(path, '*', (size_t)(end - path)) != NULL);
 }
@@ -64,6 +66,24 @@ bool bm_address_is_folder(const char *address)
 static bm_status no_list(const char *name, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_INPUT, name, 0, "the server's answer is no list of files");
+}
+
+/* Remember some of the places of next pages, further and further apart, so that any circle is met. */
+typedef struct circle {
+    bm_buf met; /* ended by NUL */
+    uint64_t pages, until;
+} circle;
+
+static bm_status check_circle(circle *c, const bm_buf *next, const char *name, bm_error *err)
+{
+    if (next->len > 0 && c->met.len == next->len && memcmp(c->met.data, next->data, next->len) == 0)
+        return bm_fail_at(err, BM_ERR_INPUT, name, 0,
+                          "the server's list of files does not end: it sends one page twice");
+    if (++c->pages < c->until || next->len == 0)
+        return BM_OK;
+    c->until = 2 * c->pages;
+    c->met.len = 0;
+    return bm_buf_add(&c->met, next->data, next->len, err);
 }
 
 /* `key` is the path of a file from its bucket or repository on. */
@@ -169,6 +189,7 @@ static bm_status list(bm_remotes *remotes, const char *address, const char *name
 {
     bm_remote_page page = {.body = {.max = PAGE_MOST}};
     bm_buf word = {0}, next = {0};
+    circle pages = {0};
     bm_json_exact *exact = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_json_exact_open(NULL, 0, &exact, err));
@@ -183,12 +204,14 @@ static bm_status list(bm_remotes *remotes, const char *address, const char *name
         if (status == BM_ERR_FORMAT)
             status = no_list(name, err);
         BM_TRY_OUT(status);
+        BM_TRY_OUT(check_circle(&pages, &next, name, err));
     } while (next.len > 0);
 out:
     bm_json_exact_close(exact);
     bm_buf_reset(&page.body);
     bm_buf_reset(&word);
     bm_buf_reset(&next);
+    bm_buf_reset(&pages.met);
     return status;
 }
 

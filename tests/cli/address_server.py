@@ -8,11 +8,12 @@ range. The first step of a path says how it behaves:
     cuts      each first answer ends in its middle     broken    each answer but for the first bytes ends in its middle
     slow      pieces with waits between                changes   another ETag from the third question on
     moved     redirects to `plain`                     signed    403 unless the S3 signature is right (KEY, SECRET)
-    short     parts of half of what was asked for   failsN    503 to the first N questions for this file
+    short     parts of half of what was asked for       failsN    503 to the first N questions for this file
+    secret    403 without SECRET behind ?
 
 BUCKET/?list-type=2&prefix=… is answered as S3 does, and api/datasets/OWNER/NAME/tree/REVISION/PATH?recursive=true as the
-hub does, both in pages of three; under `odd` with an answer that is neither. The files of a repository lie below
-datasets/OWNER/NAME/resolve/REVISION.
+hub does, both in pages of three; under `odd` with an answer that is neither, under `round` with pages that go in a circle. The files of a repository lie below
+datasets/OWNER/NAME/resolve/REVISION. FOLDER/ is its index.jsonl.
 """
 
 import datetime
@@ -80,19 +81,24 @@ def files_below(top: pathlib.Path) -> list[str]:
     return sorted(found, key=lambda name: hashlib.md5(name.encode()).digest())
 
 
-def page_of_bucket(bucket: str, query: dict[str, str]) -> str:
+def behind(first: int, way: str) -> int:
+    """Where the next page begins."""
+    return (first + 3) % 6 if way == "round" else first + 3
+
+
+def page_of_bucket(way: str, bucket: str, query: dict[str, str]) -> str:
     """As of ListObjectsV2."""
     keys = sorted(name.encode() for name in files_below(folder / bucket))
     keys = sorted({*keys, *(key.rpartition(b"/")[0] + b"/" for key in keys if b"/" in key)})
     keys = [key for key in keys if key.startswith(query["prefix"].encode())]
     first = int(query.get("continuation-token", "+0/=")[1:-2])
-    more = f"<NextContinuationToken>+{first + 3}/=</NextContinuationToken>" if len(keys) > first + 3 else ""
+    more = f"<NextContinuationToken>+{behind(first, way)}/=</NextContinuationToken>" if len(keys) > first + 3 else ""
     contents = "".join(f"<Contents><Key>{html.escape(key.decode())}</Key></Contents>" for key in keys[first : first + 3])
     where = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
     return f'<?xml version="1.0"?>\n<ListBucketResult {where}><Name>{bucket}</Name>{more}{contents}</ListBucketResult>'
 
 
-def page_of_repository(path: str, query: dict[str, str], here: str) -> tuple[str, str | None]:
+def page_of_repository(way: str, path: str, query: dict[str, str], here: str) -> tuple[str, str | None]:
     """The page, and the Link to the next one; or nothing where there is no such folder."""
     owner, name, _, revision, *below = path.split("/")
     top = folder / "datasets" / owner / name / "resolve" / revision
@@ -102,7 +108,7 @@ def page_of_repository(path: str, query: dict[str, str], here: str) -> tuple[str
     found = [name for name in files_below(top) if name.startswith(under + "/" if under else "")]
     entries = [{"type": "file", "path": name, "size": 1} for name in found] + [{"type": "directory", "path": "data"}]
     first = int(query.get("cursor", "0"))
-    link = f'<{here}?recursive=true&cursor={first + 3}>; rel="next"' if len(entries) > first + 3 else None
+    link = f'<{here}?recursive=true&cursor={behind(first, way)}>; rel="next"' if len(entries) > first + 3 else None
     return json.dumps(entries[first : first + 3]), link
 
 
@@ -124,10 +130,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if way == "odd":
             text = "<html>hello</html>"
         elif "list-type" in query:
-            text = page_of_bucket(name.rstrip("/"), query)
+            text = page_of_bucket(way, name.rstrip("/"), query)
         else:
             here = f"http://{self.headers['Host']}{path}"
-            text, link = page_of_repository(urllib.parse.unquote(name).removeprefix("api/datasets/"), query, here)
+            text, link = page_of_repository(way, urllib.parse.unquote(name).removeprefix("api/datasets/"), query, here)
         if not text:
             self.refuse(404)
             return
@@ -146,6 +152,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             number = asked[self.path] = asked.get(self.path, 0) + 1
             with log.open("a") as out:
                 print(number, self.path, wanted or "-", self.headers.get("Authorization", "-"), file=out)
+        if way == "secret" and "SECRET" not in self.path:
+            self.refuse(403)
+            return
         if way in ("gone", "403", "500"):
             self.refuse(404 if way == "gone" else int(way))
             return
@@ -166,7 +175,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "list-type" in query or name.startswith("api/"):
             self.send_list(way, name, path, query)
             return
-        file = folder / urllib.parse.unquote(name)
+        file = folder / urllib.parse.unquote(name) / ("index.jsonl" if name.endswith("/") else "")
         if not file.is_file():
             self.refuse(404)
             return

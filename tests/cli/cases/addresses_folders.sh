@@ -61,17 +61,26 @@ checks=$((checks + 1)); [ -f clean/kept/d.jsonl ] && [ -f clean/kept/deep/e.json
 bm sign 's3://bucket/c/*.csv' -o no; refused 3 's3://bucket/c/: no file there matches \*.csv$'
 bm sign s3://bucket/none/ -o no; refused 3 's3://bucket/none/: no files there \(0 names'
 bm sign hf://datasets/me/set/none/ -o no; refused 4 'hf://datasets/me/set/none/: cannot read: the server answers 404: not found'
-for address in "$at/plain/bucket/c/" "$at/plain/bucket/c/*.jsonl"; do
-    bm sign "$address?secret" -o no; exits 2
+for address in "$at/plain/bucket/c/" "$at/plain/bucket/c/*.jsonl" "$at/plain/bucket/c/*.jsonl?secret"; do
+    bm sign "$address" -o no; exits 2
     says ../err 'a server of http:// or https:// does not say which files it has \(the address of each file, or --files-from\)'
     checks=$((checks + 1)); if grep -q secret ../err; then fail "it says what follows ?"; fi
 done
+# with a query, a slash before it makes no folder of a web address
+mkdir web/index
+cp web/bucket/top.jsonl web/index/index.jsonl
+bm sign "$at/plain/index/?secret" --format jsonl --id-field none -o index; exits 0
+says index/ids.txt "^$at/plain/index/:1$"
 bm sign s3://bucket/c -o no; refused 4 's3://bucket/c: cannot read: the server answers 404: not found \(the address of a folder ends with /\)'
 AWS_SECRET_ACCESS_KEY=other
 bm sign s3://bucket/c/ -o no; refused 4 's3://bucket/c/: cannot read: the server answers 403: not allowed'
 AWS_SECRET_ACCESS_KEY=SECRET AWS_ENDPOINT_URL="$at/odd" HF_ENDPOINT="$at/odd"
 bm sign s3://bucket/c/ -o no; refused 3 "s3://bucket/c/: the server's answer is no list of files"
 bm sign hf://datasets/me/set/c/ -o no; refused 3 "hf://datasets/me/set/c/: the server's answer is no list of files"
+AWS_ENDPOINT_URL="$at/round" HF_ENDPOINT="$at/round"
+for address in s3://bucket/c/ hf://datasets/me/set/c/; do
+    bm sign $address -o no; refused 3 "$address: the server's list of files does not end: it sends one page twice"
+done
 AWS_ENDPOINT_URL="$at/flaky"
 bm sign s3://bucket/c/sub/ -o flaky; exits 0; says ../err '^bandmill: warning: s3://bucket/c/sub/: the server answers 503'
 : > 'web/bucket/other/a?b.jsonl'
