@@ -562,7 +562,7 @@ static bm_status write_ids(const bm_job_context *job, const uint8_t *dropped,
     return BM_OK;
 }
 
-static bm_kept_cfg cfg_of(const bm_job_context *job, bm_copy_side side)
+static bm_kept_cfg cfg_of(const bm_job_context *job, bm_copy_side side, pthread_rwlock_t *memory)
 {
     const bm_result_settings *results = &job->settings->results;
     const bool removed = bm_settings_write_removed(job->settings), other = side == BM_COPY_REMOVED;
@@ -571,7 +571,7 @@ static bm_kept_cfg cfg_of(const bm_job_context *job, bm_copy_side side)
                                  : removed ? results->removed
                                            : BM_KEPT_NO,
                          .removed = other,
-                         .halves = removed && results->kept != BM_KEPT_NO};
+                         .halves = removed && results->kept != BM_KEPT_NO ? memory : NULL};
 }
 
 bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err)
@@ -581,7 +581,7 @@ bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err)
         job->settings->results.write != NULL)
         return BM_OK;
     for (size_t i = 0; i < BM_N_COPIES; i++) {
-        const bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i);
+        const bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i, NULL);
         BM_TRY(bm_kept_writer_check_names(&cfg, err));
     }
     return BM_OK;
@@ -620,9 +620,11 @@ bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_tex
             dropped, err);
     if (dir == NULL)
         BM_TRY(check_headers(job->inputs.set, err));
+    pthread_rwlock_t memory;
+    pthread_rwlock_init(&memory, NULL);
     bm_status status = BM_OK;
     for (size_t i = 0; i < BM_N_COPIES; i++) {
-        bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i);
+        bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i, &memory);
         cfg.dir = dir;
         cfg.write = results->write;
         cfg.write_ctx = results->write_ctx;
@@ -639,5 +641,6 @@ bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_tex
 out:
     for (size_t i = 0; i < BM_N_COPIES; i++)
         bm_kept_writer_close(writers[i]);
+    pthread_rwlock_destroy(&memory);
     return status;
 }

@@ -293,8 +293,9 @@ typedef struct tables_tables {
     uint32_t n_lanes; /* that write files; 1: who tells the rows does */
     uint32_t n_started;
     pthread_t *lanes;
-    bm_queue *queue;      /* of a tables_file each */
-    pthread_mutex_t lock; /* of what follows */
+    bm_queue *queue;         /* of a tables_file each */
+    pthread_rwlock_t memory; /* as cfg.halves, where that is NULL */
+    pthread_mutex_t lock;    /* of what follows */
     pthread_cond_t ended;
     uint32_t n_ended; /* lanes */
     bool stop;        /* nothing more is wanted */
@@ -302,9 +303,6 @@ typedef struct tables_tables {
     bm_status status;
     bm_error error;
 } tables_tables;
-
-/* Read while a table is written in its share of the memory; written while one has all of it. */
-static pthread_rwlock_t tables_memory = PTHREAD_RWLOCK_INITIALIZER;
 
 static void reset_file(tables_file *f)
 {
@@ -351,12 +349,14 @@ static void tables_close(void *state)
     bm_kept_files_reset(&t->files);
     pthread_cond_destroy(&t->ended);
     pthread_mutex_destroy(&t->lock);
+    pthread_rwlock_destroy(&t->memory);
     bm_free(t);
 }
 
 static uint32_t lanes_of(const tables_tables *t)
 {
-    const uint32_t threads = bm_input_set_resources(t->cfg.set).threads / (t->cfg.halves ? 2 : 1);
+    const uint32_t threads =
+        bm_input_set_resources(t->cfg.set).threads / (t->cfg.halves != NULL ? 2 : 1);
     const size_t most = t->cfg.write != NULL ? 1 : t->files.n;
     return threads <= 1 || most <= 1 ? 1 : threads < most ? threads : (uint32_t)most;
 }
@@ -368,6 +368,7 @@ static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err
     t->cfg = *cfg;
     t->told.of = t;
     pthread_mutex_init(&t->lock, NULL);
+    pthread_rwlock_init(&t->memory, NULL);
     pthread_cond_init(&t->ended, NULL);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_kept_files_name(&t->files, cfg, err));
@@ -424,7 +425,7 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     const bool alone = again || t->n_lanes == 1;
     const tables_part *parts = (const tables_part *)f->parts.data;
     const bm_input_resources resources = bm_input_set_resources(t->cfg.set);
-    const uint64_t share = resources.memory / t->n_lanes / (t->cfg.halves ? 2 : 1);
+    const uint64_t share = resources.memory / t->n_lanes / (t->cfg.halves != NULL ? 2 : 1);
     /* what an aborted try wrote stays where the job can be resumed */
     if (!again || bm_out_dir_file_again(t->cfg.dir, t->files.names[parts[0].index], 0, &f->file,
                                         NULL) != BM_OK)
@@ -460,14 +461,15 @@ static bm_status write_file(tables_file *f, bm_error *err)
 {
     if (f->parts.len == 0) /* all are lost: there is no table without a schema */
         return BM_OK;
-    pthread_rwlock_rdlock(&tables_memory);
+    pthread_rwlock_t *memory = f->of->cfg.halves != NULL ? f->of->cfg.halves : &f->of->memory;
+    pthread_rwlock_rdlock(memory);
     bm_status status = write_with(f, false, err);
-    pthread_rwlock_unlock(&tables_memory);
+    pthread_rwlock_unlock(memory);
     if (status != BM_ERR_NOMEM || f->of->n_lanes == 1)
         return status;
-    pthread_rwlock_wrlock(&tables_memory);
+    pthread_rwlock_wrlock(memory);
     status = write_with(f, true, err);
-    pthread_rwlock_unlock(&tables_memory);
+    pthread_rwlock_unlock(memory);
     return status;
 }
 
@@ -1014,7 +1016,8 @@ bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, 
                             bm_out_file **out, bm_error *err)
 {
     const bm_input_resources resources = bm_input_set_resources(cfg->set);
-    const bm_pack_lanes lanes = {resources.threads, resources.memory / (cfg->halves ? 2 : 1)};
+    const bm_pack_lanes lanes = {resources.threads,
+                                 resources.memory / (cfg->halves != NULL ? 2 : 1)};
     const bool tables = bm_format_is_table(bm_input_set_format(cfg->set));
     if (cfg->write != NULL) {
         BM_TRY(bm_out_file_stream(cfg->write, cfg->write_ctx, out, err));

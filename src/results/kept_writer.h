@@ -20,6 +20,8 @@
 #ifndef BM_RESULTS_KEPT_WRITER_H
 #define BM_RESULTS_KEPT_WRITER_H
 
+#include <pthread.h>
+
 #include <bandmill/job.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -40,7 +42,10 @@ typedef struct bm_kept_cfg {
     bm_kept kept;
     bool annotated; /* each record has more: so has a table without rows */
     bool removed;   /* of what is removed: the files are called so */
-    bool halves;    /* another writer is open beside it, which takes half of the memory */
+    /* Of the memory, where another writer is open beside it and each takes half: both have this
+     * one. It is read while a table is written in a share of the memory, and written while one has
+     * all of it. NULL: there is no other. */
+    pthread_rwlock_t *halves;
 } bm_kept_cfg;
 
 /* Bytes of a kept file that were set aside for someone. */

@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include "base/memory.h"
+#include "input/tables.h"
 #include "results/kept_writer.h"
 #include "tests/unit/base/scratch.h"
 #include "input/input_set.h"
@@ -339,5 +340,64 @@ Test(kept_writer, a_writer_closed_early_leaves_nothing)
     bm_out_dir_close(dir);
     bm_input_set_close(set);
     cr_expect_eq(scratch_count(&s, "."), 1u);
+    scratch_close(&s);
+}
+
+/* --- the memory of tables --- */
+
+/* A writer that runs while a table of another one, which has nothing to do with it, is written. */
+static struct {
+    bm_kept_writer *inner;
+    bool again; /* it was given all of its memory */
+} nested;
+
+bm_status __real_bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err);
+bm_status __wrap_bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err);
+bm_status __wrap_bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err)
+{
+    bm_kept_writer *inner = nested.inner;
+    if (strstr(names[0], "nested-") == NULL)
+        return __real_bm_table_keep(names, kept, err);
+    nested.inner = NULL;
+    if (inner != NULL)
+        return bm_kept_writer_finish(inner, err);
+    nested.again = nested.again || kept->memory == 1000;
+    return kept->memory == 1000 ? BM_OK : BM_ERR_NOMEM;
+}
+
+static int write_nowhere(void *ctx, const char *data, size_t len)
+{
+    (void)ctx, (void)data, (void)len;
+    return 0;
+}
+
+Test(kept_writer, waits_for_no_table_of_a_stranger, .timeout = 60)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_dir *dir = NULL;
+    bm_kept_writer *outer = NULL;
+    const char *paths[2];
+    scratch_put_text(&s, "nested-a.parquet", "PAR1");
+    scratch_put_text(&s, "nested-b.parquet", "PAR1");
+    paths[0] = scratch_at(&s, "nested-a.parquet");
+    paths[1] = scratch_at(&s, "nested-b.parquet");
+    bm_input_set *set = open_set(paths, 2, BM_FORMAT_AUTO);
+    bm_input_set_assign(set, &(bm_input_resources){.threads = 4, .memory = 1000});
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_SAME},
+                                     &nested.inner, NULL),
+                 BM_OK);
+    bm_kept_writer *inner = nested.inner;
+    cr_assert_eq(
+        bm_kept_writer_open(
+            &(bm_kept_cfg){.write = write_nowhere, .set = set, .kept = BM_KEPT_SAME}, &outer, NULL),
+        BM_OK);
+    cr_expect_eq(bm_kept_writer_finish(outer, NULL), BM_OK);
+    cr_expect(nested.again);
+    bm_kept_writer_close(outer);
+    bm_kept_writer_close(inner);
+    bm_out_dir_close(dir);
+    bm_input_set_close(set);
     scratch_close(&s);
 }
