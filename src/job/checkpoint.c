@@ -38,7 +38,7 @@ static bool same_input(const bm_job_context *job, const bm_source *source,
         (source->remote == NULL && stat(source->path, &info) != 0) ||
         (uint64_t)info.st_size != was->bytes)
         return false;
-    *status = bm_input_is_same(was, source->path, &job->callbacks, &same, &why);
+    *status = bm_input_is_same(was, source->path, source->remote, &job->callbacks, &same, &why);
     if (*status == BM_ERR_IO)
         *status = BM_OK; /* the job says what is wrong with it */
     else if (*status != BM_OK && err != NULL)

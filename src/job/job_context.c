@@ -378,7 +378,7 @@ static bm_status try_all(search *s, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
+bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_remote *remote,
                            const bm_callbacks *callbacks, bool *same, bm_error *err)
 {
     const bm_manifest_part whole = {0, UINT64_MAX, input->xxh3_128};
@@ -386,7 +386,7 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
     const size_t n = input->n_parts > 0 ? input->n_parts : 1;
     *same = false;
     for (size_t i = 0; i < n; i++) {
-        const bm_digest_of of = {path, NULL, parts[i].from, parts[i].bytes, input->piece_bytes};
+        const bm_digest_of of = {path, remote, parts[i].from, parts[i].bytes, input->piece_bytes};
         bm_hash128 digest;
         char hex[BM_HASH128_HEX];
         BM_TRY(bm_input_digest_file(&of, callbacks, &digest, err));
@@ -407,7 +407,7 @@ static bm_status choose(const search *s, size_t *at, bm_error *err)
         bm_error inner = {0};
         bool same = false;
         bm_status status =
-            bm_input_is_same(s->input, s->found[i].path, s->places->callbacks, &same, &inner);
+            bm_input_is_same(s->input, s->found[i].path, NULL, s->places->callbacks, &same, &inner);
         if (status == BM_ERR_CANCELLED || status == BM_ERR_NOMEM) {
             if (err != NULL)
                 *err = inner;

@@ -405,13 +405,14 @@ static const bm_source *source_at(bm_input_set *inputs, size_t index)
                                               : bm_input_set_offsets(inputs);
 }
 
+/* `remote` as of bm_stored_open. */
 static bm_status check_file(const bm_recipe *recipe, size_t index, const char *path,
-                            const bm_callbacks *callbacks, bm_error *err)
+                            bm_remote *remote, const bm_callbacks *callbacks, bm_error *err)
 {
     const bm_manifest_input *input = input_at(recipe, index);
     bool same = true;
     if (input != NULL)
-        BM_TRY(bm_input_is_same(input, path, callbacks, &same, err));
+        BM_TRY(bm_input_is_same(input, path, remote, callbacks, &same, err));
     return same ? BM_OK : differs(recipe, index, path, err);
 }
 
@@ -419,7 +420,7 @@ static bm_status check_file(const bm_recipe *recipe, size_t index, const char *p
  * has listed that of the whole, and the file is longer than a piece, or shares of it were read, it
  * is read once more. */
 static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_source *source,
-                              bm_error *err)
+                              const bm_callbacks *callbacks, bm_error *err)
 {
     const bm_manifest_input *input = input_at(recipe, index);
     char hex[BM_HASH128_HEX];
@@ -427,7 +428,7 @@ static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_so
         return BM_OK;
     if (input->n_parts > 0 ||
         (input->piece_bytes != BM_FILE_PIECE_BYTES && source->bytes_read > BM_FILE_PIECE_BYTES))
-        return check_file(recipe, index, source->path, NULL, err);
+        return check_file(recipe, index, source->path, source->remote, callbacks, err);
     bm_hash128_hex(source->digest, hex);
     return strcmp(hex, input->xxh3_128) == 0 ? BM_OK : differs(recipe, index, source->path, err);
 }
@@ -441,7 +442,7 @@ bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, 
     for (size_t i = 0; i <= n; i++) {
         const bm_source *source = source_at(inputs, i);
         if (source != NULL)
-            BM_TRY(check_source(recipe, i, source, err));
+            BM_TRY(check_source(recipe, i, source, inputs->callbacks, err));
     }
     return BM_OK;
 }
@@ -452,10 +453,10 @@ bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *cal
     for (size_t i = 0; i < recipe->n_inputs; i++) {
         /* it was read */
         if (strspn(recipe->inputs[i]->xxh3_128, "0") != BM_HASH128_HEX - 1)
-            BM_TRY(check_file(recipe, i, recipe->paths[i], callbacks, err));
+            BM_TRY(check_file(recipe, i, recipe->paths[i], NULL, callbacks, err));
     }
     if (recipe->offsets != NULL)
-        BM_TRY(check_file(recipe, recipe->n_inputs, recipe->offsets, callbacks, err));
+        BM_TRY(check_file(recipe, recipe->n_inputs, recipe->offsets, NULL, callbacks, err));
     return BM_OK;
 }
 
@@ -470,7 +471,8 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
         const bm_source *source = source_at(inputs, i);
         if (source == NULL || bm_input_set_held(inputs, i) != NULL)
             continue;
-        const bm_status looked = check_file(recipe, i, source->path, callbacks, &why);
+        const bm_status looked =
+            check_file(recipe, i, source->path, source->remote, callbacks, &why);
         if (looked == BM_OK || looked == BM_ERR_IO)
             continue;
         if (err != NULL)

@@ -168,7 +168,7 @@ static bm_status check_bytes(const bm_manifest_input *input, const char *path,
                              const bm_callbacks *callbacks, bm_error *err)
 {
     bool same = false;
-    BM_TRY(bm_input_is_same(input, path, callbacks, &same, err));
+    BM_TRY(bm_input_is_same(input, path, NULL, callbacks, &same, err));
     return same ? BM_OK
                 : bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                              "the file is not the one that dedup has read (its bytes differ)");

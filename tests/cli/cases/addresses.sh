@@ -54,6 +54,19 @@ for file in signatures.npy n_shingles.npy content_hash.npy; do
 done
 checks=$((checks + 1))
 [ "$(wc -l < log)" -eq $((1 + ($(wc -c < web/large.jsonl) + 2097151) / 2097152)) ] || fail "$(wc -l < log) questions"
+# a job that was done is known as such by the address that is given, with what follows "?"
+bm sign "$at/secret/in.jsonl$secret" -o secret; exits 0; same secret
+bm sign "$at/secret/in.jsonl$secret" -o secret --resume; exits 0; says ../err 'is done'
+
+# shares: the file is asked for once, though a share's bytes are compared with those that were signed
+for i in 1 2 3; do
+    bm sign "$at/plain/in.jsonl" --shard $i/3 -o "share$i"; exits 0
+done
+bm dedup web/in.jsonl --threshold 0.8 -o all; exits 0
+: > log
+bm dedup share1 share2 share3 --threshold 0.8 -o shares; exits 0
+holds shares/groups.jsonl < all/groups.jsonl
+checks=$((checks + 1)); [ "$(grep -c 'bytes=0-4095 ' log)" -eq 1 ] || fail "$(grep -c 'bytes=0-4095 ' log) files were opened"
 bm sign "$at/plain/large.jsonl" --shard 2/3 -o part --perms 16; exits 0
 bm sign web/large.jsonl --shard 2/3 -o local-part --perms 16; exits 0
 checks=$((checks + 1)); cmp -s part/signatures.npy local-part/signatures.npy || fail "the share is another"
