@@ -15,10 +15,12 @@ and code point % 128 and gives a row of bm_char_rows, which code points of the s
 And a list, by code point: compatibility decompositions of characters that are newer than 13.0, the
 oldest version that a utf8proc may have. All are one code point to one, and none is canonical.
 """
+import itertools
 import re
 import sys
 
 BLOCK = 128
+RUN = 8  # equal values that are written as a range
 LAST = 0x110000
 SPLIT_SCRIPTS = {"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"}
 # The same values as in unicode_tables.h.
@@ -113,13 +115,17 @@ def trie(values):
 
 
 def array(declaration, values):
-    lines, line = [f"{declaration}[{len(values)}] = {{"], "   "
-    for value in values:
-        item = f" {value},"
-        if len(line) + len(item) > 100:
-            lines.append(line)
-            line = "   "
-        line += item
+    """A run of equal values is a range: `[34 ... 84] = 85,` (gcc and clang)."""
+    lines, line, at = [f"{declaration}[{len(values)}] = {{"], "   ", 0
+    for value, run in itertools.groupby(values):
+        n = len(list(run))
+        long = n >= RUN
+        for item in [f" [{at} ... {at + n - 1}] = {value},"] if long else [f" {value},"] * n:
+            if len(line) + len(item) > 100:
+                lines.append(line)
+                line = "   "
+            line += item
+        at += n
     return "\n".join(lines + [line, "};", ""])
 
 
