@@ -21,8 +21,6 @@ typedef struct bm_codes {
  * before them. BM_ERR_NOMEM; BM_ERR_INPUT where utf8proc refuses the text. */
 bm_status bm_normalize_run(bm_str text, uint32_t normalize, bm_codes *codes, bm_codes *spare,
                            bm_error *err);
-/* The same by utf8proc's own functions over long parts of the text, to test against. */
-bm_status bm_normalize_exact(bm_str text, uint32_t normalize, bm_codes *codes, bm_error *err);
 void bm_codes_reset(bm_codes *codes); /* frees */
 
 /* The Unicode version of our tables, "15.0.0". */

@@ -11,7 +11,7 @@
  * is contiguous and is hashed where it lies.
  *
  * `join` takes the plain part of a text: ASCII and, where the rules allow it, other bytes that no
- * rule touches. Where it stops, shingle_exact.c takes over for a stretch. */
+ * rule touches. Where it stops, join_exact.c takes over for a stretch. */
 #ifndef BM_TEXT_SHINGLE_OPS_H
 #define BM_TEXT_SHINGLE_OPS_H
 

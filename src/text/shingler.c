@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/distinct.h"
-#include "text/shingle_exact.h"
+#include "text/join_exact.h"
 #include "text/normalize.h"
 #include "text/shingle_ops.h"
 #include "text/stop_table.h"
@@ -446,10 +446,4 @@ bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingl
     bm_status status = add_document(shingler, batch, err);
     trim_scratch(shingler);
     return status;
-}
-
-bm_status bm_shingler_add_exact(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
-                                bm_error *err)
-{
-    return bm_shingle_exact_add(&shingler->options, text, batch, err);
 }

@@ -47,8 +47,4 @@ const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);
 bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingle_batch *batch,
                                  bm_error *err);
 
-/* For tests: what bm_shingler_add does, by the slow way (shingle_exact.h). */
-bm_status bm_shingler_add_exact(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
-                                bm_error *err);
-
 #endif

@@ -191,7 +191,7 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
     return status;
 }
 
-/* text_units -- joined text (shingle_exact.h) made segment by segment, so that each of its bytes
+/* text_units -- joined text (join_exact.h) made segment by segment, so that each of its bytes
  * leads back to the text.
  *
  *     text      | A | l | m | a |   |   | e | U+0301 | .        a segment: what no normaliser
@@ -208,7 +208,7 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/shingle_exact.h"
+#include "text/join_exact.h"
 #include "text/unicode_tables.h"
 
 typedef struct mapping {

@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "sketch/scheme.h"
 #include "tests/parity/parity_able.h"
+#include "tests/unit/text/shingle_oracle.h"
 #include "text/unit_text.h"
 
 enum { PERMS = 20, BANDS = 5, ROWS = 4 };
@@ -164,7 +165,7 @@ static void make_result(result *r, const corpus *c, const bm_text_options *optio
         cr_assert_eq(bm_unit_text_add(shingler, text, &r->text, &err), BM_OK, "%s", err.message);
         /* The exact path is quadratic: long documents by the fast one, which has tests of its
          * own. */
-        bm_status status = text.len < 4000 ? bm_shingler_add_exact(shingler, text, &r->right, &err)
+        bm_status status = text.len < 4000 ? shingle_exactly(options, text, &r->right, &err)
                                            : bm_shingler_add(shingler, text, &r->right, &err);
         cr_assert_eq(status, BM_OK, "%s", err.message);
         const size_t n = (size_t)(r->right.offsets[i + 1] - r->right.offsets[i]);

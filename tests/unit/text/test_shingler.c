@@ -13,6 +13,7 @@
 #include "text/set_shingler.h"
 #include "text/shingler.h"
 #include "tests/unit/base/sized.h"
+#include "tests/unit/text/shingle_oracle.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
 #define N_ISAS (sizeof isas / sizeof isas[0])
@@ -42,9 +43,8 @@ static bm_shingle_batch shingle(bm_text_options options, const char *isa, bm_str
     char *block = malloc(text.len == 0 ? 1 : text.len);
     memcpy(block, text.data, text.len);
     cr_assert_eq(bm_shingler_open(&options, isa, &shingler, &err), BM_OK, "%s", err.message);
-    bm_status status =
-        exact ? bm_shingler_add_exact(shingler, (bm_str){block, text.len}, &batch, &err)
-              : bm_shingler_add(shingler, (bm_str){block, text.len}, &batch, &err);
+    bm_status status = exact ? shingle_exactly(&options, (bm_str){block, text.len}, &batch, &err)
+                             : bm_shingler_add(shingler, (bm_str){block, text.len}, &batch, &err);
     cr_assert_eq(status, BM_OK, "%s", err.message);
     bm_shingler_close(shingler);
     free(block);

@@ -9,6 +9,7 @@
 
 #include "text/unit_text.h"
 #include "tests/unit/base/sized.h"
+#include "tests/unit/text/shingle_oracle.h"
 
 static uint64_t next(uint64_t *state)
 {
@@ -146,8 +147,8 @@ static void check_options(bm_text_options options, uint64_t seed)
                                          : LONGEST);
         cr_assert_eq(bm_unit_text_add(shingler, (bm_str){text, len}, &batch, &err), BM_OK, "%s",
                      err.message);
-        cr_assert_eq(bm_shingler_add_exact(shingler, (bm_str){text, len}, &right, &err), BM_OK,
-                     "%s", err.message);
+        cr_assert_eq(shingle_exactly(&options, (bm_str){text, len}, &right, &err), BM_OK, "%s",
+                     err.message);
     }
     uint64_t *hashes = malloc((batch.slots[DOCS] + 1) * sizeof *hashes);
     for (size_t i = 0; i < DOCS; i++) {

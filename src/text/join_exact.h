@@ -1,7 +1,7 @@
-/* shingle_exact.h -- shingles by the letter of the rules, slowly: what the fast path is tested
- * against. */
-#ifndef BM_TEXT_SHINGLE_EXACT_H
-#define BM_TEXT_SHINGLE_EXACT_H
+/* join_exact.h -- the buffer of joined text, and joining code point by code point what is not plain
+ * (shingle_ops.h). */
+#ifndef BM_TEXT_JOIN_EXACT_H
+#define BM_TEXT_JOIN_EXACT_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -9,9 +9,6 @@
 #include "model/batches.h"
 #include "text/normalize.h"
 #include "text/shingle_ops.h"
-
-/* join_exact -- the buffer of joined text, and joining code point by code point what is not plain
- * (shingle_ops.h). */
 
 /* How texts are joined for these options. */
 bm_join_rules bm_join_rules_of(const bm_text_options *options);
@@ -30,9 +27,5 @@ void bm_joined_reset(bm_joined *joined); /* frees */
  * normalisers allow a cut. `codes` are two scratch arrays. */
 bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
                         bm_joined *joined, bm_error *err);
-
-/* Append one document. The options are known to be valid. */
-bm_status bm_shingle_exact_add(const bm_text_options *options, bm_str text, bm_shingle_batch *batch,
-                               bm_error *err);
 
 #endif

@@ -1,0 +1,302 @@
+/* join_exact.c -- the word rules over code points, and the buffer that joined text grows in.
+ *
+ * Under `alnum`, L, M and N make words. A letter or number of a split script ends the word before
+ * it, and makes a word together with the marks that follow; any other letter or number after it
+ * begins the next one. A mark belongs to the word it follows, of whatever script either is; a mark
+ * that follows no word begins one, which takes in letters after it, unless the mark is itself of a
+ * split script. Under `text-dedup` the letters, numbers and `_` make words, and each other
+ * character is a separator of its own, a mark too: what stands between two of them is an empty
+ * word.
+ *
+ * Tests: tests/unit/text/test_shingler.c */
+#include "text/join_exact.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/unicode_tables.h"
+
+#define STRETCH ((size_t)16 * 1024) /* bytes of text */
+
+bm_join_rules bm_join_rules_of(const bm_text_options *options)
+{
+    static const bm_join_rule of_words[] = {[BM_WORDS_ALNUM] = BM_JOIN_ALNUM,
+                                            [BM_WORDS_SPACE] = BM_JOIN_SPACE,
+                                            [BM_WORDS_TEXT_DEDUP] = BM_JOIN_EACH};
+    bm_join_rules rules = {.rule = BM_JOIN_SPACE, .normalize = options->normalize};
+    if (options->shingle == BM_SHINGLE_BYTE)
+        rules.rule = BM_JOIN_COPY;
+    else if (bm_shingle_is_of_words(options->shingle))
+        rules.rule = of_words[options->words];
+    rules.lower = (options->normalize & BM_NORM_LOWER) != 0;
+    rules.digits = (options->normalize & BM_NORM_DIGITS) != 0;
+    rules.punct = (options->normalize & BM_NORM_PUNCT) != 0;
+    rules.composes = (options->normalize & BM_NORM_COMPOSING) != 0;
+    rules.high_is_plain =
+        options->normalize == 0 && (rules.rule == BM_JOIN_SPACE || rules.rule == BM_JOIN_COPY);
+    return rules;
+}
+
+bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err)
+{
+    size_t need;
+    if (__builtin_add_overflow(joined->len, more, &need) || need > SIZE_MAX / 4)
+        return bm_fail_nomem(err, more);
+    if (need <= joined->cap && joined->block != NULL)
+        return BM_OK;
+    size_t cap = joined->cap + joined->cap / 2;
+    cap = cap > need ? cap : need;
+    char *block = bm_resize(joined->block, cap + 2 * BM_JOIN_MARGIN, 1);
+    if (block == NULL)
+        return bm_fail_nomem(err, cap);
+    if (joined->block == NULL)
+        memset(block, 0, BM_JOIN_MARGIN);
+    joined->block = block;
+    joined->data = block + BM_JOIN_MARGIN;
+    joined->cap = cap;
+    return BM_OK;
+}
+
+void bm_joined_begin(bm_joined *joined)
+{
+    joined->len = 0;
+    joined->after_sep = true;
+    joined->split = false;
+    joined->ascii = true;
+}
+
+void bm_joined_end(bm_joined *joined, bm_join_rule rule)
+{
+    if ((rule == BM_JOIN_SPACE || rule == BM_JOIN_ALNUM) && joined->len > 0 && joined->after_sep)
+        joined->len--;
+}
+
+void bm_joined_reset(bm_joined *joined)
+{
+    bm_free(joined->block);
+    memset(joined, 0, sizeof *joined);
+}
+
+/* May text that a normaliser composes be cut before the code point at s? See bm_normalize_run. */
+static bool may_cut(const char *s, const char *end)
+{
+    unsigned char first = (unsigned char)*s;
+    if (first < 0x80)
+        return true;
+    if ((first & 0xC0) == 0x80)
+        return false;
+    uint32_t code = bm_utf8_next(&s, end);
+    return code == 0x3001 || code == 0x3002 || code == 0xFF0C ||
+           bm_char_class_of(code) == BM_CLASS_SPACE;
+}
+
+/* --- one code point --- */
+
+/* Where the next code point goes: what changes with each, in registers. (Fields of bm_joined would
+ * be read again after each store, for a store through a char pointer may change anything.) */
+typedef struct place {
+    char *out;
+    bool after_sep, split;
+} place;
+
+static inline void separate(place *at)
+{
+    if (!at->after_sep)
+        *at->out++ = ' ';
+    at->after_sep = true;
+    at->split = false;
+}
+
+static inline void put(place *at, uint32_t code)
+{
+    at->after_sep = false;
+    at->out = bm_utf8_put(at->out, code);
+}
+
+static inline void add_by_space(place *at, uint32_t code)
+{
+    if (bm_char_class_of(code) == BM_CLASS_SPACE)
+        separate(at);
+    else
+        put(at, code);
+}
+
+static inline void add_by_alnum(place *at, uint32_t code)
+{
+    const bm_char_class cls = bm_char_class_of(code);
+    if (cls == BM_CLASS_WORD && !at->split) {
+        put(at, code);
+        return;
+    }
+    switch (cls) {
+    case BM_CLASS_WORD:
+        separate(at);
+        break;
+    case BM_CLASS_SPLIT:
+        separate(at);
+        at->split = true;
+        break;
+    case BM_CLASS_SPLIT_MARK:
+        at->split |= at->after_sep;
+        break;
+    case BM_CLASS_MARK:
+        break;
+    case BM_CLASS_SPACE:
+    case BM_CLASS_OTHER:
+        separate(at);
+        return;
+    }
+    put(at, code);
+}
+
+static inline void add_by_each(place *at, uint32_t code)
+{
+    const bm_char_class cls = bm_char_class_of(code);
+    put(at, cls == BM_CLASS_WORD || cls == BM_CLASS_SPLIT || code == '_' ? code : ' ');
+}
+
+/* Append a code point by the rule: five bytes at most. */
+static inline void add(bm_join_rule rule, place *at, uint32_t code)
+{
+    if (rule == BM_JOIN_ALNUM)
+        add_by_alnum(at, code);
+    else if (rule == BM_JOIN_SPACE)
+        add_by_space(at, code);
+    else if (rule == BM_JOIN_EACH)
+        add_by_each(at, code);
+    else
+        put(at, code);
+}
+
+static place place_of(const bm_joined *joined)
+{
+    return (place){joined->data + joined->len, joined->after_sep, joined->split};
+}
+
+static void set_place(bm_joined *joined, const place *at)
+{
+    joined->len = (size_t)(at->out - joined->data);
+    joined->after_sep = at->after_sep;
+    joined->split = at->split;
+}
+
+/* --- a stretch --- */
+
+/* Do 16 bytes of ASCII follow? Then it pays to go back to the fast path. */
+static inline bool ascii_ahead(const char *at, const char *end)
+{
+    uint64_t ahead[2];
+    if (end - at < (ptrdiff_t)sizeof ahead)
+        return false;
+    memcpy(ahead, at, sizeof ahead);
+    return ((ahead[0] | ahead[1]) & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* A stretch where no character depends on another; a single one where the fast path stops at
+ * White_Space only. Inlined, so that `rule` and `maps`, whether digits or punctuation are looked
+ * for, are constants in each copy. Returns the end of what was taken. */
+static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
+                                                                    const bm_join_rule rule,
+                                                                    const bool maps, bm_str rest,
+                                                                    place *joined)
+{
+    const char *const text = rest.data, *const end = rest.data + rest.len;
+    const char *const most = end - text < (ptrdiff_t)STRETCH ? end : text + STRETCH;
+    const bool lower = rules->lower, digits = rules->digits, punct = rules->punct;
+    place to = *joined;
+    const char *at = text;
+    do {
+        uint32_t code = (unsigned char)*at;
+        if (code < 0x80) {
+            if (at > text && ascii_ahead(at, end))
+                break;
+            at++;
+            if (lower && code - 'A' < 26)
+                code += 'a' - 'A';
+        } else {
+            code = bm_utf8_next(&at, end);
+            if (lower)
+                code = bm_char_lower(code);
+        }
+        if (maps && digits && (bm_char_info(code) & BM_IS_ND) != 0)
+            code = '0';
+        if (maps && punct && (bm_char_info(code) & BM_IS_P) != 0)
+            continue;
+        add(rule, &to, code);
+    } while (at < most && !rules->high_is_plain);
+    *joined = to;
+    return at;
+}
+
+static const char *join_mapped(const bm_join_rules *rules, bm_str rest, place *joined)
+{
+    return join_codes(rules, rules->rule, true, rest, joined);
+}
+
+/* Move the text to `at`, a place in it. */
+static void go_to(bm_str *rest, const char *at)
+{
+    rest->len -= (size_t)(at - rest->data);
+    rest->data = at;
+}
+
+static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined *joined,
+                             bm_error *err)
+{
+    /* The last code point may go past STRETCH. */
+    const size_t most = rest->len < STRETCH ? rest->len : STRETCH + 4;
+    BM_TRY(bm_joined_reserve(joined, 5 * most, err));
+    const char *at;
+    place to = place_of(joined);
+    if (rules->digits || rules->punct)
+        at = join_mapped(rules, *rest, &to);
+    else if (rules->rule == BM_JOIN_ALNUM)
+        at = join_codes(rules, BM_JOIN_ALNUM, false, *rest, &to);
+    else if (rules->rule == BM_JOIN_SPACE)
+        at = join_codes(rules, BM_JOIN_SPACE, false, *rest, &to);
+    else if (rules->rule == BM_JOIN_EACH)
+        at = join_codes(rules, BM_JOIN_EACH, false, *rest, &to);
+    else
+        at = join_codes(rules, BM_JOIN_COPY, false, *rest, &to);
+    set_place(joined, &to);
+    go_to(rest, at);
+    return BM_OK;
+}
+
+/* Bytes that a normaliser takes at once: up to where ASCII follows or, so that scratch stays small,
+ * to the first place past STRETCH that may be cut. */
+static size_t composed_stretch(bm_str text)
+{
+    size_t at = 1;
+    for (; at < text.len; at++) {
+        if (at >= STRETCH && may_cut(text.data + at, text.data + text.len))
+            break;
+        if ((text.data[at] & 0x80) == 0 && ascii_ahead(text.data + at, text.data + text.len))
+            break;
+    }
+    return at;
+}
+
+static bm_status join_composed(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
+                               bm_joined *joined, bm_error *err)
+{
+    const bm_str text = {rest->data, composed_stretch(*rest)};
+    BM_TRY(bm_normalize_run(text, rules->normalize, &codes[0], &codes[1], err));
+    BM_TRY(bm_joined_reserve(joined, 5 * codes->len, err));
+    place to = place_of(joined);
+    for (size_t i = 0; i < codes->len; i++)
+        add(rules->rule, &to, (uint32_t)codes->data[i]);
+    set_place(joined, &to);
+    go_to(rest, text.data + text.len);
+    return BM_OK;
+}
+
+bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
+                        bm_joined *joined, bm_error *err)
+{
+    joined->ascii = false;
+    return rules->composes ? join_composed(rules, rest, codes, joined, err)
+                           : join_simple(rules, rest, joined, err);
+}

@@ -1,0 +1,140 @@
+/* normalize_oracle.h -- normal forms by utf8proc over whole texts: what those that are made code point
+ * by code point (normalize.h) are tested against. */
+#ifndef BM_TEST_NORMALIZE_ORACLE_H
+#define BM_TEST_NORMALIZE_ORACLE_H
+
+#include <stdlib.h>
+#include <utf8proc.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/normalize.h"
+#include "text/unicode_tables.h"
+
+/* Does it compose with nothing, neither before nor behind it, whatever utf8proc thinks? */
+static inline bool stands_alone(int32_t code)
+{
+    return code >= 0x378 && (code == 0x11A7 || (bm_char_info((uint32_t)code) & BM_IS_CN) !=
+                                                   0); /* U+0378: the first */
+}
+
+static inline void to_lower(bm_codes *codes)
+{
+    for (size_t i = 0; i < codes->len; i++)
+        codes->data[i] = (int32_t)bm_char_lower((uint32_t)codes->data[i]);
+}
+
+static inline void digits_to_zero(bm_codes *codes)
+{
+    for (size_t i = 0; i < codes->len; i++)
+        if (bm_char_info((uint32_t)codes->data[i]) & BM_IS_ND)
+            codes->data[i] = '0';
+}
+
+/* Drop the code points that have one of these BM_IS_ bits. */
+static inline void drop(bm_codes *codes, uint32_t bits)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < codes->len; i++)
+        if (!(bm_char_info((uint32_t)codes->data[i]) & bits))
+            codes->data[n++] = codes->data[i];
+    codes->len = n;
+}
+
+/* Append the code points of utf8proc's normal form of UTF-8 text. */
+static inline bm_status map_part(bm_str text, int form, bm_codes *codes, bm_error *err)
+{
+    const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)text.data;
+    utf8proc_uint8_t *mapped = NULL;
+    utf8proc_ssize_t n = (utf8proc_ssize_t)text.len;
+    if (form != 0 && text.len > 0) {
+        n = utf8proc_map(bytes, n, &mapped, (utf8proc_option_t)form);
+        if (n < 0)
+            return BM_ERR_INPUT;
+        bytes = mapped;
+    }
+    bm_status status = bm_grow_array(&codes->data, &codes->cap, codes->len + (size_t)n + 1, err);
+    for (utf8proc_ssize_t at = 0; status == BM_OK && at < n;) {
+        utf8proc_ssize_t taken = utf8proc_iterate(bytes + at, n - at, &codes->data[codes->len]);
+        if (taken < 1) {
+            status = BM_ERR_INPUT;
+            break;
+        }
+        codes->len++;
+        at += taken;
+    }
+    free(mapped); /* utf8proc's, from malloc */
+    return status;
+}
+
+/* Fill `codes` with the normal form: utf8proc's, between the code points that stand alone. */
+static inline bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err)
+{
+    const char *at = text.data, *const end = text.len > 0 ? text.data + text.len : at;
+    codes->len = 0;
+    while (at < end) {
+        const char *const begin = at, *last = at;
+        int32_t code = 0;
+        while (at < end && !stands_alone(code)) {
+            last = at;
+            code = (int32_t)bm_utf8_next(&at, end);
+        }
+        const bool alone = stands_alone(code);
+        const bm_str part = {begin, (size_t)((alone ? last : end) - begin)};
+        BM_TRY(map_part(part, form, codes, err));
+        if (alone)
+            codes->data[codes->len++] = code;
+    }
+    return BM_OK;
+}
+
+/* The code points as UTF-8. */
+static inline bm_status encode(const bm_codes *codes, bm_buf *out, bm_error *err)
+{
+    out->len = 0;
+    BM_TRY(bm_buf_reserve(out, codes->len * 4, err));
+    for (size_t i = 0; i < codes->len; i++) {
+        char *end = bm_utf8_put(out->data + out->len, (uint32_t)codes->data[i]);
+        out->len = (size_t)(end - out->data);
+    }
+    return BM_OK;
+}
+
+static inline bm_status strip_accents_exact(bm_codes *codes, bm_error *err)
+{
+    const int decompose = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
+    const int compose_again = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
+    bm_buf bytes = {0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(encode(codes, &bytes, err));
+    BM_TRY_OUT(map_whole((bm_str){bytes.data, bytes.len}, decompose, codes, err));
+    drop(codes, BM_IS_MN);
+    BM_TRY_OUT(encode(codes, &bytes, err));
+    status = map_whole((bm_str){bytes.data, bytes.len}, compose_again, codes, err);
+out:
+    bm_buf_reset(&bytes);
+    return status;
+}
+
+/* Fill `codes` with the normalised code points of valid UTF-8, as bm_normalize_run does, by
+ * utf8proc's own functions over long parts of the text. */
+static inline bm_status normalize_exactly(bm_str text, uint32_t normalize, bm_codes *codes,
+                                          bm_error *err)
+{
+    int form = normalize & BM_NORM_NFKC  ? UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT
+               : normalize & BM_NORM_NFC ? UTF8PROC_STABLE | UTF8PROC_COMPOSE
+                                         : 0;
+    BM_TRY(map_whole(text, form, codes, err));
+    if (normalize & BM_NORM_LOWER)
+        to_lower(codes);
+    if (normalize & BM_NORM_STRIP_ACCENTS)
+        BM_TRY(strip_accents_exact(codes, err));
+    if (normalize & BM_NORM_DIGITS)
+        digits_to_zero(codes);
+    if (normalize & BM_NORM_PUNCT)
+        drop(codes, BM_IS_P);
+    return BM_OK;
+}
+
+#endif
