@@ -60,6 +60,12 @@ void bm_free(void *block)
     free(block);
 }
 
+void bm_free_each(void *const *blocks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(blocks[i]);
+}
+
 void bm_memory_trim(void)
 {
 #if defined(__GLIBC__)

@@ -18,6 +18,10 @@ void *bm_alloc_aligned(size_t n, size_t size);
 /* realloc: on NULL the old block is as it was. Not for aligned blocks. */
 void *bm_resize(void *block, size_t n, size_t size);
 void bm_free(void *block); /* NULL is fine */
+/* Free each of these pointers. */
+#define bm_free_all(...)                                                                           \
+    bm_free_each((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void bm_free_each(void *const *blocks, size_t n);
 /* Give freed pages back to the system, as far as the allocator can. */
 void bm_memory_trim(void);
 /* Copies ended by NUL; NULL: no memory. */

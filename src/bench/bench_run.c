@@ -709,9 +709,6 @@ out:
 
 void bm_bench_result_reset(bm_bench_result *result)
 {
-    bm_free(result->rows);
-    bm_free(result->jobs);
-    bm_free(result->answer);
-    bm_free(result->json);
+    bm_free_all(result->rows, result->jobs, result->answer, result->json);
     memset(result, 0, sizeof *result);
 }

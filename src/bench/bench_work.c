@@ -666,8 +666,7 @@ out:
             summarise(all[s].rates, n, series[s].shingles);
             summarise(all[s].rates + n + 1, n, series[s].bytes);
         }
-        bm_free(all[s].tallies);
-        bm_free(all[s].rates);
+        bm_free_all(all[s].tallies, all[s].rates);
     }
     bm_free(all);
     return status;

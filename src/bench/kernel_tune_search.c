@@ -83,8 +83,7 @@ bm_status bm_kernel_tune_corpus_open(const bm_kernel_tune_options *options, size
 void bm_kernel_tune_corpus_reset(bm_kernel_tune_corpus *corpus)
 {
     bm_shingle_batch_reset(&corpus->batch);
-    bm_free(corpus->words);
-    bm_free(corpus->right);
+    bm_free_all(corpus->words, corpus->right);
     memset(corpus, 0, sizeof *corpus);
 }
 

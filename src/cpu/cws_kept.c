@@ -66,10 +66,7 @@ static void store_close(bm_cws_store *store)
 {
     if (store == NULL)
         return;
-    bm_free(store->places);
-    bm_free(store->slots);
-    bm_free(store->bounds);
-    bm_free(store);
+    bm_free_all(store->places, store->slots, store->bounds, store);
 }
 
 static bm_status store_open(const bm_cws_kept *kept, bm_cws_store **out, bm_error *err)
@@ -98,8 +95,7 @@ void bm_cws_kept_close(bm_cws_kept *kept)
         return;
     for (size_t i = 0; i < BM_CWS_STORES; i++)
         store_close(atomic_load(&kept->idle[i]));
-    bm_free(kept->coefs);
-    bm_free(kept);
+    bm_free_all(kept->coefs, kept);
 }
 
 bm_status bm_cws_kept_borrow(bm_cws_kept *kept, bm_cws_store **out, bm_error *err)

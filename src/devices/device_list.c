@@ -201,11 +201,7 @@ static void case_free(test_case *test)
 {
     if (test == NULL || test->stuck)
         return;
-    bm_free(test->hashes);
-    bm_free(test->weights);
-    bm_free(test->words);
-    bm_free(test->keys);
-    bm_free(test);
+    bm_free_all(test->hashes, test->weights, test->words, test->keys, test);
 }
 
 /* Every scheme that the device signs by, with the numbers of words that its row names. */

@@ -140,9 +140,7 @@ static bm_status list(const bm_device_options *options, const bm_callbacks *call
     all->devices = bm_alloc_zero(cl.n + 1, sizeof *all->devices);
     all->marked = bm_alloc_zero(cl.n + 1, sizeof *all->marked);
     if (all->devices == NULL || all->marked == NULL) {
-        bm_free(all->devices);
-        bm_free(all->marked);
-        bm_free(cl.devices);
+        bm_free_all(all->devices, all->marked, cl.devices);
         *all = (listing){0};
         return bm_fail_nomem(err, (cl.n + 1) * sizeof *all->devices);
     }

@@ -117,12 +117,7 @@ void bm_text_trial_close(bm_text_trial *trial)
     bm_shingler_close(trial->shingler);
     bm_text_batch_reset(&trial->text);
     bm_shingle_batch_reset(&trial->hashes);
-    bm_free(trial->bytes);
-    bm_free(trial->words);
-    bm_free(trial->keys);
-    bm_free(trial->counts);
-    bm_free(trial->content);
-    bm_free(trial);
+    bm_free_all(trial->bytes, trial->words, trial->keys, trial->counts, trial->content, trial);
 }
 
 /* CPU time of all threads of the process, the driver's own included. */

@@ -202,10 +202,7 @@ static bm_status export_reader_open(bm_exporter *exporter, bool ids, bm_export_r
 
 static void export_reader_close(bm_export_reader *reader)
 {
-    bm_free(reader->words);
-    bm_free(reader->n_shingles);
-    bm_free(reader->keys);
-    bm_free(reader->ends);
+    bm_free_all(reader->words, reader->n_shingles, reader->keys, reader->ends);
     bm_buf_reset(&reader->text);
 }
 
@@ -290,8 +287,7 @@ out:
 
 static void trove_numbers_close(bm_trove_numbers *numbers)
 {
-    bm_free(numbers->documents);
-    bm_free(numbers->bytes);
+    bm_free_all(numbers->documents, numbers->bytes);
 }
 
 /* A walk begins. */
@@ -664,8 +660,7 @@ static bm_status write_bands(trove *t, bm_error *err)
         BM_TRY_OUT(end_ranks(t, err));
     }
 out:
-    bm_free(t->records);
-    bm_free(t->entries);
+    bm_free_all(t->records, t->entries);
     return status;
 }
 
@@ -829,8 +824,7 @@ static bm_status make_ids(const bm_export_block *block, struct ArrowArray *out, 
     int32_t *ends = bm_alloc(block->n + 1, sizeof *ends);
     char *text = copy(block->ids, bytes);
     if (ends == NULL || text == NULL || bytes > INT32_MAX) {
-        bm_free(ends);
-        bm_free(text);
+        bm_free_all(ends, text);
         return bm_fail_nomem(err, bytes);
     }
     ends[0] = 0;
@@ -883,8 +877,7 @@ static bm_status make_items(const bm_export_stream *stream, const bm_export_bloc
     void *values = bands ? turn_bands(stream, block, type) : copy(type.values, bytes);
     int32_t *ends = bands ? steps(n, type.bytes) : NULL;
     if (values == NULL || (bands && ends == NULL)) {
-        bm_free(values);
-        bm_free(ends);
+        bm_free_all(values, ends);
         return bm_fail_nomem(err, bytes);
     }
     const bm_array_parts plain = {(int64_t)n, {NULL, values}, 2, 0};

@@ -93,9 +93,7 @@ bm_status bm_import_place_find(const char *path, const bm_import_request *reques
 
 void bm_import_place_reset(bm_import_place *place)
 {
-    bm_free(place->file);
-    bm_free(place->ids);
-    bm_free(place->sizes);
+    bm_free_all(place->file, place->ids, place->sizes);
     bm_manifest_close(place->manifest);
     *place = (bm_import_place){0};
 }
@@ -254,8 +252,7 @@ static void close_rows(bm_import_source *source)
         close(r->fd);
     if (r->words != r->raw)
         bm_free(r->words);
-    bm_free(r->raw);
-    bm_free(r);
+    bm_free_all(r->raw, r);
 }
 
 static bm_status different_head(const rows *r, uint64_t row, const char *head, bm_error *err)

@@ -292,8 +292,7 @@ static void close_inputs(importer *im)
         close_source(&im->inputs[i]);
         bm_import_place_reset(&im->inputs[i].place);
     }
-    bm_free(im->inputs);
-    bm_free(im->recorded);
+    bm_free_all(im->inputs, im->recorded);
     bm_buf_reset(&im->numbers);
 }
 

@@ -41,12 +41,7 @@ static void clear(bm_index_ids *ids)
 void bm_index_ids_reset(bm_index_ids *ids)
 {
     clear(ids);
-    bm_free(ids->texts);
-    bm_free(ids->known);
-    bm_free(ids->holder);
-    bm_free(ids->gone);
-    bm_free(ids->sorted);
-    bm_free(ids->is_gone);
+    bm_free_all(ids->texts, ids->known, ids->holder, ids->gone, ids->sorted, ids->is_gone);
     *ids = (bm_index_ids){0};
 }
 
@@ -109,9 +104,7 @@ static bm_status find_all(bm_index_ids *ids, uint32_t table, bm_error *err)
     BM_TRY_OUT(bm_store_view_find(ids->view, &ask, &hits, err));
     status = note_hits(ids, keys, &hits, err);
 out:
-    bm_free(hits.list);
-    bm_free(keys);
-    bm_free(hashes);
+    bm_free_all(hits.list, keys, hashes);
     return status;
 }
 
@@ -308,10 +301,7 @@ bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, siz
 
 void bm_index_near_reset(bm_index_near *near)
 {
-    bm_free(near->heads);
-    bm_free(near->next);
-    bm_free(near->seen);
-    bm_free(near->there);
+    bm_free_all(near->heads, near->next, near->seen, near->there);
     *near = (bm_index_near){0};
 }
 
@@ -843,8 +833,7 @@ static bm_status search(bm_index_adder *a, const bm_gathered *batch, size_t begi
                                    .ids = ids};
     status = bm_search_run(&cfg, &asked, &a->found, err);
 out:
-    bm_free(n_shingles);
-    bm_free(ids);
+    bm_free_all(n_shingles, ids);
     return status;
 }
 

@@ -165,11 +165,7 @@ void bm_gathered_clear(bm_gathered *g)
 
 void bm_gathered_reset(bm_gathered *g)
 {
-    bm_free(g->docs);
-    bm_free(g->hashes);
-    bm_free(g->sets);
-    bm_free(g->words);
-    bm_free(g->keys);
+    bm_free_all(g->docs, g->hashes, g->sets, g->words, g->keys);
     bm_buf_reset(&g->ids);
     *g = (bm_gathered){0};
 }

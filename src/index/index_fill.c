@@ -182,10 +182,7 @@ typedef struct columns {
 
 static void reset_columns(columns *c)
 {
-    bm_free(c->ends);
-    bm_free(c->n_shingles);
-    bm_free(c->n_bytes);
-    bm_free(c->content);
+    bm_free_all(c->ends, c->n_shingles, c->n_bytes, c->content);
 }
 
 static bm_status make_columns(columns *c, size_t n, bm_error *err)

@@ -204,8 +204,7 @@ static bm_status show_commit(bm_index *index, bm_error *err)
 static void worker_free(bm_handle_worker *worker)
 {
     bm_doc_signer_reset(&worker->signer);
-    bm_free(worker->docs);
-    bm_free(worker);
+    bm_free_all(worker->docs, worker);
 }
 
 static bm_handle_worker *worker_take(bm_index *index, bm_error *err)
@@ -346,8 +345,7 @@ void bm_index_close(bm_index *index)
     pthread_mutex_destroy(&index->pool_lock);
     pthread_mutex_destroy(&index->write_lock);
     bm_settings_reset(&index->settings);
-    bm_free(index->path);
-    bm_free(index);
+    bm_free_all(index->path, index);
 }
 
 /* --- statistics --- */
@@ -482,12 +480,8 @@ static void leave_signed(bm_index *index, bm_handle_signed *chunk)
             worker_give(index, chunk->workers[i]);
     if (chunk->pool != NULL)
         pthread_mutex_unlock(&index->pool_lock);
-    bm_free(chunk->workers);
-    bm_free(chunk->sets);
-    bm_free(chunk->n_shingles);
-    bm_free(chunk->content);
-    bm_free(chunk->keys);
-    bm_free(chunk->words);
+    bm_free_all(chunk->workers, chunk->sets, chunk->n_shingles, chunk->content, chunk->keys,
+                chunk->words);
     *chunk = (bm_handle_signed){0};
 }
 
@@ -590,9 +584,7 @@ void bm_matches_free(bm_matches *matches)
 {
     if (matches == NULL)
         return;
-    bm_free(matches->offsets);
-    bm_free(matches->similarities);
-    bm_free(matches->id_ends);
+    bm_free_all(matches->offsets, matches->similarities, matches->id_ends);
     bm_buf_reset(&matches->ids);
     bm_free(matches);
 }

@@ -344,9 +344,7 @@ out:
                  (unsigned long long)a.found.steps);
     answer_rows_end(query->rows, &a.found);
     bm_search_result_reset(&a.found);
-    bm_free(a.n_shingles);
-    bm_free(a.ids);
-    bm_free(a.same);
+    bm_free_all(a.n_shingles, a.ids, a.same);
     bm_hash_table_reset(&a.table);
     return status == BM_OK ? bm_rows_flush(query->rows->rows, true, err) : status;
 }

@@ -236,12 +236,7 @@ static bm_status search_scan(bm_scan *scan, bm_error *err)
     scan->many = !scan->alone && atomic_load(&s.n_found) > scan->most;
 out:
     bm_overlap_index_reset(&s.index);
-    bm_free(s.docs);
-    bm_free(s.least);
-    bm_free(s.n_sets);
-    bm_free(s.sets);
-    bm_free(s.asks);
-    bm_free(s.maybe);
+    bm_free_all(s.docs, s.least, s.n_sets, s.sets, s.asks, s.maybe);
     return status;
 }
 
@@ -474,8 +469,7 @@ static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
         memcpy(&list[i].similarity, &bits, sizeof bits);
     }
 out:
-    bm_free(ranks);
-    bm_free(keys);
+    bm_free_all(ranks, keys);
     return status;
 }
 
@@ -604,8 +598,7 @@ static bm_status sort_sets(const search *s, size_t n, bm_error *err)
         BM_TRY_OUT(sort_some(&c, 0, 0, c.n, err));
     }
 out:
-    bm_free(has);
-    bm_free(c.docs);
+    bm_free_all(has, c.docs);
     return status;
 }
 
@@ -627,10 +620,7 @@ static void reset_answers(search *s)
         bm_free(s->crowds.found[i].list);
     for (size_t i = 0; s->scan.found != NULL && i < s->scan.n_found; i++)
         bm_free(s->scan.found[i].list);
-    bm_free(s->scan.found);
-    bm_free(s->crowds.found);
-    bm_free(s->parts);
-    bm_free(s->weights);
+    bm_free_all(s->scan.found, s->crowds.found, s->parts, s->weights);
     s->crowds = (bm_crowd_search){0};
     s->scan = (bm_scan){0};
     s->parts = NULL;
@@ -754,7 +744,6 @@ bm_status bm_search_run(const bm_search_cfg *cfg, const bm_search_batch *batch,
 
 void bm_search_result_reset(bm_search_result *result)
 {
-    bm_free(result->begin);
-    bm_free(result->list);
+    bm_free_all(result->begin, result->list);
     *result = (bm_search_result){0};
 }

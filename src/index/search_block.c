@@ -54,8 +54,7 @@ bm_status bm_search_target_read(const bm_search_cfg *cfg, bm_search_target *t, b
 
 void bm_search_target_reset(bm_search_target *t)
 {
-    bm_free(t->set);
-    bm_free(t->words);
+    bm_free_all(t->set, t->words);
     *t = (bm_search_target){0};
 }
 
@@ -111,14 +110,8 @@ typedef struct making {
 
 static void making_reset(making *m)
 {
-    bm_free(m->ids);
-    bm_free(m->begin);
-    bm_free(m->counts);
-    bm_free(m->kinds);
-    bm_free(m->sizes);
-    bm_free(m->patterns);
-    bm_free(m->pattern_begin);
-    bm_free(m->hashes);
+    bm_free_all(m->ids, m->begin, m->counts, m->kinds, m->sizes, m->patterns, m->pattern_begin,
+                m->hashes);
     bm_hash_table_reset(&m->table);
     bm_free(m->seen);
 }
@@ -368,20 +361,10 @@ out:
 
 void bm_search_block_reset(bm_search_block *b)
 {
-    bm_free(b->place);
-    bm_free(b->number_at);
-    bm_free(b->kind_of);
-    bm_free(b->kind_begin);
-    bm_free(b->kind_missing);
-    bm_free(b->kind_size);
-    bm_free(b->sizes);
-    bm_free(b->shingles.values);
+    bm_free_all(b->place, b->number_at, b->kind_of, b->kind_begin, b->kind_missing, b->kind_size,
+                b->sizes, b->shingles.values);
     bm_hash_table_reset(&b->shingles.table);
-    bm_free(b->roles);
-    bm_free(b->core);
-    bm_free(b->core_at);
-    bm_free(b->list_begin);
-    bm_free(b->lists);
+    bm_free_all(b->roles, b->core, b->core_at, b->list_begin, b->lists);
     *b = (bm_search_block){0};
 }
 
@@ -400,10 +383,7 @@ bm_status bm_block_counts_init(bm_block_counts *c, const bm_search_block *b, bm_
 
 void bm_block_counts_reset(bm_block_counts *c)
 {
-    bm_free(c->shared);
-    bm_free(c->rare);
-    bm_free(c->touched);
-    bm_free(c->seen);
+    bm_free_all(c->shared, c->rare, c->touched, c->seen);
     *c = (bm_block_counts){0};
 }
 

@@ -96,16 +96,8 @@ typedef struct crowds {
 
 static void crowds_reset(crowds *c)
 {
-    bm_free(c->keys);
-    bm_free(c->keys_begin);
-    bm_free(c->docs_begin);
-    bm_free(c->numbers_begin);
-    bm_free(c->crowd_of);
-    bm_free(c->docs);
-    bm_free(c->doc_keys_begin);
-    bm_free(c->doc_keys);
-    bm_free(c->numbers);
-    bm_free(c->extras);
+    bm_free_all(c->keys, c->keys_begin, c->docs_begin, c->numbers_begin, c->crowd_of, c->docs,
+                c->doc_keys_begin, c->doc_keys, c->numbers, c->extras);
 }
 
 /* Keys that a document has both are of one crowd; crowd_of: a key of each document. */
@@ -151,8 +143,7 @@ static bm_status sort_keys(crowds *c, bm_union_find *joined, bm_error *err)
             c->crowd_of[i] = crowd[c->crowd_of[i]];
     memcpy(c->keys, sorted, c->n_keys * sizeof *sorted);
 out:
-    bm_free(sorted);
-    bm_free(crowd);
+    bm_free_all(sorted, crowd);
     return status;
 }
 
@@ -412,14 +403,8 @@ typedef struct asker {
 static void asker_reset(asker *a)
 {
     bm_block_counts_reset(&a->counts);
-    bm_free(a->asked);
-    bm_free(a->matched);
-    bm_free(a->words);
-    bm_free(a->joining.closed);
-    bm_free(a->least);
-    bm_free(a->joining.found);
-    bm_free(a->joining.finder);
-    bm_free(a->joining.of_word);
+    bm_free_all(a->asked, a->matched, a->words, a->joining.closed, a->least, a->joining.found,
+                a->joining.finder, a->joining.of_word);
 }
 
 static bm_status asker_init(asker *a, crowd_block *b, bm_error *err)
@@ -862,10 +847,7 @@ static bm_status answer_block(crowd_block *b, const uint32_t *numbers, size_t n,
     status = ask_block(b, err);
 out:
     bm_search_block_reset(&b->block);
-    bm_free(b->keys);
-    bm_free(b->bits);
-    bm_free(b->places);
-    bm_free(b->before);
+    bm_free_all(b->keys, b->bits, b->places, b->before);
     b->before = NULL;
     b->keys = NULL;
     b->bits = NULL;

@@ -83,14 +83,8 @@ static bm_status scratch_init(band_scratch *scratch, size_t n, bm_error *err)
 
 static void scratch_reset(band_scratch *scratch)
 {
-    bm_free(scratch->order);
-    bm_free(scratch->keys);
-    bm_free(scratch->begin);
-    bm_free(scratch->found.list);
-    bm_free(scratch->found.rest);
-    bm_free(scratch->ends);
-    bm_free(scratch->numbers);
-    bm_free(scratch->left);
+    bm_free_all(scratch->order, scratch->keys, scratch->begin, scratch->found.list,
+                scratch->found.rest, scratch->ends, scratch->numbers, scratch->left);
 }
 
 static int by_key(const void *x, const void *y)
@@ -381,20 +375,8 @@ typedef struct bounding {
 
 static void bounding_reset(bounding *b)
 {
-    bm_free(b->keys);
-    bm_free(b->at);
-    bm_free(b->bits);
-    bm_free(b->docs);
-    bm_free(b->met);
-    bm_free(b->keys_begin);
-    bm_free(b->doc_keys);
-    bm_free(b->extras);
-    bm_free(b->extra_at);
-    bm_free(b->there);
-    bm_free(b->rank_begin);
-    bm_free(b->numbers);
-    bm_free(b->words);
-    bm_free(b->asked);
+    bm_free_all(b->keys, b->at, b->bits, b->docs, b->met, b->keys_begin, b->doc_keys, b->extras,
+                b->extra_at, b->there, b->rank_begin, b->numbers, b->words, b->asked);
 }
 
 bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
@@ -742,11 +724,8 @@ void bm_search_hits_reset(bm_search_hits *hits)
         bm_hit_list *list = &hits->lists[i];
         for (size_t k = 0; k < list->n_crowded; k++)
             bm_free(list->crowded[k].numbers);
-        bm_free(list->crowded);
-        bm_free(list->list);
+        bm_free_all(list->crowded, list->list);
     }
-    bm_free(hits->lists);
-    bm_free(hits->last);
-    bm_free(hits->left);
+    bm_free_all(hits->lists, hits->last, hits->left);
     *hits = (bm_search_hits){0};
 }

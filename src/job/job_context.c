@@ -460,8 +460,7 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
 out:
     for (size_t i = 0; i < s.n; i++)
         bm_free(s.found[i].path);
-    bm_free(s.other);
-    bm_free(s.beside);
+    bm_free_all(s.other, s.beside);
     return status;
 }
 
@@ -497,8 +496,7 @@ void bm_job_context_close(bm_job_context *job)
     bm_device_pick_reset(&job->devices.pick);
     bm_batch_source_close(job->inputs.source);
     bm_input_set_close(job->inputs.set);
-    bm_free(job->inputs.names.names);
-    bm_free(job->inputs.names.from_records);
+    bm_free_all(job->inputs.names.names, job->inputs.names.from_records);
     bm_doc_table_reset(&job->docs);
     bm_df_table_close(job->frequencies);
     bm_keep_keys_close(&job->keep);

@@ -363,13 +363,8 @@ void bm_recipe_reset(bm_recipe *recipe)
 {
     for (size_t i = 0; i < recipe->n_inputs; i++)
         bm_free(recipe->paths[i]);
-    bm_free(recipe->inputs);
-    bm_free(recipe->names);
-    bm_free(recipe->paths);
-    bm_free(recipe->offsets);
-    bm_free(recipe->sources);
-    bm_free(recipe->joined);
-    bm_free(recipe->parts);
+    bm_free_all(recipe->inputs, recipe->names, recipe->paths, recipe->offsets, recipe->sources,
+                recipe->joined, recipe->parts);
     recipe->inputs = NULL;
     recipe->names = NULL;
     recipe->sources = NULL;

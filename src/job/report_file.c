@@ -460,8 +460,7 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
         bm_json_key(json, BM_RUN_FROM_HERE);
         write_paths(json, set, from, write_from_here);
     }
-    bm_free(from);
-    bm_free(work);
+    bm_free_all(from, work);
 }
 
 /* report_spill -- bytes of temporary files, copies of standard input too, and the places from which
@@ -556,8 +555,7 @@ void bm_summary_free(bm_summary *summary)
 {
     if (summary == NULL)
         return;
-    bm_free(summary->json);
-    bm_free(summary);
+    bm_free_all(summary->json, summary);
 }
 
 /* --- sections --- */
@@ -734,8 +732,7 @@ static void write_word(bm_json *json, const char *word)
 out:
     if (status != BM_OK)
         json->status = status;
-    bm_free(shown);
-    bm_free(name);
+    bm_free_all(shown, name);
 }
 
 /* Write what was asked for, and when the job began, in UTC. */

@@ -301,11 +301,7 @@ static bool has_marked(const row_marks *rows, uint64_t begin, uint64_t end)
 
 static void reset_chosen(chosen *c)
 {
-    bm_free(c->part.inputs);
-    bm_free(c->part.names);
-    bm_free(c->part.paths);
-    bm_free(c->begin);
-    bm_free(c->end);
+    bm_free_all(c->part.inputs, c->part.names, c->part.paths, c->begin, c->end);
 }
 
 static bm_status alloc_chosen(chosen *c, size_t n, bm_error *err)
@@ -494,13 +490,7 @@ static bm_status open_block(block *b, bm_sign_dir *dir, const bm_settings *s, bm
 
 static void reset_block(block *b)
 {
-    bm_free(b->words);
-    bm_free(b->n_shingles);
-    bm_free(b->keys);
-    bm_free(b->ends);
-    bm_free(b->docs);
-    bm_free(b->sets);
-    bm_free(b->hashes);
+    bm_free_all(b->words, b->n_shingles, b->keys, b->ends, b->docs, b->sets, b->hashes);
     bm_buf_reset(&b->ids);
 }
 
@@ -657,8 +647,7 @@ static bm_status find_candidates(const bm_against *against, bm_job_context *cont
     bm_status status = a.keys == NULL || a.n_shingles == NULL
                            ? bm_fail_nomem(err, n_keys * sizeof *a.keys)
                            : ask_rows(against, context, corpus, &a, err);
-    bm_free(a.keys);
-    bm_free(a.n_shingles);
+    bm_free_all(a.keys, a.n_shingles);
     return status;
 }
 
@@ -1011,7 +1000,6 @@ bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grou
     }
 out:
     bm_set_reader_reset(&c.reader);
-    bm_free(c.known);
-    bm_free(c.own);
+    bm_free_all(c.known, c.own);
     return status;
 }

@@ -84,8 +84,7 @@ bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_clust
     for (size_t i = 0; status == BM_OK && i < g.n; i++)
         g.kept[i] = labels[g.members[g.begins[i]]];
 out:
-    bm_free(size);
-    bm_free(group_of);
+    bm_free_all(size, group_of);
     if (status == BM_OK)
         *out = g;
     else
@@ -95,9 +94,7 @@ out:
 
 void bm_cluster_groups_reset(bm_cluster_groups *groups)
 {
-    bm_free(groups->begins);
-    bm_free(groups->members);
-    bm_free(groups->kept);
+    bm_free_all(groups->begins, groups->members, groups->kept);
     memset(groups, 0, sizeof *groups);
 }
 
@@ -520,8 +517,7 @@ bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary
         BM_SIZED_TYPE(bm_cluster_summary, first), out, err);
 out:
     bm_pair_levels_reset(&c.levels);
-    bm_free(c.results);
-    bm_free(c.pairs);
+    bm_free_all(c.results, c.pairs);
     bm_keep_rank_reset(&c.rank);
     bm_listed_order_reset(&c.order);
     close_listed(&c.ours);

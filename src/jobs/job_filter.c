@@ -217,8 +217,7 @@ out:
 
 void bm_drops_reset(bm_drops *drops)
 {
-    bm_free(drops->removed.rows);
-    bm_free(drops->skipped.rows);
+    bm_free_all(drops->removed.rows, drops->skipped.rows);
     bm_id_set_reset(&drops->ids);
     bm_id_set_reset(&drops->bases);
     memset(drops, 0, sizeof *drops);

@@ -329,8 +329,7 @@ static bm_status rank_by_columns(bm_pairing *pairing, bm_error *err)
 out:
     for (size_t i = 0; places != NULL && i < rules->n; i++)
         bm_free(places[i]);
-    bm_free(places);
-    bm_free(columns);
+    bm_free_all(places, columns);
     return status;
 }
 

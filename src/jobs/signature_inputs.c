@@ -271,8 +271,7 @@ static bm_status load_dir(sources *s, bm_error *err)
     status = read_skipped(s, err);
 out:
     signature_ids_reset(&s->ids);
-    bm_free(s->documents);
-    bm_free(s->skipped);
+    bm_free_all(s->documents, s->skipped);
     s->first += s->n;
     return status;
 }
@@ -368,9 +367,7 @@ void bm_signature_inputs_close(bm_signature_inputs *inputs)
     for (size_t i = 0; i < inputs->n; i++)
         bm_sign_dir_close(inputs->dirs[i]);
     bm_recipe_reset(&inputs->recipe);
-    bm_free(inputs->dirs);
-    bm_free(inputs->manifests);
-    bm_free(inputs);
+    bm_free_all(inputs->dirs, inputs->manifests, inputs);
 }
 
 static bool of_one_whole(const bm_manifest_shard *a, const bm_manifest_shard *b)
@@ -627,10 +624,7 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
         }
     }
 out:
-    bm_free(b.words);
-    bm_free(b.n_shingles);
-    bm_free(b.keys);
-    bm_free(b.content);
+    bm_free_all(b.words, b.n_shingles, b.keys, b.content);
     if (status != BM_OK) /* it is the signatures themselves: comparing by them would not help */
         inputs->may_fall_back = false;
     return status;

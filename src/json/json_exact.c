@@ -146,10 +146,7 @@ void bm_json_exact_close(bm_json_exact *exact)
         bm_buf_reset(&exact->follows[i].text);
     bm_buf_reset(&exact->out);
     bm_buf_reset(&exact->key);
-    bm_free(exact->follows);
-    bm_free(exact->begun);
-    bm_free(exact->split);
-    bm_free(exact);
+    bm_free_all(exact->follows, exact->begun, exact->split, exact);
 }
 
 void bm_json_exact_trim(bm_json_exact *exact, size_t keep)

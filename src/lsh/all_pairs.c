@@ -87,9 +87,7 @@ bm_status bm_prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
 
 void bm_prefix_finder_close(bm_prefix_finder *f)
 {
-    bm_free(f->seen);
-    bm_free(f->found);
-    bm_free(f->keys);
+    bm_free_all(f->seen, f->found, f->keys);
     *f = (bm_prefix_finder){0};
 }
 
@@ -537,9 +535,7 @@ static void search_free(search *s)
     close_finders(s);
     for (size_t i = 0; i < LANES; i++)
         bm_free(s->lanes[i].pairs);
-    bm_free(s->finders);
-    bm_free(s->chunk);
-    bm_free(s->order);
+    bm_free_all(s->finders, s->chunk, s->order);
     bm_shingle_counts_reset(&s->counts);
     bm_free(s);
 }

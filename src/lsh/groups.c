@@ -126,8 +126,7 @@ bm_status bm_keep_rank_make(const bm_keep_order *order, size_t n, bm_keep_rank *
         return BM_OK;
     uint32_t *docs = bm_alloc(n, sizeof *docs), *other = bm_alloc(n, sizeof *other);
     if (docs == NULL || other == NULL) {
-        bm_free(docs);
-        bm_free(other);
+        bm_free_all(docs, other);
         return bm_fail_nomem(err, n * sizeof *docs);
     }
     for (size_t i = 0; i < n; i++)
@@ -209,9 +208,7 @@ bm_status bm_turns_make(const bm_keep_rank *rank, const uint32_t *rep, size_t n,
 
 void bm_turns_reset(bm_turns *turns)
 {
-    bm_free(turns->best);
-    bm_free(turns->order);
-    bm_free(turns->centres);
+    bm_free_all(turns->best, turns->order, turns->centres);
     memset(turns, 0, sizeof *turns);
 }
 

@@ -66,8 +66,7 @@ bm_status bm_link_graph_init(bm_link_graph *graph, const bm_pair *pairs, size_t 
 
 void bm_link_graph_reset(bm_link_graph *graph)
 {
-    bm_free(graph->begins);
-    bm_free(graph->links);
+    bm_free_all(graph->begins, graph->links);
     memset(graph, 0, sizeof *graph);
 }
 
@@ -131,9 +130,7 @@ bm_status bm_neighbours_make(bm_pair_list list, bm_neighbours_with with, bm_neig
 
 void bm_neighbours_reset(bm_neighbours *neighbours)
 {
-    bm_free(neighbours->begins);
-    bm_free(neighbours->docs);
-    bm_free(neighbours->pairs);
+    bm_free_all(neighbours->begins, neighbours->docs, neighbours->pairs);
     memset(neighbours, 0, sizeof *neighbours);
 }
 
@@ -280,8 +277,7 @@ bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error 
         v.came_by = places + n;
         status = walk_all(&v, err);
     }
-    bm_free(numbers);
-    bm_free(places);
+    bm_free_all(numbers, places);
     if (status == BM_OK)
         *out = found;
     else
@@ -291,8 +287,7 @@ bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error 
 
 void bm_bridges_reset(bm_bridges *bridges)
 {
-    bm_free(bridges->bridges);
-    bm_free(bridges->articulation_points);
+    bm_free_all(bridges->bridges, bridges->articulation_points);
     memset(bridges, 0, sizeof *bridges);
 }
 
@@ -422,10 +417,7 @@ bm_status bm_min_cut(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_
             block(&f, from, to);
         status = collect_cut(&f, n_near, out, err);
     }
-    bm_free(f.of);
-    bm_free(f.level);
-    bm_free(f.queue);
-    bm_free(f.next);
+    bm_free_all(f.of, f.level, f.queue, f.next);
     return status;
 }
 
@@ -547,15 +539,12 @@ bm_status bm_shortest_chain(const bm_link_graph *graph, uint32_t from, uint32_t 
         else
             status = walk(&s, from, out, err);
     }
-    bm_free(s.far);
-    bm_free(s.queue);
-    bm_free(s.wide);
+    bm_free_all(s.far, s.queue, s.wide);
     return status;
 }
 
 void bm_chain_reset(bm_chain *chain)
 {
-    bm_free(chain->docs);
-    bm_free(chain->pairs);
+    bm_free_all(chain->docs, chain->pairs);
     memset(chain, 0, sizeof *chain);
 }

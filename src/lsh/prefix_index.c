@@ -477,9 +477,7 @@ static bm_status group_part(bm_prefix_index *index, size_t part, bm_error *err)
     bm_status status = g.entries != NULL && g.groups != NULL && g.numbers != NULL
                            ? regroup(index, p, &g, err)
                            : bm_fail_nomem(err, (size_t)g.n * 28);
-    bm_free(g.entries);
-    bm_free(g.groups);
-    bm_free(g.numbers);
+    bm_free_all(g.entries, g.groups, g.numbers);
     return status;
 }
 
@@ -528,10 +526,7 @@ void bm_prefix_index_reset(bm_prefix_index *index)
 {
     for (size_t i = 0; i < index->cap_ranges; i++)
         bm_free(index->ranges[i]);
-    bm_free(index->ranges);
-    bm_free(index->key_ends);
-    bm_free(index->n_alone);
-    bm_free(index->entries);
+    bm_free_all(index->ranges, index->key_ends, index->n_alone, index->entries);
     for (size_t part = 0; index->parts != NULL && part < (size_t)1 << index->part_bits; part++)
         bm_hash_table_reset(&index->parts[part].table);
     bm_free(index->parts);

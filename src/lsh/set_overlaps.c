@@ -140,8 +140,7 @@ void bm_overlap_index_reset(bm_overlap_index *index)
 {
     bm_free(index->hashes);
     bm_hash_table_reset(&index->table);
-    bm_free(index->filter);
-    bm_free(index->list);
+    bm_free_all(index->filter, index->list);
     *index = (bm_overlap_index){0};
 }
 
@@ -159,8 +158,7 @@ bm_status bm_overlaps_open(const bm_overlap_index *index, bm_overlaps *out, bm_e
 
 void bm_overlaps_close(bm_overlaps *overlaps)
 {
-    bm_free(overlaps->common);
-    bm_free(overlaps->found);
+    bm_free_all(overlaps->common, overlaps->found);
     *overlaps = (bm_overlaps){0};
 }
 

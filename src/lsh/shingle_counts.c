@@ -134,7 +134,6 @@ bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets
 
 void bm_shingle_counts_reset(bm_shingle_counts *counts)
 {
-    bm_free(counts->low);
-    bm_free(counts->high);
+    bm_free_all(counts->low, counts->high);
     *counts = (bm_shingle_counts){0};
 }

@@ -116,9 +116,7 @@ bm_status bm_common_run_find(const uint64_t *a, size_t n_a, const uint64_t *b, s
             high = middle - 1;
     }
 out:
-    bm_free(s.a.sums);
-    bm_free(s.b.sums);
-    bm_free(s.sorted);
+    bm_free_all(s.a.sums, s.b.sums, s.sorted);
     return status;
 }
 
@@ -293,11 +291,6 @@ bm_status bm_edit_distance(bm_points x, bm_points y, uint64_t *distance, bm_erro
             break;
     }
 out:
-    bm_free(p.table);
-    bm_free(p.of_row);
-    bm_free(p.first);
-    bm_free(p.has);
-    bm_free(p.of_column);
-    bm_free(p.bottom);
+    bm_free_all(p.table, p.of_row, p.first, p.has, p.of_column, p.bottom);
     return status;
 }

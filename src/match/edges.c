@@ -43,13 +43,11 @@ out:
 
 void bm_known_reset(bm_known *known)
 {
-    bm_free(known->best);
-    bm_free(known->similarities);
+    bm_free_all(known->best, known->similarities);
     bm_union_find_reset(&known->joined);
     bm_free(known->links);
     bm_buf_reset(&known->ids);
-    bm_free(known->id_ends);
-    bm_free(known->sizes);
+    bm_free_all(known->id_ends, known->sizes);
     *known = (bm_known){0};
 }
 
@@ -327,8 +325,7 @@ out:
 void bm_turn_links_close(bm_turn_links *links)
 {
     bm_sorted_runs_close(links->by_turn);
-    bm_free(links->docs);
-    bm_free(links->similarities);
+    bm_free_all(links->docs, links->similarities);
     *links = (bm_turn_links){0};
 }
 
@@ -370,8 +367,7 @@ out:
 
 void bm_holders_reset(bm_holders *holders)
 {
-    bm_free(holders->docs);
-    bm_free(holders->shared);
+    bm_free_all(holders->docs, holders->shared);
     *holders = (bm_holders){0};
 }
 

@@ -21,16 +21,9 @@
 
 void bm_grouping_reset(bm_grouping *grouping)
 {
-    bm_free(grouping->label);
-    bm_free(grouping->kept);
-    bm_free(grouping->reason);
-    bm_free(grouping->similarity);
-    bm_free(grouping->members);
-    bm_free(grouping->begin);
-    bm_free(grouping->known);
-    bm_free(grouping->divided);
-    bm_free(grouping->known_members);
-    bm_free(grouping->known_begin);
+    bm_free_all(grouping->label, grouping->kept, grouping->reason, grouping->similarity,
+                grouping->members, grouping->begin, grouping->known, grouping->divided,
+                grouping->known_members, grouping->known_begin);
     memset(grouping, 0, sizeof *grouping);
 }
 
@@ -170,8 +163,7 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     uint32_t *size = bm_alloc_zero(out->n, sizeof *size);
     uint32_t *place = bm_alloc(out->n, sizeof *place);
     if (size == NULL || place == NULL) {
-        bm_free(size);
-        bm_free(place);
+        bm_free_all(size, place);
         return bm_fail_nomem(err, out->n * sizeof *place);
     }
     uint64_t total = 0;
@@ -189,8 +181,7 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     for (size_t i = 0; i < out->n; i++)
         if (size[out->label[i]] >= 2 || bm_grouping_is_known(out, i))
             out->members[place[out->label[i]]++] = (uint32_t)i;
-    bm_free(size);
-    bm_free(place);
+    bm_free_all(size, place);
     return BM_OK;
 }
 

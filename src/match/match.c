@@ -96,7 +96,6 @@ void bm_match_reset(bm_match *match)
     bm_match_result *result = &match->result;
     bm_union_find_reset(&result->groups);
     bm_sorted_runs_close(result->edges);
-    bm_free(result->earlier.docs);
-    bm_free(result->earlier.similarities);
+    bm_free_all(result->earlier.docs, result->earlier.similarities);
     memset(result, 0, sizeof *result);
 }

@@ -114,11 +114,7 @@ void bm_part_counts_close(bm_part_counts *c)
         bm_free(c->parts[i].blocks);
     bm_spill_close(c->hash_file);
     bm_spill_close(c->count_file);
-    bm_free(c->parts);
-    bm_free(c->hashes);
-    bm_free(c->counts);
-    bm_free(c->dir);
-    bm_free(c);
+    bm_free_all(c->parts, c->hashes, c->counts, c->dir, c);
 }
 
 uint64_t bm_part_counts_written(const bm_part_counts *c)
@@ -270,9 +266,7 @@ bm_status bm_part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count
 
 void bm_set_window_reset(bm_set_window *w)
 {
-    bm_free(w->words);
-    bm_free(w->at);
-    bm_free(w->places);
+    bm_free_all(w->words, w->at, w->places);
     w->words = NULL;
     w->at = NULL;
     w->places = NULL;
@@ -657,9 +651,7 @@ out:
 void bm_set_prefixes_reset(bm_set_prefixes *p)
 {
     bm_spill_close(p->file);
-    bm_free(p->order);
-    bm_free(p->places);
-    bm_free(p->n_keys);
+    bm_free_all(p->order, p->places, p->n_keys);
     *p = (bm_set_prefixes){0};
 }
 
@@ -710,8 +702,7 @@ bm_status bm_match_every_pair(bm_match *match, bm_error *err)
         bm_meter_progress(meter, a, c.n, a);
     }
 out:
-    bm_free(c.docs);
-    bm_free(c.pairs);
+    bm_free_all(c.docs, c.pairs);
     return status;
 }
 

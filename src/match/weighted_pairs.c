@@ -141,9 +141,7 @@ static void weighted_index_clear(bm_weighted_index *index)
 
 static void weighted_index_reset(bm_weighted_index *index)
 {
-    bm_free(index->sums);
-    bm_free(index->entries);
-    bm_free(index->starts);
+    bm_free_all(index->sums, index->entries, index->starts);
     memset(index, 0, sizeof *index);
 }
 

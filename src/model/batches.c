@@ -43,11 +43,7 @@ void bm_shingle_batch_clear(bm_shingle_batch *batch)
 
 void bm_shingle_batch_reset(bm_shingle_batch *batch)
 {
-    bm_free(batch->offsets);
-    bm_free(batch->content);
-    bm_free(batch->hashes);
-    bm_free(batch->counts);
-    bm_free(batch->weights);
+    bm_free_all(batch->offsets, batch->content, batch->hashes, batch->counts, batch->weights);
     memset(batch, 0, sizeof *batch);
 }
 
@@ -73,9 +69,7 @@ void bm_text_batch_clear(bm_text_batch *batch)
 
 void bm_text_batch_reset(bm_text_batch *batch)
 {
-    bm_free(batch->docs);
-    bm_free(batch->slots);
-    bm_free(batch->starts);
+    bm_free_all(batch->docs, batch->slots, batch->starts);
     bm_buf_reset(&batch->bytes);
     bm_buf_reset(&batch->host_bytes);
     memset(batch, 0, sizeof *batch);

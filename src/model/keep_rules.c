@@ -146,8 +146,7 @@ static void drop_rule(bm_keep_rules *rules)
     bm_keep_rule *rule = &rules->rules[--rules->n];
     for (size_t i = 0; i < rule->n_values; i++)
         bm_free((char *)rule->values[i].data);
-    bm_free(rule->values);
-    bm_free((char *)rule->words);
+    bm_free_all(rule->values, (char *)rule->words);
 }
 
 static bm_status parse(const char *list, bm_keep_rules *out, bm_error *err)
@@ -189,8 +188,7 @@ void bm_keep_rules_reset(bm_keep_rules *rules)
         drop_rule(rules);
     for (size_t i = 0; i < rules->n_fields; i++)
         bm_free((char *)rules->fields[i]);
-    bm_free(rules->fields);
-    bm_free(rules->rules);
+    bm_free_all(rules->fields, rules->rules);
     *rules = (bm_keep_rules){0};
 }
 

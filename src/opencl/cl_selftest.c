@@ -39,11 +39,7 @@ typedef struct answers {
 
 static void reset(answers *a)
 {
-    bm_free(a->hashes);
-    bm_free(a->keys);
-    bm_free(a->right_keys);
-    bm_free(a->words);
-    bm_free(a->right_words);
+    bm_free_all(a->hashes, a->keys, a->right_keys, a->words, a->right_words);
 }
 
 /* n shingles, more than DISTINCT: those of a set but one over and over, then that one, which makes

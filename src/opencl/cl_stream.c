@@ -163,9 +163,7 @@ bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_
 
 void bm_cl_plan_reset(bm_cl_plan *plan)
 {
-    bm_free(plan->offsets);
-    bm_free(plan->chunks);
-    bm_free(plan->split);
+    bm_free_all(plan->offsets, plan->chunks, plan->split);
     memset(plan, 0, sizeof *plan);
 }
 

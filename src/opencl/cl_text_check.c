@@ -157,13 +157,7 @@ static void answer(answers *a, size_t doc, const bm_cl_stream *stream)
 static void reset(answers *a)
 {
     bm_text_batch_reset(&a->text);
-    bm_free(a->hashes);
-    bm_free(a->keys);
-    bm_free(a->right_keys);
-    bm_free(a->words);
-    bm_free(a->right_words);
-    bm_free(a->counts);
-    bm_free(a->content);
+    bm_free_all(a->hashes, a->keys, a->right_keys, a->words, a->right_words, a->counts, a->content);
 }
 
 static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)

@@ -231,12 +231,8 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
 
 void bm_explain_sets_reset(bm_explain_sets *sets)
 {
-    bm_free(sets->numbers);
-    bm_free(sets->place);
-    bm_free(sets->offsets);
-    bm_free(sets->contents);
-    bm_free(sets->hashes);
-    bm_free(sets->weights);
+    bm_free_all(sets->numbers, sets->place, sets->offsets, sets->contents, sets->hashes,
+                sets->weights);
     memset(sets, 0, sizeof *sets);
 }
 
@@ -427,8 +423,7 @@ static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_docum
     uint64_t *hashes = bm_alloc(n, sizeof *hashes);
     double *weights = s->weights != NULL ? bm_alloc(n, sizeof *weights) : NULL;
     if (hashes == NULL || (s->weights != NULL && weights == NULL)) {
-        bm_free(hashes);
-        bm_free(weights);
+        bm_free_all(hashes, weights);
         return bm_fail_nomem(err, n * (sizeof *hashes + sizeof *weights));
     }
     memcpy(hashes, s->hashes + s->offsets[x], n_x * sizeof *hashes);
@@ -468,8 +463,7 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
                                : bm_six_decimals(bm_pair_set_data(pairs)[0].similarity);
 out:
     bm_pair_set_free(pairs);
-    bm_free((void *)(uintptr_t)two.hashes);
-    bm_free((void *)(uintptr_t)two.weights);
+    bm_free_all((void *)(uintptr_t)two.hashes, (void *)(uintptr_t)two.weights);
     return status;
 }
 

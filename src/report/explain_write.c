@@ -368,8 +368,7 @@ static void dot_chain(page *p)
             dot_link(p, &(bm_pair){e->a, e->b, e->answer.similarity},
                      ", style=dashed, constraint=false");
     }
-    bm_free(links);
-    bm_free(shown);
+    bm_free_all(links, shown);
 }
 
 static void dot(page *p)

@@ -42,10 +42,8 @@
 
 static void reset_docs(bm_page_doc *docs, size_t n)
 {
-    for (size_t i = 0; docs != NULL && i < n; i++) {
-        bm_free(docs[i].text);
-        bm_free(docs[i].hashes);
-    }
+    for (size_t i = 0; docs != NULL && i < n; i++)
+        bm_free_all(docs[i].text, docs[i].hashes);
     bm_free(docs);
 }
 
@@ -56,10 +54,8 @@ void bm_page_reset(bm_page *p)
         p->near.rows,         p->chained.rows,  p->sample.rows,  p->what_if.pairs,
         p->what_if.lengths,   p->graph.pairs,   p->graph.nodes,  p->graph.bridge_order,
         p->graph.point_order, p->graph.weakest, p->graph.node_of};
-    for (size_t i = 0; p->sources != NULL && i < bm_manifest_n_inputs(p->manifest); i++) {
-        bm_free(p->sources[i].gone);
-        bm_free(p->sources[i].path);
-    }
+    for (size_t i = 0; p->sources != NULL && i < bm_manifest_n_inputs(p->manifest); i++)
+        bm_free_all(p->sources[i].gone, p->sources[i].path);
     reset_docs(p->docs, p->ids.n);
     reset_docs(p->graph.members, p->graph.ids.n);
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
@@ -621,8 +617,7 @@ static bm_status find_stars(bm_page *p, bm_error *err)
 out:
     bm_keep_rank_reset(&rank);
     bm_listed_order_reset(&order);
-    bm_free(labels);
-    bm_free(lengths);
+    bm_free_all(labels, lengths);
     return status;
 }
 

@@ -159,9 +159,7 @@ bm_status bm_page_graph_link(bm_page *p, bm_error *err)
                                  ? find_links(p, &sets, contents, err)
                                  : bm_fail_nomem(err, (n + n_hashes) * sizeof *sets.hashes);
     graph->from_inputs = status == BM_OK;
-    bm_free(contents);
-    bm_free(sets.offsets);
-    bm_free(sets.hashes);
+    bm_free_all(contents, sets.offsets, sets.hashes);
     return status;
 }
 
@@ -349,9 +347,7 @@ bm_status bm_page_graph_draw(bm_page *p, bm_error *err)
     choose_nodes(&d);
     status = place_nodes(&d, err);
 out:
-    bm_free(d.chosen);
-    bm_free(d.before);
-    bm_free(d.queue);
+    bm_free_all(d.chosen, d.before, d.queue);
     bm_link_graph_reset(&d.links);
     return status;
 }

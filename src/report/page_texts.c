@@ -380,7 +380,6 @@ bm_status bm_page_read_texts(bm_page *p, bm_error *err)
         status = bm_fail_nomem(err, 2 * n * sizeof *places);
     else if (r.left > 0)
         status = read_present(&r, places, places + n, numbers, err);
-    bm_free(places);
-    bm_free(numbers);
+    bm_free_all(places, numbers);
     return status;
 }

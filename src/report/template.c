@@ -556,8 +556,7 @@ bm_status bm_template_fill(const bm_template *page, bm_rows *rows, uint64_t *n_b
         render(&f, 0, f.n_tags - 1);
     flush(&f, true);
     *n_bytes = f.n_bytes;
-    bm_free(f.tags);
-    bm_free(f.members);
+    bm_free_all(f.tags, f.members);
     freelocale(f.plain);
     return f.status;
 }

@@ -73,8 +73,7 @@ bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_
 
 void bm_oph_plan_reset(bm_oph_plan *plan)
 {
-    bm_free(plan->order);
-    bm_free(plan->offers);
+    bm_free_all(plan->order, plan->offers);
     memset(plan, 0, sizeof *plan);
 }
 

@@ -28,8 +28,7 @@ bm_status bm_scheme_params_init(const bm_scheme_ops *ops, const bm_sketch_option
     uint32_t *a = bm_alloc_aligned(words, sizeof *a);
     uint32_t *b = bm_alloc_aligned(words, sizeof *b);
     if (a == NULL || b == NULL) {
-        bm_free(a);
-        bm_free(b);
+        bm_free_all(a, b);
         return bm_fail_nomem(err, 2 * words * sizeof *a);
     }
     memset(a, 0, words * sizeof *a);
@@ -73,10 +72,6 @@ void bm_scheme_params_reset(bm_scheme_params *params)
 {
     if (params->plan != NULL)
         params->ops->plan_free(params->plan);
-    bm_free(params->a);
-    bm_free(params->b);
-    bm_free(params->a64);
-    bm_free(params->b64);
-    bm_free(params->c64);
+    bm_free_all(params->a, params->b, params->a64, params->b64, params->c64);
     memset(params, 0, sizeof *params);
 }

@@ -768,9 +768,7 @@ void bm_filter_writer_reset(bm_filter_writer *w)
 {
     bm_free(w->sizes);
     bm_buf_reset(&w->lows);
-    bm_free(w->order);
-    bm_free(w->groups);
-    bm_free(w->words);
+    bm_free_all(w->order, w->groups, w->words);
     *w = (bm_filter_writer){0};
 }
 

@@ -75,10 +75,7 @@ void bm_store_view_close(bm_store_view *v)
     bm_snapshot_close(&v->snapshot);
     for (unsigned i = 0; i < BM_STORE_NOTES; i++)
         bm_buf_reset(&v->notes[i]);
-    bm_free(v->bits);
-    bm_free(v->compared);
-    bm_free(v->docs_compared);
-    bm_free(v);
+    bm_free_all(v->bits, v->compared, v->docs_compared, v);
 }
 
 /* Asked often, by readers that live long: so nothing of the index is looked at but the record of

@@ -259,8 +259,7 @@ void bm_snapshot_close(bm_snapshot *s)
     release(s);
     pthread_mutex_unlock(&s->store->mutex);
     bm_store_record_reset(&s->pages);
-    bm_free(s->pieces.list);
-    bm_free(s->others.list);
+    bm_free_all(s->pieces.list, s->others.list);
     *s = (bm_snapshot){0};
 }
 

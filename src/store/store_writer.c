@@ -41,8 +41,7 @@ void bm_writer_close(bm_store *store)
     bm_writer_bands_close(store);
     for (unsigned i = 0; i < BM_STORE_NOTES; i++)
         bm_buf_reset(&w->notes[i]);
-    bm_free(w->removed);
-    bm_free(w->dropped);
+    bm_free_all(w->removed, w->dropped);
     bm_document_writer_reset(&w->tail);
     bm_filter_writer_reset(&w->filters.next);
     bm_buf_reset(&w->body);

@@ -60,8 +60,7 @@ void bm_distinct_begin(bm_distinct *set)
 
 void bm_distinct_reset(bm_distinct *set)
 {
-    bm_free(set->near);
-    bm_free(set->far);
+    bm_free_all(set->near, set->far);
     memset(set, 0, sizeof *set);
 }
 

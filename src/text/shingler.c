@@ -119,13 +119,9 @@ void bm_shingler_close(bm_shingler *shingler)
     bm_codes_reset(&shingler->codes[0]);
     bm_codes_reset(&shingler->codes[1]);
     bm_distinct_reset(&shingler->distinct);
-    bm_free(shingler->content);
-    bm_free(shingler->starts);
-    bm_free(shingler->run);
+    bm_free_all(shingler->content, shingler->starts, shingler->run);
     bm_stop_table_reset(&shingler->stop);
-    bm_free(shingler->picked);
-    bm_free(shingler->counts);
-    bm_free(shingler);
+    bm_free_all(shingler->picked, shingler->counts, shingler);
 }
 
 static void trim_scratch(bm_shingler *shingler)

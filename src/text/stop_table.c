@@ -63,8 +63,7 @@ static bool fill(bm_stop_table *table, size_t len, bool any)
 static bm_status reserve(bm_stop_table *table, unsigned bits, bm_error *err)
 {
     const size_t slots = BM_STOP_BUCKET << bits;
-    bm_free(table->keys);
-    bm_free(table->at);
+    bm_free_all(table->keys, table->at);
     table->keys = bm_alloc_aligned(slots, sizeof *table->keys);
     table->at = bm_alloc(slots, sizeof *table->at);
     table->mask = ((size_t)1 << bits) - 1;
@@ -116,8 +115,6 @@ bool bm_stop_table_search(const bm_stop_table *table, const char *word, size_t l
 
 void bm_stop_table_reset(bm_stop_table *table)
 {
-    bm_free(table->keys);
-    bm_free(table->at);
-    bm_free(table->words);
+    bm_free_all(table->keys, table->at, table->words);
     *table = (bm_stop_table){0};
 }

@@ -368,8 +368,7 @@ bm_status bm_text_units_make(const bm_text_options *options, bm_str text, bm_tex
     status = add_units(&m, options->shingle, out, err);
 out:
     bm_joined_reset(&m.joined);
-    bm_free(m.segments);
-    bm_free(m.begins);
+    bm_free_all(m.segments, m.begins);
     bm_codes_reset(&m.codes[0]);
     bm_codes_reset(&m.codes[1]);
     bm_codes_reset(&m.whole);

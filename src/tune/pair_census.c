@@ -236,11 +236,7 @@ static bm_status open_bench(const trying *t, worker *b, bm_error *err)
 
 static void close_bench(worker *b)
 {
-    bm_free(b->keys);
-    bm_free(b->bits);
-    bm_free(b->mask);
-    bm_free(b->slots);
-    bm_free(b->next);
+    bm_free_all(b->keys, b->bits, b->mask, b->slots, b->next);
 }
 
 static int by_count(const void *x, const void *y)
@@ -291,8 +287,7 @@ bm_status bm_trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_
         qsort(out->counts, BM_TRIALS, sizeof *out->counts, by_count);
     }
 out:
-    bm_free(sets);
-    bm_free(sizes);
+    bm_free_all(sets, sizes);
     return status;
 }
 
@@ -474,9 +469,7 @@ static bm_status build_index(walk *w, bm_error *err)
     BM_TRY_OUT(bm_overlap_index_build(&given, &w->index, err));
     status = bm_trials_make(&w->job->trial, &given, w->job->pool, &w->census->trials, err);
 out:
-    bm_free(arena);
-    bm_free(sets);
-    bm_free(sizes);
+    bm_free_all(arena, sets, sizes);
     return status;
 }
 
@@ -619,8 +612,7 @@ out:
 
 void bm_pair_census_reset(bm_pair_census *census)
 {
-    bm_free(census->rows);
-    bm_free(census->seen);
+    bm_free_all(census->rows, census->seen);
     memset(census, 0, sizeof *census);
 }
 
@@ -790,7 +782,6 @@ bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *p
     bm_trials_range(&census->trials, census->n_docs, chosen->candidates, chosen->candidates_error,
                     &to->sample.candidates_low, &to->sample.candidates_high);
 out:
-    bm_free(f.halves);
-    bm_free(buffer);
+    bm_free_all(f.halves, buffer);
     return status;
 }

@@ -414,9 +414,5 @@ void bm_tune_result_free(bm_tune_result *result)
         return;
     for (size_t i = 0; i < result->n_samples; i++)
         bm_free(result->samples[i].forecasts);
-    bm_free(result->samples);
-    bm_free(result->plans);
-    bm_free(result->table);
-    bm_free(result->json);
-    bm_free(result);
+    bm_free_all(result->samples, result->plans, result->table, result->json, result);
 }
