@@ -1,8 +1,7 @@
 /* error.h -- filling a bm_error. Each call returns the status, so that a failure is one line:
  *
  *     return bm_fail(err, BM_ERR_USAGE, "what is wrong (what was expected)"); */
-#ifndef BM_BASE_ERROR_H
-#define BM_BASE_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,5 +37,3 @@ bool bm_errno_is_of_file(int errnum);
     } while (0)
 /* BM_ERR_NOMEM with the size that was asked for. */
 bm_status bm_fail_nomem(bm_error *err, size_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* files.h -- opening files that somebody else named, reading them whole, waiting until there is
  * something to read. */
-#ifndef BM_BASE_FILES_H
-#define BM_BASE_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t
 
 /* BM_ERR_CANCELLED where callbacks->cancelled says so, else BM_OK. For loops over what is read. */
 bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err);
-
-#endif

@@ -7,12 +7,9 @@
  *
  * A pattern is for the whole path. A character is one of UTF-8, or a byte that is not part of valid
  * UTF-8. Nothing depends on the locale. */
-#ifndef BM_BASE_GLOB_H
-#define BM_BASE_GLOB_H
+#pragma once
 
 #include <stdbool.h>
 
 /* Work at most the product of both lengths. */
 bool bm_glob_match(const char *pattern, const char *path);
-
-#endif

@@ -21,8 +21,7 @@
  *     at = bm_hash_table_find(&table, hash, has_key, owner, &key);
  *     if (bm_hash_table_is_free(&table, at))
  *         bm_hash_table_put(&table, at, hash, number); */
-#ifndef BM_BASE_HASH_TABLE_H
-#define BM_BASE_HASH_TABLE_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -142,5 +141,3 @@ static inline void bm_hash_table_renumber(bm_hash_table *table, size_t at, uint3
 {
     table->slots[at] = (table->slots[at] & BM_HASH_TAG) | ((uint64_t)number + 1);
 }
-
-#endif

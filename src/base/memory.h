@@ -2,8 +2,7 @@
  *
  * Everything that lives longer than a function is allocated here. Memory is aligned to 64 bytes
  * where the name says so. */
-#ifndef BM_BASE_MEMORY_H
-#define BM_BASE_MEMORY_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -99,5 +98,3 @@ bm_status bm_page_block_grow(bm_page_block *block, size_t bytes, bm_error *err);
 /* Give back what lies behind the first `bytes`, of a block in memory. */
 void bm_page_block_trim(bm_page_block *block, size_t bytes);
 void bm_page_block_reset(bm_page_block *block);
-
-#endif

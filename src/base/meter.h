@@ -3,8 +3,7 @@
  * Progress is passed on at most ten times a second. Any thread may call; a mutex makes the
  * callbacks come one at a time, as bm_callbacks promises. Callbacks that are NULL are not
  * called. */
-#ifndef BM_BASE_METER_H
-#define BM_BASE_METER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -87,5 +86,3 @@ bm_status bm_meter_check(bm_meter *meter, bm_error *err);
 void bm_meter_stop(bm_meter *meter);
 /* Callbacks that lead to this meter, for functions that take bm_callbacks. */
 bm_callbacks bm_meter_callbacks(bm_meter *meter);
-
-#endif

@@ -26,8 +26,7 @@
  *   the exact product with the high part none; and the last sum 1e of its result. Relative to ln x:
  *   (1.18 + .35) / .3465 e + e < 5.5e.
  * So |error| < 5.5 * 2^-53 |ln x| for every x, and ln 1 = 0. */
-#ifndef BM_BASE_PORTABLE_LOG_H
-#define BM_BASE_PORTABLE_LOG_H
+#pragma once
 
 #include <float.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ static inline double bm_portable_log(double x)
     const double ln_m = (s + s) + (s * z) * p;
     return (double)k * BM_LOG_LN2_HIGH + (ln_m + (double)k * BM_LOG_LN2_LOW);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * RandomState(seed) with a 32-bit seed is init_genrand(seed). Every coefficient of every scheme is
  * drawn from here, so the order of the draws is part of the file formats. Not for secrets. A
  * generator belongs to one thread at a time. */
-#ifndef BM_BASE_RANDOM_H
-#define BM_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ static inline uint64_t bm_splitmix64(uint64_t *state)
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     return z ^ (z >> 31);
 }
-
-#endif

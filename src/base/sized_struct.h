@@ -1,8 +1,7 @@
 /* sized_struct.h -- structs that cross the public interface and may grow (types.h of the public
  * headers says how): their first field, size_t struct_size, says how much of them the caller has.
  */
-#ifndef BM_BASE_SIZED_STRUCT_H
-#define BM_BASE_SIZED_STRUCT_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -53,5 +52,3 @@ bm_status bm_sized_write(const void *in, bm_sized_type type, void *caller, bm_er
 bm_status bm_enum_check(const char *field, unsigned value, unsigned n, bm_error *err);
 /* BM_ERR_USAGE naming `field`, unless the n words of a part of options that are reserved are 0. */
 bm_status bm_reserved_check(const char *field, const uint64_t *reserved, size_t n, bm_error *err);
-
-#endif

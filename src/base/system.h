@@ -1,6 +1,5 @@
 /* system.h -- what the processor can do, and libraries that are opened when a job needs them. */
-#ifndef BM_BASE_SYSTEM_H
-#define BM_BASE_SYSTEM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -59,5 +58,3 @@ typedef struct bm_library_lack {
 /* The same for who has words of his own: false where there is something in `lack`. */
 bool bm_shared_library_find(const char *file, const char *const *names, void *table,
                             bm_library_lack *lack);
-
-#endif

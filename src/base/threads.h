@@ -1,7 +1,6 @@
 /* threads.h -- threads, the pool that shares work among them, and the bounded queue between them.
  */
-#ifndef BM_BASE_THREADS_H
-#define BM_BASE_THREADS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -72,5 +71,3 @@ typedef bm_status (*bm_pool_range_fn)(void *ctx, uint32_t thread, size_t begin, 
                                       bm_error *err);
 bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, void *ctx,
                       bm_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* utf8.h -- is it UTF-8, and if not, its repair: each maximal invalid subpart (Unicode 3.9, table
  * 3-8) becomes one U+FFFD. */
-#ifndef BM_BASE_UTF8_H
-#define BM_BASE_UTF8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -81,5 +80,3 @@ static inline size_t bm_bom_bytes(const char *data, size_t len)
 
 /* Append the text, each byte of a hidden character as \xHH. On failure `out` is as before. */
 bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err);
-
-#endif

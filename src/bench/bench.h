@@ -4,8 +4,7 @@
  * A room of the program, in no library: it may see what lies below the calls of the library. All
  * figures are medians over `repeats` runs after one warm-up, with minimum and maximum; ratios are
  * taken in the same run. Whoever calls has checked the ranges of numbers. */
-#ifndef BM_BENCH_BENCH_H
-#define BM_BENCH_BENCH_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -92,5 +91,3 @@ typedef struct bm_kernel_tune_options {
  * BM_ERR_DEVICE: no such device, or one that fails with the parameters that it has now. */
 bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char **json,
                          bm_error *err);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * The longest binds. A job in the page cache waits for no disk: where the disk's part is longer
  * than the job took, the job is as fast as the disk. */
-#ifndef BM_BENCH_BENCH_ANSWER_H
-#define BM_BENCH_BENCH_ANSWER_H
+#pragma once
 
 #include <bandmill/device.h>
 
@@ -57,5 +56,3 @@ bm_status bm_bench_answer_write(const bm_bench_options *options, const bm_bench_
                                 char **out, bm_error *err);
 /* The member "answer". */
 void bm_bench_answer_json(bm_json *json, const bm_bench_job *jobs, size_t n);
-
-#endif

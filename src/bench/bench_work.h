@@ -4,8 +4,7 @@
  * each a batch with room for its words. While a device signs one slot the thread fills the next.
  * Several threads share one device of its own: a mutex makes their calls one at a time, and at most
  * backend->depth tasks are under way. */
-#ifndef BM_BENCH_BENCH_WORK_H
-#define BM_BENCH_BENCH_WORK_H
+#pragma once
 
 #include <pthread.h>
 
@@ -174,5 +173,3 @@ bm_status bm_bench_limit_open(const bm_bench_options *options, const bm_device_i
 /* Millions of shingles a second by a GPU of NVIDIA (64 multiply-adds a clock of a compute unit) or
  * AMD (16); 0: not known. */
 double bm_bench_limit_computed(const bm_device_info *info, uint32_t perms);
-
-#endif

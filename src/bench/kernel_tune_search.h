@@ -5,8 +5,7 @@
  * better by a margin stays too. Kernels have few columns and they are nearly independent, so two
  * rounds over the columns are enough; a round that changes nothing is the last. Columns that belong
  * together (a tile and what is packed into it) are set together. */
-#ifndef BM_BENCH_KERNEL_TUNE_SEARCH_H
-#define BM_BENCH_KERNEL_TUNE_SEARCH_H
+#pragma once
 
 #include "bench/bench.h"
 #include "model/backend.h"
@@ -62,5 +61,3 @@ bm_status bm_kernel_tune_check(bm_kernel_tune_corpus *corpus, bm_backend *backen
  * has its host's rate for both. */
 bm_status bm_kernel_tune_run(bm_kernel_tune_corpus *corpus, bm_backend *backend, double seconds,
                              bm_kernel_tune_score *score, bm_error *err);
-
-#endif

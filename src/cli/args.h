@@ -9,8 +9,7 @@
  * Anything that is not understood is an error that names the option, the value and what was
  * expected. A value in an argument of its own never starts with "--" (that would be a forgotten
  * value); --name=--value passes one. The last of equal options counts, lists grow. */
-#ifndef BM_CLI_ARGS_H
-#define BM_CLI_ARGS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -124,5 +123,3 @@ bm_status args_find_operand(const arg_table *table, int argc, const char *const 
 bool args_given(const arg_table *table, const bool *given, const char *name);
 /* The candidate nearest to `word` (edit distance at most a third of its length), or NULL. */
 const char *args_nearest(const char *word, const char *const *candidates, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* cmd_job.h -- what sign, dedup, pairs and filter share: the end of a job, and the report of it. */
-#ifndef BM_CLI_CMD_JOB_H
-#define BM_CLI_CMD_JOB_H
+#pragma once
 
 #include "cli/command.h"
 
@@ -17,5 +16,3 @@ void cli_report_plan(cli_context *context, const bm_summary *summary);
 void cli_report_pairs(cli_context *context, const bm_summary *summary);
 /* The last note: `verb` is "signed", "done" … */
 void cli_report_end(cli_context *context, const char *verb, const bm_summary *summary);
-
-#endif

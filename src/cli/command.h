@@ -1,7 +1,6 @@
 /* command.h -- what a command is, and gets: a line of CLI_COMMAND_LIST (option_settings.h), a row
  * of commands.c and a file cmd_NAME.c each. */
-#ifndef BM_CLI_COMMAND_H
-#define BM_CLI_COMMAND_H
+#pragma once
 
 #include "cli/console.h"
 #include "cli/option_settings.h"
@@ -51,5 +50,3 @@ extern const cli_command cli_commands[];
 /* The row of a name, "sign" or "index build". Otherwise BM_ERR_USAGE: a name of a later version, or
  * the nearest one. */
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err);
-
-#endif

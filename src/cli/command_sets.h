@@ -1,6 +1,5 @@
 /* command_sets.h -- commands that have options in common, a bit each. */
-#ifndef BM_CLI_COMMAND_SETS_H
-#define BM_CLI_COMMAND_SETS_H
+#pragma once
 
 #include "cli/option_settings.h"
 
@@ -24,5 +23,3 @@
 /* the commands whose options tell how signatures were made */
 #define TELLS (CUTS | BIT(CLI_IMPORT))
 #define ALL   (BIT(CLI_N_COMMANDS) - 1u)
-
-#endif

@@ -1,6 +1,5 @@
 /* completions.h -- the files of packaging/completions, embedded by cmake/embed_files.cmake. */
-#ifndef BM_CLI_COMPLETIONS_H
-#define BM_CLI_COMPLETIONS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ typedef struct cli_completion {
 
 /* the completions of bash, zsh and fish */
 extern const cli_completion cli_completions[];
-
-#endif

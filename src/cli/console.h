@@ -8,8 +8,7 @@
  * meter is taken away before each message. stdout carries data only, which goes through cli_write
  * as it is, or what people asked to see, through the others; a reader that goes away is exit 141
  * and no message. */
-#ifndef BM_CLI_CONSOLE_H
-#define BM_CLI_CONSOLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -73,5 +72,3 @@ void cli_put_json(FILE *to, const char *text, size_t len);
 void cli_json_string(FILE *to, const char *text);
 /* "input" for BM_ERR_INPUT. Filled. */
 void cli_status_word(bm_status status, char *out, size_t cap);
-
-#endif

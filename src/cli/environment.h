@@ -3,8 +3,7 @@
  *
  * An empty one counts as not set, but BANDMILL_PROBE, BANDMILL_CL_SHAPE and BANDMILL_CL_ROW. The
  * texts are borrowed from the environment. */
-#ifndef BM_CLI_ENVIRONMENT_H
-#define BM_CLI_ENVIRONMENT_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -18,5 +17,3 @@ bm_status cli_environment_resources(bm_resource_options *options, bm_error *err)
 /* The variable that a field of bm_device_options or bm_resource_options has ("cpu", `len` bytes),
  * as messages name it; NULL: none. */
 const char *cli_environment_name(const char *field, size_t len);
-
-#endif

@@ -1,7 +1,6 @@
 /* field_names.h -- messages of the library name fields of its options, in backquotes
  * ("`bands` without `rows`"); the program shows its own options in their place. */
-#ifndef BM_CLI_FIELD_NAMES_H
-#define BM_CLI_FIELD_NAMES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * -o DIR. Where options of several commands have the name, that of `command` (a cli_command_id)
  * counts. What is no field of ours stays as it is, with its backquotes. */
 void cli_show_fields(const char *message, unsigned command, char *out, size_t cap);
-
-#endif

@@ -1,8 +1,7 @@
 /* interrupt.h -- signals: whether somebody asked the program to end, and files that are read as
  * memory (an index) and cannot be read, for their disk fails, or somebody cuts them short while
  * they are open. */
-#ifndef BM_CLI_INTERRUPT_H
-#define BM_CLI_INTERRUPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ int cli_stop_signal(void);
 /* From now on a read that fails so ends the process with one line on stderr, as JSON or not, and
  * exit code 4. */
 void cli_catch_bus_error(bool json);
-
-#endif

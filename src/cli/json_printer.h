@@ -9,13 +9,10 @@
  *
  * Members of an object take a line each, below the first level indented; a list of objects takes a
  * line for each of the first few, a list of anything else one line. */
-#ifndef BM_CLI_JSON_PRINTER_H
-#define BM_CLI_JSON_PRINTER_H
+#pragma once
 
 #include "cli/console.h"
 
 /* `json` is one valid JSON value (the library's own). What is not JSON ends the json_printer early.
  */
 void cli_print_json(cli_console *console, const char *json);
-
-#endif

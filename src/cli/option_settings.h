@@ -2,8 +2,7 @@
  *
  * The settings hold the parts of which the options of the library's calls are made; their defaults
  * come from the library (options.c), and each command fills the options of its own call. */
-#ifndef BM_CLI_OPTION_SETTINGS_H
-#define BM_CLI_OPTION_SETTINGS_H
+#pragma once
 
 #include <bandmill/bandmill.h>
 
@@ -179,5 +178,3 @@ typedef struct cli_settings {
     cli_file_choice files;
     bool given[CLI_OPTIONS_MAX];
 } cli_settings;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * An option that several commands share is one row with several command bits, so that it means the
  * same everywhere. */
-#ifndef BM_CLI_OPTIONS_H
-#define BM_CLI_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ bool cli_parse_shard(const char *text, void *field, char *why, size_t cap);
 enum { CLI_N_FOREIGN_OPTIONS = 106 };
 
 extern const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS];
-
-#endif

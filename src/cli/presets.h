@@ -1,6 +1,5 @@
 /* presets.h -- --preset NAME: the settings that another tool has. */
-#ifndef BM_CLI_PRESETS_H
-#define BM_CLI_PRESETS_H
+#pragma once
 
 #include "cli/option_settings.h"
 
@@ -25,5 +24,3 @@ extern const cli_preset cli_presets[CLI_N_PRESETS];
 void cli_preset_apply(cli_settings *settings, cli_command_id command);
 /* The one that was asked for; NULL: none. */
 const cli_preset *cli_preset_of(const cli_settings *settings);
-
-#endif

@@ -5,8 +5,7 @@
  * Elsewhere (--progress always) it is a plain line a second and one at the end of each stage.
  * `auto` shows it on a terminal only, and only once a run has lasted half a second. Any other
  * message clears it first. Times come from the caller, so that it can be tested without a clock. */
-#ifndef BM_CLI_PROGRESS_H
-#define BM_CLI_PROGRESS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -51,5 +50,3 @@ const char *cli_verb_of(uint64_t n, const char *one, const char *many);
 char *cli_format_bytes(double bytes, char *out, size_t cap);
 /* A monotonic clock in seconds. */
 double cli_now(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* cws_few_lanes.h -- cws_lanes.h for sets without instructions that pack lanes or convert words
  * without a sign; cws_<set>.c says LANES, and `at_most`. */
-#ifndef BM_BACKEND_CPU_CWS_FEW_LANES_H
-#define BM_BACKEND_CPU_CWS_FEW_LANES_H
+#pragma once
 
 #define SHARES_BITS 31
 #include "cpu/cws_lanes.h"
@@ -20,5 +19,3 @@ static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32
     }
     return n;
 }
-
-#endif

@@ -12,8 +12,7 @@
  * once.
  *
  * Threads: borrow and give_back by any number at once. Tests: tests/unit/cpu/test_cws_kept.c */
-#ifndef BM_BACKEND_CPU_CWS_KEPT_H
-#define BM_BACKEND_CPU_CWS_KEPT_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -82,5 +81,3 @@ static inline uint32_t bm_cws_store_find(const bm_cws_store *store, uint64_t has
             return slot;
     }
 }
-
-#endif

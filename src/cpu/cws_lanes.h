@@ -19,8 +19,7 @@
  * point, counted from 2^-15, and 0 or 255 beyond. It never falls where the number grows, so what is
  * within its limit has a byte that is within the limit's. A byte of 255, which a limit that is
  * infinite or no number has, lets everything pass. */
-#ifndef BM_BACKEND_CPU_CWS_LANES_H
-#define BM_BACKEND_CPU_CWS_LANES_H
+#pragma once
 
 #include "cpu/cws_loops.h"
 
@@ -271,5 +270,3 @@ static void set_limits(const double *weights, double greatest, double factor, bm
     for (uint32_t i = 0; i < block->n; i += 2 * LANES)
         *(u8_lanes *)(block->limit_byte + i) = bytes_of(*(const f32_lanes *)(block->limit + i));
 }
-
-#endif

@@ -2,8 +2,7 @@
  * cws_<set>.c, which are all of cws_lanes.h. native_cws.c says how they go together.
  *
  * Each must give the very doubles of sketch/cws_draws.h. Pure functions: any number of threads. */
-#ifndef BM_BACKEND_CPU_CWS_LOOPS_H
-#define BM_BACKEND_CPU_CWS_LOOPS_H
+#pragma once
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -89,6 +88,4 @@ extern const bm_cws_loops bm_cws_loops_avx2;
 extern const bm_cws_loops bm_cws_loops_avx512;
 #elif defined(__aarch64__)
 extern const bm_cws_loops bm_cws_loops_neon;
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * The key of a band is a polynomial in the multiplier: k = (band+1)*M^r + w0*M^(r-1) + … + w(r-1)
  * mod 2^64. With the powers at hand its terms do not wait for each other, and the sum may be taken
  * in any order: eight words at a time. */
-#ifndef BM_BACKEND_CPU_KEY_LOOPS_H
-#define BM_BACKEND_CPU_KEY_LOOPS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -26,6 +25,4 @@ void bm_key_plan_reset(bm_key_plan *plan);
 void bm_band_keys_plain(const bm_key_plan *plan, const uint32_t *words, uint64_t *keys);
 #if defined(__x86_64__)
 void bm_band_keys_avx512(const bm_key_plan *plan, const uint32_t *words, uint64_t *keys);
-#endif
-
 #endif

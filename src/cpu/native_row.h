@@ -6,8 +6,7 @@
  * A scheme of weighted documents signs each as a whole, by `sign_weighted` alone.
  *
  * Pure functions: any number of threads. */
-#ifndef BM_CPU_NATIVE_ROW_H
-#define BM_CPU_NATIVE_ROW_H
+#pragma once
 
 #include "cpu/sign_loops_row.h"
 #include "sketch/scheme_row.h"
@@ -54,5 +53,3 @@ extern const bm_native_ops bm_native_affine64, bm_native_datatrove;
 
 /* NULL: it has no loops for this scheme. */
 const bm_native_ops *bm_native_find(const bm_scheme_ops *scheme);
-
-#endif

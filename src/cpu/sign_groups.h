@@ -2,8 +2,7 @@
  * define LANES, GROUP_MAX (registers of minima in a pass, 4 or 8) and minima_group before it.
  *
  * Tests: tests/unit/cpu/test_sign_loops.c */
-#ifndef BM_BACKEND_CPU_SIGN_GROUPS_H
-#define BM_BACKEND_CPU_SIGN_GROUPS_H
+#pragma once
 
 #include "cpu/sign_loops_row.h"
 
@@ -70,5 +69,3 @@ static void arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words
 {
     all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
 }
-
-#endif

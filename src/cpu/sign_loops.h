@@ -1,10 +1,7 @@
 /* sign_loops.h -- the table of loops of the native backend: a row for each instruction set. */
-#ifndef BM_BACKEND_CPU_SIGN_LOOPS_H
-#define BM_BACKEND_CPU_SIGN_LOOPS_H
+#pragma once
 
 #include "cpu/sign_loops_row.h"
 
 /* NULL where this build has none for `isa`. */
 const bm_sign_loops *bm_sign_loops_find(bm_isa isa);
-
-#endif

@@ -14,8 +14,7 @@
  * A new instruction set is a file sign_<set>.c with a row, a line in sign_loops.c, a name in
  * base/system.c, and its flags in cmake/rooms.cmake. The tests walk every set that the processor
  * has; scripts/test-neon.sh runs the loops of a foreign one under qemu. */
-#ifndef BM_BACKEND_CPU_SIGN_LOOPS_ROW_H
-#define BM_BACKEND_CPU_SIGN_LOOPS_ROW_H
+#pragma once
 
 #include "cpu/cws_loops.h"
 #include "cpu/key_loops.h"
@@ -114,6 +113,4 @@ extern const bm_sign_loops bm_sign_loops_avx2;
 extern const bm_sign_loops bm_sign_loops_avx512;
 #elif defined(__aarch64__)
 extern const bm_sign_loops bm_sign_loops_neon;
-#endif
-
 #endif

@@ -7,8 +7,7 @@
  *
  * For sets that compare lanes only with their sign, affine turns the uppermost bit of each value:
  * it is added to b, and added again at the end. Values mod 2^61 - 1 have none. */
-#ifndef BM_BACKEND_CPU_WIDE_LANES_H
-#define BM_BACKEND_CPU_WIDE_LANES_H
+#pragma once
 
 #include <string.h>
 
@@ -133,5 +132,3 @@ static void fmix64(const uint64_t *hashes, size_t n, uint64_t *block)
     {                                                                                              \
         .fmix64 = fmix64, .affine = affine, .prime = prime, .low = low                             \
     }
-
-#endif

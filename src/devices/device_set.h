@@ -7,8 +7,7 @@
  * who signed what.
  *
  * Threads: any number of them may call bm_device_set_sign_cpu; a worker belongs to one. */
-#ifndef BM_DEVICES_DEVICE_SET_H
-#define BM_DEVICES_DEVICE_SET_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -102,5 +101,3 @@ bm_status bm_device_set_check(const bm_device_set *set, bm_device_worker *worker
  * else the error. */
 bm_status bm_device_set_worker_failed(bm_device_set *set, bm_device_worker *worker,
                                       bm_status status, bm_error *err);
-
-#endif

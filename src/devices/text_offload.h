@@ -13,8 +13,7 @@
  * A device that fails in the trial is treated like one that does not open.
  *
  * bm_device_settings.text_offload may settle it. The result of a job does not depend on it. */
-#ifndef BM_DEVICES_TEXT_OFFLOAD_H
-#define BM_DEVICES_TEXT_OFFLOAD_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -52,5 +51,3 @@ bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error 
 void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_offload *offload);
 /* Bytes a second of a way through both, as above; 0 where one of them does none. */
 double bm_text_way_rate(double host_rate, double device_rate, bool same_processors);
-
-#endif

@@ -4,8 +4,7 @@
  * A form is a row in export.c and a function that writes its files into the directory of the
  * job. It walks over the documents as often as it needs; each walk compares what it reads with the
  * digests of the manifest. */
-#ifndef BM_EXCHANGE_EXPORTER_H
-#define BM_EXCHANGE_EXPORTER_H
+#pragma once
 
 #include <bandmill/arrow.h>
 #include <bandmill/exchange.h>
@@ -168,5 +167,3 @@ size_t bm_lean_head_write(const bm_lean_head *head, char out[BM_LEAN_HEAD_MOST])
 /* Read the head of a record from its first `len` bytes. Returns the bytes of the head; 0: there are
  * too few. */
 size_t bm_lean_head_read(const char *data, size_t len, bm_lean_head *out);
-
-#endif

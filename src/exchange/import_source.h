@@ -3,8 +3,7 @@
  * An input is a file of a form, or a directory that an export job wrote: that has a report beside
  * the file, which says how the signatures were made, and the lists that the form has no place
  * for. */
-#ifndef BM_EXCHANGE_IMPORT_SOURCE_H
-#define BM_EXCHANGE_IMPORT_SOURCE_H
+#pragma once
 
 #include <bandmill/exchange.h>
 
@@ -121,5 +120,3 @@ bm_status bm_import_resolve(const bm_import_source *first, bm_settings *settings
 /* Was another file made in the same way? BM_ERR_FORMAT: no. */
 bm_status bm_import_check_same(const bm_import_source *first, const bm_import_source *other,
                                bm_error *err);
-
-#endif

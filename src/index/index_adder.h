@@ -9,8 +9,7 @@
  *     else                      it is added
  *
  * Results do not depend on how the documents are cut into batches. One thread. */
-#ifndef BM_INDEX_INDEX_ADDER_H
-#define BM_INDEX_INDEX_ADDER_H
+#pragma once
 
 #include "index/index_feed.h"
 #include "index/search.h"
@@ -178,5 +177,3 @@ bm_status bm_index_adder_finish(bm_index_adder *adder, bm_error *err);
 /* The first commit is so many seconds away. */
 void bm_index_adder_begin_commits(bm_index_adder *adder);
 void bm_index_adder_reset(bm_index_adder *adder);
-
-#endif

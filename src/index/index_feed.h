@@ -4,8 +4,7 @@
  *                                                                      alone writes to the index
  *
  * One is handed over when it is full; also when it is due, as long as it holds anything. */
-#ifndef BM_INDEX_INDEX_FEED_H
-#define BM_INDEX_INDEX_FEED_H
+#pragma once
 
 #include "base/threads.h"
 #include "job/job_context.h"
@@ -84,5 +83,3 @@ typedef struct bm_index_feed {
 
 /* Read all inputs. What reading fails with, unless `sink` fails on what was read before it. */
 bm_status bm_index_feed_run(bm_index_feed *feed, bm_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* index_fill.h -- what build and add have in common: documents of the job's inputs into an open
  * store. */
-#ifndef BM_INDEX_INDEX_FILL_H
-#define BM_INDEX_INDEX_FILL_H
+#pragma once
 
 #include "index/index_adder.h"
 #include "job/job_steps.h"
@@ -47,5 +46,3 @@ typedef struct bm_index_fill {
 bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err);
 /* Count the documents of the index, for the report. */
 bm_status bm_index_count(bm_store *store, bm_job_context *job, bm_error *err);
-
-#endif

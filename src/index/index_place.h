@@ -1,6 +1,5 @@
 /* index_place.h -- an index as a place: opened for its job, made beside, put in place. */
-#ifndef BM_INDEX_INDEX_PLACE_H
-#define BM_INDEX_INDEX_PLACE_H
+#pragma once
 
 #include "job/job_context.h"
 #include "output/out_dir.h"
@@ -60,5 +59,3 @@ typedef struct bm_index_work {
 bm_status bm_index_work_open(const bm_settings *settings, bool replaces, bool lock,
                              bm_index_work *out, bm_error *err);
 void bm_index_work_close(bm_index_work *work); /* {0} with old -1 is fine */
-
-#endif

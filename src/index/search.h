@@ -9,8 +9,7 @@
  * read in the order in which they lie in the file, so that an index larger than memory is read
  * forwards. Answers do not depend on the batch, the threads or the order of look-ups: they are
  * those that `pairs` would give between the two documents with the same plan. */
-#ifndef BM_INDEX_SEARCH_H
-#define BM_INDEX_SEARCH_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -38,5 +37,3 @@ typedef struct bm_search_result {
 bm_status bm_search_run(const bm_search_cfg *cfg, const bm_search_batch *batch,
                         bm_search_result *result, bm_error *err);
 void bm_search_result_reset(bm_search_result *result);
-
-#endif

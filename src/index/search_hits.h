@@ -1,7 +1,6 @@
 /* search_hits.h -- what a search is given; and band keys of documents to the numbers that share
  * one, its first half. */
-#ifndef BM_INDEX_SEARCH_HITS_H
-#define BM_INDEX_SEARCH_HITS_H
+#pragma once
 
 #include <string.h>
 
@@ -314,5 +313,3 @@ typedef struct bm_scan {
         *found; /* a list a part of the index, in order; the caller's to free, one by one */
     size_t n_found;
 } bm_scan;
-
-#endif

@@ -3,8 +3,7 @@
  *
  * To wake another thread costs as much as a document takes. A line that does not fit into the job's
  * memory ends the job, as such a record of a file does (BM_ERR_NOMEM). */
-#ifndef BM_INDEX_SIGNED_LINES_H
-#define BM_INDEX_SIGNED_LINES_H
+#pragma once
 
 #include "sources/line_input.h"
 #include "job/job_context.h"
@@ -30,5 +29,3 @@ void bm_signed_lines_close(bm_signed_lines *lines);
  * counted and logged. */
 bm_status bm_signed_lines_next(bm_signed_lines *lines, bm_record_fn fn, void *ctx, bm_line_got *got,
                                bm_error *err);
-
-#endif

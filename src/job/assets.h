@@ -1,7 +1,6 @@
 /* assets.h -- style sheets, scripts and templates of what people look at, embedded at build time
  * (cmake/embed_assets.cmake). */
-#ifndef BM_OUTPUT_ASSETS_H
-#define BM_OUTPUT_ASSETS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ typedef enum bm_asset_id {
 } bm_asset_id;
 
 extern const bm_asset bm_assets[BM_N_ASSETS];
-
-#endif

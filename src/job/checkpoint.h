@@ -12,8 +12,7 @@
  * N seconds of work, 0 after each batch (bm_resource_options.checkpoint_seconds).
  *
  * Threads: one at a time, as the ordered end of ingesting is. */
-#ifndef BM_CHECKPOINT_CHECKPOINT_H
-#define BM_CHECKPOINT_CHECKPOINT_H
+#pragma once
 
 #include "job/checkpoint_state.h"
 #include "job/job_context.h"
@@ -42,5 +41,3 @@ bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err);
  * date if the job was cancelled), and a message says so, in `err` where the job was cancelled; else
  * the directory is removed. {0} is fine. */
 void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *err);
-
-#endif

@@ -7,8 +7,7 @@
  *                     .bandmill-matches     edges or groups
  *                     signatures.npy …      of sign: their first rows are saved with the documents
  */
-#ifndef BM_JOB_CHECKPOINT_STATE_H
-#define BM_JOB_CHECKPOINT_STATE_H
+#pragma once
 
 #include <bandmill/job.h>
 
@@ -214,5 +213,3 @@ void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_j
 /* Remove what an earlier job for this output left at checkpoint->sets_path in --temp-dir.
  * BM_ERR_USAGE where it is no file of ours. */
 bm_status bm_checkpoint_sets_remove_stale(const bm_checkpoint *checkpoint, bm_error *err);
-
-#endif

@@ -7,8 +7,7 @@
  *             | ._     |   :              right
  *             |_|_|____|___: 0 %
  *              similarities  1            from `low` to 1 */
-#ifndef BM_OUTPUT_FIGURE_H
-#define BM_OUTPUT_FIGURE_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -63,5 +62,3 @@ void bm_figure_chances(bm_figure *f);
 /* The chance that a pair becomes a candidate; `class_name` beside "curve". */
 void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint32_t rows);
 void bm_figure_threshold(bm_figure *f, double threshold);
-
-#endif

@@ -1,6 +1,5 @@
 /* histogram.h -- how many pairs lie in each hundredth of similarity, as rows and as a picture. */
-#ifndef BM_OUTPUT_HISTOGRAM_H
-#define BM_OUTPUT_HISTOGRAM_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -23,5 +22,3 @@ typedef struct bm_histogram_picture {
 
 /* A whole SVG document. */
 bm_status bm_histogram_svg(bm_buf *out, const bm_histogram_picture *picture, bm_error *err);
-
-#endif

@@ -8,8 +8,7 @@
  *     ...           what the job is for
  *     finish        digests of the outputs, the report, what the caller writes, the renames
  *     close */
-#ifndef BM_STEPS_JOB_STEPS_H
-#define BM_STEPS_JOB_STEPS_H
+#pragma once
 
 #include "output/out_file.h"
 #include "job/checkpoint.h"
@@ -53,5 +52,3 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
 /* After bm_checkpoint_close, which may still save what the job has. `status`: how the job went, and
  * what is returned. BM_OK: *out receives the summary. */
 bm_status bm_job_close(bm_job *job, bm_status status, bm_summary **out);
-
-#endif

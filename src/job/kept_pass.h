@@ -4,8 +4,7 @@
  * The input must be what it was: every record has to be a document or a skipped record of the first
  * pass, in the same order, and the bytes must have the same digest; else BM_ERR_INPUT says that the
  * file changed. */
-#ifndef BM_OUTPUT_KEPT_PASS_H
-#define BM_OUTPUT_KEPT_PASS_H
+#pragma once
 
 #include "results/kept_writer.h"
 #include "job/job_context.h"
@@ -62,5 +61,3 @@ bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err);
  * tables have different headers. */
 bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
                        bm_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* recipe.h -- the settings in manifests, with which their inputs can be read again in the same way.
  */
-#ifndef BM_JOB_RECIPE_H
-#define BM_JOB_RECIPE_H
+#pragma once
 
 #include "input/input_set.h"
 #include "job/job_context.h"
@@ -61,5 +60,3 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
  * BM_ERR_FORMAT names the first input that is not what it was. */
 bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_job_context *job,
                            const bm_ingest_request *request, bm_error *err);
-
-#endif

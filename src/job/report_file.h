@@ -2,8 +2,7 @@
  * the summary handed to the caller.
  *
  * Everything outside "run" is the same for any device, threads, batch size and memory. */
-#ifndef BM_JOB_REPORT_FILE_H
-#define BM_JOB_REPORT_FILE_H
+#pragma once
 
 #include <bandmill/job.h>
 
@@ -85,5 +84,3 @@ bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, 
  */
 bm_status bm_report_read(const bm_job_context *job, const bm_manifest *report, bm_summary **out,
                          bm_error *err);
-
-#endif

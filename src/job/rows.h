@@ -2,8 +2,7 @@
  *
  * Formats: docs/formats.md. Rows gather in a buffer of about 256 KiB. Similarities have six
  * decimals, empty where they are not known. */
-#ifndef BM_OUTPUT_ROWS_H
-#define BM_OUTPUT_ROWS_H
+#pragma once
 
 #include <bandmill/job.h>
 
@@ -98,5 +97,3 @@ typedef struct bm_pair_rows {
 } bm_pair_rows;
 
 bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err);
-
-#endif

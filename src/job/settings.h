@@ -5,8 +5,7 @@
  * how their documents were read and signed stands in their manifests: bm_recipe_apply (recipe.h)
  * puts that into the settings. bm_settings_plan settles the bands. After that the settings are only
  * read. Not public. */
-#ifndef BM_JOB_SETTINGS_H
-#define BM_JOB_SETTINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -238,5 +237,3 @@ typedef void (*bm_setting_fn)(void *ctx, const bm_setting *setting);
 
 /* Call back for each, section after section. `format` is that of the inputs, once they are open. */
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx);
-
-#endif

@@ -4,8 +4,7 @@
  * Only candidates among the known ones are read: band keys are looked up in the index, and the sets
  * (or words) of those found there are compared. A directory of signatures becomes an index in a
  * file without a name first, for which sets of candidates are made of its inputs again. */
-#ifndef BM_JOBS_AGAINST_H
-#define BM_JOBS_AGAINST_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -64,5 +63,3 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
  * them. */
 bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grouping *grouping,
                              bm_error *err);
-
-#endif

@@ -13,8 +13,7 @@
  * that is shorter than the header (without a header, than its file's first row) gets empty fields
  * before the columns; a longer one is BM_ERR_INPUT, and so is a record that has the field, or a
  * header that has one of the columns. */
-#ifndef BM_JOBS_ANNOTATION_H
-#define BM_JOBS_ANNOTATION_H
+#pragma once
 
 #include "input/record_rules.h"
 #include "input/record.h"
@@ -47,5 +46,3 @@ typedef struct bm_annotated {
 
 bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
                              bm_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* cluster_groups.h -- labels of documents to groups, and a group to a row of groups.jsonl. */
-#ifndef BM_JOBS_CLUSTER_GROUPS_H
-#define BM_JOBS_CLUSTER_GROUPS_H
+#pragma once
 
 #include "model/ids.h"
 #include "job/rows.h"
@@ -23,5 +22,3 @@ void bm_cluster_groups_reset(bm_cluster_groups *groups);
 bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
                                 const uint32_t *numbers, size_t group, bool keeps, bm_rows *rows,
                                 bm_error *err);
-
-#endif

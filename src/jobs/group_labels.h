@@ -1,7 +1,6 @@
 /* group_labels.h -- what a directory of `dedup` says of each document that is in a group: from
  * groups.jsonl and removed.tsv, by id. */
-#ifndef BM_JOBS_GROUP_LABELS_H
-#define BM_JOBS_GROUP_LABELS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -35,5 +34,3 @@ void bm_group_labels_reset(bm_group_labels *labels); /* frees */
 bm_group_label bm_group_labels_find(bm_group_labels *labels, bm_str id);
 /* Was every member asked for? */
 bool bm_group_labels_done(const bm_group_labels *labels);
-
-#endif

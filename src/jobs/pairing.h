@@ -1,6 +1,5 @@
 /* pairing.h -- what `dedup` and `pairs` share: load the documents or signatures, find the edges. */
-#ifndef BM_JOBS_PAIRING_H
-#define BM_JOBS_PAIRING_H
+#pragma once
 
 #include "corpus/corpus.h"
 #include "jobs/against.h"
@@ -28,5 +27,3 @@ typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
  * resolved here, from the manifests where the inputs are directories that `sign` wrote. */
 bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
                          bm_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * Identical documents are known from content_hash.npy, lengths from n_bytes.npy; an older form of
  * directory has neither. Where it was not asked how to verify: exact if every input is there as it
  * was, else by signature, and a line says which is not. */
-#ifndef BM_JOBS_SIGNATURE_INPUTS_H
-#define BM_JOBS_SIGNATURE_INPUTS_H
+#pragma once
 
 #include "corpus/corpus.h"
 #include "job/job_context.h"
@@ -75,5 +74,3 @@ struct bm_signature_inputs {
  * of them has none. */
 bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, const bm_settings *s,
                                          bm_error *err);
-
-#endif

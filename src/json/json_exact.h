@@ -6,8 +6,7 @@
  * number may be of any size. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
  *
  * It does not recurse: a level of nesting costs a bit, not a stack frame. One thread at a time. */
-#ifndef BM_IO_JSON_JSON_EXACT_H
-#define BM_IO_JSON_JSON_EXACT_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -83,5 +82,3 @@ void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
  * the next call, why it is no JSON object; fields are undefined then. Only BM_ERR_NOMEM fails. */
 bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                             const char **broken, bm_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * For text that a real parser has accepted (json_exact.h). Broken text ends a walk early, and is
  * never read past its end. Values are given as the part of the text that holds them; nothing is
  * allocated but what bm_json_scan_string appends. */
-#ifndef BM_JSON_JSON_SCAN_H
-#define BM_JSON_JSON_SCAN_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -46,5 +45,3 @@ bm_status bm_json_doc_check(const bm_json_doc *doc, bm_error *err);
 bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err);
 bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err);
 bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* json_simd.h -- simdjson's check of UTF-8, and C++'s reading of numbers, behind C functions.
  * json_simd.cpp is the only C++ source of the library. Any thread. */
-#ifndef BM_IO_JSON_JSON_SIMD_H
-#define BM_IO_JSON_JSON_SIMD_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -18,5 +17,4 @@ bool bm_simd_double(bm_str text, double *out);
 
 #if defined(__cplusplus)
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* json_string.h -- the strings of JSON: where one ends, and what it says. */
-#ifndef BM_IO_JSON_JSON_STRING_H
-#define BM_IO_JSON_JSON_STRING_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -34,5 +33,3 @@ const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, ch
  * seen. */
 bm_status bm_json_string_plain(bm_str raw, bool beyond_ascii, bm_buf *out, bm_json_repair *repair,
                                bm_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * A bm_json puts commas, colons and indentation where they belong. Errors stick: bm_json_finish
  * tells of the first. Strings are escaped as RFC 8259 asks (", \, control characters); all else is
  * written as it is. */
-#ifndef BM_IO_JSON_JSON_WRITE_H
-#define BM_IO_JSON_JSON_WRITE_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -47,5 +46,3 @@ bm_status bm_json_finish(bm_json *json, bm_error *err);
 bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err);
 /* The inverse, in place. Returns the new length, or SIZE_MAX for a broken escape. */
 size_t bm_tsv_unescape(char *text, size_t len);
-
-#endif

@@ -1,7 +1,6 @@
 /* all_pairs.h -- every pair that shares a shingle and reaches the threshold: exact, without LSH
  * (--candidates all). */
-#ifndef BM_LSH_ALL_PAIRS_H
-#define BM_LSH_ALL_PAIRS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -74,5 +73,3 @@ typedef struct bm_all_pairs_stats {
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);
 /* The least job->memory that would do, with an index of few documents at a time. */
 uint64_t bm_all_pairs_least(const bm_all_pairs_job *job);
-
-#endif

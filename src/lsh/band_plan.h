@@ -1,7 +1,6 @@
 /* band_plan.h -- choosing bands and rows (docs/pairing.md). The public functions of sketch.h,
  * bm_band_probability and bm_band_plan_choose, live in band_plan.c. */
-#ifndef BM_LSH_BAND_PLAN_H
-#define BM_LSH_BAND_PLAN_H
+#pragma once
 
 #include <bandmill/sketch.h>
 #include <bandmill/status.h>
@@ -38,5 +37,3 @@ bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err);
  * bm_plan_goal_check. */
 bm_status bm_plan_list_make(const bm_plan_goal *wish, bm_plan_list *out, bm_error *err);
 void bm_plan_list_reset(bm_plan_list *list);
-
-#endif

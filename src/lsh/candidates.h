@@ -8,8 +8,7 @@
  * b. bm_candidates_join emits what is needed to know the connected components of the pairs that
  * `fn` verifies: a pair whose documents are already joined is left out, and a bucket costs time
  * linear in its size (candidates.h). Neither the order nor the chunks depend on threads. */
-#ifndef BM_LSH_CANDIDATES_H
-#define BM_LSH_CANDIDATES_H
+#pragma once
 
 #include <math.h>
 
@@ -266,5 +265,3 @@ bm_status bm_candidates_of_small(const bm_candidates_job *job, bm_crowded_bucket
  * candidates. 4 bytes a document more while a bucket of over 32 is at hand, and about 40 bytes a
  * document of that bucket. `stats` may be NULL. */
 bm_status bm_candidates_join(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* groups.h -- verified pairs become groups: components or stars, and which document of a group
  * stays. */
-#ifndef BM_LSH_GROUPS_H
-#define BM_LSH_GROUPS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -160,5 +159,3 @@ typedef struct bm_group_counts {
 
 /* labels[i]: a number below n, which all documents of the group of i have. */
 bm_status bm_group_counts_of(const uint32_t *labels, size_t n, bm_group_counts *out, bm_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* intersect_loops.h -- the loops that bm_intersect chooses from. All keep its contract: they differ
  * in speed only. For verify.c, for tests and for benchmarks. */
-#ifndef BM_LSH_INTERSECT_LOOPS_H
-#define BM_LSH_INTERSECT_LOOPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +19,4 @@ bool bm_intersect_gallop(bm_sorted_set x, bm_sorted_set y, size_t least, size_t 
 bool bm_intersect_avx2(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 /* intersect_avx512.c; only where bm_isa_available(BM_ISA_AVX512) */
 bool bm_intersect_avx512(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
-#endif
-
 #endif

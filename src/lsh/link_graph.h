@@ -1,7 +1,6 @@
 /* link_graph.h -- documents and the pairs that join them, for walking: each document's neighbours
  * in ascending order. */
-#ifndef BM_LSH_LINK_GRAPH_H
-#define BM_LSH_LINK_GRAPH_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -105,5 +104,3 @@ typedef struct bm_chain {
 bm_status bm_shortest_chain(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_chain *out,
                             bm_error *err);
 void bm_chain_reset(bm_chain *chain);
-
-#endif

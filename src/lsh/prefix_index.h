@@ -1,7 +1,6 @@
 /* prefix_index.h -- an inverted index of the prefixes of a block of documents: the structure under
  * all_pairs.c. */
-#ifndef BM_LSH_PREFIX_INDEX_H
-#define BM_LSH_PREFIX_INDEX_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -192,5 +191,3 @@ static inline size_t bm_prefix_index_find(const bm_prefix_index *index, uint64_t
                                          index->entries, &key);
     return bm_hash_table_is_free(table, at) ? index->n_entries : bm_hash_table_number(table, at);
 }
-
-#endif

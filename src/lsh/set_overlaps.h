@@ -1,6 +1,5 @@
 /* set_overlaps.h -- how many hashes a set has in common with each of many others, at once. */
-#ifndef BM_LSH_SET_OVERLAPS_H
-#define BM_LSH_SET_OVERLAPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -46,5 +45,3 @@ void bm_overlaps_close(bm_overlaps *overlaps);
  * that of the hashes. */
 void bm_overlaps_find(bm_overlaps *overlaps, const bm_overlap_index *index, const uint64_t *hashes,
                       size_t n);
-
-#endif

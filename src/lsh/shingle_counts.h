@@ -1,7 +1,6 @@
 /* shingle_counts.h -- in about how many documents a shingle stands, in memory that does not depend
  * on how many distinct shingles there are. */
-#ifndef BM_LSH_SHINGLE_COUNTS_H
-#define BM_LSH_SHINGLE_COUNTS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -65,5 +64,3 @@ static inline uint32_t bm_shingle_counts_get(const bm_shingle_counts *counts, ui
     uint32_t high = counts->high[mixed >> (64 - counts->high_bits)];
     return high < UINT16_MAX - UINT8_MAX ? UINT8_MAX + high : UINT16_MAX;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* two_sequences.h -- two texts as sequences, compared in order: their edit distance, and the
  * longest run that both have. */
-#ifndef BM_LSH_TWO_SEQUENCES_H
-#define BM_LSH_TWO_SEQUENCES_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -30,5 +29,3 @@ typedef struct bm_common_run {
  * has fewer than 2^32. BM_ERR_NOMEM: 24 bytes a number are needed. */
 bm_status bm_common_run_find(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b,
                              bm_common_run *out, bm_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* verify.h -- exact similarity of sorted distinct 64-bit hash sets: Jaccard, or containment. */
-#ifndef BM_LSH_VERIFY_H
-#define BM_LSH_VERIFY_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -82,5 +81,3 @@ size_t bm_least_share(size_t n, double threshold);
 /* bm_jaccard_at_least, or the same of containment. */
 double bm_similarity_at_least(bm_measure measure, const uint64_t *x, size_t n_x, const uint64_t *y,
                               size_t n_y, double threshold);
-
-#endif

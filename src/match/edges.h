@@ -1,7 +1,6 @@
 /* edges.h -- what matching is asked for, what it finds, and the two ways in which pairs reach the
  * result: compared as candidates, or with their similarity. Under match.c and match_all_pairs.c. */
-#ifndef BM_MATCH_EDGES_H
-#define BM_MATCH_EDGES_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -291,5 +290,3 @@ static inline bool bm_holders_have_all(const bm_holders *holders, uint32_t doc)
  * found. */
 bm_status bm_holders_group(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
                            bm_error *err);
-
-#endif

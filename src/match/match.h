@@ -4,8 +4,7 @@
  * pair whose ends are already in one group is not enumerated, hence no candidate in the counts, and
  * crowded buckets are refined (lsh/candidates.h): what was left out is counted and said. The same
  * of `stars` (edges.h), for which a document that is taken needs no pairs. */
-#ifndef BM_MATCH_MATCH_H
-#define BM_MATCH_MATCH_H
+#pragma once
 
 #include "match/edges.h"
 
@@ -15,5 +14,3 @@ bm_status bm_match_run(bm_match *match, bm_error *err);
 void bm_match_reset(bm_match *match); /* the result is {0} again */
 /* The first step of it, for those who bring edges along (checkpoint_state.h). */
 bm_status bm_match_begin(bm_match *match, bm_error *err);
-
-#endif

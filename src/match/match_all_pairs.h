@@ -1,6 +1,5 @@
 /* match_all_pairs.h -- edges of --candidates all: every pair, exact, without bands. */
-#ifndef BM_MATCH_MATCH_ALL_PAIRS_H
-#define BM_MATCH_MATCH_ALL_PAIRS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -105,5 +104,3 @@ bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_
 /* The same at a threshold of 0: all pairs of representatives that have shingles
  * (match_all_pairs.c). */
 bm_status bm_match_every_pair(bm_match *match, bm_error *err);
-
-#endif

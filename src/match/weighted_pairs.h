@@ -1,7 +1,6 @@
 /* weighted_pairs.h -- every pair of weighted documents that reaches the threshold, without bands.
  */
-#ifndef BM_MATCH_WEIGHTED_PAIRS_H
-#define BM_MATCH_WEIGHTED_PAIRS_H
+#pragma once
 
 #include "lsh/verify.h"
 #include "match/edges.h"
@@ -32,5 +31,3 @@ typedef struct bm_weighted_index {
 /* The corpus has weighted sets, in memory or in a file, and is complete. The pairs that are
  * compared depend on neither threads nor memory. */
 bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err);
-
-#endif

@@ -14,8 +14,7 @@
  * `stage` fills a place of the backend with the inputs of a task, which is submitted with it
  * (bm_sign_task.staged): so the thread that uses the backend copies neither inputs nor results. Any
  * thread may call it, and unstage, until the backend is closed. */
-#ifndef BM_MODEL_BACKEND_H
-#define BM_MODEL_BACKEND_H
+#pragma once
 
 #include <bandmill/device.h>
 #include <bandmill/status.h>
@@ -145,5 +144,3 @@ static inline void bm_backend_close(bm_backend *backend) /* NULL is fine */
     if (backend != NULL)
         backend->ops->close(backend);
 }
-
-#endif

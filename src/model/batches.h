@@ -1,6 +1,5 @@
 /* batches.h -- the plain batches that rooms hand each other: shingle hashes and texts. */
-#ifndef BM_MODEL_BATCHES_H
-#define BM_MODEL_BATCHES_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -151,5 +150,3 @@ static inline bm_str bm_text_batch_text(const bm_text_batch *batch, size_t doc)
         d->by_host ? batch->host_bytes.data + d->host_begin : batch->bytes.data + d->begin;
     return (bm_str){data, (size_t)d->len};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* counts.h -- what a job counts: a row each, with its name in reports; and what documents add. */
-#ifndef BM_MODEL_COUNTS_H
-#define BM_MODEL_COUNTS_H
+#pragma once
 
 #include <bandmill/job.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ typedef struct bm_doc_counts {
 } bm_doc_counts;
 
 void bm_counts_add_docs(bm_counts *counts, const bm_doc_counts *docs);
-
-#endif

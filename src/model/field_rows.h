@@ -10,8 +10,7 @@
  *
  * Rows stand in the order in which manifests and reports have them. Threads: any; the table is
  * constant. */
-#ifndef BM_MODEL_FIELD_ROWS_H
-#define BM_MODEL_FIELD_ROWS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -172,5 +171,3 @@ bool bm_field_is_character(char byte);
 /* BM_ERR_USAGE: a field of the part has a word that its option does not have, or a value that the
  * function of its row refuses. */
 bm_status bm_fields_check(bm_field_part part, const bm_option_parts *parts, bm_error *err);
-
-#endif

@@ -11,8 +11,7 @@
  * and a row in file_names.c, and nothing else has to learn of it. The columns of the tables stand
  * in results; the files of an interrupted job (.bandmill-...) in output/out_target.h, since
  * they are never outputs. */
-#ifndef BM_MODEL_FILE_NAMES_H
-#define BM_MODEL_FILE_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,5 +110,3 @@ bm_file_kind bm_file_kind_of(const char *name);
 /* `head`: the first bytes of a file, BM_FILE_HEAD_BYTES of them where it has so many. An empty one
  * is nobody's, so it is ours. */
 bool bm_file_head_is_ours(const char *head, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* ids.h -- documents by number and by id: tables, sets and the numbers of repeated ids. */
-#ifndef BM_MODEL_IDS_H
-#define BM_MODEL_IDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -235,5 +234,3 @@ double bm_edge_similarity(uint64_t bits);
 
 /* The pair of a key and the bits of its similarity. */
 bm_pair bm_pair_of_key(uint64_t key, uint64_t bits);
-
-#endif

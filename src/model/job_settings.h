@@ -1,8 +1,7 @@
 /* job_settings.h -- settings that are of some jobs only: what is paired, what is written, and what
  * an index is asked. Public options have them one by one; a field that is written to reports,
  * compared or refused has a row in field_rows.c. */
-#ifndef BM_MODEL_JOB_SETTINGS_H
-#define BM_MODEL_JOB_SETTINGS_H
+#pragma once
 
 #include <bandmill/exchange.h>
 #include <bandmill/index.h>
@@ -68,5 +67,3 @@ typedef struct bm_index_settings {
     const struct bm_out_kind *kind; /* an index as an output; NULL: until the job sets it */
     bm_query_settings query;
 } bm_index_settings;
-
-#endif

@@ -4,8 +4,7 @@
  * sources:A|B|C  none
  *
  * `\,` stands for a comma and `\|` for a bar in a name or value; any other backslash is itself. */
-#ifndef BM_MODEL_KEEP_RULES_H
-#define BM_MODEL_KEEP_RULES_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -56,5 +55,3 @@ void bm_keep_rules_reset(bm_keep_rules *rules);
 bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind);
 /* The place of `value` among the values of the rule; n_values: it is not one of them. */
 size_t bm_keep_rule_place(const bm_keep_rule *rule, bm_str value);
-
-#endif

@@ -1,7 +1,6 @@
 /* option_check.h -- the parts that options of several calls share: is every value one that it may
  * have? What needs a file, a device or another option is for the calls. */
-#ifndef BM_MODEL_OPTION_CHECK_H
-#define BM_MODEL_OPTION_CHECK_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -25,5 +24,3 @@ bm_status bm_option_hash_check(const bm_text_options *text, const bm_sketch_opti
                                bm_error *err);
 /* BM_ERR_USAGE: bits that are no BM_FIELD_*. */
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* option_words.h -- words of option values and the defaults of the documentation; each stands
  * once. bm_option_word and bm_option_value are public (bandmill/words.h). */
-#ifndef BM_MODEL_OPTION_WORDS_H
-#define BM_MODEL_OPTION_WORDS_H
+#pragma once
 
 #include <bandmill/types.h>
 #include <bandmill/words.h>
@@ -56,5 +55,3 @@ static inline bool bm_verify_reads_sets(bm_verify verify)
     {                                                                                              \
         .checkpoint_seconds = -1                                                                   \
     }
-
-#endif

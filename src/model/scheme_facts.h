@@ -1,8 +1,7 @@
 /* scheme_facts.h -- what of a scheme others than its row ask for (bandmill/words.h has the rest):
  * which hashes of shingles go with it (docs/schemes.md), only such pairs whose words somebody else
  * makes too, and those of our own schemes. */
-#ifndef BM_MODEL_SCHEME_FACTS_H
-#define BM_MODEL_SCHEME_FACTS_H
+#pragma once
 
 #include <bandmill/words.h>
 
@@ -32,5 +31,3 @@ static inline char bm_hashing_joint(const bm_text_options *text)
 bool bm_scheme_accepts_hash(bm_scheme scheme, bm_token_hash hash);
 /* "xxh3, sha1", for messages; filled. */
 void bm_scheme_hash_words(bm_scheme scheme, char out[BM_SCHEME_HASHES]);
-
-#endif

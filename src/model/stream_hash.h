@@ -1,7 +1,6 @@
 /* stream_hash.h -- XXH3 with 128 bits of a stream of bytes: the digest of an input. xxHash is built
  * once for each set of vector instructions; the bits are the same. */
-#ifndef BM_MODEL_STREAM_HASH_H
-#define BM_MODEL_STREAM_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ void bm_piece_hash_add(bm_piece_hash *hash, const void *data, size_t n);
 /* The hash of all bytes added since it began. Only begin and close may follow. */
 bm_hash128 bm_piece_hash_end(bm_piece_hash *hash);
 void bm_piece_hash_close(bm_piece_hash *hash); /* NULL is fine */
-
-#endif

@@ -1,11 +1,8 @@
 /* stream_hash_loops.h -- the part of xxHash that differs by instruction set, for stream_hash*.c. */
-#ifndef BM_MODEL_STREAM_HASH_LOOPS_H
-#define BM_MODEL_STREAM_HASH_LOOPS_H
+#pragma once
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 typedef void bm_stream_hash_add_fn(XXH3_state_t *state, const void *data, size_t n);
 bm_stream_hash_add_fn bm_stream_hash_add_plain, bm_stream_hash_add_avx2, bm_stream_hash_add_avx512;
-
-#endif

@@ -1,7 +1,6 @@
 /* cl_backend.h -- an OpenCL device as a backend, whose calls are made by the caller's own thread: a
  * driver that hangs hangs it too. */
-#ifndef BM_OPENCL_CL_BACKEND_H
-#define BM_OPENCL_CL_BACKEND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ extern const bm_backend_ops bm_backend_opencl;
  * the devices on stdout. `device` is the text that the process was given. The error's message is
  * the line that the process must print; it holds all that the error says. */
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err);
-
-#endif

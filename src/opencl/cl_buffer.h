@@ -6,8 +6,7 @@
  *
  * A buffer that is only written is mapped by CL_MAP_WRITE_INVALIDATE_REGION: otherwise a driver
  * that must fetch the old contents for a map would copy the whole buffer for nothing each time. */
-#ifndef BM_BACKEND_OPENCL_CL_BUFFER_H
-#define BM_BACKEND_OPENCL_CL_BUFFER_H
+#pragma once
 
 #include "opencl/cl_load.h"
 
@@ -71,5 +70,3 @@ cl_int bm_cl_zero_copy_begin(const bm_cl_queue *queue, bm_cl_zero_copy *shared, 
 cl_int bm_cl_zero_copy_begin_read(const bm_cl_queue *queue, bm_cl_zero_copy *shared,
                                   cl_event *event);
 cl_int bm_cl_zero_copy_end(const bm_cl_queue *queue, bm_cl_zero_copy *shared); /* {0} is fine */
-
-#endif

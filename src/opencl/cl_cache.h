@@ -7,8 +7,7 @@
  *
  * named after its key, written to a temporary name and renamed: readers see all of it or nothing.
  * Anything wrong with an entry means that it is not there. Several processes may use one cache. */
-#ifndef BM_BACKEND_DRIVERS_CL_CACHE_H
-#define BM_BACKEND_DRIVERS_CL_CACHE_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -38,5 +37,3 @@ bm_status bm_cl_cache_store(const bm_cl_cache *cache, bm_cl_key key, const void 
 
 /* A key is the hash of texts, each with its length. Begin with {0}. */
 bm_cl_key bm_cl_key_add(bm_cl_key key, const void *data, size_t len);
-
-#endif

@@ -12,8 +12,7 @@
  * asks for the list of devices (cl_list.h). The program is bm_device_settings.probe_program (""
  * means: none), else the running program if its file is named `bandmill`; any other program does
  * without. */
-#ifndef BM_BACKEND_DRIVERS_CL_CHILD_H
-#define BM_BACKEND_DRIVERS_CL_CHILD_H
+#pragma once
 
 #include <limits.h>
 
@@ -60,5 +59,3 @@ bool bm_cl_child_init(bm_cl_child *child, const bm_device_settings *settings, co
                       const char *what);
 /* Run it and wait for its end. An error (BM_ERR_DEVICE, the code is errno): it could not be run. */
 bm_status bm_cl_child_run(bm_cl_child *child, bm_cl_ending *ending, bm_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* cl_device.h -- OpenCL devices: the list, and one chosen by "opencl:P.D". */
-#ifndef BM_BACKEND_DRIVERS_CL_DEVICE_H
-#define BM_BACKEND_DRIVERS_CL_DEVICE_H
+#pragma once
 
 #include <bandmill/device.h>
 
@@ -21,5 +20,3 @@ typedef struct bm_cl_device {
 /* The device that `spec` names. BM_ERR_DEVICE: no such device, or one that cannot be used. */
 bm_status bm_cl_device_find(const bm_cl_api *api, const char *spec, bm_cl_device *out,
                             bm_error *err);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * The record of a listing that hung has its message and the time that was spent waiting. It holds
  * for ten minutes in the same environment, since nobody knows which files were loaded. */
-#ifndef BM_BACKEND_DRIVERS_CL_KNOWN_DRIVERS_H
-#define BM_BACKEND_DRIVERS_CL_KNOWN_DRIVERS_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -34,5 +33,3 @@ bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out);
 /* Filled with the drivers that loaders find here, in words: "driver pocl.icd", "drivers a.icd,
  * b.icd in /etc/OpenCL/vendors"; "" where none is known. */
 void bm_cl_drivers_names(char *out, size_t cap);
-
-#endif

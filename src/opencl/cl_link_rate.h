@@ -1,6 +1,5 @@
 /* cl_link_rate.h -- how fast bytes get to a device and back, for the benchmark. */
-#ifndef BM_BACKEND_OPENCL_CL_LINK_RATE_H
-#define BM_BACKEND_OPENCL_CL_LINK_RATE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * built. */
 bm_status bm_opencl_link_rate(const char *device, size_t bytes, double *up_bytes_s,
                               double *down_bytes_s, bm_error *err);
-
-#endif

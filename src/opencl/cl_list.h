@@ -1,6 +1,5 @@
 /* cl_list.h -- the list of devices from a process of its own (cl_child.h). */
-#ifndef BM_OPENCL_CL_LIST_H
-#define BM_OPENCL_CL_LIST_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -20,5 +19,3 @@ bool bm_cl_list_answer_write(int fd, const bm_cl_listing *listing);
 /* Read the file from its beginning. BM_NOT_FOUND: it is not there as a whole, or is of another
  * version. *out is filled; its devices are the caller's. */
 bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err);
-
-#endif

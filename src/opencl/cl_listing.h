@@ -1,6 +1,5 @@
 /* cl_listing.h -- OpenCL devices, or why there are none. */
-#ifndef BM_BACKEND_DRIVERS_CL_LISTING_H
-#define BM_BACKEND_DRIVERS_CL_LISTING_H
+#pragma once
 
 #include <bandmill/device.h>
 #include <bandmill/status.h>
@@ -25,5 +24,3 @@ bm_status bm_cl_list(bm_cl_listing *out, bm_error *err);
  * `log` is told where it takes long, and `cancelled` ends it: BM_ERR_CANCELLED. */
 bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
                             const bm_callbacks *callbacks, bm_cl_listing *out, bm_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* cl_load.h -- the OpenCL loader, opened at run time, as a table of function pointers. */
-#ifndef BM_BACKEND_DRIVERS_CL_LOAD_H
-#define BM_BACKEND_DRIVERS_CL_LOAD_H
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -56,5 +55,3 @@ const char *bm_cl_code_name(cl_int code);
 /* A call failed: BM_ERR_NOMEM for the codes that mean memory, else BM_ERR_DEVICE; "CALL: NAME
  * (CODE)". */
 bm_status bm_cl_fail(bm_error *err, cl_int code, const char *call);
-
-#endif

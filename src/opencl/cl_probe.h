@@ -9,8 +9,7 @@
  *
  * KIND, K: bm_text_options.shingle, .shingle_k, where texts are to be cut. LIMIT: bytes of a
  * buffer. PARAMS: a row of kernel parameters (cl_program.h). */
-#ifndef BM_BACKEND_OPENCL_CL_PROBE_H
-#define BM_BACKEND_OPENCL_CL_PROBE_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -31,5 +30,3 @@ void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
  * `name`: the device's, for the message. */
 bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row, const char *name,
                           bm_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* cl_program.h -- a program for one shape: its sources, its options, its kernels. */
-#ifndef BM_OPENCL_CL_PROGRAM_H
-#define BM_OPENCL_CL_PROGRAM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -165,5 +164,3 @@ bm_status bm_cl_program_load(const bm_cl_target *target, const void *binary, siz
 bm_status bm_cl_program_binary(const bm_cl_api *api, const bm_cl_program *program, void **out,
                                size_t *len, bm_error *err);
 void bm_cl_program_reset(const bm_cl_api *api, bm_cl_program *program);
-
-#endif

@@ -1,6 +1,5 @@
 /* cl_selftest.h -- known answers of a freshly made program. */
-#ifndef BM_BACKEND_OPENCL_CL_SELFTEST_H
-#define BM_BACKEND_OPENCL_CL_SELFTEST_H
+#pragma once
 
 #include "opencl/cl_stream.h"
 
@@ -8,5 +7,3 @@
  * compare every word and key with the scalar reference. BM_ERR_SELFTEST names the first that
  * differs. *n_checks (may be NULL): words and keys compared. */
 bm_status bm_cl_selftest(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* cl_stream.h -- batches on their way through a device (the state: cl_stream.h). One thread. */
-#ifndef BM_OPENCL_CL_STREAM_H
-#define BM_OPENCL_CL_STREAM_H
+#pragma once
 
 #include <pthread.h>
 
@@ -200,5 +199,3 @@ size_t bm_cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_c
 /* The parts themselves to `in` (filled up to at->offsets_at). */
 void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm_cl_layout *at,
                      char *in);
-
-#endif

@@ -1,6 +1,5 @@
 /* cl_text_check.h -- known answers of the kernels that cut and hash texts. */
-#ifndef BM_BACKEND_OPENCL_CL_TEXT_CHECK_H
-#define BM_BACKEND_OPENCL_CL_TEXT_CHECK_H
+#pragma once
 
 #include "opencl/cl_stream.h"
 
@@ -8,5 +7,3 @@
  * the xxHash library and the scalar reference. BM_ERR_SELFTEST names the first that differs.
  * *n_checks (may be NULL) grows by what was compared. */
 bm_status bm_cl_text_check(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);
-
-#endif

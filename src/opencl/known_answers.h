@@ -1,6 +1,5 @@
 /* known_answers.h -- are devices held against the reference? */
-#ifndef BM_BACKEND_DRIVERS_KNOWN_ANSWERS_H
-#define BM_BACKEND_DRIVERS_KNOWN_ANSWERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@
  * what a device says, so as to measure the host beside one that computes nothing; it is never
  * installed. */
 extern const bool bm_devices_are_checked;
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A driver's compiler may abort, hang or call exit; so the library has it tried in a process of its
  * own, which is this program with the command __probe-opencl. So is the list of devices made. */
-#ifndef BM_PROGRAM_PROGRAM_H
-#define BM_PROGRAM_PROGRAM_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -18,5 +17,3 @@
  * (cl_probe.c). The error's message is the line that the library reads from that process's stderr.
  */
 bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);
-
-#endif

@@ -10,8 +10,7 @@
  * Documents are numbered by their place in the group, which is their order in the inputs.
  * Similarities have the six decimals of our files, also where they were computed again, so that the
  * answer does not depend on where the pairs came from. */
-#ifndef BM_REPORT_EXPLAINER_H
-#define BM_REPORT_EXPLAINER_H
+#pragma once
 
 #include <bandmill/explain.h>
 #include <bandmill/sketch.h>
@@ -109,5 +108,3 @@ bm_status bm_explain_run(bm_explainer *e, bm_error *err);
 
 /* --- explain_write.c --- */
 bm_status bm_explain_write(const bm_explainer *e, bm_rows *rows, bm_error *err);
-
-#endif

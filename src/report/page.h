@@ -15,8 +15,7 @@
  *
  * A number more on the page is a member in page_json.c and a place in page.html. Ids, names and
  * texts are bytes of strangers: only template.c decides how they are shown. Threads: one. */
-#ifndef BM_REPORT_PAGE_H
-#define BM_REPORT_PAGE_H
+#pragma once
 
 #include <bandmill/job.h>
 #include <bandmill/report.h>
@@ -313,5 +312,3 @@ typedef struct bm_template {
 /* Fill it into rows; *n_bytes that were written. BM_ERR_FORMAT: the template is broken. */
 bm_status bm_template_fill(const bm_template *page, bm_rows *rows, uint64_t *n_bytes,
                            bm_error *err);
-
-#endif

@@ -24,8 +24,7 @@
  *
  * Integers, and IEEE 754 doubles as in base/portable_log.h: what does these operations in this
  * order has the same bits. */
-#ifndef BM_SKETCH_CWS_DRAWS_H
-#define BM_SKETCH_CWS_DRAWS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -74,5 +73,3 @@ static inline bool bm_cws_before(double value, uint64_t hash, double best, uint6
 {
     return value < best || (value == best && hash < best_hash);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A backend that signs by it equals scheme_oph.c word for word. Read only once made; any number of
  * threads. */
-#ifndef BM_SKETCH_OPH_PLAN_H
-#define BM_SKETCH_OPH_PLAN_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -44,5 +43,3 @@ void bm_oph_merge(const bm_oph_plan *plan, const uint32_t *part, uint32_t *words
 /* Fill the empty bins; no effect where all are empty. For a few documents: backends have their
  * own. */
 void bm_oph_fill_empty(const bm_oph_plan *plan, uint32_t *words);
-
-#endif

@@ -1,7 +1,6 @@
 /* scheme.h -- the table of signature schemes, and what is done with any of them. See scheme_row.h
  * for a row. */
-#ifndef BM_SKETCH_SCHEME_H
-#define BM_SKETCH_SCHEME_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -54,5 +53,3 @@ double bm_signature_agreement(const uint32_t *x, const uint32_t *y, bm_word_rows
  */
 double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, bm_word_rows rows,
                              double threshold);
-
-#endif

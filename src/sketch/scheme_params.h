@@ -1,7 +1,6 @@
 /* scheme_params.h -- the memory of what a scheme draws; for the rows of schemes, and for those who
  * free it. */
-#ifndef BM_SKETCH_SCHEME_PARAMS_H
-#define BM_SKETCH_SCHEME_PARAMS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -20,5 +19,3 @@ bm_status bm_scheme_params_init64(const bm_scheme_ops *ops, const bm_sketch_opti
 void bm_scheme_params_reset(bm_scheme_params *params); /* {0} is fine */
 /* BM_ERR_USAGE unless perms is 1 … BM_PERMS_MAX. */
 bm_status bm_scheme_check_perms(uint32_t perms, bm_error *err);
-
-#endif

@@ -8,8 +8,7 @@
  * A new scheme: scheme_NAME.c with its row, the row in scheme.c, a kernel for each of the two
  * families of devices, cpu/native_NAME.c, its value in the public enum, and its word in
  * model/option_names.c. */
-#ifndef BM_SKETCH_SCHEME_ROW_H
-#define BM_SKETCH_SCHEME_ROW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -109,5 +108,3 @@ bm_status bm_coefficients_upload32(const bm_scheme_params *params, uint32_t padd
 /* The same of 64 bits; c behind them where there are some. */
 bm_status bm_coefficients_upload64(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * before it was compared: with the size of the piece, so that nothing outside of it is read, and
  * with a sum. One piece is large, and a look-up wants little of it: so each document and each block
  * of postings has a sum of its own. */
-#ifndef BM_STORE_PIECE_H
-#define BM_STORE_PIECE_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -335,5 +334,3 @@ typedef struct bm_filter_ask {
  * document number; other threads may set bits of other pieces. */
 void bm_filter_piece_find(const bm_filter_piece *piece, const bm_filter_ask *asks, size_t n_asks,
                           uint8_t *bits);
-
-#endif

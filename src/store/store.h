@@ -31,8 +31,7 @@
  *
  * Errors: BM_ERR_FORMAT (damaged, another version, another byte order, files that are links or have
  * other names), BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_LOCKED (another writer), BM_ERR_CANCELLED. */
-#ifndef BM_STORE_STORE_H
-#define BM_STORE_STORE_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -104,5 +103,3 @@ const bm_store_facts *bm_store_facts_of(const bm_store *store);
 
 /* Is there an index at that path, by its files and first bytes? Opens nothing for long. */
 bool bm_store_is(const char *dir);
-
-#endif

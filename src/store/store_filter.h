@@ -3,8 +3,7 @@
  *
  * They are about the documents from 0 on, piece by piece; the last ones, too few for a piece, are
  * in none, and those that come next are put together with them. */
-#ifndef BM_STORE_STORE_FILTER_H
-#define BM_STORE_STORE_FILTER_H
+#pragma once
 
 #include "store/piece.h"
 #include "store/store_snapshot.h"
@@ -29,5 +28,3 @@ bool bm_store_filter_open(const bm_snapshot *snapshot, const bm_piece_ref *ref,
                           bm_filter_piece *out);
 /* *right: filter i follows the one before it, and is what its documents make it. */
 bm_status bm_store_filter_check(const bm_snapshot *snapshot, size_t i, bool *right, bm_error *err);
-
-#endif

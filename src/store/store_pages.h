@@ -5,8 +5,7 @@
  * Nothing here knows what stands in a page of LMDB's. It hands out addresses in a map of its own:
  * which page of the file such an address is of follows from comparing that page with those of our
  * map. */
-#ifndef BM_STORE_STORE_PAGES_H
-#define BM_STORE_STORE_PAGES_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -270,5 +269,3 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
 
 /* Does the state name this piece? */
 bool bm_state_names(const bm_state *state, const bm_piece_key *key);
-
-#endif

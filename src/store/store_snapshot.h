@@ -5,8 +5,7 @@
  * reads a transaction, the pages of its own are compared with the record of the last commit
  * (store_pages.h). Where the transaction is a later one (another process writes at this moment, or
  * was ended before its commit), there is no record of it: then a child reads it all first. */
-#ifndef BM_STORE_STORE_SNAPSHOT_H
-#define BM_STORE_STORE_SNAPSHOT_H
+#pragma once
 
 #include <pthread.h>
 
@@ -87,5 +86,3 @@ void bm_snapshot_expect(const bm_piece_ref *piece);
 void bm_snapshot_read(const bm_piece_ref *piece);
 /* BM_ERR_FORMAT: the index is damaged, and what. */
 bm_status bm_snapshot_damaged(const bm_snapshot *snapshot, bm_error *err, const char *what);
-
-#endif

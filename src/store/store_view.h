@@ -4,8 +4,7 @@
  * was opened, whatever others write later. Where a store writes, its view is opened by the thread
  * that does. Any number of threads may read one; what it hands out lies in the map of the file and
  * is valid until the view is closed. */
-#ifndef BM_STORE_STORE_VIEW_H
-#define BM_STORE_STORE_VIEW_H
+#pragma once
 
 #include "store/piece.h"
 #include "store/store.h"
@@ -88,5 +87,3 @@ typedef struct bm_store_check_cfg {
     void *ctx;
 } bm_store_check_cfg;
 bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_error *err);
-
-#endif

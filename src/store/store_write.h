@@ -2,8 +2,7 @@
  *
  * Views of this bm_store that are opened afterwards see what add and remove did, all others from
  * the commit on. A writer that ends without a commit has changed nothing. */
-#ifndef BM_STORE_STORE_WRITE_H
-#define BM_STORE_STORE_WRITE_H
+#pragma once
 
 #include "store/store_view.h"
 
@@ -31,5 +30,3 @@ bm_status bm_store_commit(bm_store *store, bm_error *err);
 /* All documents that are there, in their order with new numbers from 0, into a new index (made by
  * bm_store_create, empty); notes too. Not committed. */
 bm_status bm_store_copy(bm_store *from, bm_store *to, bm_error *err);
-
-#endif

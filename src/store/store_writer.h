@@ -1,7 +1,6 @@
 /* store_writer.h -- what a writer holds beside its bm_store: the state that its next commit makes
  * visible, and what is not in the file yet. */
-#ifndef BM_STORE_STORE_WRITER_H
-#define BM_STORE_STORE_WRITER_H
+#pragma once
 
 #include "spill/sorted_runs.h"
 #include "store/store_filter.h"
@@ -52,5 +51,3 @@ bm_status bm_writer_flush(bm_store *store, bm_error *err);
 bm_status bm_writer_record(bm_store *store, bm_error *err);
 /* For the next commit: as bm_store_note. */
 bm_status bm_writer_note(bm_writer *writer, bm_store_note_kind note, bm_str bytes, bm_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* distinct.h -- the distinct values of one document's hashes, in order of first occurrence. */
-#ifndef BM_TEXT_DISTINCT_H
-#define BM_TEXT_DISTINCT_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -48,5 +47,3 @@ bm_status bm_repeats_add(bm_distinct *set, const uint32_t *counts, bm_distinct_l
                          bm_error *err);
 /* The same in place, of n hashes that ascend: they do not after that. */
 void bm_repeats_replace(uint64_t *hashes, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* join_exact.h -- the buffer of joined text, and joining code point by code point what is not plain
  * (shingle_ops.h). */
-#ifndef BM_TEXT_JOIN_EXACT_H
-#define BM_TEXT_JOIN_EXACT_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -27,5 +26,3 @@ void bm_joined_reset(bm_joined *joined); /* frees */
  * normalisers allow a cut. `codes` are two scratch arrays. */
 bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
                         bm_joined *joined, bm_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* normalize.h -- the normalisers: nfc, nfkc, lower, strip-accents, digits and punct over code
  * points. */
-#ifndef BM_TEXT_NORMALIZE_H
-#define BM_TEXT_NORMALIZE_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -25,5 +24,3 @@ void bm_codes_reset(bm_codes *codes); /* frees */
 
 /* The Unicode version of our tables, "15.0.0". */
 const char *bm_unicode_version(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* set_shingler.h -- documents that are given by the hashes of their shingles, one after another. */
-#ifndef BM_TEXT_SET_SHINGLER_H
-#define BM_TEXT_SET_SHINGLER_H
+#pragma once
 
 #include "base/system.h"
 #include "model/batches.h"
@@ -19,5 +18,3 @@ typedef struct bm_set_shingler {
 bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                              bm_shingle_batch *batch, bm_error *err);
 void bm_set_shingler_reset(bm_set_shingler *shingler); /* frees the scratch */
-
-#endif

@@ -18,8 +18,7 @@
  *     block_hash_windows(p, n, k, hashes)       so many of n; return how many they did
  *
  * Word boundaries are bits of a mask; nothing looks at single bytes. */
-#ifndef BM_TEXT_SHINGLE_LOOPS_H
-#define BM_TEXT_SHINGLE_LOOPS_H
+#pragma once
 
 #include "text/shingle_ops.h"
 #include "text/slice_steps.h"
@@ -259,5 +258,3 @@ static void hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
         .isa = set, .join = join, .word_starts = BM_WORD_STARTS, .char_starts = BM_CHAR_STARTS,    \
         .hash_slices = hash_slices, .hash_windows = hash_windows, .add_content = BM_ADD_CONTENT    \
     }
-
-#endif

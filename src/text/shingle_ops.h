@@ -12,8 +12,7 @@
  *
  * `join` takes the plain part of a text: ASCII and, where the rules allow it, other bytes that no
  * rule touches. Where it stops, join_exact.c takes over for a stretch. */
-#ifndef BM_TEXT_SHINGLE_OPS_H
-#define BM_TEXT_SHINGLE_OPS_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -91,5 +90,3 @@ extern const bm_shingle_ops bm_shingle_ops_neon;
 
 /* The table of an instruction set that this processor has. */
 const bm_shingle_ops *bm_shingle_ops_of(bm_isa isa);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A shingler holds the scratch memory of one thread. Text must be valid UTF-8 (bm_utf8_repair makes
  * it so). */
-#ifndef BM_TEXT_SHINGLER_H
-#define BM_TEXT_SHINGLER_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -46,5 +45,3 @@ const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);
 /* Append the document that `joined` was made of, as bm_shingler_add would from its text. */
 bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingle_batch *batch,
                                  bm_error *err);
-
-#endif

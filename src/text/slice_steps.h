@@ -12,8 +12,7 @@
  *
  * From 16 bytes before a slice to 32 behind its start may be read. For those files shingle_<isa>.c
  * whose instruction set has a vector multiply. */
-#ifndef BM_TEXT_SLICE_STEPS_H
-#define BM_TEXT_SLICE_STEPS_H
+#pragma once
 
 #include "text/shingle_ops.h"
 #include "text/xxh3_inline.h"
@@ -61,5 +60,3 @@ static inline __attribute__((always_inline)) size_t hash_slices_in_steps(const b
     }
     return n;
 }
-
-#endif

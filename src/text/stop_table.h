@@ -7,8 +7,7 @@
  * word longer           a mix of its first and last eight bytes and its length, and 0xFF in the
  * highest byte; where it is found, the whole word is compared bucket           the upper bits of
  * key * factor */
-#ifndef BM_TEXT_STOP_TABLE_H
-#define BM_TEXT_STOP_TABLE_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -71,5 +70,3 @@ static inline bool bm_stop_table_has(const bm_stop_table *table, const char *wor
         return bm_stop_table_search(table, word, len, key);
     return found;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A canonical list is one text: its words in byte order, each once, with one 0x20 between them (no
  * word contains one). So two lists are the same if their texts are, and a manifest can hold it. */
-#ifndef BM_TEXT_STOP_WORDS_H
-#define BM_TEXT_STOP_WORDS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -36,5 +35,3 @@ bool bm_stop_words_is_list(const char *words);
 void bm_stop_words_name(const char *words, char out[BM_STOP_WORDS_NAME]);
 /* XXH3 of 64 bits of the list. */
 void bm_stop_words_digest(const char *words, char out[BM_STOP_WORDS_NAME]);
-
-#endif

@@ -1,6 +1,5 @@
 /* stop_words_en.h -- the list of English stop words, which is the default. */
-#ifndef BM_TEXT_STOP_WORDS_EN_H
-#define BM_TEXT_STOP_WORDS_EN_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -11,5 +10,3 @@ static inline const char *bm_stop_words_of(const bm_text_options *loaded)
 {
     return loaded->stopwords != NULL ? loaded->stopwords : bm_stop_words_en;
 }
-
-#endif

@@ -11,8 +11,7 @@
  * Schemes of 32 bits take the low half, which is so what others call the token hash: SHA-1[0:4],
  * MurmurHash3. Sets keep all 64 bits, so that exact similarities are as exact under each: 32 bits
  * alone would make different shingles equal in any document of some 10,000. */
-#ifndef BM_TEXT_TOKEN_HASH_H
-#define BM_TEXT_TOKEN_HASH_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -52,5 +51,3 @@ static inline uint64_t bm_token_hash_one(const bm_token_hasher *hasher, const ch
 /* As hash_slices and hash_windows of shingle_ops.h, by any hash. */
 void bm_token_hash_slices(const bm_token_hasher *hasher, const bm_slices *slices, size_t n);
 void bm_token_hash_windows(const bm_token_hasher *hasher, const bm_slices *windows, size_t n);
-
-#endif

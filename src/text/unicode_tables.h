@@ -9,8 +9,7 @@
  *
  * "Script" is the property Script, not Script_Extensions: U+30FC, the prolonged sound mark, is
  * Common and hence an ordinary letter, U+3099 is Inherited and a mark. */
-#ifndef BM_TEXT_UNICODE_TABLES_H
-#define BM_TEXT_UNICODE_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ static inline unsigned bm_char_ccc(uint32_t cp)
 {
     return bm_char_row_of(cp)->ccc;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* unit_text.h -- documents as joined text with their unit boundaries, for a device that cuts and
  * hashes the shingles itself (model/batches.h). */
-#ifndef BM_TEXT_UNIT_TEXT_H
-#define BM_TEXT_UNIT_TEXT_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -38,5 +37,3 @@ typedef struct bm_text_units {
 bm_status bm_text_units_make(const bm_text_options *options, bm_str text, bm_text_units *out,
                              bm_error *err);
 void bm_text_units_reset(bm_text_units *units);
-
-#endif

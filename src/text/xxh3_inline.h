@@ -6,8 +6,7 @@
  * always and masking two, to save the branch at length 32, was slower: 1.05 to 1.1.) Formula and
  * secret are those of the xxHash specification (doc/xxhash_spec.md, "XXH3"); a test compares every
  * length with the library. */
-#ifndef BM_TEXT_XXH3_INLINE_H
-#define BM_TEXT_XXH3_INLINE_H
+#pragma once
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -76,5 +75,3 @@ static inline uint64_t bm_xxh3_slice(const char *p, size_t len)
         return bm_xxh3_17to64(p, len);
     return bm_xxh3_any(p, len);
 }
-
-#endif

@@ -11,8 +11,7 @@
  * A thousandth is 1000 c / u in whole numbers, for c hashes in common of u in all. Pairs that have
  * none in common are in no cell: n_docs - 1 less what the cells of a document hold is their number.
  */
-#ifndef BM_TUNE_PAIR_CENSUS_H
-#define BM_TUNE_PAIR_CENSUS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -134,5 +133,3 @@ bm_total bm_pair_total_rare(const double *halves, size_t n, uint64_t n_docs, dou
  * which to->forecasts has space for. */
 bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *plans,
                            bm_tune_documents *to, bm_pool *pool, bm_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* tune_result.h -- what bm_tune came to, and its two forms as text. */
-#ifndef BM_TUNE_TUNE_RESULT_H
-#define BM_TUNE_TUNE_RESULT_H
+#pragma once
 
 #include <bandmill/tune.h>
 
@@ -34,5 +33,3 @@ bm_status bm_tune_write_table(bm_tune_result *result, bm_error *err);
 bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err);
 /* A whole SVG document: see tune_write.c. */
 bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err);
-
-#endif
