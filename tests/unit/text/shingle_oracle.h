@@ -25,7 +25,7 @@ typedef struct exact_unit {
     size_t begin, end; /* in `bytes` */
 } exact_unit;
 
-typedef struct exact {
+typedef struct shingle_oracle {
     const bm_text_options *options;
     bm_codes codes;
     bm_buf bytes;      /* of all units, one behind the other */
@@ -34,9 +34,9 @@ typedef struct exact {
     bm_buf shingle;
     bm_buf run; /* the hashes, with repeats */
     bm_token_hasher hasher;
-} exact;
+} shingle_oracle;
 
-static inline bm_status begin_unit(exact *x, bm_error *err)
+static inline bm_status begin_unit(shingle_oracle *x, bm_error *err)
 {
     BM_TRY(bm_grow_array(&x->units, &x->cap_units, x->n_units + 1, err));
     x->units[x->n_units++] = (exact_unit){x->bytes.len, x->bytes.len};
@@ -44,7 +44,7 @@ static inline bm_status begin_unit(exact *x, bm_error *err)
 }
 
 /* Append a code point to the last unit. */
-static inline bm_status extend_unit(exact *x, uint32_t code, bm_error *err)
+static inline bm_status extend_unit(shingle_oracle *x, uint32_t code, bm_error *err)
 {
     char utf8[4];
     size_t len = (size_t)(bm_utf8_put(utf8, code) - utf8);
@@ -76,7 +76,7 @@ static inline bool is_word_char(uint32_t code)
 }
 
 /* The end of the word that begins at codes[at]. */
-static inline size_t word_end(const exact *x, size_t at)
+static inline size_t word_end(const shingle_oracle *x, size_t at)
 {
     const int32_t *codes = x->codes.data;
     const size_t len = x->codes.len;
@@ -96,7 +96,7 @@ static inline size_t word_end(const exact *x, size_t at)
 }
 
 /* Cut the pieces between characters that are no letter, number or `_`; an empty text has none. */
-static inline bm_status cut_pieces(exact *x, bm_error *err)
+static inline bm_status cut_pieces(shingle_oracle *x, bm_error *err)
 {
     if (x->codes.len > 0)
         BM_TRY(begin_unit(x, err));
@@ -110,7 +110,7 @@ static inline bm_status cut_pieces(exact *x, bm_error *err)
     return BM_OK;
 }
 
-static inline bm_status cut_words(exact *x, bm_error *err)
+static inline bm_status cut_words(shingle_oracle *x, bm_error *err)
 {
     if (x->options->words == BM_WORDS_TEXT_DEDUP)
         return cut_pieces(x, err);
@@ -129,7 +129,7 @@ static inline bm_status cut_words(exact *x, bm_error *err)
     return BM_OK;
 }
 
-static inline bm_status cut_chars(exact *x, bm_error *err)
+static inline bm_status cut_chars(shingle_oracle *x, bm_error *err)
 {
     size_t from = 0, to = x->codes.len;
     while (from < to && is_space((uint32_t)x->codes.data[from]))
@@ -146,7 +146,7 @@ static inline bm_status cut_chars(exact *x, bm_error *err)
     return BM_OK;
 }
 
-static inline bm_status cut_bytes(exact *x, bm_error *err)
+static inline bm_status cut_bytes(shingle_oracle *x, bm_error *err)
 {
     for (size_t at = 0; at < x->codes.len; at++) {
         char utf8[4];
@@ -161,7 +161,7 @@ static inline bm_status cut_bytes(exact *x, bm_error *err)
 }
 
 /* Append the hash of units first … first+k-1, joined, to the run. */
-static inline bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
+static inline bm_status add_shingle(shingle_oracle *x, size_t first, size_t k, bm_error *err)
 {
     x->shingle.len = 0;
     for (size_t i = first; i < first + k; i++) {
@@ -176,7 +176,7 @@ static inline bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *
 }
 
 /* Is the unit a word of the list? */
-static inline bool is_stop_word(const exact *x, size_t i)
+static inline bool is_stop_word(const shingle_oracle *x, size_t i)
 {
     const size_t len = x->units[i].end - x->units[i].begin;
     if (len == 0)
@@ -191,7 +191,7 @@ static inline bool is_stop_word(const exact *x, size_t i)
     return false;
 }
 
-static inline bm_status make_run(exact *x, bm_error *err)
+static inline bm_status make_run(shingle_oracle *x, bm_error *err)
 {
     const bool stop = x->options->shingle == BM_SHINGLE_STOPWORD;
     const size_t k = bm_shingle_units(x->options);
@@ -225,7 +225,7 @@ static inline size_t add_repeats(const uint64_t *run, size_t n_run, uint64_t *ha
     return end;
 }
 
-static inline bm_status append(const exact *x, bm_shingle_batch *batch, bm_error *err)
+static inline bm_status append(const shingle_oracle *x, bm_shingle_batch *batch, bm_error *err)
 {
     const size_t n_run = x->run.len / sizeof(uint64_t);
     BM_TRY(bm_shingle_batch_reserve(batch, 1, n_run, err));
@@ -262,7 +262,7 @@ static inline bm_status append(const exact *x, bm_shingle_batch *batch, bm_error
 static inline bm_status shingle_exactly(const bm_text_options *options, bm_str text,
                                         bm_shingle_batch *batch, bm_error *err)
 {
-    exact x = {.options = options};
+    shingle_oracle x = {.options = options};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_token_hasher_open(options, NULL, &x.hasher, err));
     BM_TRY_OUT(normalize_exactly(text, options->normalize, &x.codes, err));
