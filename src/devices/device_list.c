@@ -21,10 +21,7 @@ struct bm_device_list {
     bm_device_pick all;
 };
 
-void bm_device_list_options_init_sized(bm_device_list_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &(bm_device_list_options){0}, sizeof *options);
-}
+BM_OPTIONS_INIT(device_list, 0)
 
 static bm_status open_list(const bm_device_options *device, const bm_callbacks *callbacks,
                            bm_device_list **out, bm_error *err)
@@ -49,7 +46,7 @@ bm_status bm_device_list_open(bm_device_list **out, bm_error *err)
 bm_status bm_device_list_open_with(const bm_device_list_options *options, bm_device_list **out,
                                    bm_error *err)
 {
-    bm_device_list_options used = {0};
+    bm_device_list_options used = device_list_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_device_list_options, callbacks), &used, err));
     BM_TRY(bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err));
     return open_list(&used.device, &used.callbacks, out, err);
@@ -222,15 +219,12 @@ static bm_status test_device(test_case *test, const bm_device_info *device, uint
     return BM_OK;
 }
 
-void bm_self_test_options_init_sized(bm_self_test_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &(bm_self_test_options){0}, sizeof *options);
-}
+BM_OPTIONS_INIT(self_test, 0)
 
 bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_checks,
                               bm_error *err)
 {
-    bm_self_test_options used = {0};
+    bm_self_test_options used = self_test_defaults;
     bm_device_pick pick = {0};
     uint32_t checks = 0;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_self_test_options, device), &used, err));

@@ -79,13 +79,7 @@ size_t bm_lean_head_read(const char *data, size_t len, bm_lean_head *out)
     return coded ? BM_LEAN_HEAD_MOST : PLAIN_HEAD;
 }
 
-static const bm_export_options export_defaults = {.bands = BM_BAND_DEFAULTS,
-                                                  .resources = BM_RESOURCE_DEFAULTS};
-
-void bm_export_options_init_sized(bm_export_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &export_defaults, sizeof export_defaults);
-}
+BM_OPTIONS_INIT(export, .bands = BM_BAND_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
 static bm_status check_export(const bm_export_options *o, bm_error *err)
 {

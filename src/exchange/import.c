@@ -820,15 +820,8 @@ out:
     return status;
 }
 
-static const bm_import_options import_defaults = {.from = BM_EXCHANGE_NPY,
-                                                  .text = BM_TEXT_DEFAULTS,
-                                                  .sketch = BM_SKETCH_DEFAULTS,
-                                                  .resources = BM_RESOURCE_DEFAULTS};
-
-void bm_import_options_init_sized(bm_import_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &import_defaults, sizeof import_defaults);
-}
+BM_OPTIONS_INIT(import, .from = BM_EXCHANGE_NPY, .text = BM_TEXT_DEFAULTS,
+                .sketch = BM_SKETCH_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
 static bool can_be_read(bm_exchange from)
 {

@@ -77,12 +77,7 @@ struct bm_index {
     bm_backend *backend;
 };
 
-static const bm_index_options index_defaults = {.resources = BM_RESOURCE_DEFAULTS};
-
-void bm_index_options_init_sized(bm_index_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &index_defaults, sizeof index_defaults);
-}
+BM_OPTIONS_INIT(index, .resources = BM_RESOURCE_DEFAULTS)
 
 /* --- views --- */
 
@@ -529,12 +524,7 @@ struct bm_matches {
     size_t cap_similarities, cap_id_ends;
 };
 
-static const bm_match_options match_defaults = {0};
-
-void bm_match_options_init_sized(bm_match_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &match_defaults, sizeof match_defaults);
-}
+BM_OPTIONS_INIT(match, 0)
 
 /* --- matches --- */
 

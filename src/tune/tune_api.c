@@ -195,17 +195,9 @@ static bm_status tune_documents_read(const bm_tune_options *o, bm_tune_result *r
 
 #define SAMPLE_DEFAULT 2000u
 
-static const bm_tune_options tune_defaults = {.bands = BM_BAND_DEFAULTS,
-                                              .seed = 1,
-                                              .input = BM_INPUT_DEFAULTS,
-                                              .sample = SAMPLE_DEFAULT,
-                                              .resources = BM_RESOURCE_DEFAULTS};
 static const bm_text_options text_default = BM_TEXT_DEFAULTS;
-
-void bm_tune_options_init_sized(bm_tune_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &tune_defaults, sizeof tune_defaults);
-}
+BM_OPTIONS_INIT(tune, .bands = BM_BAND_DEFAULTS, .seed = 1, .input = BM_INPUT_DEFAULTS,
+                .sample = SAMPLE_DEFAULT, .resources = BM_RESOURCE_DEFAULTS)
 
 /* --- options --- */
 
