@@ -106,8 +106,7 @@ static bm_status add_record(bm_json *json, bm_str text, bm_error *err)
 {
     json->comma = false;
     bm_json_begin_object(json);
-    bm_json_key(json, "text");
-    bm_json_string(json, text);
+    bm_json_key_string(json, "text", text);
     bm_json_end_object(json);
     return json->status != BM_OK ? bm_fail_nomem(err, text.len)
                                  : bm_buf_add(&json->buf, "\n", 1, err);
@@ -414,8 +413,7 @@ out:
 
 void bm_bench_answer_json(bm_json *json, const bm_bench_job *jobs, size_t n)
 {
-    bm_json_key(json, "answer");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "answer");
     for (size_t i = 0; i < n; i++) {
         const bm_bench_job *job = &jobs[i];
         const struct {
@@ -443,8 +441,7 @@ void bm_bench_answer_json(bm_json *json, const bm_bench_job *jobs, size_t n)
         bm_json_key_text(json, "binds", job->binds);
         for (size_t m = 0; m < sizeof members / sizeof members[0]; m++)
             bm_json_key_double(json, members[m].name, members[m].value);
-        bm_json_key(json, "part_seconds");
-        bm_json_begin_object(json);
+        bm_json_key_object(json, "part_seconds");
         for (size_t p = 0; p < BM_BENCH_N_PARTS; p++)
             bm_json_key_double(json, part_names[p], job->part[p]);
         bm_json_end_object(json);

@@ -71,8 +71,7 @@ static void write_machine(bm_json *json, const bm_bench_options *options)
     if (bm_isa_choose(options->device.cpu, &isa, NULL) == BM_OK)
         snprintf(isa_text, sizeof isa_text, "%s", bm_isa_name(isa));
     struct utsname system;
-    bm_json_key(json, "machine");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "machine");
     bm_json_key_text(json, "processor", name);
     bm_json_key_uint(json, "processors", bm_cpu_count());
     bm_json_key_text(json, "instruction_set", isa_text);
@@ -88,8 +87,7 @@ static void write_machine(bm_json *json, const bm_bench_options *options)
 static void write_settings(bm_json *json, const bm_bench_report *report)
 {
     const bm_bench_options *options = report->options;
-    bm_json_key(json, "settings");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "settings");
     bm_json_key_uint(json, "threads", options->threads);
     bm_json_key_text(json, "scheme", bm_option_word(BM_OPTION_SCHEME, options->sketch.scheme));
     bm_json_key_uint(json, "perms", options->sketch.perms);
@@ -109,8 +107,7 @@ static void write_settings(bm_json *json, const bm_bench_report *report)
 
 static void write_devices(bm_json *json, const bm_bench_report *report)
 {
-    bm_json_key(json, "devices");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "devices");
     for (size_t i = 0; i < report->n_devices; i++) {
         const bm_device_info *device = &report->devices[i];
         bm_json_begin_object(json);
@@ -134,8 +131,7 @@ static void write_devices(bm_json *json, const bm_bench_report *report)
 
 static void write_rows(bm_json *json, const bm_bench_report *report)
 {
-    bm_json_key(json, "rows");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "rows");
     for (size_t i = 0; i < report->n_rows; i++) {
         const bm_bench_row *row = &report->rows[i];
         bm_json_begin_object(json);

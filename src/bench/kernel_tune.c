@@ -120,22 +120,18 @@ static void write_result(bm_json *json, const bm_kernel_tune_result *r)
     bm_json_key_text(json, "driver", r->info.driver);
     bm_json_key_uint(json, "compute_units", r->info.compute_units);
     bm_json_key_uint(json, "hashes", r->n_hashes);
-    bm_json_key(json, "better");
-    bm_json_bool(json, r->better);
-    bm_json_key(json, "present");
-    bm_json_begin_object(json);
+    bm_json_key_bool(json, "better", r->better);
+    bm_json_key_object(json, "present");
     write_row(json, "row", &r->present);
     write_score(json, &r->before);
     bm_json_end_object(json);
-    bm_json_key(json, "tuned");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "tuned");
     write_row(json, "row", &r->best);
     write_score(json, &r->now);
     bm_json_key_double(json, "kernel_ratio", r->now.kernel / r->before.kernel);
     bm_json_key_double(json, "host_ratio", r->now.host / r->before.host);
     bm_json_end_object(json);
-    bm_json_key(json, "tried");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "tried");
     for (size_t i = 0; i < r->n_tried; i++) {
         bm_json_begin_object(json);
         write_row(json, "row", &r->tried[i].row);
@@ -161,8 +157,7 @@ static bm_status write_json(const bm_kernel_tune_report *report, char **text, bm
     bm_json_key_uint(&json, "perms", options->sketch.perms);
     bm_json_key_uint(&json, "repeats", options->repeats);
     bm_json_key_double(&json, "min_seconds", options->min_seconds);
-    bm_json_key(&json, "devices");
-    bm_json_begin_array(&json);
+    bm_json_key_array(&json, "devices");
     for (size_t i = 0; i < report->n; i++)
         write_result(&json, &report->results[i]);
     bm_json_end_array(&json);

@@ -502,16 +502,14 @@ static void write_settings(bm_json *json, bm_str settings)
 
 static void write_counts(bm_json *json, const bm_store_counts *counts)
 {
-    bm_json_key(json, "counts");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "counts");
     bm_json_key_uint(json, "documents", counts->documents);
     bm_json_key_uint(json, "removed", counts->removed);
     bm_json_key_uint(json, "empty", counts->empty);
     bm_json_key_uint(json, "shingles", counts->shingles);
     bm_json_key_uint(json, "text_bytes", counts->text_bytes);
     bm_json_end_object(json);
-    bm_json_key(json, "file");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "file");
     bm_json_key_uint(json, "format", BM_STORE_VERSION);
     bm_json_key_uint(json, "runs", counts->runs);
     bm_json_key_uint(json, "bytes", counts->file_bytes);

@@ -30,8 +30,7 @@
 
 static void report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
 {
-    bm_json_key(json, "counts");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "counts");
     for (size_t i = 0; i < BM_N_COUNTS; i++) {
         const bm_report_counts_of which = bm_count_rows[i].of;
         const uint64_t n = *(const uint64_t *)((const char *)counts + bm_count_rows[i].at);
@@ -79,8 +78,7 @@ static bm_status write_sizes(bm_json *json, const bm_grouping *g, bm_error *err)
     BM_TRY(bm_new_zero(&of_size, (size_t)g->largest + 1, err));
     for (size_t i = 0; i < g->n_groups; i++)
         of_size[size_of(g, i)]++;
-    bm_json_key(json, "group_sizes");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "group_sizes");
     for (uint64_t size = 0; size <= g->largest; size++) {
         if (of_size[size] == 0)
             continue;
@@ -115,8 +113,7 @@ static size_t find_largest(const bm_grouping *g, size_t out[BM_LARGEST_GROUPS])
 static void write_largest(bm_json *json, const bm_grouping *g, const bm_doc_table *docs)
 {
     size_t largest[BM_LARGEST_GROUPS], n = find_largest(g, largest);
-    bm_json_key(json, "largest_groups");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "largest_groups");
     for (size_t i = 0; i < n; i++) {
         uint64_t begin = g->begin[largest[i]], end = g->begin[largest[i] + 1], chained = 0;
         for (uint64_t j = begin; j < end; j++)
@@ -152,11 +149,9 @@ bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_
     bm_json_key_double(json, "chained_share", (double)grouping->n_chained / removed);
     if (!bm_group_is_dominant(grouping->largest, grouping->n))
         return BM_OK;
-    bm_json_key(json, "dominant_group");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "dominant_group");
     bm_json_key_uint(json, "size", grouping->largest);
-    bm_json_key(json, "helps");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "helps");
     bm_json_text(json, "cluster star");
     bm_json_text(json, "max_group_size");
     bm_json_text(json, "weights tfidf");
@@ -167,8 +162,7 @@ bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_
 
 void bm_report_similarities(bm_json *json, const uint64_t *histogram)
 {
-    bm_json_key(json, "similarities");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "similarities");
     for (uint32_t i = 0; i < BM_HISTOGRAM_BINS; i++) {
         if (histogram[i] == 0)
             continue;
@@ -190,8 +184,7 @@ typedef struct named_number {
 
 static void write_numbers(bm_json *json, const char *key, const named_number *rows, size_t n)
 {
-    bm_json_key(json, key);
-    bm_json_begin_object(json);
+    bm_json_key_object(json, key);
     for (size_t i = 0; i < n; i++)
         bm_json_key_double(json, rows[i].name, rows[i].number);
     bm_json_end_object(json);
@@ -206,8 +199,7 @@ void bm_report_ingest(bm_json *json, const bm_ingest_times *times)
         {"worker_wait", times->wait}, {"device_idle", times->idle}};
     if (times->workers == 0)
         return;
-    bm_json_key(json, "flow");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "flow");
     bm_json_key_text(json, "bottleneck", bm_ingest_bottleneck(times));
     bm_json_key_uint(json, "workers", times->workers);
     bm_json_key_uint(json, "devices", times->device_workers);
@@ -230,8 +222,7 @@ void bm_report_text_offload(bm_json *json, const bm_text_offload *path)
 {
     if (!path->able && !path->own_processors)
         return;
-    bm_json_key(json, "device_input");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "device_input");
     bm_json_key_text(json, "form", path->taken ? "text" : "hashes");
     if (path->own_processors)
         bm_json_key_text(json, "because", "the device is made of the host's own processors");
@@ -262,8 +253,7 @@ static void write_parts(bm_json *json, const bm_manifest_input *input)
         bm_json_key_uint(json, BM_INPUT_FILE_BYTES, input->bytes);
         return;
     }
-    bm_json_key(json, BM_INPUT_PARTS);
-    bm_json_begin_array(json);
+    bm_json_key_array(json, BM_INPUT_PARTS);
     for (size_t i = 0; i < input->n_parts; i++) {
         bm_json_begin_object(json);
         bm_json_key_uint(json, BM_INPUT_FROM, input->parts[i].from);
@@ -342,8 +332,7 @@ static void write_shard(bm_json *json, const bm_input_shard *shard)
 {
     char hex[BM_HASH128_HEX];
     bm_hash128_hex(shard->whole, hex);
-    bm_json_key(json, BM_MANIFEST_SHARD);
-    bm_json_begin_object(json);
+    bm_json_key_object(json, BM_MANIFEST_SHARD);
     bm_json_key_uint(json, BM_SHARD_INDEX, shard->index);
     bm_json_key_uint(json, BM_SHARD_OF, shard->of);
     bm_json_key_text(json, BM_SHARD_WHOLE, hex);
@@ -356,8 +345,7 @@ static void report_inputs(bm_json *json, const bm_job_context *job, const uint64
 {
     if (job->settings->results.n_shards > 0)
         write_shard(json, bm_input_set_shard_of(job->inputs.set));
-    bm_json_key(json, "inputs");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "inputs");
     if (job->inputs.set != NULL)
         write_read(json, job->inputs.set, removed_bytes);
     else if (job->inputs.recorded != NULL)
@@ -487,8 +475,7 @@ static void report_spill(bm_json *json, const bm_job_context *job)
 {
     if (job->stats.corpus == NULL && copied(job) == 0)
         return;
-    bm_json_key(json, "temporary_files");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "temporary_files");
     if (job->stats.corpus != NULL)
         report_corpus(json, job);
     bm_json_key_uint(json, "input_bytes", copied(job));
@@ -581,8 +568,7 @@ static void write_setting(void *ctx, const bm_setting *setting)
     if (w->open != (int)setting->section) {
         end_section(w);
         if (setting->kind != BM_SETTING_NULL) {
-            bm_json_key(w->json, sections[setting->section]);
-            bm_json_begin_object(w->json);
+            bm_json_key_object(w->json, sections[setting->section]);
             w->open = (int)setting->section;
         }
     }
@@ -624,8 +610,7 @@ static void write_sample(bm_json *json, const bm_job_context *job)
 {
     if (job->settings->pairs.sample == 0)
         return;
-    bm_json_key(json, "sample");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "sample");
     bm_json_key_uint(json, "documents", job->counts.sampled);
     bm_json_key_uint(json, "of", job->counts.documents);
     bm_json_key_uint(json, "seed", job->settings->sketch.seed);
@@ -640,8 +625,7 @@ static void write_containment_recall(bm_json *json, const bm_job_context *job)
     const bm_band_plan *plan = &job->settings->plan;
     if (job->settings->pairs.verify != BM_VERIFY_CONTAINED)
         return;
-    bm_json_key(json, "containment_recall");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "containment_recall");
     for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
         bm_json_begin_object(json);
         bm_json_key_double(json, "size_ratio", ratios[i]);
@@ -657,8 +641,7 @@ static void write_against(bm_json *json, const bm_job_context *job)
     const bm_job_against *against = &job->against;
     if (job->settings->pairs.against == NULL)
         return;
-    bm_json_key(json, "against");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "against");
     bm_json_key_uint(json, "documents", against->documents);
     bm_json_key_uint(json, "candidates", against->candidates);
     bm_json_key_uint(json, "verified", against->verified);
@@ -680,8 +663,7 @@ static void write_device(bm_json *json, const bm_device_info *device, uint64_t n
 
 static void write_devices(bm_json *json, const bm_job_context *job)
 {
-    bm_json_key(json, "devices");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "devices");
     if (job->devices.open &&
         (job->devices.set.use_cpu || atomic_load(&job->devices.set.cpu_docs) > 0))
         write_device(json, &job->devices.set.cpu->info, atomic_load(&job->devices.set.cpu_docs));
@@ -709,8 +691,7 @@ static void write_asked_one(void *ctx, const bm_setting *setting)
 /* Write what was to be written, by which a job that asks whether it is done recognises it. */
 static void write_asked(bm_json *json, const bm_job_context *job)
 {
-    bm_json_key(json, BM_RUN_ASKED);
-    bm_json_begin_object(json);
+    bm_json_key_object(json, BM_RUN_ASKED);
     bm_settings_list(job->settings, bm_job_context_format(job), write_asked_one, json);
     bm_json_end_object(json);
 }
@@ -746,8 +727,7 @@ static void write_origin(bm_json *json, const bm_job_context *job)
     const char *const *word = job->settings->output.command;
     if (word == NULL)
         return;
-    bm_json_key(json, "command");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "command");
     for (; *word != NULL; word++)
         write_word(json, *word);
     bm_json_end_array(json);
@@ -761,8 +741,7 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     getrusage(RUSAGE_SELF, &usage);
     char cpu[128];
     bm_cpu_name(cpu, sizeof cpu);
-    bm_json_key(json, "run");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "run");
     write_origin(json, job);
     write_asked(json, job);
     bm_json_key_double(json, "seconds", seconds);
@@ -781,8 +760,7 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     report_spill(json, job);
     if (job->counts.verified > 0)
         bm_json_key_double(json, "verify_seconds", job->stats.verify_seconds);
-    bm_json_key(json, "stages");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "stages");
     for (size_t i = 0; i < job->clock.n_stages; i++) {
         bm_json_begin_object(json);
         bm_json_key_text(json, "stage", job->clock.stages[i].name);
@@ -853,8 +831,7 @@ static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
 {
     if (keep->rules == NULL)
         return;
-    bm_json_key(json, "keep_not_ranked");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "keep_not_ranked");
     for (size_t i = 0; i < keep->rules->n_by_field; i++) {
         const bm_keep_counts *c = &keep->counts[i];
         bm_json_begin_object(json);

@@ -132,8 +132,7 @@ static bm_status show_table(const target *t, bm_str header, bm_error *err)
                   .pairs = contained || kind == BM_TABLE_PAIRS || kind == BM_TABLE_PAIRS_EDIT,
                   .measure = measure};
     BM_TRY(each_line(t, row, count_row, &rows, err));
-    bm_json_key(t->json, "columns");
-    bm_json_begin_array(t->json);
+    bm_json_key_array(t->json, "columns");
     for (size_t at = 0; at <= header.len;) {
         const char *tab = memchr(header.data + at, '\t', header.len - at);
         size_t end = tab != NULL ? (size_t)(tab - header.data) : header.len;
@@ -222,8 +221,7 @@ static bm_status show_npy(const target *t, bm_error *err)
     }
     BM_TRY(status);
     bm_json_key_text(t->json, "type", header.type);
-    bm_json_key(t->json, "shape");
-    bm_json_begin_array(t->json);
+    bm_json_key_array(t->json, "shape");
     for (uint32_t i = 0; i < header.n_dims; i++)
         bm_json_uint(t->json, header.shape[i]);
     bm_json_end_array(t->json);
@@ -311,8 +309,7 @@ static bm_status show_path(bm_json *json, const char *key, const char *path, bm_
 {
     bm_buf shown = {0};
     const bm_status status = bm_tsv_escape(&shown, (bm_str){path, strlen(path)}, err);
-    bm_json_key(json, key);
-    bm_json_string(json, (bm_str){shown.data, shown.len});
+    bm_json_key_string(json, key, (bm_str){shown.data, shown.len});
     bm_buf_reset(&shown);
     return status;
 }
@@ -367,8 +364,7 @@ static bm_status show_folder(const target *t, bm_error *err)
     BM_TRY_OUT(check_budget(t, manifest, err));
     BM_TRY_OUT(bm_manifest_check(manifest, path, err));
     show_manifest(manifest, json);
-    bm_json_key(json, "files");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "files");
     for (size_t i = 0; i < bm_manifest_n_outputs(manifest); i++)
         BM_TRY_OUT(show_output(path, bm_manifest_output_at(manifest, i)->name, json, err));
     bm_json_end_array(json);

@@ -431,8 +431,7 @@ static bm_status write_json(const cluster *c, bm_rows *rows, bm_error *err)
     bm_json_key_uint(&json, "pairs", c->n_rows);
     bm_json_key_uint(&json, "documents", c->ids.n);
     bm_json_key_uint(&json, "unknown", c->n_unknown);
-    bm_json_key(&json, "thresholds");
-    bm_json_begin_array(&json);
+    bm_json_key_array(&json, "thresholds");
     for (size_t i = 0; i < c->levels.n; i++) {
         bm_json_begin_object(&json);
         bm_json_key_double(&json, "threshold", c->results[i].threshold);

@@ -213,6 +213,30 @@ void bm_json_raw_part(bm_json *json, bm_str part)
     value(json, part.data, part.len);
 }
 
+void bm_json_key_object(bm_json *json, const char *key)
+{
+    bm_json_key(json, key);
+    bm_json_begin_object(json);
+}
+
+void bm_json_key_array(bm_json *json, const char *key)
+{
+    bm_json_key(json, key);
+    bm_json_begin_array(json);
+}
+
+void bm_json_key_string(bm_json *json, const char *key, bm_str value)
+{
+    bm_json_key(json, key);
+    bm_json_string(json, value);
+}
+
+void bm_json_key_bool(bm_json *json, const char *key, bool value)
+{
+    bm_json_key(json, key);
+    bm_json_bool(json, value);
+}
+
 void bm_json_key_text(bm_json *json, const char *key, const char *text)
 {
     bm_json_key(json, key);

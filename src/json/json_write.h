@@ -33,7 +33,11 @@ void bm_json_bool(bm_json *json, bool value);
 /* A value that is JSON text already. */
 void bm_json_raw(bm_json *json, const char *value);
 void bm_json_raw_part(bm_json *json, bm_str value);
-/* A key and its value. */
+/* A key and its value, or the beginning of it. */
+void bm_json_key_object(bm_json *json, const char *key);
+void bm_json_key_array(bm_json *json, const char *key);
+void bm_json_key_string(bm_json *json, const char *key, bm_str value);
+void bm_json_key_bool(bm_json *json, const char *key, bool value);
 void bm_json_key_text(bm_json *json, const char *key, const char *text);
 void bm_json_key_uint(bm_json *json, const char *key, uint64_t number);
 void bm_json_key_double(bm_json *json, const char *key, double number);

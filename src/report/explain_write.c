@@ -385,8 +385,7 @@ static void dot(page *p)
 
 static void json_id(bm_json *json, const bm_explainer *e, const char *key, uint32_t doc)
 {
-    bm_json_key(json, key);
-    bm_json_string(json, id_of(e, doc));
+    bm_json_key_string(json, key, id_of(e, doc));
 }
 
 /* An object that is left open. */
@@ -401,8 +400,7 @@ static void json_pair(bm_json *json, const bm_explainer *e, uint32_t from, uint3
 static void json_pairs(bm_json *json, const bm_explainer *e, const char *key, const size_t *pairs,
                        size_t n)
 {
-    bm_json_key(json, key);
-    bm_json_begin_array(json);
+    bm_json_key_array(json, key);
     for (size_t i = 0; i < n; i++) {
         size_t pair = pairs != NULL ? pairs[i] : i;
         json_pair(json, e, e->pairs[pair].a, e->pairs[pair].b, pair);
@@ -422,11 +420,9 @@ static void json_run(bm_json *json, const bm_explainer *e)
     }
     bm_json_begin_object(json);
     bm_json_key_uint(json, "units", run->n);
-    bm_json_key(json, "text");
-    bm_json_string(json, (bm_str){run->text.data, run->text.len});
+    bm_json_key_string(json, "text", (bm_str){run->text.data, run->text.len});
     for (size_t i = 0; i < 2; i++) {
-        bm_json_key(json, sides[i]);
-        bm_json_begin_array(json);
+        bm_json_key_array(json, sides[i]);
         bm_json_uint(json, run->from[i]);
         bm_json_uint(json, run->to[i]);
         bm_json_end_array(json);
@@ -440,8 +436,7 @@ static void json_chain(bm_json *json, const bm_explainer *e)
     json_id(json, e, "a", e->a);
     json_id(json, e, "b", e->b);
     bm_json_key_double(json, "similarity", e->answer.similarity);
-    bm_json_key(json, "chain");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "chain");
     for (size_t i = 0; i < chain->n_links; i++) {
         json_pair(json, e, chain->docs[i], chain->docs[i + 1], chain->pairs[i]);
         bm_json_end_object(json);
@@ -456,14 +451,12 @@ static void json_chain(bm_json *json, const bm_explainer *e)
 
 static void json_group(bm_json *json, const bm_explainer *e)
 {
-    bm_json_key(json, "members");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "members");
     for (uint32_t doc = 0; doc < e->ids.n; doc++)
         bm_json_string(json, id_of(e, doc));
     bm_json_end_array(json);
     json_pairs(json, e, "links", NULL, e->n_pairs);
-    bm_json_key(json, "bridges");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "bridges");
     for (size_t i = 0; i < e->answer.bridges.n_bridges; i++) {
         const bm_bridge *bridge = &e->answer.bridges.bridges[i];
         json_pair(json, e, e->pairs[bridge->pair].a, e->pairs[bridge->pair].b, bridge->pair);
@@ -472,8 +465,7 @@ static void json_group(bm_json *json, const bm_explainer *e)
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
-    bm_json_key(json, "articulation_points");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "articulation_points");
     for (size_t i = 0; i < e->answer.bridges.n_articulation_points; i++) {
         bm_json_begin_object(json);
         json_id(json, e, "id", e->answer.bridges.articulation_points[i].doc);
@@ -500,8 +492,7 @@ static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
     else
         json_id(&json, e, "kept", e->kept);
     if (e->kept == BM_ID_NONE && !e->none) {
-        bm_json_key(&json, "known");
-        bm_json_bool(&json, true);
+        bm_json_key_bool(&json, "known", true);
     }
     if (e->divided > 0)
         bm_json_key_uint(&json, "divided", e->divided);

@@ -32,25 +32,12 @@
 #define AROUND      12u   /* words that stay at both ends of a stretch that is folded */
 #define FOLD_AT     40u   /* words, from which on a stretch is folded */
 
-static void key_text_of(bm_json *json, const char *key, bm_str text)
-{
-    bm_json_key(json, key);
-    bm_json_string(json, text);
-}
-
-static void key_bool(bm_json *json, const char *key, bool value)
-{
-    bm_json_key(json, key);
-    bm_json_bool(json, value);
-}
-
 /* The members of object i of a list. */
 typedef void (*element_fn)(bm_json *json, const bm_page *p, size_t i);
 
 static void put_object(bm_json *json, const char *key, const bm_page *p, element_fn fn)
 {
-    bm_json_key(json, key);
-    bm_json_begin_object(json);
+    bm_json_key_object(json, key);
     fn(json, p, 0);
     bm_json_end_object(json);
 }
@@ -59,8 +46,7 @@ static void put_object(bm_json *json, const char *key, const bm_page *p, element
 static void put_list(bm_json *json, const char *key, const bm_page *p, const size_t *order,
                      size_t n, element_fn fn)
 {
-    bm_json_key(json, key);
-    bm_json_begin_array(json);
+    bm_json_key_array(json, key);
     for (size_t i = 0; i < n; i++) {
         bm_json_begin_object(json);
         fn(json, p, order != NULL ? order[i] : i);
@@ -113,25 +99,25 @@ static void group(bm_json *json, const bm_page *p, size_t i)
     const bm_page_group *g = &p->groups[i];
     bm_json_key_uint(json, "group", g->number);
     if (g->kept != BM_PAGE_NO_DOC)
-        key_text_of(json, "kept", bm_page_id(p, g->kept));
+        bm_json_key_string(json, "kept", bm_page_id(p, g->kept));
     else
         bm_json_key_text(json, "kept", NULL);
-    key_bool(json, "known", g->known);
+    bm_json_key_bool(json, "known", g->known);
     bm_json_key_uint(json, "size", g->size);
     bm_json_key_uint(json, "removed", g->removed);
     bm_json_key_uint(json, "identical", g->identical);
     bm_json_key_uint(json, "chained", g->chained);
     bm_json_key_double(json, "least_jaccard", g->least);
     if (g->least_doc != BM_PAGE_NO_DOC)
-        key_text_of(json, "least_like_kept", bm_page_id(p, g->least_doc));
+        bm_json_key_string(json, "least_like_kept", bm_page_id(p, g->least_doc));
 }
 
 static void document(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_page_doc *doc = &p->docs[i];
     const size_t most = p->options->text_bytes;
-    key_text_of(json, "id", bm_page_id(p, (uint32_t)i));
-    key_bool(json, "found", doc->found);
+    bm_json_key_string(json, "id", bm_page_id(p, (uint32_t)i));
+    bm_json_key_bool(json, "found", doc->found);
     if (doc->found) {
         size_t n = doc->held < most ? doc->held : most;
         while (n > 0 && n < doc->held && ((unsigned char)doc->text[n] & 0xC0) == 0x80)
@@ -139,7 +125,7 @@ static void document(bm_json *json, const bm_page *p, size_t i)
         bm_json_key_text(json, "file", bm_manifest_input_at(p->manifest, doc->file)->file);
         bm_json_key_uint(json, "line", doc->line);
         bm_json_key_uint(json, "bytes", doc->text_bytes);
-        key_text_of(json, "text", (bm_str){doc->text, n});
+        bm_json_key_string(json, "text", (bm_str){doc->text, n});
     }
     if (doc->counted)
         bm_json_key_uint(json, "shingles", doc->n_hashes);
@@ -158,10 +144,10 @@ static bool shared_shingles(const bm_page *p, const bm_page_pair *pair, size_t *
 static void put_pair(bm_json *json, const bm_page *p, const bm_page_pair *pair)
 {
     size_t shared;
-    key_text_of(json, "a", bm_page_id(p, pair->a));
-    key_text_of(json, "b", bm_page_id(p, pair->b));
+    bm_json_key_string(json, "a", bm_page_id(p, pair->a));
+    bm_json_key_string(json, "b", bm_page_id(p, pair->b));
     if ((pair->a & BM_PAGE_KNOWN) != 0)
-        key_bool(json, "a_known", true);
+        bm_json_key_bool(json, "a_known", true);
     bm_json_key_double(json, "jaccard", pair->jaccard);
     if (shared_shingles(p, pair, &shared))
         bm_json_key_uint(json, "shared_shingles", shared);
@@ -211,8 +197,8 @@ static void sample(bm_json *json, const bm_page *p, size_t i)
 static void link_between(bm_json *json, const bm_page *p, size_t pair)
 {
     const bm_page_graph *graph = &p->graph;
-    key_text_of(json, "a", bm_id_set_id(&graph->ids, graph->pairs[pair].a));
-    key_text_of(json, "b", bm_id_set_id(&graph->ids, graph->pairs[pair].b));
+    bm_json_key_string(json, "a", bm_id_set_id(&graph->ids, graph->pairs[pair].a));
+    bm_json_key_string(json, "b", bm_id_set_id(&graph->ids, graph->pairs[pair].b));
     bm_json_key_double(json, "jaccard", graph->pairs[pair].similarity);
 }
 
@@ -227,7 +213,7 @@ static void bridge(bm_json *json, const bm_page *p, size_t i)
 static void point(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_articulation_point *one = &p->graph.bridges.articulation_points[i];
-    key_text_of(json, "id", bm_id_set_id(&p->graph.ids, one->doc));
+    bm_json_key_string(json, "id", bm_id_set_id(&p->graph.ids, one->doc));
     bm_json_key_uint(json, "parts", one->n_parts);
 }
 
@@ -241,7 +227,7 @@ static void chained_group(bm_json *json, const bm_page *p, size_t i)
     if (graph->why_not != NULL)
         return;
     bm_json_key_uint(json, "links", graph->n_pairs);
-    key_bool(json, "from_inputs", graph->from_inputs);
+    bm_json_key_bool(json, "from_inputs", graph->from_inputs);
     bm_json_key_uint(json, "drawn", graph->n_nodes);
     put_list(json, "weakest", p, graph->weakest, graph->n_weakest, link_between);
     put_list(json, "bridges", p, NULL, graph->bridges.n_bridges, bridge);
@@ -339,7 +325,7 @@ static void key_px(bm_json *json, const char *key, double value)
 /* A text of ours that was made in a buffer, which is freed. */
 static void key_made(bm_json *json, const char *key, bm_buf *text, bm_status status)
 {
-    key_text_of(json, key, (bm_str){text->data, text->len});
+    bm_json_key_string(json, key, (bm_str){text->data, text->len});
     if (json->status == BM_OK)
         json->status = status;
     bm_buf_reset(text);
@@ -368,8 +354,7 @@ static void write_shares(bm_json *json, const bm_page *p)
                   {"red", "removed, chained to it", n->chained},
                   {"grey", "removed, near a known one", known}};
     double x = 0;
-    bm_json_key(json, "shares");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "shares");
     for (size_t i = 0; n->documents > 0 && i < sizeof shares / sizeof shares[0]; i++) {
         const double width = (double)shares[i].n / (double)n->documents * 520;
         if (shares[i].n == 0)
@@ -515,12 +500,12 @@ out:
 static void node(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_page_node *one = &p->graph.nodes[i];
-    key_text_of(json, "id", bm_id_set_id(&p->graph.ids, one->doc));
+    bm_json_key_string(json, "id", bm_id_set_id(&p->graph.ids, one->doc));
     bm_json_key_text(json, "x", dot_x(one).text);
     bm_json_key_text(json, "y", dot_y(one).text);
     bm_json_key_uint(json, "links", one->n_links);
     bm_json_key_uint(json, "parts", one->n_parts);
-    key_bool(json, "kept", !p->graph.known && one->doc == p->graph.kept);
+    bm_json_key_bool(json, "kept", !p->graph.known && one->doc == p->graph.kept);
 }
 
 static size_t at_most(size_t n, size_t most)
@@ -538,7 +523,7 @@ static void drawing(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "n_points", n_points);
     bm_json_key_uint(json, "more_bridges", minus(n_bridges, LISTED_MAX));
     bm_json_key_uint(json, "more_points", minus(n_points, LISTED_MAX));
-    key_bool(json, "is_part", graph->n_nodes < graph->ids.n);
+    bm_json_key_bool(json, "is_part", graph->n_nodes < graph->ids.n);
     put_list(json, "listed_bridges", p, graph->bridge_order, at_most(n_bridges, LISTED_MAX),
              bridge);
     put_list(json, "listed_points", p, graph->point_order, at_most(n_points, LISTED_MAX), point);
@@ -660,10 +645,10 @@ static void write_inside(bm_json *json, const bm_page *p)
     if (p->n_sizes > 0)
         draw_sizes(json, p);
     bm_json_key_uint(json, "largest_size", p->n_sizes > 0 ? p->sizes[p->n_sizes - 1].size : 0);
-    key_bool(json, "has_texts", p->has_texts);
+    bm_json_key_bool(json, "has_texts", p->has_texts);
     bm_json_key_uint(json, "gone_inputs", p->n_gone);
     bm_json_key_uint(json, "all_inputs", bm_manifest_n_inputs(p->manifest));
-    key_bool(json, "weighted", p->weighted);
+    bm_json_key_bool(json, "weighted", p->weighted);
     const bool of_groups = p->n_groups > 0 && p->keep != BM_KEEP_NONE;
     put_list(json, "text_sections", p, NULL,
              p->sample.n + p->near.n + p->chained.n + of_groups > 0 ? 3 + of_groups : 0, section);
@@ -694,7 +679,7 @@ static void put_piece(side *s, const char *name, const char *data, size_t len)
     if (len == 0)
         return;
     bm_json_begin_object(s->json);
-    key_text_of(s->json, name, (bm_str){data, len});
+    bm_json_key_string(s->json, name, (bm_str){data, len});
     bm_json_end_object(s->json);
 }
 
@@ -755,23 +740,22 @@ static void write_side(side *s, const bm_page *p, uint32_t number, const char *r
     bool room = true;
     bm_json_begin_object(s->json);
     bm_json_key_text(s->json, "role", (number & BM_PAGE_KNOWN) != 0 ? "Known" : role);
-    key_text_of(s->json, "id", bm_page_id(p, number));
-    key_bool(s->json, "found", doc->found);
+    bm_json_key_string(s->json, "id", bm_page_id(p, number));
+    bm_json_key_bool(s->json, "found", doc->found);
     bm_json_key_uint(s->json, "bytes", doc->text_bytes);
     bm_json_key_uint(s->json, "line", doc->line);
     if (doc->counted)
         bm_json_key_uint(s->json, "shingles", doc->n_hashes);
     if (bm_manifest_n_inputs(p->manifest) > 1)
         bm_json_key_text(s->json, "file", bm_manifest_input_at(p->manifest, doc->file)->file);
-    bm_json_key(s->json, "words");
-    bm_json_begin_array(s->json);
+    bm_json_key_array(s->json, "words");
     for (size_t at = 0, to; room && at < t->n; at = to) {
         for (to = at + 1; to < t->n && t->words[to].common == t->words[at].common; to++)
             ;
         room = t->words[at].common ? put_common(s, at, to) : put_alone(s, at, to);
     }
     bm_json_end_array(s->json);
-    key_bool(s->json, "more", !room || doc->held < doc->text_bytes);
+    bm_json_key_bool(s->json, "more", !room || doc->held < doc->text_bytes);
     bm_json_end_object(s->json);
 }
 
@@ -785,17 +769,16 @@ static bm_status write_texts(bm_json *json, const bm_page *p, const bm_page_pair
     size_t shared;
     const bm_status status = bm_word_diff(&x, &y, err);
     bm_json_begin_object(json);
-    key_text_of(json, "a", bm_page_id(p, pair->a));
-    key_text_of(json, "b", bm_page_id(p, pair->b));
+    bm_json_key_string(json, "a", bm_page_id(p, pair->a));
+    bm_json_key_string(json, "b", bm_page_id(p, pair->b));
     bm_json_key_double(json, "jaccard", pair->jaccard);
-    key_bool(json, "open", open);
+    bm_json_key_bool(json, "open", open);
     bm_json_key_text(json, "label", pair->label);
     if (shared_shingles(p, pair, &shared)) {
         bm_json_key_uint(json, "shared_shingles", shared);
         bm_json_key_uint(json, "all_shingles", a->n_hashes + b->n_hashes - shared);
     }
-    bm_json_key(json, "sides");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "sides");
     write_side(&(side){json, &x, "a", folds, most}, p, pair->a, roles[0]);
     write_side(&(side){json, &y, "b", folds, most}, p, pair->b, roles[1]);
     bm_json_end_array(json);

@@ -47,8 +47,7 @@ static void write_plan(bm_json *json, const bm_tune_plan *plan)
 
 static void write_plans(bm_json *json, const bm_tune_result *r)
 {
-    bm_json_key(json, "plans");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "plans");
     for (size_t i = 0; i < r->n_plans; i++) {
         bm_json_begin_object(json);
         write_plan(json, &r->plans[i]);
@@ -60,14 +59,12 @@ static void write_plans(bm_json *json, const bm_tune_result *r)
 static void write_chosen(bm_json *json, const bm_tune_result *r)
 {
     const bm_tune_plan *plan = &r->plans[r->chosen];
-    bm_json_key(json, "chosen");
-    bm_json_begin_object(json);
+    bm_json_key_object(json, "chosen");
     write_plan(json, plan);
     bm_json_key_double(json, "steepest", plan->steepest);
     bm_json_key_double(json, "steepest_about", plan->steepest_about);
     bm_json_key_double(json, "slope", plan->slope);
-    bm_json_key(json, "curve");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "curve");
     for (uint32_t i = 1; i <= BM_TUNE_LADDER; i++) {
         const double s = (double)i / BM_TUNE_LADDER;
         bm_json_begin_object(json);
@@ -76,8 +73,7 @@ static void write_chosen(bm_json *json, const bm_tune_result *r)
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
-    bm_json_key(json, "steps");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "steps");
     for (size_t i = 0; i < BM_TUNE_STEPS; i++) {
         const double p = bm_tune_steps[i];
         bm_json_begin_object(json);
@@ -97,8 +93,7 @@ static void write_total(bm_json *json, const char *name, const char *error_name,
 
 static void write_histogram(bm_json *json, const bm_tune_documents *d)
 {
-    bm_json_key(json, "histogram");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "histogram");
     for (uint32_t k = 0; k < BM_TUNE_BINS; k++) {
         bm_json_begin_object(json);
         bm_json_key_double(json, "low", (double)k / BM_TUNE_BINS);
@@ -112,8 +107,7 @@ static void write_histogram(bm_json *json, const bm_tune_documents *d)
 
 static void write_forecasts(bm_json *json, const bm_tune_result *r, const bm_tune_documents *d)
 {
-    bm_json_key(json, "forecasts");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "forecasts");
     for (size_t k = 0; k < r->n_plans; k++) {
         const bm_tune_forecast *f = &d->forecasts[k];
         bm_json_begin_object(json);
@@ -132,8 +126,7 @@ static void write_forecasts(bm_json *json, const bm_tune_result *r, const bm_tun
 
 static void write_samples(bm_json *json, const bm_tune_result *r)
 {
-    bm_json_key(json, "samples");
-    bm_json_begin_array(json);
+    bm_json_key_array(json, "samples");
     for (size_t i = 0; i < r->n_samples; i++) {
         const bm_tune_sample *s = &r->samples[i].sample;
         bm_json_begin_object(json);
