@@ -279,11 +279,6 @@ out:
     return status;
 }
 
-static void trove_numbers_close(bm_trove_numbers *numbers)
-{
-    bm_free_all(numbers->documents, numbers->bytes);
-}
-
 /* A walk begins. */
 static void trove_numbers_begin(bm_trove_numbers *numbers)
 {
@@ -718,7 +713,7 @@ static bm_status export_datatrove(bm_exporter *e, bm_error *err)
     BM_TRY_OUT(write_list(&t, err));
     status = write_bands(&t, err);
 out:
-    trove_numbers_close(&t.numbers);
+    bm_free_all(t.numbers.documents, t.numbers.bytes);
     return status;
 }
 

@@ -94,12 +94,6 @@ typedef struct crowds {
     size_t n_answers; /* so far */
 } crowds;
 
-static void crowds_reset(crowds *c)
-{
-    bm_free_all(c->keys, c->keys_begin, c->docs_begin, c->numbers_begin, c->crowd_of, c->docs,
-                c->doc_keys_begin, c->doc_keys, c->numbers, c->extras);
-}
-
 /* Keys that a document has both are of one crowd; crowd_of: a key of each document. */
 static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
@@ -906,6 +900,7 @@ bm_status bm_search_crowds(bm_crowd_search *search, bm_error *err)
     bm_status status = n_keys > 0 ? gather(&c, err) : BM_OK;
     for (size_t i = 0; status == BM_OK && i < c.n && !search->many; i++)
         status = answer_crowd(&c, i, err);
-    crowds_reset(&c);
+    bm_free_all(c.keys, c.keys_begin, c.docs_begin, c.numbers_begin, c.crowd_of, c.docs,
+                c.doc_keys_begin, c.doc_keys, c.numbers, c.extras);
     return status;
 }

@@ -81,12 +81,6 @@ static bm_status scratch_init(band_scratch *scratch, size_t n, bm_error *err)
                : BM_OK;
 }
 
-static void scratch_reset(band_scratch *scratch)
-{
-    bm_free_all(scratch->order, scratch->keys, scratch->begin, scratch->found.list,
-                scratch->found.rest, scratch->ends, scratch->numbers, scratch->left);
-}
-
 static int by_key(const void *x, const void *y)
 {
     const key_of *a = x, *b = y;
@@ -343,7 +337,8 @@ static bm_status look_up_bands(void *ctx, uint32_t thread, size_t begin, size_t 
         bm_hit_list *out = &l->out->lists[l->out->n_lists == 1 ? 0 : band];
         status = look_up_band(l, (uint32_t)band, &scratch, out, err);
     }
-    scratch_reset(&scratch);
+    bm_free_all(scratch.order, scratch.keys, scratch.begin, scratch.found.list, scratch.found.rest,
+                scratch.ends, scratch.numbers, scratch.left);
     return status;
 }
 
@@ -372,12 +367,6 @@ typedef struct bounding {
     uint64_t *words, *asked; /* RANGE_WORDS or one a key; one row of them */
     size_t cap_words;        /* of a key */
 } bounding;
-
-static void bounding_reset(bounding *b)
-{
-    bm_free_all(b->keys, b->at, b->bits, b->docs, b->met, b->keys_begin, b->doc_keys, b->extras,
-                b->extra_at, b->there, b->rank_begin, b->numbers, b->words, b->asked);
-}
 
 bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
                           bm_error *err)
@@ -645,7 +634,8 @@ static bm_status bound(const bm_key_batch *batch, bm_search_hits *hits, bm_error
     }
     count_left(&b);
 out:
-    bounding_reset(&b);
+    bm_free_all(b.keys, b.at, b.bits, b.docs, b.met, b.keys_begin, b.doc_keys, b.extras, b.extra_at,
+                b.there, b.rank_begin, b.numbers, b.words, b.asked);
     return status;
 }
 

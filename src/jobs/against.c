@@ -299,11 +299,6 @@ static bool has_marked(const row_marks *rows, uint64_t begin, uint64_t end)
     return false;
 }
 
-static void reset_chosen(chosen *c)
-{
-    bm_free_all(c->part.inputs, c->part.names, c->part.paths, c->begin, c->end);
-}
-
 static bm_status alloc_chosen(chosen *c, size_t n, bm_error *err)
 {
     c->part.inputs = bm_alloc(n, sizeof *c->part.inputs);
@@ -433,7 +428,8 @@ static bm_status against_sets(bm_against *against, bm_job_context *context, bm_c
     if (status == BM_OK)
         status = bm_spill_flush(r.out, err);
     sets->file = r.out;
-    reset_chosen(&r.inputs);
+    bm_free_all(r.inputs.part.inputs, r.inputs.part.names, r.inputs.part.paths, r.inputs.begin,
+                r.inputs.end);
     return status;
 }
 

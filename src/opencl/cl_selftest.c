@@ -37,11 +37,6 @@ typedef struct answers {
     uint32_t *words, *right_words;
 } answers;
 
-static void reset(answers *a)
-{
-    bm_free_all(a->hashes, a->keys, a->right_keys, a->words, a->right_words);
-}
-
 /* n shingles, more than DISTINCT: those of a set but one over and over, then that one, which makes
  * a difference. The last DISTINCT are the set. */
 static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
@@ -139,7 +134,7 @@ static bm_status check(bm_cl_stream *stream, answers a, bm_error *err)
     BM_TRY_OUT(bm_cl_stream_run(stream, &task, err));
     status = compare(&a, shape, err);
 out:
-    reset(&a);
+    bm_free_all(a.hashes, a.keys, a.right_keys, a.words, a.right_words);
     return status;
 }
 

@@ -234,11 +234,6 @@ static bm_status open_bench(const trying *t, worker *b, bm_error *err)
                : bm_fail_nomem(err, (size_t)bench_bytes(t->job, n));
 }
 
-static void close_bench(worker *b)
-{
-    bm_free_all(b->keys, b->bits, b->mask, b->slots, b->next);
-}
-
 static int by_count(const void *x, const void *y)
 {
     const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
@@ -258,7 +253,8 @@ static bm_status try_all(trying *t, bm_pool *pool, bm_error *err)
     status = bm_pool_for(pool, (bm_pool_split){BM_TRIALS, 1}, run_range, t, err);
 out:
     for (uint32_t i = 0; i < n_threads; i++)
-        close_bench(&t->benches[i]);
+        bm_free_all(t->benches[i].keys, t->benches[i].bits, t->benches[i].mask, t->benches[i].slots,
+                    t->benches[i].next);
     bm_free(t->benches);
     return status;
 }
