@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "opencl/known_answers.h"
-#include "opencl/cl_text_check.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"

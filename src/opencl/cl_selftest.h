@@ -7,3 +7,8 @@
  * compare every word and key with the scalar reference. BM_ERR_SELFTEST names the first that
  * differs. *n_checks (may be NULL): words and keys compared. */
 bm_status bm_cl_selftest(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);
+
+/* The part of it for kernels that cut and hash texts: sign a few texts of the shape's shingles and
+ * compare every word, key and count with the xxHash library and the scalar reference. *n_checks
+ * (may be NULL) grows by what was compared. */
+bm_status bm_cl_text_check(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);

@@ -6,7 +6,7 @@
  * thousand, one has none, and one is shorter than a shingle.
  *
  * Tests: tests/parity/test_parity_text.c, tests/parity/test_oclgrind.c */
-#include "opencl/cl_text_check.h"
+#include "opencl/cl_selftest.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -75,3 +75,12 @@ Test(memory, a_copy_ends_in_nul)
     cr_assert_str_eq(copy, "abc");
     bm_free(copy);
 }
+
+Test(memory, what_is_freed_together_was_all_evaluated_before)
+{
+    struct two {
+        char *text;
+    } *two = bm_alloc(1, sizeof *two);
+    two->text = bm_strdup("text");
+    bm_free_all(two, NULL, two->text); /* under AddressSanitizer a read of `two` is an error */
+}

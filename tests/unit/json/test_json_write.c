@@ -61,6 +61,21 @@ Test(json_write, a_pretty_object_indents_by_two_spaces)
                   "    [1,2]\n  ],\n  \"c\": []\n}\n");
 }
 
+Test(json_write, a_key_with_its_value_is_both_in_turn)
+{
+    bm_json json = {0};
+    bm_json_begin_object(&json);
+    bm_json_key_array(&json, "a");
+    bm_json_end_array(&json);
+    bm_json_key_object(&json, "o");
+    bm_json_key_string(&json, "s", (bm_str){"xyz", 2});
+    bm_json_key_bool(&json, "b", false);
+    bm_json_key_text(&json, "t", NULL);
+    bm_json_end_object(&json);
+    bm_json_end_object(&json);
+    expect(&json, "{\"a\":[],\"o\":{\"s\":\"xy\",\"b\":false,\"t\":null}}\n");
+}
+
 Test(json_write, strings_are_escaped_as_rfc_8259_asks_and_no_further)
 {
     bm_json json = {0};
