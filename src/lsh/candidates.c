@@ -17,8 +17,9 @@
  * Where stars are wanted, a small bucket gets its pairs as it comes, and a large one is kept for
  * later (candidates.h).
  *
- * Bucketing uses the pool; enumeration runs on the calling thread between, so that `fn` may use the
- * pool itself. Memory: 13 bytes a document, the largest bucket's numbers, and one chunk.
+ * Bucketing uses the pool, and so does a look at which buckets may have new pairs; enumeration runs
+ * on the calling thread between, so that `fn` may use the pool itself. Memory: 13 bytes and a bit a
+ * document, the largest bucket's numbers, and one chunk.
  *
  * Tests: tests/unit/lsh/test_band_buckets.c, tests/unit/lsh/test_bucket_join.c,
  *        tests/unit/lsh/test_candidates.c, tests/unit/match/test_match_stars.c */
@@ -781,6 +782,7 @@ typedef bm_candidate_walk candidates_walk;
 typedef struct sinks {
     bm_bucket_join join;
     bm_crowded_buckets *crowded;
+    uint64_t *open; /* for walk_band */
 } sinks;
 
 /* Do all documents of the bucket share the key of one earlier band? */
@@ -896,15 +898,54 @@ static bm_status after_star(candidates_walk *w, sinks *to, bm_error *err)
     return w->n_members <= SMALL_BUCKET ? pair_rows(w, 1, err) : bucket_join_run(&to->join, w, err);
 }
 
+#define LOOK_DOCS 16384u /* at a time; 64 of them share a word of `open` */
+
+/* A look at the buckets of a band before it is walked. */
+typedef struct look {
+    const candidates_walk *walk;
+    const bm_band_buckets *buckets;
+    uint64_t *open; /* a bit for each document: it begins a bucket that is not joined so far */
+} look;
+
+static bool is_open(const look *l, uint32_t doc)
+{
+    return l->buckets->next[doc] != BM_NO_DOC && l->buckets->inner[doc] == 0 &&
+           (l->walk->job.groups == NULL || !all_joined(l->walk, l->buckets, doc));
+}
+
+static bm_status look_at(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    const look *l = ctx;
+    (void)thread;
+    (void)err;
+    for (size_t doc = begin; doc < end;) {
+        uint64_t open = 0;
+        const size_t word = doc / 64, stop = word * 64 + 64 < end ? word * 64 + 64 : end;
+        for (; doc < stop; doc++)
+            open |= (uint64_t)is_open(l, (uint32_t)doc) << doc % 64;
+        l->open[word] = open;
+    }
+    return BM_OK;
+}
+
+/* All threads look at which buckets are open, and the caller walks these: what is joined once stays
+ * so, and most buckets of later bands are. */
 static bm_status walk_band(candidates_walk *w, const bm_band_buckets *buckets, bucket_fn fn,
                            sinks *to, bm_error *err)
 {
-    for (size_t doc = 0; doc < buckets->n_docs; doc++) {
-        if (buckets->next[doc] == BM_NO_DOC || buckets->inner[doc] != 0 ||
-            (w->job.groups != NULL && all_joined(w, buckets, (uint32_t)doc)))
-            continue;
-        BM_TRY(gather(w, buckets, (uint32_t)doc, err));
-        BM_TRY(fn(w, to, err));
+    look l = {w, buckets, to->open};
+    BM_TRY(buckets->pool == NULL
+               ? look_at(&l, 0, 0, buckets->n_docs, err)
+               : bm_pool_for(buckets->pool, (bm_pool_split){buckets->n_docs, LOOK_DOCS}, look_at,
+                             &l, err));
+    for (size_t word = 0; word <= (buckets->n_docs - 1) / 64; word++) {
+        for (uint64_t left = l.open[word]; left != 0; left &= left - 1) {
+            const uint32_t doc = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(left);
+            if (!is_open(&l, doc))
+                continue;
+            BM_TRY(gather(w, buckets, doc, err));
+            BM_TRY(fn(w, to, err));
+        }
     }
     return BM_OK;
 }
@@ -970,16 +1011,20 @@ static bm_status candidates_run(const bm_candidates_job *job, bm_crowded_buckets
     bm_band_buckets buckets;
     sinks to = {.crowded = crowded};
     w.job.chunk = job->chunk == 0 ? CHUNK_DEFAULT : job->chunk;
-    BM_TRY(bm_new(&w.pairs, w.job.chunk, err));
+    bm_status status = BM_OK;
     bucket_join_init(&to.join, n_docs);
-    bm_status status = bm_band_buckets_init(&buckets, n_docs, job->keys->skip, job->pool, err);
+    BM_TRY_OUT(bm_new(&w.pairs, w.job.chunk, err));
+    BM_TRY_OUT(bm_new(&to.open, n_docs / 64 + 1, err));
+    status = bm_band_buckets_init(&buckets, n_docs, job->keys->skip, job->pool, err);
     if (status == BM_OK) {
         status = walk_bands(&w, &buckets, &to, err);
         bm_band_buckets_reset(&buckets);
     }
     if (stats != NULL)
         *stats = to.join.stats;
+out:
     bucket_join_reset(&to.join);
+    bm_free(to.open);
     bm_free(w.members);
     bm_free(w.pairs);
     return status;

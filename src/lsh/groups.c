@@ -19,7 +19,8 @@
  * the order in which pairs arrive. Halving alone bounds m operations by O(m log n); linking by size
  * would bound them better and lose the rule of the smaller root.
  *
- * One thread at a time. */
+ * One thread at a time links, and nobody asks meanwhile; any number of threads ask for roots at
+ * once, since whatever they write into a place is an ancestor that stood above it before. */
 
 bm_status bm_union_find_init(bm_union_find *sets, size_t n, bm_error *err)
 {
@@ -45,11 +46,15 @@ void bm_union_find_reset(bm_union_find *sets)
 uint32_t bm_union_find_root(bm_union_find *sets, uint32_t doc)
 {
     uint32_t *parent = sets->parent;
-    while (parent[doc] != doc) {
-        parent[doc] = parent[parent[doc]];
-        doc = parent[doc];
+    for (;;) {
+        const uint32_t above = __atomic_load_n(&parent[doc], __ATOMIC_RELAXED);
+        if (above == doc)
+            return doc;
+        const uint32_t next = __atomic_load_n(&parent[above], __ATOMIC_RELAXED);
+        if (next != above)
+            __atomic_store_n(&parent[doc], next, __ATOMIC_RELAXED);
+        doc = next;
     }
-    return doc;
 }
 
 bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b)
