@@ -265,7 +265,7 @@ static bm_status write_all(importer *im, const input *first, bm_error *err)
     context->counts.kept = context->docs.n;
     BM_TRY(status);
     bm_job_context_stage(context, BM_STAGE_WRITE, "files");
-    BM_TRY(bm_rows_ids(im->out, &context->docs, err));
+    BM_TRY(bm_rows_ids(im->out, &context->docs, context->pool, err));
     BM_TRY(write_sizes(im, err));
     return bm_rows_sources(im->out, &context->docs, NULL, &context->inputs.names, err);
 }

@@ -613,7 +613,7 @@ bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_tex
         return BM_OK;
     const bm_result_settings *results = &job->settings->results;
     if (!has_text && dir != NULL)
-        return bm_rows_kept_ids(dir, &job->docs, dropped, err);
+        return bm_rows_kept_ids(dir, &job->docs, dropped, job->pool, err);
     if (!has_text)
         return bm_rows_write_ids(
             &(bm_rows){.write = results->write, .write_ctx = results->write_ctx}, &job->docs,

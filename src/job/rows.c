@@ -66,23 +66,6 @@ bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, b
     return status;
 }
 
-/* Open a file of the directory, let `fill` write it, close it. */
-typedef bm_status (*fill_fn)(bm_rows *rows, const void *ctx, bm_error *err);
-
-static bm_status write_file(bm_out_dir *dir, const char *name, fill_fn fill, const void *ctx,
-                            bm_error *err)
-{
-    bm_rows rows = {0};
-    BM_TRY(bm_out_dir_file(dir, name, &rows.file, err));
-    bm_status status = BM_OK;
-    BM_TRY_OUT(fill(&rows, ctx, err));
-    status = bm_rows_flush(&rows, true, err);
-out:;
-    bm_status closed = bm_out_file_close(rows.file, status == BM_OK ? err : NULL);
-    bm_rows_reset(&rows);
-    return status != BM_OK ? status : closed;
-}
-
 /* The parts that the files below are made of. */
 typedef struct context {
     const bm_doc_table *docs;
@@ -90,33 +73,139 @@ typedef struct context {
     const bm_file_names *names;
     const uint8_t *dropped;
     const bm_lost_source *removed;
+    bm_pool *pool; /* NULL: the caller alone */
 } context;
 
-/* --- ids.txt --- */
+/* Add the rows of items begin … end-1. Any thread. */
+typedef bm_status (*add_fn)(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err);
 
-static bm_status fill_ids(bm_rows *rows, const void *ctx, bm_error *err)
+/* --- ranges of rows ---
+ *
+ * A round has a few ranges for each thread. First each becomes text, then it is known where each
+ * text begins, and then they are written there. */
+
+#define RANGE_ITEMS   1024u /* documents, or members of groups */
+#define RANGES_A_LANE 4u
+
+typedef struct text_range {
+    bm_buf text;
+    uint64_t at; /* in the file */
+} text_range;
+
+typedef struct rows_round {
+    const context *c;
+    add_fn add;
+    bm_out_file *file;
+    size_t first, n; /* the first item; all items */
+    text_range *ranges;
+} rows_round;
+
+static bm_status make_texts(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
-    const context *c = ctx;
-    for (size_t i = 0; i < c->docs->n; i++) {
-        if (c->dropped != NULL && c->dropped[i] != 0)
-            continue;
-        BM_TRY(bm_tsv_escape(&rows->buf, bm_doc_table_id(c->docs, i), err));
-        BM_TRY(bm_buf_add(&rows->buf, "\n", 1, err));
+    const rows_round *r = ctx;
+    (void)thread;
+    for (size_t i = begin; i < end; i++) {
+        const size_t from = r->first + i * RANGE_ITEMS, left = r->n - from;
+        r->ranges[i].text.len = 0;
+        BM_TRY(r->add(r->c, from, from + (left < RANGE_ITEMS ? left : RANGE_ITEMS),
+                      &r->ranges[i].text, err));
+    }
+    return BM_OK;
+}
+
+static bm_status write_texts(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    const rows_round *r = ctx;
+    (void)thread;
+    for (size_t i = begin; i < end; i++)
+        BM_TRY(bm_out_file_write_at(r->file, r->ranges[i].at, r->ranges[i].text.data,
+                                    r->ranges[i].text.len, err));
+    return BM_OK;
+}
+
+/* The rows of n items behind what the file has. */
+static bm_status write_ranges(bm_out_file *file, const context *c, add_fn add, size_t n,
+                              bm_error *err)
+{
+    const size_t most = (size_t)bm_pool_size(c->pool) * RANGES_A_LANE;
+    rows_round r = {.c = c, .add = add, .file = file, .n = n};
+    uint64_t at = bm_out_file_bytes(file);
+    BM_TRY(bm_new_zero(&r.ranges, most, err));
+    bm_status status = BM_OK;
+    for (; r.first < n; r.first += most * RANGE_ITEMS) {
+        const size_t left = (n - r.first - 1) / RANGE_ITEMS + 1;
+        const bm_pool_split split = {left < most ? left : most, 1};
+        BM_TRY_OUT(bm_pool_for(c->pool, split, make_texts, &r, err));
+        for (size_t i = 0; i < split.n; at += r.ranges[i++].text.len)
+            r.ranges[i].at = at;
+        BM_TRY_OUT(bm_pool_for(c->pool, split, write_texts, &r, err));
+    }
+out:
+    for (size_t i = 0; i < most; i++)
+        bm_buf_reset(&r.ranges[i].text);
+    bm_free(r.ranges);
+    return status;
+}
+
+/* The rows of n items, behind what is gathered. */
+static bm_status add_rows(bm_rows *rows, const context *c, add_fn add, size_t n, bm_error *err)
+{
+    if (rows->file != NULL && c->pool != NULL && bm_pool_size(c->pool) > 1 && n > RANGE_ITEMS) {
+        BM_TRY(bm_rows_flush(rows, true, err));
+        return write_ranges(rows->file, c, add, n, err);
+    }
+    for (size_t i = 0; i < n; i += RANGE_ITEMS) {
+        BM_TRY(add(c, i, n - i < RANGE_ITEMS ? n : i + RANGE_ITEMS, &rows->buf, err));
         BM_TRY(bm_rows_flush(rows, false, err));
     }
     return BM_OK;
 }
 
-bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err)
+/* Open a file of the directory, let `fill` write it, close it. */
+typedef bm_status (*fill_fn)(bm_rows *rows, const context *c, bm_error *err);
+
+static bm_status write_file(bm_out_dir *dir, const char *name, fill_fn fill, const context *c,
+                            bm_error *err)
 {
-    context c = {.docs = docs};
+    bm_rows rows = {0};
+    BM_TRY(bm_out_dir_file(dir, name, &rows.file, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(fill(&rows, c, err));
+    status = bm_rows_flush(&rows, true, err);
+out:;
+    bm_status closed = bm_out_file_close(rows.file, status == BM_OK ? err : NULL);
+    bm_rows_reset(&rows);
+    return status != BM_OK ? status : closed;
+}
+
+/* --- ids.txt --- */
+
+static bm_status add_ids(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
+{
+    for (size_t i = begin; i < end; i++) {
+        if (c->dropped != NULL && c->dropped[i] != 0)
+            continue;
+        BM_TRY(bm_tsv_escape(out, bm_doc_table_id(c->docs, i), err));
+        BM_TRY(bm_buf_add(out, "\n", 1, err));
+    }
+    return BM_OK;
+}
+
+static bm_status fill_ids(bm_rows *rows, const context *c, bm_error *err)
+{
+    return add_rows(rows, c, add_ids, c->docs->n, err);
+}
+
+bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_pool *pool, bm_error *err)
+{
+    context c = {.docs = docs, .pool = pool};
     return write_file(dir, BM_FILE_IDS, fill_ids, &c, err);
 }
 
 bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
-                           bm_error *err)
+                           bm_pool *pool, bm_error *err)
 {
-    context c = {.docs = docs, .dropped = dropped};
+    context c = {.docs = docs, .dropped = dropped, .pool = pool};
     return write_file(dir, BM_FILE_KEPT_IDS, fill_ids, &c, err);
 }
 
@@ -134,9 +223,8 @@ out:
 
 /* --- skipped.tsv --- */
 
-static bm_status fill_skipped(bm_rows *rows, const void *ctx, bm_error *err)
+static bm_status fill_skipped(bm_rows *rows, const context *c, bm_error *err)
 {
-    const context *c = ctx;
     BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_SKIPPED, err));
     for (size_t i = 0; i < c->docs->n_skipped; i++) {
         const bm_skipped *skipped = &c->docs->skipped[i];
@@ -177,9 +265,8 @@ static void count_sources(const context *c, bm_source_line *lines, size_t n_sour
     }
 }
 
-static bm_status fill_sources(bm_rows *rows, const void *ctx, bm_error *err)
+static bm_status fill_sources(bm_rows *rows, const context *c, bm_error *err)
 {
-    const context *c = ctx;
     size_t n = c->names->n;
     bm_source_line *lines = NULL;
     BM_TRY(bm_new_zero(&lines, n, err));
@@ -233,12 +320,10 @@ static bm_str kept_id(const context *c, size_t i)
     return g->kept[i] != BM_NO_KEPT ? bm_doc_table_id(c->docs, g->kept[i]) : (bm_str){0};
 }
 
-static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
+static bm_status add_removed(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
 {
-    const context *c = ctx;
     const bm_grouping *g = c->grouping;
-    BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_REMOVED, err));
-    for (size_t i = 0; i < c->docs->n; i++) {
+    for (size_t i = begin; i < end; i++) {
         if (g->reason[i] == BM_REASON_KEPT)
             continue;
         const bm_doc_row *row = bm_doc_table_row(c->docs, i);
@@ -249,22 +334,28 @@ static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
                                       .file = c->names->names[row->file],
                                       .line = row->line,
                                       .lost = bm_lost_shingles(c->removed, i)};
-        BM_TRY(bm_removed_line_add(&rows->buf, &line, err));
-        BM_TRY(bm_rows_flush(rows, false, err));
+        BM_TRY(bm_removed_line_add(out, &line, err));
     }
     return BM_OK;
 }
 
-bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lost_source *from,
-                          const bm_file_names *names, bm_error *err)
+static bm_status fill_removed(bm_rows *rows, const context *c, bm_error *err)
 {
-    context c = {.docs = docs, .grouping = from->grouping, .names = names, .removed = from};
+    BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_REMOVED, err));
+    return add_rows(rows, c, add_removed, c->docs->n, err);
+}
+
+bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lost_source *from,
+                          const bm_file_names *names, bm_pool *pool, bm_error *err)
+{
+    context c = {
+        .docs = docs, .grouping = from->grouping, .names = names, .removed = from, .pool = pool};
     return write_file(dir, BM_FILE_REMOVED, fill_removed, &c, err);
 }
 
 /* --- groups.jsonl --- */
 
-static bm_status add_group(bm_rows *rows, const context *c, bm_json *json, size_t group,
+static bm_status add_group(const context *c, bm_json *json, size_t group, bm_buf *out,
                            bm_error *err)
 {
     const bm_grouping *g = c->grouping;
@@ -280,26 +371,45 @@ static bm_status add_group(bm_rows *rows, const context *c, bm_json *json, size_
     for (uint64_t i = known ? g->known_begin[group] : 0; known && i < g->known_begin[group + 1];
          i++)
         bm_json_string(json, bm_known_id(g->from, g->known_members[i]));
-    BM_TRY(bm_group_line_end(json, &rows->buf, err));
-    return bm_rows_flush(rows, false, err);
+    return bm_group_line_end(json, out, err);
 }
 
-static bm_status fill_groups(bm_rows *rows, const void *ctx, bm_error *err)
+/* The first group that begins at the member or behind it. */
+static size_t group_from(const bm_grouping *g, uint64_t member)
 {
-    const context *c = ctx;
+    size_t low = 0, high = g->n_groups;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (g->begin[middle] < member)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The groups whose first members these are. */
+static bm_status add_groups(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
+{
     bm_json json = {0};
     bm_status status = BM_OK;
-    for (size_t i = 0; i < c->grouping->n_groups; i++)
-        BM_TRY_OUT(add_group(rows, c, &json, i, err));
+    for (size_t i = group_from(c->grouping, begin);
+         i < c->grouping->n_groups && c->grouping->begin[i] < end; i++)
+        BM_TRY_OUT(add_group(c, &json, i, out, err));
 out:
     bm_buf_reset(&json.buf);
     return status;
 }
 
-bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
-                         bm_error *err)
+static bm_status fill_groups(bm_rows *rows, const context *c, bm_error *err)
 {
-    context c = {.docs = docs, .grouping = grouping};
+    return add_rows(rows, c, add_groups, (size_t)c->grouping->begin[c->grouping->n_groups], err);
+}
+
+bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+                         bm_pool *pool, bm_error *err)
+{
+    context c = {.docs = docs, .grouping = grouping, .pool = pool};
     return write_file(dir, BM_FILE_GROUPS, fill_groups, &c, err);
 }
 

@@ -33,13 +33,13 @@ bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err);
 /* The same, but the file is complete without its name, which it gets with the group. */
 bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, bm_error *err);
 
-/* Files of a directory, written whole. */
-bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err);
+/* Files of a directory, written whole; on the threads of `pool`, or, NULL, by the caller alone. */
+bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_pool *pool, bm_error *err);
 bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_file_names *names,
                           bm_error *err);
 /* kept_ids.txt, where there are no records to copy. */
 bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
-                           bm_error *err);
+                           bm_pool *pool, bm_error *err);
 /* The same rows; `rows` is reset. */
 bm_status bm_rows_write_ids(bm_rows *rows, const bm_doc_table *docs, const uint8_t *dropped,
                             bm_error *err);
@@ -47,9 +47,9 @@ bm_status bm_rows_write_ids(bm_rows *rows, const bm_doc_table *docs, const uint8
 bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                           const bm_file_names *names, bm_error *err);
 bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lost_source *from,
-                          const bm_file_names *names, bm_error *err);
+                          const bm_file_names *names, bm_pool *pool, bm_error *err);
 bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
-                         bm_error *err);
+                         bm_pool *pool, bm_error *err);
 
 /* --- texts of the documents that are in a pair, read once more as they stand in the inputs
  * (rows.c) --- */

@@ -67,8 +67,8 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     if (dir == NULL) /* the kept documents alone, to the caller */
         return bm_kept_pass(context, grouping->reason, pairing->has_text, NULL, err);
     BM_TRY(bm_rows_sources(dir, docs, grouping, names, err));
-    BM_TRY(bm_rows_removed(dir, docs, &removed, names, err));
-    BM_TRY(bm_rows_groups(dir, docs, grouping, err));
+    BM_TRY(bm_rows_removed(dir, docs, &removed, names, context->pool, err));
+    BM_TRY(bm_rows_groups(dir, docs, grouping, context->pool, err));
     if (s->results.write_pairs) {
         context->stats.similarities = histogram;
         BM_TRY(write_pairs_file(pairing, histogram, dir, err));

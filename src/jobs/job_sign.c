@@ -153,7 +153,7 @@ static bm_status write_all(bm_job *job, bm_error *err)
     if (status != BM_OK)
         return status;
     bm_job_context_stage(context, BM_STAGE_WRITE, "files");
-    status = bm_rows_ids(dir, &context->docs, err);
+    status = bm_rows_ids(dir, &context->docs, context->pool, err);
     for (size_t i = 0; status == BM_OK && i < sizeof columns / sizeof columns[0]; i++)
         status = write_column(dir, &context->docs, &columns[i], err);
     if (status == BM_OK)

@@ -658,7 +658,7 @@ static bm_status write_all(bm_signed *made, bm_job *job, bm_error *err)
     atomic_store(&context->devices.set.cpu_docs, made->arrays.n_docs);
     bm_job_context_stage(context, BM_STAGE_WRITE, "files");
     BM_TRY(write_arrays(made, dir, err));
-    BM_TRY(bm_rows_ids(dir, &made->docs, err));
+    BM_TRY(bm_rows_ids(dir, &made->docs, context->pool, err));
     BM_TRY(bm_rows_sources(dir, &made->docs, NULL, &context->inputs.names, err));
     return bm_job_finish(
         job,

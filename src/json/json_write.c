@@ -137,11 +137,21 @@ void bm_json_text(bm_json *json, const char *text)
         bm_json_string(json, (bm_str){text, strlen(text)});
 }
 
+bm_str bm_uint_text(uint64_t number, char text[BM_UINT_DIGITS])
+{
+    char *begin = text + BM_UINT_DIGITS;
+    do {
+        *--begin = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return (bm_str){begin, (size_t)(text + BM_UINT_DIGITS - begin)};
+}
+
 void bm_json_uint(bm_json *json, uint64_t number)
 {
-    char text[24];
-    int len = snprintf(text, sizeof text, "%" PRIu64, number);
-    value(json, text, (size_t)len);
+    char digits[BM_UINT_DIGITS];
+    const bm_str text = bm_uint_text(number, digits);
+    value(json, text.data, text.len);
 }
 
 /* Fills `digits` with the decimal digits of a positive finite number, without zeros at the end, and

@@ -45,6 +45,10 @@ void bm_json_key_double(bm_json *json, const char *key, double number);
  * caller frees json->buf in either case. */
 bm_status bm_json_finish(bm_json *json, bm_error *err);
 
+#define BM_UINT_DIGITS 20u
+/* The number in decimal, within `text`, in a fraction of the time of printf. */
+bm_str bm_uint_text(uint64_t number, char text[BM_UINT_DIGITS]);
+
 /* Append `text` with \\ \t \n \r for backslash, tab, newline and carriage return, and \xhh for each
  * byte that is not UTF-8. On failure `out` is as before. */
 bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err);

@@ -147,6 +147,13 @@ static bm_status add_field(bm_buf *out, bm_str field, char end, bm_error *err)
     return bm_buf_add(out, &end, 1, err);
 }
 
+static bm_status add_uint(bm_buf *out, uint64_t number, bm_error *err)
+{
+    char digits[BM_UINT_DIGITS];
+    const bm_str text = bm_uint_text(number, digits);
+    return bm_buf_add(out, text.data, text.len, err);
+}
+
 /* Six decimals; nothing where it is not known. They are those of printf, which takes ten times as
  * long: the product is off by 2^-33 at most, so only where it lies about in the middle between two
  * numbers is it printf that decides. */
@@ -220,12 +227,15 @@ bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error
     BM_TRY(add_field(out, line->id, '\t', err));
     BM_TRY(add_field(out, line->kept, '\t', err));
     BM_TRY(add_similarity(out, line->jaccard, err));
-    BM_TRY(bm_buf_add_format(out, err, "\t%s\t", line->reason));
+    BM_TRY(bm_buf_add(out, "\t", 1, err));
+    BM_TRY(add_field(out, text_of(line->reason), '\t', err));
     BM_TRY(add_field(out, text_of(line->file), '\t', err));
     if (line->line != 0)
-        BM_TRY(bm_buf_add_format(out, err, "%" PRIu64, line->line));
-    return line->lost == UINT64_MAX ? bm_buf_add(out, "\t\n", 2, err)
-                                    : bm_buf_add_format(out, err, "\t%" PRIu64 "\n", line->lost);
+        BM_TRY(add_uint(out, line->line, err));
+    BM_TRY(bm_buf_add(out, "\t", 1, err));
+    if (line->lost != UINT64_MAX)
+        BM_TRY(add_uint(out, line->lost, err));
+    return bm_buf_add(out, "\n", 1, err);
 }
 
 bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err)
