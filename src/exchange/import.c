@@ -98,7 +98,6 @@ void bm_import_place_reset(bm_import_place *place)
     *place = (bm_import_place){0};
 }
 
-#define READ_BYTES ((size_t)64 << 10)
 /* the longest line: an id with all its bytes escaped */
 #define LINE_MOST (4 * (size_t)BM_ID_BYTES_MAX)
 
@@ -106,93 +105,63 @@ void bm_import_place_reset(bm_import_place *place)
 
 bm_status bm_import_ids_open(const char *path, bm_import_ids *out, bm_error *err)
 {
-    *out = (bm_import_ids){.fd = -1, .path = path, .line = 1};
-    return path != NULL ? bm_open_regular(path, BM_ERR_INPUT, &out->fd, err) : BM_OK;
+    *out = (bm_import_ids){
+        .lines = {.fd = -1, .name = path, .longest = LINE_MOST, .too_long = BM_ERR_INPUT}};
+    return path != NULL ? bm_open_regular(path, BM_ERR_INPUT, &out->lines.fd, err) : BM_OK;
 }
 
 void bm_import_ids_close(bm_import_ids *ids)
 {
-    if (ids->fd >= 0)
-        close(ids->fd);
-    ids->fd = -1;
-    bm_buf_reset(&ids->raw);
+    if (ids->lines.fd >= 0)
+        close(ids->lines.fd);
+    ids->lines.fd = -1;
+    bm_line_file_reset(&ids->lines);
     bm_buf_reset(&ids->text);
 }
 
-/* More bytes behind those that are left; *got 0: there are none. */
-static bm_status fill(bm_import_ids *ids, size_t *got, bm_error *err)
+static bm_status next_line(bm_import_ids *ids, bool *more, bm_error *err)
 {
-    ids->raw.len -= ids->taken;
-    if (ids->taken > 0)
-        memmove(ids->raw.data, ids->raw.data + ids->taken, ids->raw.len);
-    ids->taken = 0;
-    BM_TRY(bm_buf_reserve(&ids->raw, READ_BYTES, err));
-    const int code = bm_pread_all(ids->fd, ids->raw.data + ids->raw.len, READ_BYTES, ids->at, got);
-    if (code != 0)
-        return bm_fail_errno(err, code, ids->path, "cannot read");
-    ids->raw.len += *got;
-    ids->at += *got;
+    bm_line_file *lines = &ids->lines;
+    BM_TRY(bm_line_file_next(lines, more, err));
+    if (*more && !lines->ended)
+        return bm_fail_at(err, BM_ERR_INPUT, lines->name, lines->number,
+                          "the last line has no newline");
+    const size_t bom = *more && lines->number == 1 ? bm_bom_bytes(lines->text, lines->len) : 0;
+    lines->text += bom;
+    lines->len -= bom;
     return BM_OK;
-}
-
-/* The next line; data NULL: there is none. */
-static bm_status next_line(bm_import_ids *ids, bm_str *out, bm_error *err)
-{
-    *out = (bm_str){0};
-    for (;;) {
-        const size_t left = ids->raw.len - ids->taken;
-        char *at = left > 0 ? ids->raw.data + ids->taken : NULL;
-        char *end = left > 0 ? memchr(at, '\n', left) : NULL;
-        size_t got = 0;
-        if (end != NULL) {
-            const size_t len = (size_t)(end - at);
-            const size_t bom = ids->line == 1 ? bm_bom_bytes(at, len) : 0;
-            *out = (bm_str){at + bom, len - bom};
-            ids->taken += len + 1;
-            return BM_OK;
-        }
-        if (left > LINE_MOST)
-            return bm_fail_at(err, BM_ERR_INPUT, ids->path, ids->line, "an id is too long");
-        BM_TRY(fill(ids, &got, err));
-        if (got == 0 && left > 0)
-            return bm_fail_at(err, BM_ERR_INPUT, ids->path, ids->line,
-                              "the last line has no newline");
-        if (got == 0)
-            return BM_OK;
-    }
 }
 
 bm_status bm_import_ids_next(bm_import_ids *ids, size_t n, bm_error *err)
 {
+    const bm_line_file *line = &ids->lines;
+    bool more;
     ids->text.len = 0;
     for (size_t i = 0; i < n; i++) {
-        bm_str line;
-        BM_TRY(next_line(ids, &line, err));
-        if (line.data == NULL)
-            return bm_fail_at(err, BM_ERR_INPUT, ids->path, 0,
-                              "has %" PRIu64 " ids, and there are more signatures", ids->line - 1);
-        const size_t begin = ids->text.len;
-        BM_TRY(bm_buf_add(&ids->text, line.data, line.len, err));
-        const size_t len = line.len == 0 ? 0 : bm_tsv_unescape(ids->text.data + begin, line.len);
+        BM_TRY(next_line(ids, &more, err));
+        if (!more)
+            return bm_fail_at(err, BM_ERR_INPUT, line->name, 0,
+                              "has %" PRIu64 " ids, and there are more signatures",
+                              line->number - 1);
+        const size_t len = line->len == 0 ? 0 : bm_tsv_unescape(line->text, line->len);
         if (len == SIZE_MAX)
-            return bm_fail_at(err, BM_ERR_INPUT, ids->path, ids->line, "a broken escape in an id");
-        ids->text.len = begin + len;
+            return bm_fail_at(err, BM_ERR_INPUT, line->name, line->number,
+                              "a broken escape in an id");
+        BM_TRY(bm_buf_add(&ids->text, line->text, len, err));
         ids->ends[i] = ids->text.len;
-        ids->line++;
     }
     return BM_OK;
 }
 
 bm_status bm_import_ids_end(bm_import_ids *ids, bm_error *err)
 {
-    bm_str line;
-    if (ids->fd < 0)
+    bool more;
+    if (ids->lines.fd < 0)
         return BM_OK;
-    BM_TRY(next_line(ids, &line, err));
-    if (line.data != NULL)
-        return bm_fail_at(err, BM_ERR_INPUT, ids->path, ids->line,
-                          "more ids than the %" PRIu64 " signatures", ids->line - 1);
-    return BM_OK;
+    BM_TRY(next_line(ids, &more, err));
+    return more ? bm_fail_at(err, BM_ERR_INPUT, ids->lines.name, ids->lines.number,
+                             "more ids than the %" PRIu64 " signatures", ids->lines.number - 1)
+                : BM_OK;
 }
 
 /* --- numbers of shingles --- */

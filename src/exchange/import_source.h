@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "job/settings.h"
 #include "output/manifest.h"
+#include "results/line_file.h"
 
 /* The head of a file: how its signatures were made. */
 typedef struct bm_import_head {
@@ -78,12 +79,8 @@ bm_status bm_import_table_open(const char *path, const bm_import_request *asked,
  * shingles. Read in step with the rows. */
 
 typedef struct bm_import_ids {
-    int fd; /* -1: there is none */
-    const char *path;
-    uint64_t at, line; /* of the next byte, of the next line from 1 */
-    bm_buf raw;        /* bytes that were read and not taken */
-    size_t taken;      /* of them */
-    bm_buf text;       /* of a block of ids, unescaped */
+    bm_line_file lines; /* fd -1: there is none */
+    bm_buf text;        /* of a block of ids, unescaped */
     size_t ends[BM_IMPORT_BLOCK_ROWS];
 } bm_import_ids;
 

@@ -84,7 +84,7 @@ static bool is_empty(const char *words, size_t bytes)
 /* Ids of the block: its own, those of a list, or numbers of rows over all inputs. */
 static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
 {
-    const bool listed = im->ids.fd >= 0;
+    const bool listed = im->ids.lines.fd >= 0;
     if (!listed && block->ids != NULL)
         return BM_OK;
     if (listed) {
@@ -350,7 +350,7 @@ bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_e
                                .signature_field = taken.signature_field,
                                .threads = settings.threads,
                                .memory = settings.memory},
-                   .ids = {.fd = -1},
+                   .ids = {.lines = {.fd = -1}},
                    .sizes = {.fd = -1}};
     bm_status status = BM_OK;
     BM_TRY_OUT(check_outputs(&taken, &settings, err));

@@ -287,11 +287,7 @@ void bm_doc_signer_reset(bm_doc_signer *signer)
 {
     bm_doc_hasher_reset(&signer->hasher);
     bm_shingle_batch_reset(&signer->batch);
-    bm_free(signer->scratch);
-    bm_free(signer->sets);
-    bm_free(signer->n_shingles);
-    bm_free(signer->keys);
-    bm_free(signer->words);
+    bm_free_all(signer->scratch, signer->sets, signer->n_shingles, signer->keys, signer->words);
     *signer = (bm_doc_signer){0};
 }
 

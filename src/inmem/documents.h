@@ -7,8 +7,7 @@
  * come first. What is handed out depends on timing, what is made of it must not.
  *
  * Any number of threads may take. */
-#ifndef BM_INMEM_DOCUMENTS_H
-#define BM_INMEM_DOCUMENTS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -135,5 +134,3 @@ void bm_doc_signer_reset(bm_doc_signer *signer);
 void bm_doc_signer_clear(bm_doc_signer *signer);
 /* Sign what was added since clear; content hashes are in batch.content. */
 bm_status bm_doc_signer_sign(bm_doc_signer *signer, bm_error *err);
-
-#endif

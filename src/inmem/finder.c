@@ -146,10 +146,7 @@ bm_status bm_set_links(const bm_find_options *options, const bm_linked_sets *set
     gather(sets, &r);
     status = find_pairs(options, sets, &r, fn, ctx, err);
 out:
-    bm_free(r.order);
-    bm_free(r.copy);
-    bm_free(r.numbers);
-    bm_free(r.offsets);
+    bm_free_all(r.order, r.copy, r.numbers, r.offsets);
     return status;
 }
 
@@ -201,9 +198,7 @@ typedef struct maker {
 
 static void sets_reset(bm_hash_sets *sets)
 {
-    bm_free(sets->offsets);
-    bm_free(sets->hashes);
-    bm_free(sets->content);
+    bm_free_all(sets->offsets, sets->hashes, sets->content);
     *sets = (bm_hash_sets){0};
 }
 
@@ -855,8 +850,7 @@ static bm_status order(finder *f, bm_error *err)
         order_by(f, f->out->pairs, other, false, begins);
         order_by(f, other, f->out->pairs, true, begins + n_docs + 1);
     }
-    bm_free(other);
-    bm_free(begins);
+    bm_free_all(other, begins);
     return status;
 }
 
@@ -965,12 +959,7 @@ static void finder_reset(finder *f)
         f->backend->ops->close(f->backend);
     for (uint32_t band = 0; f->keys != NULL && band < f->out->plan.bands; band++)
         bm_free(f->keys[band]);
-    bm_free(f->keys);
-    bm_free(f->words);
-    bm_free(f->skip);
-    bm_free(f->sizes);
-    bm_free(f->docs);
-    bm_free(f->weights);
+    bm_free_all(f->keys, f->words, f->skip, f->sizes, f->docs, f->weights);
     sets_reset(&f->sets);
     bm_meter_reset(&f->meter);
     bm_pool_close(f->pool);
@@ -1040,8 +1029,7 @@ void bm_pair_set_free(bm_pair_set *pairs)
 {
     if (pairs == NULL)
         return;
-    bm_free(pairs->pairs);
-    bm_free(pairs);
+    bm_free_all(pairs->pairs, pairs);
 }
 
 /* compare_pairs -- bm_compare_pairs: exact similarities of pairs that somebody else chose, over

@@ -1,8 +1,7 @@
 /* finder.h -- the links of a few documents, found again among their sets as `dedup` found them.
  * They are those that `dedup --pairs` would have written, since two documents alone decide if they
  * are a pair. Identical documents are links from the first of them to each other one, as there. */
-#ifndef BM_INMEM_FINDER_H
-#define BM_INMEM_FINDER_H
+#pragma once
 
 #include <bandmill/sketch.h>
 
@@ -25,5 +24,3 @@ bm_status bm_set_links(const bm_find_options *options, const bm_linked_sets *set
 
 /* As our files have a similarity, which are read again; NAN stays. */
 double bm_six_decimals(double similarity);
-
-#endif

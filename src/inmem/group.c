@@ -142,8 +142,7 @@ static bm_status make(const bm_group_options *options, const bm_pair *pairs, siz
     label(options, g, g->members);
     gather(options, g, size, place);
 out:
-    bm_free(size);
-    bm_free(place);
+    bm_free_all(size, place);
     return status;
 }
 
@@ -216,9 +215,5 @@ void bm_groups_free(bm_groups *groups)
 {
     if (groups == NULL)
         return;
-    bm_free(groups->kept);
-    bm_free(groups->labels);
-    bm_free(groups->offsets);
-    bm_free(groups->members);
-    bm_free(groups);
+    bm_free_all(groups->kept, groups->labels, groups->offsets, groups->members, groups);
 }

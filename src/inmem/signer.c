@@ -164,8 +164,7 @@ static bm_status ring_init(bm_signer *signer, bm_error *err)
 
 static void ring_reset(bm_signer_ring *ring)
 {
-    bm_free(ring->in_flight);
-    bm_free(ring->spare);
+    bm_free_all(ring->in_flight, ring->spare);
 }
 
 /* Under the lock, or alone. A sample of what came back is signed again here (device_set.h). */
@@ -683,8 +682,7 @@ void bm_signer_close(bm_signer *signer)
         bm_doc_hasher_reset(&signer->threads[i].hasher);
         bm_free(signer->threads[i].scratch);
     }
-    bm_free(signer->threads);
-    bm_free(signer->slots);
+    bm_free_all(signer->threads, signer->slots);
     ring_reset(&signer->ring);
     pthread_mutex_destroy(&signer->ring.lock);
     bm_meter_reset(&signer->meter);

@@ -2,7 +2,7 @@
  *
  * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup_against.sh,
  *        tests/fault/against_calls.c, tests/reference/test_against.py */
-#include "jobs/against.h"
+#include "jobs/pairing_inputs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -439,7 +439,7 @@ static bm_status against_sets(bm_against *against, bm_job_context *context, bm_c
  * only of documents that share a band with one of the job's:
  *
  *     keys of all known documents -> index without words -> which are found by keys of the corpus
- * -> marks marked documents' inputs, read again -> sets (against.h) -> index of these alone
+ * -> marks marked documents' inputs, read again -> sets (pairing_inputs.h) -> index of these alone
  *
  * The second index answers as one of all known documents would: it holds every candidate, in the
  * same order. */

@@ -2,9 +2,8 @@
 #pragma once
 
 #include "corpus/corpus.h"
-#include "jobs/against.h"
 #include "job/job_steps.h"
-#include "jobs/signature_inputs.h"
+#include "jobs/pairing_inputs.h"
 #include "match/match.h"
 
 typedef struct bm_pairing {

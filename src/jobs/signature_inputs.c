@@ -3,7 +3,7 @@
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/numbered_signatures.sh,
  *        tests/cli/cases/staged.sh, tests/unit/jobs/test_jobs.c */
-#include "jobs/signature_inputs.h"
+#include "jobs/pairing_inputs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,10 +5,6 @@
 
 /* Sign a fixed batch of documents of 0, 1, 2, 17, 118, 1000, 3001 … shingles on the stream and
  * compare every word and key with the scalar reference. BM_ERR_SELFTEST names the first that
- * differs. *n_checks (may be NULL): words and keys compared. */
+ * differs. *n_checks (may be NULL): words and keys compared. Where the program is given texts, the
+ * same of a few texts, with their counts and content hashes. */
 bm_status bm_cl_selftest(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);
-
-/* The part of it for kernels that cut and hash texts: sign a few texts of the shape's shingles and
- * compare every word, key and count with the xxHash library and the scalar reference. *n_checks
- * (may be NULL) grows by what was compared. */
-bm_status bm_cl_text_check(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);

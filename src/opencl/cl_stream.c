@@ -19,9 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "base/clock.h"
+#include "base/hash_table.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/scheme_facts.h"
@@ -644,14 +643,6 @@ static bm_status upload_coefficients(bm_cl_stream *stream, bm_error *err)
     return code == CL_SUCCESS ? BM_OK : bm_cl_fail(err, code, "clCreateBuffer");
 }
 
-static uint64_t draw_factor(void)
-{
-    uint64_t drawn;
-    if (getrandom(&drawn, sizeof drawn, GRND_NONBLOCK) != (ssize_t)sizeof drawn)
-        drawn = (uint64_t)(bm_clock_seconds() * 1e9) * UINT64_C(0x9E3779B97F4A7C15);
-    return drawn | 1;
-}
-
 static void init_place(bm_cl_place *place, bool unified)
 {
     place->in.unified = place->out.unified = unified;
@@ -664,7 +655,7 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
     pthread_mutex_init(&stream->lock, NULL);
     stream->zero_copy = stream->zero_copy && stream->device->unified && stream->shape->zero_copy;
     stream->limit_bytes = first_limit(&stream->device->info);
-    stream->factor = draw_factor();
+    stream->factor = bm_hash_draw_seed();
     bm_cl_stream_cut(stream);
     BM_TRY(bm_new(&stream->sliced, stream->shape->row_uints, err));
     for (uint32_t i = 0; i < BM_CL_PLACES; ++i)

@@ -342,9 +342,7 @@ static void lz4_close(void *state)
         return;
     if (l->context != NULL)
         l->lib.LZ4F_freeCompressionContext(l->context);
-    bm_free(l->block);
-    bm_free(l->packed);
-    bm_free(l);
+    bm_free_all(l->block, l->packed, l);
 }
 
 static bm_status lz4_open(void **state, bm_error *err)
@@ -478,17 +476,13 @@ static void pack_blocks_close(pack_blocks *b)
     pthread_mutex_unlock(&b->lock);
     for (size_t i = 0; i < b->n_threads; i++)
         pthread_join(b->threads[i], NULL);
-    for (size_t i = 0; b->ring != NULL && i < b->n_ring; i++) {
-        bm_free(b->ring[i].in);
-        bm_free(b->ring[i].out);
-    }
+    for (size_t i = 0; b->ring != NULL && i < b->n_ring; i++)
+        bm_free_all(b->ring[i].in, b->ring[i].out);
     b->ops->close(b->state);
     pthread_cond_destroy(&b->finished);
     pthread_cond_destroy(&b->work);
     pthread_mutex_destroy(&b->lock);
-    bm_free(b->threads);
-    bm_free(b->ring);
-    bm_free(b);
+    bm_free_all(b->threads, b->ring, b);
 }
 
 /* `ops` has `block`. BM_ERR_NOMEM, BM_ERR_IO. */

@@ -1,7 +1,6 @@
 /* compress.h -- compression of output files, a buffer at a time: gz and zst in blocks of 4 MiB,
  * whole in themselves, on several threads (compress.h), the others as one stream. */
-#ifndef BM_OUTPUT_COMPRESS_H
-#define BM_OUTPUT_COMPRESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 
 /* Compress until `out` is full. Call it again, with space in `out`, until step->done. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
-
-#endif

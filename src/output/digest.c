@@ -94,9 +94,7 @@ void bm_digest_close(bm_digest *digest)
     if (digest->sha256 != NULL)
         digest->lib.EVP_MD_CTX_free(digest->sha256);
     bm_stream_hash_close(digest->xxh3);
-    bm_free(digest->block);
-    bm_free(digest->pieces);
-    bm_free(digest);
+    bm_free_all(digest->block, digest->pieces, digest);
 }
 
 static bm_status add_to_piece(bm_digest *digest, const void *data, size_t len, bm_error *err)
@@ -336,8 +334,7 @@ bm_status bm_digest_files(const bm_digest_work *work, bm_error *err)
 out:
     for (uint32_t i = 0; h.digests != NULL && i < n_threads; i++)
         bm_digest_close(h.digests[i]);
-    bm_free(h.digests);
-    bm_free(h.first);
+    bm_free_all(h.digests, h.first);
     return status;
 }
 
@@ -464,8 +461,7 @@ static void destroy(bm_digest_follow *follow)
 {
     pthread_cond_destroy(&follow->more);
     pthread_mutex_destroy(&follow->lock);
-    bm_free(follow->pieces);
-    bm_free(follow);
+    bm_free_all(follow->pieces, follow);
 }
 
 bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow **out,

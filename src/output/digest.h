@@ -6,8 +6,7 @@
  * the digest of its bytes; of a longer one the digest of its pieces' binary digests, one after
  * another (model/stream_hash.h). Any thread may hash any piece. Versions before 2 listed digests of
  * whole files: pieces of 0 bytes. */
-#ifndef BM_OUTPUT_DIGEST_H
-#define BM_OUTPUT_DIGEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -134,5 +133,3 @@ bm_status bm_digest_follow_end(bm_digest_follow *follow, const char *shown,
                                bm_digest_piece **pieces, bm_error *err);
 /* End it without a result. NULL is fine. */
 void bm_digest_follow_close(bm_digest_follow *follow);
-
-#endif

@@ -243,9 +243,7 @@ static void manifest_fields_reset(manifest_fields *fields)
 {
     for (size_t i = 0; i < fields->n_strings; i++)
         bm_free(fields->strings[i]);
-    bm_free(fields->strings);
-    bm_free(fields->text_fields);
-    bm_free(fields->path);
+    bm_free_all(fields->strings, fields->text_fields, fields->path);
 }
 
 /* manifest_provenance -- how documents were read and signed: a loop over the fields. */
@@ -742,9 +740,7 @@ void bm_manifest_close(bm_manifest *manifest)
 {
     if (manifest == NULL)
         return;
-    bm_free(manifest->inputs);
-    bm_free(manifest->parts);
-    bm_free(manifest->outputs);
+    bm_free_all(manifest->inputs, manifest->parts, manifest->outputs);
     bm_buf_reset(&manifest->text);
     manifest_fields_reset(&manifest->fields);
     bm_free(manifest);
@@ -1072,7 +1068,6 @@ out:
         if (c.files != NULL)
             bm_free(c.files[i].pieces);
     }
-    bm_free(c.paths);
-    bm_free(c.files);
+    bm_free_all(c.paths, c.files);
     return status;
 }

@@ -5,8 +5,7 @@
  * SHA-256), "outputs_xxh3_128", and how files are digested: "digests" 2 by pieces of
  * "outputs_piece_bytes"; without them as wholes. At the end of "run" stands the report's own digest
  * (manifest.h), which is compared. Threads: an open manifest may be read by several at once. */
-#ifndef BM_OUTPUT_MANIFEST_H
-#define BM_OUTPUT_MANIFEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -202,5 +201,3 @@ bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const b
 void bm_manifest_seal(bm_json *json);
 /* Are the bytes of the report `path` those that it was written with? BM_ERR_FORMAT: no. */
 bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err);
-
-#endif

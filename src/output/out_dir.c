@@ -386,8 +386,7 @@ static void out_entries_reset(out_entries *list)
         bm_digest_follow_close(list->rows[i].follow);
         if (list->rows[i].fd >= 0)
             close(list->rows[i].fd);
-        bm_free(list->rows[i].name);
-        bm_free(list->rows[i].pieces);
+        bm_free_all(list->rows[i].name, list->rows[i].pieces);
     }
     bm_free(list->rows);
     *list = (out_entries){0};
@@ -817,9 +816,7 @@ void bm_out_dir_close(bm_out_dir *dir)
     bm_buf_reset(&dir->sha256.buf);
     bm_buf_reset(&dir->xxh3.buf);
     bm_buf_reset(&dir->pieces.buf);
-    bm_free(dir->target);
-    bm_free(dir->work);
-    bm_free(dir->parent);
+    bm_free_all(dir->target, dir->work, dir->parent);
     pthread_mutex_destroy(&dir->lock);
     bm_free(dir);
 }

@@ -14,8 +14,7 @@
  * reaches the target.
  *
  * Threads: one at a time, but for bm_out_dir_file and the end of its files. */
-#ifndef BM_OUTPUT_OUT_DIR_H
-#define BM_OUTPUT_OUT_DIR_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -109,5 +108,3 @@ bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_st
  * BM_ERR_FORMAT, with nothing changed: it is missing, shorter or no regular file. */
 bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t bytes,
                                 bm_out_file **out, bm_error *err);
-
-#endif

@@ -135,11 +135,7 @@ static void free_file(bm_out_file *file)
     if (file->fd >= 0)
         close(file->fd);
     bm_compressor_close(file->compressor);
-    bm_free(file->path);
-    bm_free(file->target);
-    bm_free(file->name);
-    bm_free(file->ahead);
-    bm_free(file->buf);
+    bm_free_all(file->path, file->target, file->name, file->ahead, file->buf);
     pthread_mutex_destroy(&file->lock);
     bm_out_parents_reset(&file->single.parents);
     bm_free(file);
@@ -151,9 +147,7 @@ static bm_status make(bm_out_spot spot, bm_out_file **out, bm_error *err)
     bm_out_file *file = bm_alloc_zero(1, sizeof *file);
     char *buf = bm_alloc(BUFFER_BYTES, 1);
     if (file == NULL || buf == NULL) {
-        bm_free(file);
-        bm_free(buf);
-        bm_free(spot.path);
+        bm_free_all(file, buf, spot.path);
         return bm_fail_nomem(err, BUFFER_BYTES);
     }
     file->folder = spot.folder;

@@ -5,8 +5,7 @@
  * close, removes what was begun.
  *
  * Threads: one at a time for each file, but for bm_out_file_write_at. */
-#ifndef BM_OUTPUT_OUT_FILE_H
-#define BM_OUTPUT_OUT_FILE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -160,5 +159,3 @@ bm_status bm_out_group_place(bm_out_group *group, bm_error *err);
 /* After place: the names stay. Otherwise, or without place: what was written is removed, and what
  * had the names before has them again. The group is empty. */
 void bm_out_group_end(bm_out_group *group, bool stays);
-
-#endif

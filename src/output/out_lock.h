@@ -1,6 +1,5 @@
 /* out_lock.h -- the lock of a work directory, its marker, and what is removed with it. */
-#ifndef BM_OUTPUT_OUT_LOCK_H
-#define BM_OUTPUT_OUT_LOCK_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -106,5 +105,3 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
 /* Remove the files of state but for the marker, the journal first: without a journal there is
  * nothing to resume, whatever else is left. */
 bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *err);
-
-#endif

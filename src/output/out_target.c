@@ -631,8 +631,7 @@ static bm_status check_empty(const char *target, const struct stat *info, bm_err
             bm_fail_at(err, BM_ERR_USAGE, target, 0,
                        "is a mount point, which no output can replace (expected a name in it)"));
 out:
-    bm_free(parent);
-    bm_free(plain);
+    bm_free_all(parent, plain);
     return status;
 }
 
@@ -712,8 +711,7 @@ static bm_status out_target_resolve(const char *target, char **out, bm_error *er
     status = bm_string_format(out, err, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder,
                               slash != NULL ? slash + 1 : plain);
 out:
-    bm_free(folder);
-    bm_free(plain);
+    bm_free_all(folder, plain);
     return status;
 }
 
@@ -791,8 +789,7 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
     }
 out:
     free(path);
-    bm_free(work);
-    bm_free(resolved);
+    bm_free_all(work, resolved);
     return status;
 }
 
@@ -822,8 +819,7 @@ typedef struct place {
 
 static void reset(place *p)
 {
-    bm_free(p->resolved);
-    bm_free(p->work);
+    bm_free_all(p->resolved, p->work);
 }
 
 static bm_status find(const bm_out_named *output, place *out, bm_error *err)

@@ -1,6 +1,5 @@
 /* out_target.h -- what may stand where an output is to go. */
-#ifndef BM_OUTPUT_OUT_TARGET_H
-#define BM_OUTPUT_OUT_TARGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -199,5 +198,3 @@ bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err);
 /* BM_ERR_USAGE: the folder of temporary files is the directory `target`, its work directory, or
  * lies in one of them. A folder that is not there lies nowhere. */
 bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Lines end in LF, which is not part of them; a CR before it is, and so is NUL, like other bytes.
  * One block, or the longest line so far, is in memory, not the file. One thread. */
-#ifndef BM_RESULTS_LINE_FILE_H
-#define BM_RESULTS_LINE_FILE_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -75,5 +74,3 @@ void bm_tsv_table_close(bm_tsv_table *table);
 bm_status bm_tsv_table_next(bm_tsv_table *table, bool *end, bm_error *err);
 /* A field as a number: BM_ERR_FORMAT names file and line. */
 bm_status bm_tsv_table_uint(const bm_tsv_table *table, size_t field, uint64_t *out, bm_error *err);
-
-#endif

@@ -236,9 +236,7 @@ out:
 
 void bm_listed_order_reset(bm_listed_order *order)
 {
-    bm_free(order->docs);
-    bm_free(order->places);
-    bm_free(order->rep);
+    bm_free_all(order->docs, order->places, order->rep);
     *order = (bm_listed_order){0};
 }
 

@@ -16,8 +16,7 @@
  * million shingles that differ in one have 1.000000 too: such a document might differ.)
  *
  * Memory: 32 bytes a document, and 12 for the order. */
-#ifndef BM_RESULTS_LISTED_ORDER_H
-#define BM_RESULTS_LISTED_ORDER_H
+#pragma once
 
 #include "model/ids.h"
 #include "output/manifest.h"
@@ -87,5 +86,3 @@ bm_status bm_listed_docs_order(bm_listed_docs *docs, const bm_result_dir *dir, c
 void bm_listed_order_reset(bm_listed_order *order);
 /* Make places of the documents of n pairs. */
 void bm_listed_order_map(const bm_listed_order *order, bm_pair *pairs, size_t n);
-
-#endif

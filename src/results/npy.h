@@ -1,6 +1,5 @@
 /* npy.h -- NumPy's .npy files of one or two dimensions, in C order and little-endian. */
-#ifndef BM_IO_ARRAYS_NPY_H
-#define BM_IO_ARRAYS_NPY_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -69,5 +68,3 @@ bm_status bm_npy_writer_rows_at(const bm_npy_writer *writer, uint64_t first, con
                                 uint64_t n_rows, size_t row_bytes, bm_error *err);
 /* Without an open file (closed, aborted or {0}), nothing. */
 bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err);
-
-#endif

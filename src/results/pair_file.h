@@ -5,8 +5,7 @@
  *                                       to 1, or nothing where it is not known
  *
  * Rows end in LF or CR LF; the last may lack it. One block is in memory, not the file. */
-#ifndef BM_RESULTS_PAIR_FILE_H
-#define BM_RESULTS_PAIR_FILE_H
+#pragma once
 
 #include <locale.h>
 
@@ -98,5 +97,3 @@ bm_status bm_group_file_load(bm_group_file *file, bm_group_members *out, bm_erro
 /* The one that is kept, alone. */
 /* Without data: no member is. */
 bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err);
-
-#endif

@@ -10,8 +10,7 @@
  * Rows are handed out while the file is read, of which a block, or the longest row, is in memory. A
  * file is compared with what the report lists as it is read: once a walk has come to its end,
  * BM_ERR_FORMAT where it is another. Errors name file and line. Threads: one a walk. */
-#ifndef BM_IO_RESULTS_RESULT_DIR_H
-#define BM_IO_RESULTS_RESULT_DIR_H
+#pragma once
 
 #include "json/json_scan.h"
 #include "output/manifest.h"
@@ -72,5 +71,3 @@ bm_status bm_result_pairs(const bm_result_dir *dir, bm_pair_row_fn fn, void *ctx
 typedef bm_status (*bm_result_row_fn)(void *ctx, const bm_tsv_table *row, bm_error *err);
 bm_status bm_result_rows(const bm_result_dir *dir, bm_table table, bm_result_row_fn fn, void *ctx,
                          bm_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * Text files: UTF-8, fields parted by tabs, LF at the end; in ids, paths and reasons backslash,
  * tab, newline, carriage return are written \\ \t \n \r. A number that is not known is an empty
  * field. */
-#ifndef BM_IO_RESULTS_RESULT_TABLES_H
-#define BM_IO_RESULTS_RESULT_TABLES_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -146,5 +145,3 @@ void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t si
 void bm_group_line_known(bm_json *json);
 /* The whole row with its newline to `out`. */
 bm_status bm_group_line_end(bm_json *json, bm_buf *out, bm_error *err);
-
-#endif

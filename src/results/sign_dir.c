@@ -280,9 +280,7 @@ void bm_sign_dir_close(bm_sign_dir *dir)
     }
     bm_listed_close(dir->listed);
     bm_manifest_close(dir->manifest);
-    bm_free(dir->places);
-    bm_free(dir->path);
-    bm_free(dir);
+    bm_free_all(dir->places, dir->path, dir);
 }
 
 const char *bm_sign_dir_path(const bm_sign_dir *dir)

@@ -11,8 +11,7 @@
  * of every 1,024th line (8 bytes each), so that reading can begin at any row.
  *
  * Threads: once open, all but rows may be read by several threads at once. */
-#ifndef BM_IO_ARRAYS_SIGN_DIR_H
-#define BM_IO_ARRAYS_SIGN_DIR_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -72,5 +71,3 @@ typedef struct bm_sign_ids {
 
 bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, const bm_sign_ids *out,
                           bm_error *err);
-
-#endif

@@ -47,8 +47,7 @@ static void close_array(array_file *file)
 {
     if (file->fd >= 0)
         close(file->fd);
-    bm_free(file->path);
-    bm_free(file->digest);
+    bm_free_all(file->path, file->digest);
 }
 
 static bm_status read_bytes(const array_file *file, uint64_t from, size_t len, void *out,
@@ -336,8 +335,7 @@ static void hash_input_rewind(bm_hash_input *input)
 
 void bm_hash_block_reset(bm_hash_block *block)
 {
-    bm_free(block->offsets);
-    bm_free(block->hashes);
+    bm_free_all(block->offsets, block->hashes);
     *block = (bm_hash_block){0};
 }
 
@@ -579,8 +577,7 @@ static bm_status keys_begin(bm_batch_source *base, const bm_batch_limits *limits
 
 static void keys_free_batch(bm_source_batch *base)
 {
-    bm_free(((keys_batch *)base)->keys);
-    bm_free(base);
+    bm_free_all(((keys_batch *)base)->keys, base);
 }
 
 static bm_status read_rows(keys *source, keys_batch *batch, bm_error *err)

@@ -1,7 +1,6 @@
 /* batch_sources.h -- the table of batch sources. To add one: a source_*.c file that fills a
  * bm_batch_source_ops, and a row. */
-#ifndef BM_SOURCES_BATCH_SOURCES_H
-#define BM_SOURCES_BATCH_SOURCES_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -68,5 +67,3 @@ extern const bm_batch_source_ops bm_source_keys;
 bm_status bm_batch_source_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err);
 /* Are the documents of inputs of this format texts? AUTO: they are. */
 bool bm_format_has_text(bm_format format);
-
-#endif

@@ -12,8 +12,7 @@
  * each the number of a cell in an array of texts a list              buffers: validity, offsets;
  * cell c is the cells offsets[c] … offsets[c+1]-1 of its one child, so that a row may have any
  * number of values. Of a fixed size: no offsets */
-#ifndef BM_SOURCES_COLUMN_H
-#define BM_SOURCES_COLUMN_H
+#pragma once
 
 #include <bandmill/arrow.h>
 #include <bandmill/status.h>
@@ -138,5 +137,3 @@ bm_value_form bm_value_form_of(const struct ArrowSchema *schema);
  * in the column. */
 bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm_value *out,
                           bm_error *err);
-
-#endif

@@ -105,10 +105,7 @@ void bm_line_input_close(bm_line_input *in)
         return;
     bm_parser_close(in->parser);
     bm_input_set_close(in->set);
-    bm_free(in->batch.data);
-    bm_free(in->batch.columns);
-    bm_free(in->bytes);
-    bm_free(in);
+    bm_free_all(in->batch.data, in->batch.columns, in->bytes, in);
 }
 
 /* --- bytes --- */

@@ -6,8 +6,7 @@
  * answer. The lines are those of one stream, uncompressed, of a format that is settled before
  * anything is read: jsonl (also for AUTO), lines, or tsv whose fields are numbers. A long line is
  * held as far as a gate lets it. One thread. */
-#ifndef BM_IO_SOURCES_LINE_INPUT_H
-#define BM_IO_SOURCES_LINE_INPUT_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -32,5 +31,3 @@ typedef enum bm_line_got {
 /* Wait for a line. BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, what fn returned, or the gate. */
 bm_status bm_line_input_next(bm_line_input *in, bm_record_fn fn, void *ctx, bm_line_got *got,
                              bm_error *err);
-
-#endif

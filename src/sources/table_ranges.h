@@ -7,8 +7,7 @@
  * Parts are finished in the order in which they were handed out. A range that cannot be read, or a
  * part that is larger than a batch may be, drops that part and those behind it, and is given back to
  * who hands parts out. */
-#ifndef BM_SOURCES_TABLE_RANGES_H
-#define BM_SOURCES_TABLE_RANGES_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -76,5 +75,3 @@ size_t bm_range_part_read(bm_range_turns *turns, const bm_range_part *part, size
 /* The range that is given back, used, and the row where it is; NULL: none is. By who hands parts
  * out. `wait`: until all parts are finished, as where one has failed already. */
 bm_row_range *bm_range_turns_failed(bm_range_turns *turns, bool wait, size_t *row);
-
-#endif

@@ -1,7 +1,6 @@
 /* table_stream.h -- a stream of Arrow arrays as chunks of rows, with the columns that are wanted of
  * them found by their names. */
-#ifndef BM_SOURCES_TABLE_STREAM_H
-#define BM_SOURCES_TABLE_STREAM_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -76,5 +75,3 @@ typedef struct bm_text_request {
 /* *out lies in the chunk where one cell is all, else in `joined`. */
 bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_request *wish, bm_str *out,
                         bm_error *err);
-
-#endif
