@@ -7,8 +7,7 @@
  * job would pass its budget, they go to a file under temp_dir, and so do band keys if that is not
  * enough (corpus_parts.h). Which of the two changes no result: bm_corpus_compare and
  * bm_corpus_keyset answer the same. */
-#ifndef BM_CORPUS_CORPUS_H
-#define BM_CORPUS_CORPUS_H
+#pragma once
 
 #include "base/threads.h"
 #include "corpus/corpus_parts.h"
@@ -139,5 +138,3 @@ typedef struct bm_corpus_rows {
 bm_status bm_corpus_restore_rows(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err);
 /* All documents are there. BM_ERR_FORMAT: the file of sets is that of other documents. */
 bm_status bm_corpus_restore_end(bm_corpus *corpus, bm_error *err);
-
-#endif

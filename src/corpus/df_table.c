@@ -88,10 +88,7 @@ void bm_df_table_close(bm_df_table *table)
         return;
     free_chunks(table);
     bm_spill_close(table->file);
-    bm_free(table->starts);
-    bm_free(table->last);
-    bm_free(table->firsts);
-    bm_free(table);
+    bm_free_all(table->starts, table->last, table->firsts, table);
 }
 
 const bm_df_facts *bm_df_table_facts(const bm_df_table *table)
@@ -345,8 +342,7 @@ static bm_status look_up_in_file(const bm_df_table *table, const uint64_t *hashe
         if (status == BM_OK)
             df[list[i].at] = look_up_in(b, list[i].key);
     }
-    bm_free(list);
-    bm_free(b);
+    bm_free_all(list, b);
     return status;
 }
 
@@ -423,8 +419,7 @@ bm_status bm_df_count_open(const bm_df_cfg *cfg, bm_df_count **out, bm_error *er
 
 static void free_part(part *p)
 {
-    bm_free(p->keys);
-    bm_free(p->counts);
+    bm_free_all(p->keys, p->counts);
     p->keys = NULL;
     p->counts = NULL;
     p->n = p->n_slots = 0;
@@ -479,8 +474,7 @@ static bm_status resize(part *p, size_t n_slots, bm_error *err)
         bigger.keys[at] = p->keys[i];
         bigger.counts[at] = p->counts[i];
     }
-    bm_free(p->keys);
-    bm_free(p->counts);
+    bm_free_all(p->keys, p->counts);
     p->keys = bigger.keys;
     p->counts = bigger.counts;
     p->n_slots = n_slots;
@@ -786,9 +780,6 @@ bm_status bm_weigh_batch(const bm_df_table *table, bm_shingle_batch *batch, bm_e
     BM_TRY_OUT(bm_df_table_look_up(table, batch->hashes, n, w.df, err));
     weigh_all(&w, batch);
 out:
-    bm_free(w.df);
-    bm_free(w.elements);
-    bm_free(w.placed);
-    bm_free(w.ends);
+    bm_free_all(w.df, w.elements, w.placed, w.ends);
     return status;
 }

@@ -6,8 +6,7 @@
  * of blocks whose first keys are in memory.
  *
  * Threads: any number of them may look up. */
-#ifndef BM_CORPUS_DF_TABLE_H
-#define BM_CORPUS_DF_TABLE_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -74,5 +73,3 @@ bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err);
 /* Replace each document of the batch by its elements in ascending order, with weights. The
  * documents were all counted. Any thread. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 bm_status bm_weigh_batch(const bm_df_table *table, bm_shingle_batch *batch, bm_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Keys go to a sorter that may use files. Where a job is sealed as it goes, those that were not
  * saved yet are held too, in the order of the documents. Threads: one at a time. */
-#ifndef BM_CORPUS_KEEP_KEYS_H
-#define BM_CORPUS_KEEP_KEYS_H
+#pragma once
 
 #include "lsh/groups.h"
 #include "model/keep_rules.h"
@@ -41,5 +40,3 @@ bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batc
 size_t bm_keep_keys_unsaved(const bm_keep_keys *keys, size_t at, size_t n);
 /* All are there: rank the documents. Frees the keys. */
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err);
-
-#endif

@@ -237,7 +237,6 @@ bm_status bm_sample_finish(bm_sample *sample, bm_doc_table *docs, bm_error *err)
     }
 out:
     bm_shingle_batch_reset(&batch.shingles);
-    bm_free(batch.keys);
-    bm_free(batch.words);
+    bm_free_all(batch.keys, batch.words);
     return status;
 }

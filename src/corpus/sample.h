@@ -4,8 +4,7 @@
  * sample's seed, gives as its output number i; the N least are the sample (of equal ones, the
  * earlier document). Each document's place in the order of priorities is as good as random, so
  * every set of N is equally likely. A document is in it or not whatever the threads and batches. */
-#ifndef BM_CORPUS_SAMPLE_H
-#define BM_CORPUS_SAMPLE_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -39,5 +38,3 @@ bm_status bm_sample_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
  * of all that were seen. */
 bm_status bm_sample_finish(bm_sample *sample, bm_doc_table *docs, bm_error *err);
 void bm_sample_reset(bm_sample *sample);
-
-#endif

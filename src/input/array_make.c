@@ -22,10 +22,7 @@ static void free_schema(schema_own *own)
     for (size_t i = 0; i < BM_ARRAY_CHILDREN; i++)
         if (own->children[i].release != NULL)
             own->children[i].release(&own->children[i]);
-    bm_free(own->format);
-    bm_free(own->name);
-    bm_free(own->metadata);
-    bm_free(own);
+    bm_free_all(own->format, own->name, own->metadata, own);
 }
 
 static void release_schema(struct ArrowSchema *schema)

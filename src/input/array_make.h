@@ -1,7 +1,6 @@
 /* array_make.h -- schemas and arrays of the Arrow C data interface (bandmill/arrow.h), made by us
  * for whoever takes them. */
-#ifndef BM_IO_TABLES_ARRAY_MAKE_H
-#define BM_IO_TABLES_ARRAY_MAKE_H
+#pragma once
 
 #include <bandmill/arrow.h>
 #include <bandmill/status.h>
@@ -31,5 +30,3 @@ typedef struct bm_array_parts {
 
 /* The same of an array without nulls. */
 bm_status bm_array_make(const bm_array_parts *parts, struct ArrowArray *out, bm_error *err);
-
-#endif

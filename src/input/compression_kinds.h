@@ -1,7 +1,6 @@
 /* compression_kinds.h -- the kinds of compression that are taken off: how a name promises one, and
  * how the first bytes tell it. */
-#ifndef BM_INPUT_COMPRESSION_KINDS_H
-#define BM_INPUT_COMPRESSION_KINDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ typedef struct bm_refused_format {
 
 /* The first bytes of a file, all of it where it has fewer than BM_HEAD_BYTES. */
 bm_refused_format bm_refused_format_of(const char *head, size_t len);
-
-#endif

@@ -221,6 +221,5 @@ void bm_decompress_close(bm_decompress *d)
     if (d == NULL)
         return;
     d->ops->close(d->state);
-    bm_free(d->pieces);
-    bm_free(d);
+    bm_free_all(d->pieces, d);
 }

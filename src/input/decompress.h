@@ -6,8 +6,7 @@
  * its size.
  *
  * One handle serves many files (begin for each); one thread at a time. */
-#ifndef BM_IO_BYTES_DECOMPRESS_H
-#define BM_IO_BYTES_DECOMPRESS_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -33,5 +32,3 @@ bm_status bm_decompress_run(bm_decompress *d, bm_decompress_step *step, bm_error
  * not. */
 bm_status bm_decompress_end(const bm_decompress *d, bm_error *err);
 void bm_decompress_close(bm_decompress *d); /* NULL is fine */
-
-#endif

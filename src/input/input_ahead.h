@@ -20,8 +20,7 @@
  * Memory: no more than was granted, for blocks, windows and all else; a thread that gets none
  * sleeps. Threads: one reads; those that unpack are others that wait for it and help meanwhile, or
  * else this file's own, begun with the first source and ended by close. */
-#ifndef BM_IO_INPUT_INPUT_AHEAD_H
-#define BM_IO_INPUT_INPUT_AHEAD_H
+#pragma once
 
 #include "input/input_set.h"
 
@@ -56,5 +55,3 @@ uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead);
  * for such a record, what was unpacked ahead is dropped, and nothing more is before the next
  * source. */
 bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * The digest (XXH3, 128 bits) is of the bytes as stored. When a source is read a second time and
  * its digest or length differs from the first time, the read fails: its file changed under the job.
  */
-#ifndef BM_INPUT_INPUT_BYTES_H
-#define BM_INPUT_INPUT_BYTES_H
+#pragma once
 
 #include "input/input_set.h"
 
@@ -57,5 +56,3 @@ uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes);
  * then, and its digest and size are known. BM_ERR_IO names the directory that cannot hold it
  * (bm_input_resources.temp_dir); BM_ERR_CANCELLED, BM_ERR_NOMEM. By whoever reads the set. */
 bm_status bm_input_copy(bm_input_set *set, size_t index, bm_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* input_digest.h -- the digest of a file as stored, as reports name their inputs, without reading
  * any record. */
-#ifndef BM_INPUT_INPUT_DIGEST_H
-#define BM_INPUT_INPUT_DIGEST_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -59,5 +58,3 @@ typedef struct bm_digest_of {
  * BM_ERR_CANCELLED. */
 bm_status bm_input_digest_file(const bm_digest_of *of, const bm_callbacks *callbacks,
                                bm_hash128 *out, bm_error *err);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * The part of a file before its share is read, but not parsed: its lines and records are counted,
  * and CSV has quotes. */
-#ifndef BM_IO_INPUT_INPUT_SHARD_H
-#define BM_IO_INPUT_INPUT_SHARD_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -29,5 +28,3 @@ struct bm_input_set;
 bm_status bm_input_set_shard(struct bm_input_set *set, uint32_t index, uint32_t of, bm_error *err);
 /* The share that the set was cut to; `of` 0: none. */
 const bm_input_shard *bm_input_set_shard_of(const struct bm_input_set *set);
-
-#endif

@@ -358,8 +358,7 @@ void bm_keyer_reset(bm_keyer *keyer)
 {
     for (size_t i = 0; keyer->texts != NULL && i < keyer->rules->n_fields; i++)
         bm_buf_reset(&keyer->texts[i]);
-    bm_free(keyer->texts);
-    bm_free(keyer->values);
+    bm_free_all(keyer->texts, keyer->values);
     bm_buf_reset(&keyer->key);
 }
 

@@ -13,8 +13,7 @@
  *
  * At the end stands a byte for each rule that looks at a field, which is not compared:
  * bm_keep_seen. */
-#ifndef BM_IO_FORMATS_KEEP_KEY_H
-#define BM_IO_FORMATS_KEEP_KEY_H
+#pragma once
 
 #include "base/memory.h"
 #include "input/record.h"
@@ -63,5 +62,3 @@ bm_status bm_keyer_init(bm_keyer *keyer, const bm_keep_rules *rules, bm_error *e
 void bm_keyer_reset(bm_keyer *keyer);
 /* The key of the record, of the values, lives until the next one. */
 bm_status bm_keyer_make(bm_keyer *keyer, const char *source, bm_record *record, bm_error *err);
-
-#endif

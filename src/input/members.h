@@ -7,8 +7,7 @@
  *
  * Ten bytes may stand in compressed data by chance: what was cut is right only where bm_members_run
  * says so. */
-#ifndef BM_IO_BYTES_MEMBERS_H
-#define BM_IO_BYTES_MEMBERS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -41,5 +40,3 @@ void bm_members_close(bm_members *members); /* NULL is fine */
 /* True: `in` is whole members, right by their checksums, and they are the n bytes that stand at out
  * now. */
 bool bm_members_run(bm_members *members, bm_str in, char *out, size_t n);
-
-#endif

@@ -69,8 +69,7 @@ void bm_parser_close(bm_parser *parser)
     if (parser == NULL)
         return;
     bm_json_exact_close(parser->json);
-    bm_free(parser->json_fields);
-    bm_free(parser->cells);
+    bm_free_all(parser->json_fields, parser->cells);
     bm_keyer_reset(&parser->keyer);
     bm_buf_reset(&parser->text);
     bm_buf_reset(&parser->id);

@@ -2,8 +2,7 @@
  *
  * A parser (one a thread) calls back for each record: in full (id, text), or split only (bounds,
  * for copying what is kept). Both see the same records in the same order. */
-#ifndef BM_IO_INPUT_PARSER_H
-#define BM_IO_INPUT_PARSER_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -41,5 +40,3 @@ void bm_read_again_close(bm_read_again *again); /* NULL is fine */
  * BM_ERR_IO where a file cannot be read. What stands there now may be anything. */
 bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_record_place *places,
                             size_t n, bm_record_fn fn, void *ctx, bm_error *err);
-
-#endif

@@ -12,10 +12,7 @@ void bm_raw_batch_free(bm_raw_batch *batch)
         return;
     for (size_t i = 0; i < batch->n_pieces; i++)
         bm_free(batch->pieces[i].broken);
-    bm_free(batch->data);
-    bm_free(batch->pieces);
-    bm_free(batch->columns);
-    bm_free(batch);
+    bm_free_all(batch->data, batch->pieces, batch->columns, batch);
 }
 
 bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err)

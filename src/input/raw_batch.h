@@ -2,8 +2,7 @@
  *
  *     data     [piece of file 0][piece of file 1][piece of file 2]
  *     pieces   begin, end, first line of each */
-#ifndef BM_INPUT_RAW_BATCH_H
-#define BM_INPUT_RAW_BATCH_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -85,5 +84,3 @@ typedef struct bm_long_gate {
  * letter or digit, and two for each three other bytes, for a character of a split script is a word
  * and lets another begin behind it. */
 uint64_t bm_long_words(const char *data, size_t len);
-
-#endif

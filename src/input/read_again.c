@@ -76,10 +76,7 @@ void bm_read_again_close(bm_read_again *again)
     if (again == NULL)
         return;
     close_file(again);
-    bm_free(again->batch.data);
-    bm_free(again->batch.pieces);
-    bm_free(again->batch.columns);
-    bm_free(again);
+    bm_free_all(again->batch.data, again->batch.pieces, again->batch.columns, again);
 }
 
 /* Append up to n bytes of the open file from `place` on; *got 0 at its end. */

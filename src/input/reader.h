@@ -8,8 +8,7 @@
  * record seems to end. Where several threads take batches in turn, such a *range* is handed out
  * unread, and whoever got it reads it by position, beside others, and sees whether a record does end
  * there. Small files are handed out so, too, as many as fit into a batch. */
-#ifndef BM_INPUT_READER_H
-#define BM_INPUT_READER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -136,5 +135,3 @@ bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err)
 /* source_records -- records of text files: the reader cuts them, parsers parse them. */
 
 extern const bm_batch_source_ops bm_source_records;
-
-#endif

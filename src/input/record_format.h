@@ -4,8 +4,7 @@
  * `record_end` serves the reader (which cuts) and the parser alike, so both see the same records.
  * It can stop and go on at any byte: `scan` carries what it knows of the record that has begun.
  * `parse` turns the bytes of one record into id and text. */
-#ifndef BM_INPUT_RECORD_FORMAT_H
-#define BM_INPUT_RECORD_FORMAT_H
+#pragma once
 
 #include <bandmill/job.h>
 
@@ -179,5 +178,3 @@ const bm_record_format *bm_record_format_of(bm_format format);
  * nothing fits. */
 bm_format bm_format_of_name(const char *name, size_t len);
 const char *bm_format_name(bm_format format);
-
-#endif

@@ -8,8 +8,7 @@
  * The columns needed are then a list of numbers from 0: the id's first (BM_NO_COLUMN: none),
  * then one for each text field, then one for each field that `keep` looks at, which may be
  * missing. Fields of `keep` do not count for the rule of the header. */
-#ifndef BM_INPUT_RECORD_RULES_H
-#define BM_INPUT_RECORD_RULES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -150,5 +149,3 @@ typedef struct bm_header_row {
 void bm_columns_from_numbers(const bm_record_rules *rules, uint32_t *columns);
 bm_status bm_columns_from_header(const bm_record_rules *rules, const bm_header_row *header,
                                  uint32_t *columns, bm_error *err);
-
-#endif

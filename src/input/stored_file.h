@@ -1,7 +1,6 @@
 /* stored_file.h -- the bytes of an input as they are stored, by position: of a regular file, or of
  * one at an address (remote_file.h). Whoever reads need not know which. */
-#ifndef BM_INPUT_STORED_FILE_H
-#define BM_INPUT_STORED_FILE_H
+#pragma once
 
 #include "remote/remote_file.h"
 
@@ -27,5 +26,3 @@ static inline bool bm_stored_is_open(const bm_stored_file *file)
 /* Read `len` bytes from `at` on, or as many as there are. Any thread. */
 bm_status bm_stored_read(const bm_stored_file *file, void *out, size_t len, uint64_t at,
                          size_t *got, bm_error *err);
-
-#endif

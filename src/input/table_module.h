@@ -4,8 +4,7 @@
  *
  * Also included by that library, in C++: it is their whole agreement. Where that changes, so does
  * BM_TABLE_MODULE_ABI. */
-#ifndef BM_IO_TABLES_TABLE_MODULE_H
-#define BM_IO_TABLES_TABLE_MODULE_H
+#pragma once
 
 #include <bandmill/arrow.h>
 #include <bandmill/status.h>
@@ -141,5 +140,4 @@ BM_API const bm_table_module *bm_table_module_get(void);
 
 #if defined(__cplusplus)
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* tables.h -- files of tables: which they are, and the library that reads them (table_module.h). */
-#ifndef BM_IO_TABLES_TABLES_H
-#define BM_IO_TABLES_TABLES_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -29,5 +28,3 @@ bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct Arro
 bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err);
 /* Its write, of a file that messages call `name`; the stream is released, whatever the status. */
 bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * that loses, with the error, what it had made in the same call is given no more than one block of
  * its own at a time (unpack.c). And all but zlib, which goes symbol by symbol, are given pieces of
  * one size (`pieces`), since what they make of a damaged block depends on what they have. */
-#ifndef BM_INPUT_UNPACK_H
-#define BM_INPUT_UNPACK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -77,5 +76,3 @@ bool bm_has_windows(bm_compression kind);
 #define BM_WINDOW_MAX (UINT64_C(1) << 27) /* a larger one is refused */
 /* A sixteenth of so many MiB of memory has room for the largest that is read. */
 #define BM_WINDOW_MEMORY_MIB 2048u
-
-#endif

@@ -435,8 +435,7 @@ out:
     if (status != BM_OK)
         fail(c, status, &error);
     bm_batch_parser_close(l.parser);
-    bm_free(l.runs);
-    bm_free(l.buffer);
+    bm_free_all(l.runs, l.buffer);
     bm_buf_reset(&l.insertions);
     return BM_OK;
 }

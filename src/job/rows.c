@@ -520,9 +520,7 @@ out:
 void bm_pair_texts_close(bm_pair_texts *texts)
 {
     bm_spill_close(texts->file);
-    bm_free(texts->places);
-    bm_free(texts->bytes);
-    bm_free(texts->points);
+    bm_free_all(texts->places, texts->bytes, texts->points);
     *texts = (bm_pair_texts){0};
 }
 
@@ -592,10 +590,7 @@ static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t 
                                     (bm_points){b.points, (size_t)n_b}, &pair->distance, err));
     }
 out:
-    bm_free(a.bytes);
-    bm_free(a.points);
-    bm_free(b.bytes);
-    bm_free(b.points);
+    bm_free_all(a.bytes, a.points, b.bytes, b.points);
     return status;
 }
 
@@ -822,9 +817,6 @@ bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
     status = bm_rows_flush(rows, true, err);
 out:
     bm_sorted_runs_close(p->links);
-    bm_free(p->copy_begin);
-    bm_free(p->copies);
-    bm_free(p->row);
-    bm_free(p);
+    bm_free_all(p->copy_begin, p->copies, p->row, p);
     return status;
 }

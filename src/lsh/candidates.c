@@ -241,9 +241,7 @@ out:
 
 void bm_band_labels_reset(bm_band_labels *labels)
 {
-    bm_free(labels->shares);
-    bm_free(labels->n_before);
-    bm_free(labels->firsts);
+    bm_free_all(labels->shares, labels->n_before, labels->firsts);
     *labels = (bm_band_labels){0};
 }
 
@@ -272,11 +270,7 @@ void bm_band_buckets_reset(bm_band_buckets *b)
     uint32_t threads = b->pool == NULL ? 1 : bm_pool_size(b->pool);
     for (uint32_t i = 0; b->tables != NULL && i < threads; i++)
         bm_hash_table_reset(&b->tables[i]);
-    bm_free(b->tables);
-    bm_free(b->ends);
-    bm_free(b->entries);
-    bm_free(b->inner);
-    bm_free(b->next);
+    bm_free_all(b->tables, b->ends, b->entries, b->inner, b->next);
     *b = (bm_band_buckets){0};
 }
 
@@ -318,12 +312,8 @@ void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs)
 
 void bm_crowded_buckets_reset(bm_crowded_buckets *crowded)
 {
-    bm_free(crowded->buckets);
-    bm_free(crowded->members);
-    bm_free(crowded->links);
-    bm_free(crowded->heads);
-    bm_free(crowded->band_states);
-    bm_free(crowded->waiting);
+    bm_free_all(crowded->buckets, crowded->members, crowded->links, crowded->heads,
+                crowded->band_states, crowded->waiting);
     *crowded = (bm_crowded_buckets){0};
 }
 
@@ -498,13 +488,7 @@ static void bucket_join_init(join *j, size_t n_docs)
 
 static void free_scratch(join *j)
 {
-    bm_free(j->live);
-    bm_free(j->spent);
-    bm_free(j->group);
-    bm_free(j->other);
-    bm_free(j->begin);
-    bm_free(j->taken);
-    bm_free(j->had);
+    bm_free_all(j->live, j->spent, j->group, j->other, j->begin, j->taken, j->had);
     j->live = j->spent = j->group = j->other = j->begin = NULL;
     j->taken = j->had = NULL;
     j->cap = 0;
@@ -513,8 +497,7 @@ static void free_scratch(join *j)
 static void bucket_join_reset(join *j)
 {
     free_scratch(j);
-    bm_free(j->place);
-    bm_free(j->slots);
+    bm_free_all(j->place, j->slots);
     *j = (join){0};
 }
 
@@ -1024,9 +1007,7 @@ static bm_status candidates_run(const bm_candidates_job *job, bm_crowded_buckets
         *stats = to.join.stats;
 out:
     bucket_join_reset(&to.join);
-    bm_free(to.open);
-    bm_free(w.members);
-    bm_free(w.pairs);
+    bm_free_all(to.open, w.members, w.pairs);
     return status;
 }
 

@@ -237,8 +237,7 @@ bm_status bm_remote_list(bm_remotes *remotes, const char *address, bm_remote_nam
     if (out->n > 0)
         qsort(out->below, out->n, sizeof *out->below, by_bytes);
 out:
-    bm_free(literal);
-    bm_free(name);
+    bm_free_all(literal, name);
     return status;
 }
 
@@ -246,7 +245,6 @@ void bm_remote_names_reset(bm_remote_names *names)
 {
     for (size_t i = 0; i < names->n; i++)
         bm_free(names->below[i]);
-    bm_free(names->below);
-    bm_free(names->root);
+    bm_free_all(names->below, names->root);
     *names = (bm_remote_names){0};
 }

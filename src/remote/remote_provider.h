@@ -1,8 +1,7 @@
 /* remote_provider.h -- what gets bytes from an address: libcurl (remote_curl.c), but whoever links
  * the static libbandmill may have another definition of bm_remote_provider_find, and with it a
  * provider of its own. */
-#ifndef BM_REMOTE_REMOTE_PROVIDER_H
-#define BM_REMOTE_REMOTE_PROVIDER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -59,5 +58,3 @@ typedef struct bm_remote_provider {
 
 /* NULL: there is none, and *why says so; until the next call of this thread. Any thread. */
 const bm_remote_provider *bm_remote_provider_find(const char **why);
-
-#endif

@@ -17,8 +17,7 @@
  * too.
  *
  * Threads: one at a time, but for what was reserved. */
-#ifndef BM_RESULTS_KEPT_WRITER_H
-#define BM_RESULTS_KEPT_WRITER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -146,5 +145,3 @@ bm_status bm_kept_files_name(bm_kept_files *files, const bm_kept_cfg *cfg, bm_er
 bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
                             bm_out_file **out, bm_error *err);
 void bm_kept_files_reset(bm_kept_files *files);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The process stays within `total` and 64 MB: those are for the program itself, its libraries, and
  * what the allocator loses. Nothing here changes a result. */
-#ifndef BM_INGEST_BUDGET_H
-#define BM_INGEST_BUDGET_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -40,5 +39,3 @@ size_t bm_budget_batch_bytes(const bm_budget *budget, uint64_t window);
  * hashes: what that fold leaves of the batch's share, a quarter of it at least. */
 uint32_t bm_budget_batch_docs(const bm_budget *budget, uint64_t window, size_t batch_bytes,
                               uint64_t doc_bytes);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * An early batch waits in a ring of `window` places, and the reading stops while the ring is full,
  * which bounds the memory. The first failure in input order is the one that is reported. */
-#ifndef BM_INGEST_INGEST_H
-#define BM_INGEST_INGEST_H
+#pragma once
 
 #include "sign/ingest_cfg.h"
 
@@ -44,5 +43,3 @@ bm_status bm_set_maker_make(bm_set_maker *maker, const bm_record_place *places, 
 /* BM_ERR_INPUT: the record there is another one than it was. */
 bm_status bm_set_maker_changed(const bm_set_recipe *recipe, const bm_record_place *place,
                                bm_error *err);
-
-#endif

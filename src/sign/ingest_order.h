@@ -26,8 +26,7 @@
  *
  * Threads: any. A batch is owned by exactly one of: the list of free ones, the worker that reads,
  * parses and signs it, the queue to the devices, a device worker, the ring. */
-#ifndef BM_SIGN_INGEST_ORDER_H
-#define BM_SIGN_INGEST_ORDER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -124,5 +123,3 @@ void bm_ingest_order_fail(bm_ingest_order *order, uint64_t n, bm_status status,
                           const bm_error *error);
 /* A thread ends, and took so long for what it did. */
 void bm_ingest_order_add_times(bm_ingest_order *order, const bm_ingest_times *times);
-
-#endif

@@ -1,6 +1,5 @@
 /* ingest_stages.h -- the stages of an ingest: reading, parsing, cutting, signing. */
-#ifndef BM_SIGN_INGEST_STAGES_H
-#define BM_SIGN_INGEST_STAGES_H
+#pragma once
 
 #include "input/raw_batch.h"
 #include "model/batches.h"
@@ -100,5 +99,3 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
                                 bm_shingler *shingler, bm_error *err);
 /* Is so much of the batch left to the host that it had better hash it all? */
 bool bm_ingest_text_pointless(const bm_ingest_batch *batch);
-
-#endif

@@ -37,9 +37,7 @@ void bm_journal_close(bm_journal *journal)
     if (journal->fd >= 0)
         close(journal->fd);
     bm_buf_reset(&journal->lines);
-    bm_free(journal->begins);
-    bm_free(journal->path);
-    bm_free(journal);
+    bm_free_all(journal->begins, journal->path, journal);
 }
 
 static bm_status make(int folder, const char *path, int flags, bm_journal **out, bm_error *err)

@@ -10,8 +10,7 @@
  * Source of the checksum: XXH3 64, seeded with the checksum of the line before (0 for the first).
  *
  * Threads: one at a time. */
-#ifndef BM_SPILL_JOURNAL_H
-#define BM_SPILL_JOURNAL_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -30,5 +29,3 @@ size_t bm_journal_count(const bm_journal *journal);
 /* Line `i` from 0, without its checksum; valid until the next bm_journal_add. */
 const char *bm_journal_line(const bm_journal *journal, size_t i);
 void bm_journal_close(bm_journal *journal); /* the file stays; NULL is fine */
-
-#endif

@@ -67,12 +67,7 @@ void bm_sorted_runs_close(bm_sorted_runs *runs)
     if (runs == NULL)
         return;
     bm_spill_close(runs->file);
-    bm_free(runs->dir);
-    bm_free(runs->records);
-    bm_free(runs->runs);
-    bm_free(runs->heap);
-    bm_free(runs->blocks);
-    bm_free(runs);
+    bm_free_all(runs->dir, runs->records, runs->runs, runs->heap, runs->blocks, runs);
 }
 
 /* --- the sort --- */
@@ -388,8 +383,7 @@ static void close_file(bm_sorted_bytes *sorter)
     bm_spill_close(sorter->file);
     for (size_t i = 0; i < sorter->n_runs; i++)
         bm_buf_reset(&sorter->runs[i].data);
-    bm_free(sorter->blocks);
-    bm_free(sorter->runs);
+    bm_free_all(sorter->blocks, sorter->runs);
 }
 
 void bm_sorted_bytes_close(bm_sorted_bytes *sorter)
@@ -398,9 +392,7 @@ void bm_sorted_bytes_close(bm_sorted_bytes *sorter)
         return;
     close_file(sorter);
     bm_buf_reset(&sorter->bytes);
-    bm_free(sorter->items);
-    bm_free(sorter->dir);
-    bm_free(sorter);
+    bm_free_all(sorter->items, sorter->dir, sorter);
 }
 
 /* --- comparing --- */

@@ -7,8 +7,7 @@
  * depend on the memory given.
  *
  * Threads: one at a time. */
-#ifndef BM_SPILL_SORTED_RUNS_H
-#define BM_SPILL_SORTED_RUNS_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -63,5 +62,3 @@ bm_status bm_sorted_bytes_begin(bm_sorted_bytes *sorter, bm_error *err);
 bm_status bm_sorted_bytes_next(bm_sorted_bytes *sorter, bm_bytes_record *out, bm_error *err);
 
 uint64_t bm_sorted_bytes_spilled(const bm_sorted_bytes *sorter); /* bytes written to files */
-
-#endif

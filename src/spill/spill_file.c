@@ -62,10 +62,7 @@ void bm_spill_free(bm_spill_file *file)
         return;
     if (file->fd >= 0)
         close(file->fd);
-    bm_free(file->buffer);
-    bm_free(file->dir);
-    bm_free(file->path);
-    bm_free(file);
+    bm_free_all(file->buffer, file->dir, file->path, file);
 }
 
 /* --- messages --- */

@@ -12,8 +12,7 @@
  *
  * Threads: one appends and reserves; any number reads what was flushed before, and puts records at
  * places that were reserved. */
-#ifndef BM_SPILL_SPILL_FILE_H
-#define BM_SPILL_SPILL_FILE_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -144,5 +143,3 @@ int bm_spill_fd(const bm_spill_file *file); /* for tests that damage it */
 
 /* BM_ERR_IO where `dir` cannot hold `bytes` more; BM_OK also where that cannot be known. */
 bm_status bm_spill_check_space(const char *dir, uint64_t bytes, bm_error *err);
-
-#endif

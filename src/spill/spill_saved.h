@@ -3,8 +3,7 @@
  *
  * Nothing is synced: after a crash of the system the file may be shorter or hold other bytes, and
  * both are found when it is opened again or read. */
-#ifndef BM_SPILL_SPILL_SAVED_H
-#define BM_SPILL_SPILL_SAVED_H
+#pragma once
 
 #include "spill/spill_file.h"
 
@@ -46,5 +45,3 @@ typedef bm_status bm_spill_visit(void *ctx, uint64_t place, const void *data, si
  * (BM_ERR_INTERNAL). BM_ERR_FORMAT: a damaged record, a last one that is torn, or another number of
  * them than was added. */
 bm_status bm_spill_walk(const bm_spill_file *file, bm_spill_visit *visit, void *ctx, bm_error *err);
-
-#endif
