@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -30,6 +31,16 @@ int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
     const int rc = pthread_create(thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
+}
+
+void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+    struct timespec soon;
+    clock_gettime(CLOCK_REALTIME, &soon);
+    soon.tv_nsec += 100000000;
+    soon.tv_sec += soon.tv_nsec / 1000000000;
+    soon.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(condition, lock, &soon);
 }
 
 /* queue -- a short row under one mutex and two conditions. Batches are large, so the lock is taken

@@ -15,6 +15,9 @@
  * SIGPROF. */
 int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
+/* Wait for the condition, a tenth of a second at most: then who waits can ask whether to stop. */
+void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock);
+
 /* queue -- a bounded queue of pointers between threads.
  *
  * push waits while the queue is full, pop while nothing is in it for who pops. After close nothing

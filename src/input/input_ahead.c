@@ -137,7 +137,7 @@ static uint64_t window_of(const bm_source *source)
 
 static uint64_t engine_bytes(const bm_source *source)
 {
-    return ENGINE_BYTES + window_of(source) + (source->remote != NULL ? BM_REMOTE_HELD_BYTES : 0) +
+    return ENGINE_BYTES + window_of(source) +
            (source->compression == BM_COMPRESSION_BZ2   ? BZ2_BYTES
             : source->compression == BM_COMPRESSION_LZ4 ? LZ4_BYTES
                                                         : 0);

@@ -830,11 +830,23 @@ static bm_status add_held(struct bm_input_set *set, size_t index, int fd, bm_err
     return status != BM_OK ? status : probe_judge(set, source, &h->head, err);
 }
 
+/* From the first source at an address on. */
+static bm_status expect_remotes(struct bm_input_set *set, const bm_source *first, bm_error *err)
+{
+    if (set->remotes == NULL)
+        BM_TRY(bm_remotes_open(set->callbacks, &set->remotes, err));
+    for (const bm_source *source = first; source < set->sources + set->n_sources; source++)
+        if (source->address != NULL)
+            BM_TRY(bm_remotes_expect(set->remotes, source->address, err));
+    set->expects = true;
+    return BM_OK;
+}
+
 static bm_status probe_remote(struct bm_input_set *set, bm_source *source, bm_error *err)
 {
     bm_head head;
-    if (set->remotes == NULL)
-        BM_TRY(bm_remotes_open(set->callbacks, &set->remotes, err));
+    if (!set->expects)
+        BM_TRY(expect_remotes(set, source, err));
     BM_TRY(bm_remote_open(set->remotes, source->address,
                           set->spool_dir != NULL ? set->spool_dir : "/tmp", &source->remote, err));
     source->size = bm_remote_size(source->remote);

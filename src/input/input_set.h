@@ -98,6 +98,7 @@ struct bm_input_set {
     bool stdin_taken;    /* standard input was named */
     char *spool_dir;
     bm_remotes *remotes; /* NULL: no input has an address */
+    bool expects;        /* they know which files are read */
     bm_input_shard shard;
     bm_input_resources resources;
     bm_ahead_plan ahead;

@@ -318,6 +318,11 @@ bm_status bm_input_set_shard(struct bm_input_set *set, uint32_t index, uint32_t 
         bool has = false;
         status = cut_part(set, source, begin, &has, err);
         begin += size;
+        if (source->remote != NULL)
+            bm_remote_bound(source->remote, source->cut.from,
+                            !has                  ? 0
+                            : source->cut.to != 0 ? source->cut.to
+                                                  : UINT64_MAX);
         if (!has) {
             bm_source_reset(source);
             continue;

@@ -7,7 +7,6 @@
 
 void bm_source_reset(bm_source *source)
 {
-    bm_remote_close(source->remote);
     bm_free(source->address);
     bm_free((char *)source->path);
     bm_free(source->unreadable);

@@ -32,7 +32,7 @@ typedef struct bm_source_cut {
 typedef struct bm_source {
     const char *path;  /* to open; "-" for standard input; of an address what it is called */
     char *address;     /* NULL: it is a path. Owned by the set, as is */
-    bm_remote *remote; /* the file there; NULL: it is not open */
+    bm_remote *remote; /* the file there, of the set's; NULL: it is not open */
     const char *name;  /* as given or found: what ids and messages show */
     /* Not NULL: it was found to be unreadable when the inputs were opened, and bad records are
      * skipped: why. Owned by the set. */

@@ -27,10 +27,6 @@ void bm_stored_close(bm_stored_file *file)
 {
     if (file->fd >= 0)
         close(file->fd);
-    if (file->own != NULL)
-        bm_remote_close(file->remote);
-    else if (file->remote != NULL)
-        bm_remote_trim(file->remote);
     bm_remotes_close(file->own);
     *file = BM_STORED_FILE_NONE;
 }

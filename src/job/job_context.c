@@ -537,6 +537,10 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
     bm_input_set_assign(set, &(bm_input_resources){.threads = threads,
                                                    .memory = total,
                                                    .temp_dir = job->settings->temp_dir});
+    if (set->remotes != NULL) {
+        BM_TRY(bm_remotes_grant(set->remotes, threads, total, &known, err));
+        bm_job_context_reserve(job, known);
+    }
     job->ahead = bm_input_ahead_grant(set, threads, bm_budget_ahead(&job->budget, threads));
     job->budget.ahead = job->ahead = job->ahead > ahead ? job->ahead : ahead;
     if (total == 0 || !bm_input_set_windows(set, &known, &largest))

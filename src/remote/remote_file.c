@@ -1,15 +1,23 @@
-/* remote_file.c -- the tries, the comparison of answers, the copy, and the blocks.
+/* remote_file.c -- the tries, the comparison of answers, the copy, the blocks, and what loads ahead.
  *
- * A file is asked for in blocks, of which the last few are held: readers want many small parts that
- * lie near one another, and an answer takes its time. One thread loads a block, and who needs it too
- * waits. The first bytes are held apart, since whoever opens a file looks at them only.
+ * Files are asked for in blocks, of which all files share those that were used last: readers want
+ * many small parts that lie near one another, and an answer takes its time. One thread loads a
+ * block, and who needs it too waits. The first bytes are held apart, since whoever opens a file
+ * looks at them only.
  *
- * Tests: tests/unit/remote/test_remote_file.c, tests/cli/cases/addresses.sh */
+ * Loaders are threads that ask for the first bytes of files that are going to be opened, and, where
+ * blocks are wanted in order, for those that follow, also in the next files: one block at first,
+ * then twice as many each time. They try once, and tell nobody of an error: who wants the bytes
+ * asks for them, and meets what is wrong as if there were no loaders.
+ *
+ * Tests: tests/unit/remote/test_remote_file.c, tests/unit/remote/test_remote_blocks.c,
+ *        tests/race/race_remote.c, tests/cli/cases/addresses.sh */
 #include "remote/remote_file.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -19,42 +27,69 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "remote/remote_provider.h"
 
-#define TRIES       4u
-#define WAIT_MS     250u /* before the second try; each further time twice as long */
-#define WAIT_STEP   50u
-#define HEAD_BYTES  4096u
-#define BLOCKS      (BM_REMOTE_HELD_BYTES / BLOCK_BYTES)
-#define BLOCK_BYTES ((size_t)2 << 20)
+#define TRIES         4u
+#define WAIT_MS       250u /* before the second try; each further time twice as long */
+#define WAIT_STEP     50u
+#define HEAD_BYTES    4096u
+#define BLOCK_MOST    ((size_t)2 << 20)
+#define BLOCK_STEP    ((size_t)64 << 10)
+#define MEMORY_PART   8u /* of the memory is for blocks, ... */
+#define POOL_PART     8u /* ... and of these bytes one has such a part, unless it is BLOCK_MOST */
+#define BLOCKS_LEAST  4u
+#define BLOCKS_USUAL  24u
+#define BLOCKS_THREAD 4u /* for each thread */
+#define AHEAD_PART    2u /* of the blocks are loaded ahead at most: the others are still wanted */
+#define PASSED_OVER   3u /* blocks, where a file is read in order: others read there behind */
+#define LOADERS       16u
+
+typedef struct block {
+    char *data;      /* NULL: it was never used */
+    bm_remote *file; /* NULL: nothing is in it */
+    uint64_t number;
+    size_t len;
+    uint64_t used;  /* when, in uses of all */
+    unsigned users; /* that copy from it */
+    bool is_loading;
+    bool is_ahead;    /* a loader has loaded it, and nobody has used it */
+    bm_status failed; /* BM_OK: it did not; else nobody asks the server for it once more */
+    bm_error why;
+} block;
 
 struct bm_remotes {
     const bm_remote_provider *provider;
     void *connections;
     const bm_callbacks *callbacks;
-};
+    atomic_bool stop;
+    bm_callbacks loading; /* those of loaders */
 
-typedef struct block {
-    char *data; /* NULL: it was never used */
-    uint64_t number;
-    size_t len;     /* 0: nothing is in it */
-    uint64_t used;  /* when, in loads */
-    unsigned users; /* that copy from it */
-    bool is_loading;
-    bm_status failed; /* BM_OK: it did not; else nobody asks the server for it once more */
-    bm_error why;
-} block;
+    pthread_mutex_t lock;       /* of what follows, but for the bytes of a block that has users */
+    pthread_cond_t moved, work; /* for those who wait; for loaders */
+    bm_remote *first, *last;    /* files, in the order in which they are read */
+    bm_remote *to_open; /* of those that are expected, the first that is not open, and ... */
+    bm_remote *to_ask;  /* ... the first that nobody has asked for */
+    size_t block_bytes, n_blocks;
+    block *blocks;
+    uint64_t uses;
+    bm_remote *read; /* the file that was read in order last; NULL: none was */
+    size_t ahead;    /* blocks of what follows that are wanted */
+    pthread_t loaders[LOADERS];
+    size_t n_loaders, n_asleep;
+};
 
 struct bm_remote {
     bm_remotes *remotes;
+    bm_remote *next;
     char *address, *name;
     bm_remote_told first; /* answer */
     int copy;             /* -1: none */
     char head[HEAD_BYTES];
-    pthread_mutex_t lock; /* of what follows, but for the bytes of a block that has users */
-    pthread_cond_t moved;
-    uint64_t loads;
-    block blocks[BLOCKS];
+    /* by the lock of all */
+    enum { NOT_ASKED, BEING_ASKED, ASKED, OPEN } state;
+    uint64_t from, to;       /* bytes that are read */
+    uint64_t begun, reached; /* blocks that were read in order: from this one to before that one */
 };
 
 bool bm_is_address(const char *path)
@@ -78,32 +113,76 @@ bm_status bm_address_name(const char *address, char **out, bm_error *err)
                             (int)(len - (size_t)(user - host)), user);
 }
 
+static bool is_stopped(void *ctx)
+{
+    const bm_remotes *remotes = ctx;
+    return atomic_load_explicit(&remotes->stop, memory_order_relaxed);
+}
+
+static void free_blocks(bm_remotes *remotes)
+{
+    for (size_t i = 0; i < remotes->n_blocks; i++)
+        bm_free(remotes->blocks[i].data);
+    bm_free(remotes->blocks);
+}
+
 bm_status bm_remotes_open(const bm_callbacks *callbacks, bm_remotes **out, bm_error *err)
 {
     const char *why = NULL;
     bm_remotes *remotes = NULL;
     BM_TRY(bm_new_zero(&remotes, 1, err));
     remotes->callbacks = callbacks;
+    remotes->loading = (bm_callbacks){.ctx = remotes, .cancelled = is_stopped};
     remotes->provider = bm_remote_provider_find(&why);
+    remotes->block_bytes = BLOCK_MOST;
+    remotes->n_blocks = BLOCKS_LEAST;
     bm_status status = BM_OK;
     if (remotes->provider == NULL)
         BM_TRY_OUT(bm_fail(err, BM_ERR_IO,
                            "addresses are read by libcurl, which cannot be opened: %.300s (Debian, "
                            "Ubuntu: apt-get install libcurl4)",
                            why));
+    BM_TRY_OUT(bm_new_zero(&remotes->blocks, remotes->n_blocks, err));
     BM_TRY_OUT(remotes->provider->begin(&remotes->connections, err));
+    pthread_mutex_init(&remotes->lock, NULL);
+    pthread_cond_init(&remotes->moved, NULL);
+    pthread_cond_init(&remotes->work, NULL);
     *out = remotes;
     return BM_OK;
 out:
+    bm_free(remotes->blocks);
     bm_free(remotes);
     return status;
+}
+
+static void free_file(bm_remote *remote)
+{
+    if (remote->copy >= 0)
+        close(remote->copy);
+    bm_free(remote->address);
+    bm_free(remote->name);
+    bm_free(remote);
 }
 
 void bm_remotes_close(bm_remotes *remotes)
 {
     if (remotes == NULL)
         return;
+    atomic_store(&remotes->stop, true);
+    pthread_mutex_lock(&remotes->lock);
+    pthread_cond_broadcast(&remotes->work);
+    pthread_mutex_unlock(&remotes->lock);
+    while (remotes->n_loaders > 0)
+        (void)pthread_join(remotes->loaders[--remotes->n_loaders], NULL);
+    for (bm_remote *file = remotes->first, *next; file != NULL; file = next) {
+        next = file->next;
+        free_file(file);
+    }
+    free_blocks(remotes);
     remotes->provider->end(remotes->connections);
+    pthread_cond_destroy(&remotes->work);
+    pthread_cond_destroy(&remotes->moved);
+    pthread_mutex_destroy(&remotes->lock);
     bm_free(remotes);
 }
 
@@ -144,8 +223,8 @@ static bool differs(const bm_remote_told *first, const bm_remote_told *told)
             strcmp(first->version, told->version) != 0);
 }
 
-/* Ask until it is all there. `first` NULL: this is the first answer. */
-static bm_status ask(const bm_remote *remote, bm_remote_request request,
+/* Ask until it is all there, `tries` times at most. `first` NULL: this is the first answer. */
+static bm_status ask(const bm_remote *remote, bm_remote_request request, unsigned tries,
                      const bm_remote_told *first, bm_remote_told *told, bm_error *err)
 {
     const bm_remotes *remotes = remote->remotes;
@@ -177,7 +256,7 @@ static bm_status ask(const bm_remote *remote, bm_remote_request request,
             told->got = got;
             return BM_OK;
         }
-        if (answer == BM_REMOTE_REFUSED || turn + 1 == TRIES)
+        if (answer == BM_REMOTE_REFUSED || turn + 1 == tries)
             return bm_fail_at(err, answer == BM_REMOTE_BROKEN ? BM_ERR_INPUT : BM_ERR_IO,
                               remote->name, 0, "cannot read: %s", told->words);
         log_try(remote, told->words, wait_ms);
@@ -195,7 +274,7 @@ bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *
     const bm_remote folder = {.remotes = remotes, .name = shown};
     const bm_remote_request request = {
         .address = address, .fd = -1, .page = page, .callbacks = remotes->callbacks};
-    const bm_status status = ask(&folder, request, NULL, &told, err);
+    const bm_status status = ask(&folder, request, TRIES, NULL, &told, err);
     bm_free(shown);
     return status;
 }
@@ -212,7 +291,7 @@ static bm_status copy_all(bm_remote *remote, const char *dir, bm_error *err)
                              "cannot make a copy here of a file whose server gives no parts");
     bm_remote_request request = {
         .address = remote->address, .fd = remote->copy, .callbacks = remotes->callbacks};
-    BM_TRY(ask(remote, request, NULL, &told, err));
+    BM_TRY(ask(remote, request, TRIES, NULL, &told, err));
     const off_t end = lseek(remote->copy, 0, SEEK_END);
     if (differs(&remote->first, &told))
         return changed(remote, err);
@@ -220,52 +299,114 @@ static bm_status copy_all(bm_remote *remote, const char *dir, bm_error *err)
     return BM_OK;
 }
 
-/* --- the file --- */
+/* --- files --- */
+
+/* Until something has moved, or a while has passed; the lock is held. */
+static bm_status wait_moved(bm_remotes *remotes, bm_error *err)
+{
+    bm_wait_shortly(&remotes->moved, &remotes->lock);
+    pthread_mutex_unlock(&remotes->lock);
+    const bm_status status = bm_check_cancelled(remotes->callbacks, err);
+    pthread_mutex_lock(&remotes->lock);
+    return status;
+}
+
+/* Is there work? Then have a loader do it; the lock is held. */
+static void wake_loader(bm_remotes *remotes);
+
+static bm_status ask_first(bm_remote *remote, unsigned tries, const bm_callbacks *callbacks,
+                           bm_error *err)
+{
+    const bm_remote_request request = {.address = remote->address,
+                                       .len = sizeof remote->head,
+                                       .out = remote->head,
+                                       .fd = -1,
+                                       .callbacks = callbacks};
+    return ask(remote, request, tries, NULL, &remote->first, err);
+}
+
+/* One more file, behind the others. */
+static bm_status add_file(bm_remotes *remotes, const char *address, bm_remote **out, bm_error *err)
+{
+    bm_remote *file = NULL;
+    bm_status status = BM_OK;
+    BM_TRY(bm_new_zero(&file, 1, err));
+    file->remotes = remotes;
+    file->copy = -1;
+    file->to = UINT64_MAX;
+    BM_TRY_OUT(bm_address_name(address, &file->name, err));
+    file->address = bm_strdup(address);
+    if (file->address == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, strlen(address)));
+    pthread_mutex_lock(&remotes->lock);
+    *(remotes->last != NULL ? &remotes->last->next : &remotes->first) = file;
+    remotes->last = file;
+    pthread_mutex_unlock(&remotes->lock);
+    *out = file;
+    return BM_OK;
+out:
+    free_file(file);
+    return status;
+}
+
+bm_status bm_remotes_expect(bm_remotes *remotes, const char *address, bm_error *err)
+{
+    bm_remote *file = NULL;
+    BM_TRY(add_file(remotes, address, &file, err));
+    pthread_mutex_lock(&remotes->lock);
+    remotes->to_open = remotes->to_open != NULL ? remotes->to_open : file;
+    remotes->to_ask = remotes->to_ask != NULL ? remotes->to_ask : file;
+    pthread_mutex_unlock(&remotes->lock);
+    return BM_OK;
+}
+
+/* The file that is expected next, if it has this address; else NULL. */
+static bm_remote *find_expected(bm_remotes *remotes, const char *address)
+{
+    pthread_mutex_lock(&remotes->lock);
+    bm_remote *file = remotes->to_open;
+    if (file != NULL && strcmp(file->address, address) == 0)
+        remotes->to_open = file->next;
+    else
+        file = NULL;
+    pthread_mutex_unlock(&remotes->lock);
+    return file;
+}
+
+/* Ask for the first bytes, unless a loader did. */
+static bm_status get_first(bm_remote *remote, bm_error *err)
+{
+    bm_remotes *remotes = remote->remotes;
+    bm_status status = BM_OK;
+    pthread_mutex_lock(&remotes->lock);
+    while (status == BM_OK && remote->state == BEING_ASKED)
+        status = wait_moved(remotes, err);
+    const bool is_there = status == BM_OK && remote->state == ASKED;
+    remote->state = is_there ? ASKED : BEING_ASKED;
+    if (remotes->to_ask == remote)
+        remotes->to_ask = remote->next;
+    wake_loader(remotes);
+    pthread_mutex_unlock(&remotes->lock);
+    return status == BM_OK && !is_there ? ask_first(remote, TRIES, remotes->callbacks, err)
+                                        : status;
+}
 
 bm_status bm_remote_open(bm_remotes *remotes, const char *address, const char *copy_dir,
                          bm_remote **out, bm_error *err)
 {
-    bm_remote *remote = NULL;
-    bm_status status = BM_OK;
-    BM_TRY(bm_new_zero(&remote, 1, err));
-    remote->remotes = remotes;
-    remote->copy = -1;
-    pthread_mutex_init(&remote->lock, NULL);
-    pthread_cond_init(&remote->moved, NULL);
-    BM_TRY_OUT(bm_address_name(address, &remote->name, err));
-    remote->address = bm_strdup(address);
-    if (remote->address == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, strlen(address)));
-    bm_remote_request request = {.address = address,
-                                 .len = sizeof remote->head,
-                                 .out = remote->head,
-                                 .fd = -1,
-                                 .callbacks = remotes->callbacks};
-    BM_TRY_OUT(ask(remote, request, NULL, &remote->first, err));
+    bm_remote *remote = find_expected(remotes, address);
+    if (remote == NULL)
+        BM_TRY(add_file(remotes, address, &remote, err));
+    BM_TRY(get_first(remote, err));
     if (remote->first.whole && remote->first.got == sizeof remote->head)
-        BM_TRY_OUT(copy_all(remote, copy_dir, err));
+        BM_TRY(copy_all(remote, copy_dir, err));
     else if (remote->first.whole)
         remote->first.size = remote->first.got;
+    pthread_mutex_lock(&remotes->lock);
+    remote->state = OPEN;
+    pthread_mutex_unlock(&remotes->lock);
     *out = remote;
     return BM_OK;
-out:
-    bm_remote_close(remote);
-    return status;
-}
-
-void bm_remote_close(bm_remote *remote)
-{
-    if (remote == NULL)
-        return;
-    if (remote->copy >= 0)
-        close(remote->copy);
-    for (size_t i = 0; i < BLOCKS; i++)
-        bm_free(remote->blocks[i].data);
-    pthread_cond_destroy(&remote->moved);
-    pthread_mutex_destroy(&remote->lock);
-    bm_free(remote->address);
-    bm_free(remote->name);
-    bm_free(remote);
 }
 
 uint64_t bm_remote_size(const bm_remote *remote)
@@ -273,99 +414,197 @@ uint64_t bm_remote_size(const bm_remote *remote)
     return remote->first.size;
 }
 
+/* The first block that is read. */
+static uint64_t start_of(const bm_remote *file)
+{
+    return file->from / file->remotes->block_bytes;
+}
+
+void bm_remote_bound(bm_remote *remote, uint64_t from, uint64_t to)
+{
+    bm_remotes *remotes = remote->remotes;
+    pthread_mutex_lock(&remotes->lock);
+    remote->from = from;
+    remote->to = to;
+    remote->begun = remote->reached = start_of(remote);
+    pthread_mutex_unlock(&remotes->lock);
+}
+
 /* --- blocks --- */
 
-static bm_status load(const bm_remote *remote, block *b, bm_error *err)
+/* Is a block in use? */
+static bool is_busy(const bm_remotes *remotes)
 {
-    const uint64_t at = b->number * BLOCK_BYTES, left = remote->first.size - at;
-    const size_t len = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+    for (size_t i = 0; i < remotes->n_blocks; i++)
+        if (remotes->blocks[i].is_loading || remotes->blocks[i].users > 0)
+            return true;
+    return false;
+}
+
+bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memory, uint64_t *bytes,
+                           bm_error *err)
+{
+    const uint64_t most = (BLOCKS_USUAL + BLOCKS_THREAD * (uint64_t)threads) * BLOCK_MOST,
+                   share = memory / MEMORY_PART, all = memory == 0 || share > most ? most : share,
+                   part = all / POOL_PART / BLOCK_STEP * BLOCK_STEP;
+    const size_t one = part == 0           ? BLOCK_STEP
+                       : part < BLOCK_MOST ? (size_t)part
+                                           : BLOCK_MOST,
+                 n = all / one > BLOCKS_LEAST ? (size_t)(all / one) : BLOCKS_LEAST;
+    block *blocks = NULL;
+    BM_TRY(bm_new_zero(&blocks, n, err));
+    pthread_mutex_lock(&remotes->lock);
+    remotes->read = NULL;
+    bm_status status = BM_OK;
+    while (status == BM_OK && is_busy(remotes))
+        status = wait_moved(remotes, err);
+    if (status != BM_OK) {
+        pthread_mutex_unlock(&remotes->lock);
+        bm_free(blocks);
+        return status;
+    }
+    free_blocks(remotes);
+    remotes->blocks = blocks;
+    remotes->n_blocks = n;
+    remotes->block_bytes = one;
+    for (bm_remote *file = remotes->first; file != NULL; file = file->next)
+        file->begun = file->reached = start_of(file);
+    pthread_mutex_unlock(&remotes->lock);
+    *bytes = n * (uint64_t)one;
+    return BM_OK;
+}
+
+static bm_status load(const bm_remote *remote, block *b, unsigned tries,
+                      const bm_callbacks *callbacks, bm_error *err)
+{
+    const size_t most = remote->remotes->block_bytes;
+    const uint64_t at = b->number * most, left = remote->first.size - at;
+    const size_t len = left < most ? (size_t)left : most;
     bm_remote_told told;
-    if (b->data == NULL && (b->data = bm_alloc(BLOCK_BYTES, 1)) == NULL)
-        return bm_fail_nomem(err, BLOCK_BYTES);
+    if (b->data == NULL && (b->data = bm_alloc(most, 1)) == NULL)
+        return bm_fail_nomem(err, most);
     const bm_remote_request request = {.address = remote->address,
                                        .at = at,
                                        .len = len,
                                        .out = b->data,
                                        .fd = -1,
-                                       .callbacks = remote->remotes->callbacks};
-    BM_TRY(ask(remote, request, &remote->first, &told, err));
+                                       .callbacks = callbacks};
+    BM_TRY(ask(remote, request, tries, &remote->first, &told, err));
     b->len = len;
     return told.got == len ? BM_OK : changed(remote, err);
 }
 
+static bool holds(const block *b, const bm_remote *remote, uint64_t number)
+{
+    return b->file == remote && b->number == number;
+}
+
 /* The block of this number, or the one that it may take the place of; NULL: all others are in use.
  * The lock is held. */
-static block *find_block(bm_remote *remote, uint64_t number)
+static block *find_block(const bm_remote *remote, uint64_t number)
 {
     block *oldest = NULL;
-    for (size_t i = 0; i < BLOCKS; i++) {
-        block *b = &remote->blocks[i];
-        if ((b->len > 0 || b->is_loading || b->failed != BM_OK) && b->number == number)
+    for (size_t i = 0; i < remote->remotes->n_blocks; i++) {
+        block *b = &remote->remotes->blocks[i];
+        if (holds(b, remote, number))
             return b;
-        if (!b->is_loading && b->users == 0 && (oldest == NULL || b->used < oldest->used))
+        if (!b->is_loading && b->users == 0 &&
+            (oldest == NULL || (b->is_ahead ? oldest->is_ahead && b->used < oldest->used
+                                            : oldest->is_ahead || b->used < oldest->used)))
             oldest = b;
     }
     return oldest;
 }
 
-/* It has one user more. */
-static bm_status acquire_block(bm_remote *remote, uint64_t number, block **out, bm_error *err)
+/* It is going to be loaded, by who says so. */
+static void begin_loading(block *b, bm_remote *remote, uint64_t number, bool is_ahead)
 {
-    bm_status status = BM_OK;
-    pthread_mutex_lock(&remote->lock);
+    b->file = remote;
+    b->number = number;
+    b->len = 0;
+    b->used = ++remote->remotes->uses;
+    b->is_loading = true;
+    b->is_ahead = is_ahead;
+    b->failed = BM_OK;
+}
+
+/* A block is wanted: is the file read in order, or again? Then go on loading ahead. The lock is
+ * held. */
+static void follow(bm_remote *remote, uint64_t number)
+{
+    bm_remotes *remotes = remote->remotes;
+    const bool was_read = number >= remote->begun && number < remote->reached;
+    const block *b = find_block(remote, number);
+    if (was_read && b != NULL && holds(b, remote, number))
+        return;
+    const bool starts = number == start_of(remote) && number < remote->reached,
+               follows = number >= remote->reached && number - remote->reached <= PASSED_OVER;
+    for (bm_remote *file = starts ? remote->next : NULL; file != NULL; file = file->next)
+        file->begun = file->reached = start_of(file);
+    if (!follows)
+        remote->begun = number;
+    remote->reached = number + 1;
+    remotes->read = remote;
+    remotes->ahead = 2 * remotes->ahead + (remotes->ahead == 0);
+    if (remotes->ahead > remotes->n_blocks / AHEAD_PART)
+        remotes->ahead = remotes->n_blocks / AHEAD_PART;
+    if (!follows && !starts && !was_read) {
+        remotes->ahead = 0;
+        for (size_t i = 0; i < remotes->n_blocks; i++)
+            remotes->blocks[i].is_ahead = false;
+    }
+    wake_loader(remotes);
+}
+
+/* The block has one user more. The lock is held, but while it is loaded. */
+static bm_status use_block(bm_remote *remote, uint64_t number, block **out, bm_error *err)
+{
+    bm_remotes *remotes = remote->remotes;
     block *b = find_block(remote, number);
     while (b == NULL || b->is_loading) {
-        pthread_cond_wait(&remote->moved, &remote->lock);
+        BM_TRY(wait_moved(remotes, err));
         b = find_block(remote, number);
     }
-    b->used = ++remote->loads;
-    if (b->number != number || (b->len == 0 && b->failed == BM_OK)) {
-        b->number = number;
-        b->len = 0;
-        b->is_loading = true;
-        b->failed = BM_OK;
-        pthread_mutex_unlock(&remote->lock);
-        status = load(remote, b, &b->why);
-        pthread_mutex_lock(&remote->lock);
+    if (!holds(b, remote, number)) {
+        begin_loading(b, remote, number, false);
+        pthread_mutex_unlock(&remotes->lock);
+        const bm_status loaded = load(remote, b, TRIES, remotes->callbacks, &b->why);
+        pthread_mutex_lock(&remotes->lock);
         b->is_loading = false;
-        b->len = status == BM_OK ? b->len : 0;
-        b->failed = status;
-        pthread_cond_broadcast(&remote->moved);
+        b->failed = loaded;
+        pthread_cond_broadcast(&remotes->moved);
     }
-    status = b->failed;
-    if (status != BM_OK && err != NULL)
+    b->used = ++remotes->uses;
+    b->is_ahead = false;
+    b->users += b->failed == BM_OK;
+    if (b->failed != BM_OK && err != NULL)
         *err = b->why;
-    b->users += status == BM_OK;
-    pthread_mutex_unlock(&remote->lock);
     *out = b;
+    return b->failed;
+}
+
+static bm_status acquire_block(bm_remote *remote, uint64_t number, block **out, bm_error *err)
+{
+    pthread_mutex_lock(&remote->remotes->lock);
+    follow(remote, number);
+    const bm_status status = use_block(remote, number, out, err);
+    pthread_mutex_unlock(&remote->remotes->lock);
     return status;
 }
 
-static void release_block(bm_remote *remote, block *b)
+static void release_block(bm_remotes *remotes, block *b)
 {
-    pthread_mutex_lock(&remote->lock);
+    pthread_mutex_lock(&remotes->lock);
     if (--b->users == 0)
-        pthread_cond_broadcast(&remote->moved);
-    pthread_mutex_unlock(&remote->lock);
-}
-
-void bm_remote_trim(bm_remote *remote)
-{
-    pthread_mutex_lock(&remote->lock);
-    for (size_t i = 0; i < BLOCKS; i++) {
-        block *b = &remote->blocks[i];
-        if (b->users > 0 || b->is_loading || b->failed != BM_OK)
-            continue;
-        bm_free(b->data);
-        *b = (block){0};
-    }
-    pthread_mutex_unlock(&remote->lock);
+        pthread_cond_broadcast(&remotes->moved);
+    pthread_mutex_unlock(&remotes->lock);
 }
 
 bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, size_t *got,
                          bm_error *err)
 {
     const uint64_t size = remote->first.size;
+    const size_t block_bytes = remote->remotes->block_bytes;
     *got = 0;
     if (at >= size)
         return BM_OK;
@@ -382,13 +621,119 @@ bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, 
     }
     while (*got < len) {
         const uint64_t place = at + *got;
-        const size_t begin = (size_t)(place % BLOCK_BYTES);
+        const size_t begin = (size_t)(place % block_bytes);
         block *b = NULL;
-        BM_TRY(acquire_block(remote, place / BLOCK_BYTES, &b, err));
+        BM_TRY(acquire_block(remote, place / block_bytes, &b, err));
         const size_t left = len - *got, n = b->len - begin < left ? b->len - begin : left;
         memcpy((char *)out + *got, b->data + begin, n);
-        release_block(remote, b);
+        release_block(remote->remotes, b);
         *got += n;
     }
     return BM_OK;
+}
+
+/* --- loaders; the lock is held, but while they load --- */
+
+/* Blocks before this one may be loaded ahead. */
+static uint64_t end_of(const bm_remote *file)
+{
+    const uint64_t size = file->state == OPEN && file->copy < 0 ? file->first.size : 0,
+                   end = size < file->to ? size : file->to;
+    return end <= file->first.got
+               ? 0
+               : (end + file->remotes->block_bytes - 1) / file->remotes->block_bytes;
+}
+
+/* Of the blocks that follow what is read in order, the first that is not there: its file and number,
+ * and the block that it may take the place of. NULL: there is none. */
+static block *find_ahead(const bm_remotes *remotes, bm_remote **file, uint64_t *number)
+{
+    bm_remote *f = remotes->read;
+    if (f == NULL || remotes->ahead == 0)
+        return NULL;
+    /* also those that were passed over */
+    const uint64_t past = f->reached - f->begun < PASSED_OVER ? f->reached - f->begun : PASSED_OVER;
+    uint64_t at = f->reached - past, left = remotes->ahead + past;
+    for (; f != NULL && left > 0; f = f->next, at = f != NULL ? f->reached : 0)
+        for (const uint64_t end = end_of(f); at < end && left > 0; at++, left--) {
+            block *b = find_block(f, at);
+            if (b != NULL && holds(b, f, at))
+                continue;
+            *file = f;
+            *number = at;
+            return b != NULL && !b->is_ahead ? b : NULL;
+        }
+    return NULL;
+}
+
+static bool has_work(const bm_remotes *remotes)
+{
+    bm_remote *file;
+    uint64_t number;
+    return remotes->to_ask != NULL || find_ahead(remotes, &file, &number) != NULL;
+}
+
+static bool load_first(bm_remotes *remotes)
+{
+    bm_remote *file = remotes->to_ask;
+    while (file != NULL && file->state != NOT_ASKED)
+        file = file->next;
+    remotes->to_ask = file != NULL ? file->next : NULL;
+    if (file == NULL)
+        return false;
+    file->state = BEING_ASKED;
+    wake_loader(remotes);
+    pthread_mutex_unlock(&remotes->lock);
+    const bm_status status = ask_first(file, 1, &remotes->loading, NULL);
+    pthread_mutex_lock(&remotes->lock);
+    file->state = status == BM_OK ? ASKED : NOT_ASKED;
+    pthread_cond_broadcast(&remotes->moved);
+    return true;
+}
+
+static bool load_ahead(bm_remotes *remotes)
+{
+    bm_remote *file;
+    uint64_t number;
+    block *b = find_ahead(remotes, &file, &number);
+    if (b == NULL)
+        return false;
+    begin_loading(b, file, number, true);
+    wake_loader(remotes);
+    pthread_mutex_unlock(&remotes->lock);
+    const bm_status status = load(file, b, 1, &remotes->loading, NULL);
+    pthread_mutex_lock(&remotes->lock);
+    b->is_loading = false;
+    if (status != BM_OK) {
+        b->file = NULL;
+        remotes->ahead = 0;
+    }
+    pthread_cond_broadcast(&remotes->moved);
+    return true;
+}
+
+static void *run_loader(void *ctx)
+{
+    bm_remotes *remotes = ctx;
+    pthread_mutex_lock(&remotes->lock);
+    while (!is_stopped(remotes)) {
+        if (load_first(remotes) || load_ahead(remotes))
+            continue;
+        remotes->n_asleep++;
+        pthread_cond_wait(&remotes->work, &remotes->lock);
+        remotes->n_asleep--;
+    }
+    pthread_mutex_unlock(&remotes->lock);
+    return NULL;
+}
+
+static void wake_loader(bm_remotes *remotes)
+{
+    if (!has_work(remotes))
+        return;
+    if (remotes->n_asleep > 0)
+        pthread_cond_signal(&remotes->work);
+    else if (remotes->n_loaders < LOADERS && !is_stopped(remotes) &&
+             bm_thread_start(&remotes->loaders[remotes->n_loaders], run_loader, remotes) == 0)
+        remotes->n_loaders++;
 }

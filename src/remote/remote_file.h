@@ -18,9 +18,8 @@ bool bm_is_address(const char *path);
  * password of a user. The caller frees it. */
 bm_status bm_address_name(const char *address, char **out, bm_error *err);
 
-#define BM_REMOTE_HELD_BYTES ((size_t)8 << 20)
-
-/* Connections of all files that one set of inputs has at addresses. */
+/* All files that one set of inputs has at addresses: their connections, and the blocks of what was
+ * read and of what is loaded ahead. Files stay until close. */
 typedef struct bm_remotes bm_remotes;
 typedef struct bm_remote bm_remote;
 
@@ -28,6 +27,13 @@ typedef struct bm_remote bm_remote;
  * is missing. */
 bm_status bm_remotes_open(const bm_callbacks *callbacks, bm_remotes **out, bm_error *err);
 void bm_remotes_close(bm_remotes *remotes); /* NULL is fine */
+/* While nobody reads: blocks may take a part of `memory` (0: any), for so many threads that read;
+ * *bytes: how many. Before that there are 8 MiB. */
+bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memory, uint64_t *bytes,
+                           bm_error *err);
+/* The file will be opened, behind those that are expected already, and read behind them: from the
+ * first open on several are asked for at once. */
+bm_status bm_remotes_expect(bm_remotes *remotes, const char *address, bm_error *err);
 
 struct bm_remote_page;
 /* Ask for a page (remote_provider.h) of the files whose addresses begin with `address`, which is
@@ -40,10 +46,9 @@ bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *
  * the copy. BM_ERR_INPUT: what was to be copied broke off. BM_ERR_CANCELLED, BM_ERR_NOMEM. */
 bm_status bm_remote_open(bm_remotes *remotes, const char *address, const char *copy_dir,
                          bm_remote **out, bm_error *err);
-void bm_remote_close(bm_remote *remote); /* NULL is fine */
 uint64_t bm_remote_size(const bm_remote *remote);
-/* Give back what was read and is held, BM_REMOTE_HELD_BYTES at most; it is read again if need be. */
-void bm_remote_trim(bm_remote *remote);
+/* While nobody reads: of the file no more than bytes `from` to `to` are read. */
+void bm_remote_bound(bm_remote *remote, uint64_t from, uint64_t to);
 /* Read `len` bytes from `at` on, or as many as there are. Any thread. BM_ERR_INPUT: they broke off,
  * or the file has changed; else as above. */
 bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, size_t *got,

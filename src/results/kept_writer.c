@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -20,8 +19,6 @@
 #include "input/tables.h"
 #include "json/json_write.h"
 #include "model/file_names.h"
-
-#define TABLES_WAIT_NS 100000000 /* until it is asked again whether to stop */
 
 /* kept_id_list -- the ids of kept documents, a line each, where there are no records to copy. */
 
@@ -513,12 +510,7 @@ static bm_status end_lanes(tables_tables *t, bm_error *err)
     bm_queue_close(t->queue);
     pthread_mutex_lock(&t->lock);
     while (t->n_ended < t->n_started && status == BM_OK) {
-        struct timespec soon;
-        clock_gettime(CLOCK_REALTIME, &soon);
-        soon.tv_nsec += TABLES_WAIT_NS;
-        soon.tv_sec += soon.tv_nsec / 1000000000;
-        soon.tv_nsec %= 1000000000;
-        (void)pthread_cond_timedwait(&t->ended, &t->lock, &soon);
+        bm_wait_shortly(&t->ended, &t->lock);
         pthread_mutex_unlock(&t->lock);
         status = bm_check_cancelled(t->cfg.set->callbacks, err);
         pthread_mutex_lock(&t->lock);

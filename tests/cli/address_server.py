@@ -9,7 +9,7 @@ range. The first step of a path says how it behaves:
     slow      pieces with waits between                changes   another ETag from the third question on
     moved     redirects to `plain`                     signed    403 unless the S3 signature is right (KEY, SECRET)
     short     parts of half of what was asked for       failsN    503 to the first N questions for this file
-    secret    403 without SECRET behind ?
+    secret    403 without SECRET behind ?                late      `plain`, after 50 ms
 
 BUCKET/?list-type=2&prefix=… is answered as S3 does, and api/datasets/OWNER/NAME/tree/REVISION/PATH?recursive=true as the
 hub does, both in pages of three; under `odd` with an answer that is neither, under `round` with pages that go in a circle. The files of a repository lie below
@@ -152,6 +152,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             number = asked[self.path] = asked.get(self.path, 0) + 1
             with log.open("a") as out:
                 print(number, self.path, wanted or "-", self.headers.get("Authorization", "-"), file=out)
+        if way == "late":
+            time.sleep(0.05)
         if way == "secret" and "SECRET" not in self.path:
             self.refuse(403)
             return

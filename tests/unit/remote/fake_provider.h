@@ -1,0 +1,122 @@
+/* fake_provider.h -- a provider of files that are made up, for programs that are linked with
+ * --wrap=bm_remote_provider_find. The address of one is http://WAY/SIZE/SEED:
+ *
+ *     right   parts of it                  refused   no answer ever does better
+ *     once    each question fails, and the next one for the same bytes does not
+ *     hangs   an answer comes when somebody asks to stop; but for the first block */
+#ifndef BM_TESTS_FAKE_PROVIDER_H
+#define BM_TESTS_FAKE_PROVIDER_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "remote/remote_provider.h"
+
+#define FAKE_PLACES 4096u
+#define FAKE_HEAD   4096u
+
+static struct {
+    pthread_mutex_t lock;
+    unsigned delay_ms;     /* of each answer */
+    unsigned questions;    /* all */
+    unsigned repeated;     /* of these, for bytes that were asked for before */
+    unsigned now, at_once; /* under way; most of these */
+    uint64_t end;          /* the furthest byte that was asked for, but for first bytes */
+    uint64_t asked[FAKE_PLACES];
+    size_t n_asked;
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void fake_reset(unsigned delay_ms)
+{
+    fake.delay_ms = delay_ms;
+    fake.questions = fake.repeated = fake.at_once = 0;
+    fake.end = 0;
+    fake.n_asked = 0;
+}
+
+static inline char fake_byte(uint64_t seed, uint64_t at)
+{
+    return (char)(((at + seed) * 0x9E3779B97F4A7C15u) >> 56);
+}
+
+/* Were these bytes asked for before? */
+static bool fake_note(uint64_t key)
+{
+    for (size_t i = 0; i < fake.n_asked; i++)
+        if (fake.asked[i] == key)
+            return true;
+    if (fake.n_asked < FAKE_PLACES)
+        fake.asked[fake.n_asked++] = key;
+    return false;
+}
+
+static bool fake_stops(const bm_callbacks *callbacks)
+{
+    return callbacks != NULL && callbacks->cancelled != NULL &&
+           callbacks->cancelled(callbacks->ctx);
+}
+
+static bm_remote_answer fake_get(void *connections, const bm_remote_request *request,
+                                 bm_remote_told *told)
+{
+    const char *way = strstr(request->address, "://") + 3, *slash = strchr(way, '/');
+    char *rest;
+    const uint64_t size = strtoull(slash + 1, &rest, 10), seed = strtoull(rest + 1, NULL, 10);
+    const bool first = request->at == 0 && request->len == FAKE_HEAD;
+    bool stopped = false;
+    (void)connections;
+    pthread_mutex_lock(&fake.lock);
+    fake.questions++;
+    const bool repeated = fake_note(seed * 1000003 + request->at * 2 + (request->len == FAKE_HEAD));
+    fake.repeated += repeated;
+    if (++fake.now > fake.at_once)
+        fake.at_once = fake.now;
+    if (!first && request->at + request->len > fake.end)
+        fake.end = request->at + request->len;
+    pthread_mutex_unlock(&fake.lock);
+    const bool hangs = strncmp(way, "hangs/", 6) == 0 && request->at > 0;
+    for (unsigned ms = 0; !stopped && (hangs || ms < fake.delay_ms); ms++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        stopped = fake_stops(request->callbacks);
+    }
+    pthread_mutex_lock(&fake.lock);
+    fake.now--;
+    pthread_mutex_unlock(&fake.lock);
+    if (stopped)
+        return BM_REMOTE_STOPPED;
+    if (strncmp(way, "refused/", 8) == 0 || (strncmp(way, "once/", 5) == 0 && !repeated)) {
+        snprintf(told->words, sizeof told->words, "no");
+        return way[0] == 'r' ? BM_REMOTE_REFUSED : BM_REMOTE_FAILED;
+    }
+    told->size = size;
+    told->got = request->len < size - request->at ? request->len : (size_t)(size - request->at);
+    for (size_t i = 0; i < told->got; i++)
+        request->out[i] = fake_byte(seed, request->at + i);
+    return BM_REMOTE_DONE;
+}
+
+static bm_status fake_begin(void **connections, bm_error *err)
+{
+    (void)err;
+    *connections = NULL;
+    return BM_OK;
+}
+
+static void fake_end(void *connections)
+{
+    (void)connections;
+}
+
+const bm_remote_provider *__wrap_bm_remote_provider_find(const char **why);
+const bm_remote_provider *__wrap_bm_remote_provider_find(const char **why)
+{
+    static const bm_remote_provider provider = {fake_begin, fake_end, fake_get};
+    (void)why;
+    return &provider;
+}
+
+#endif
