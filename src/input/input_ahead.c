@@ -37,10 +37,8 @@
 #define LZ4_BYTES    ((uint64_t)8 << 20)
 #define WINDOW_USUAL ((uint64_t)8 << 20) /* where the first bytes do not tell it */
 #define STORED_LEAST                                                                               \
-    ((uint64_t)16 << 10) /* of a source: handing on a smaller one costs more than it brings */
-#define THREADS_WORTH                                                                              \
-    4u /* that help: fewer are not kept waiting by a decoder as fast as Zstandard's */
-#define LONG_PART     16u       /* of what was granted: a longer record may need all memory */
+    ((uint64_t)16 << 10)  /* of a source: handing on a smaller one costs more than it brings */
+#define LONG_PART     16u /* of what was granted: a longer record may need all memory */
 #define WAIT_NS       200000000 /* between two questions whether to stop */
 #define NS_PER_SECOND 1000000000
 #define NOWHERE       SIZE_MAX
@@ -244,21 +242,11 @@ static bool has_free_blocks(const bm_input_ahead *ahead, size_t source)
     return ahead->n_used + kept + wanted <= ahead->n_most;
 }
 
-/* Is it read or unpacked by others than its reader? */
-static bool is_shared(const bm_input_ahead *ahead, size_t source)
-{
-    const bm_compression kind = bm_input_set_source(ahead->set, source)->compression;
-    if (!is_open_to(ahead->set, source))
-        return false;
-    return !ahead->helped || source == ahead->source || ahead->plan.threads >= THREADS_WORTH ||
-           (kind != BM_COMPRESSION_ZST && kind != BM_COMPRESSION_LZ4);
-}
-
 /* The next source goes to a free place; NULL: there is none. */
 static place *open_place(bm_input_ahead *ahead)
 {
     place *free = NULL;
-    while (ahead->next < ahead->set->n_sources && !is_shared(ahead, ahead->next))
+    while (ahead->next < ahead->set->n_sources && !is_open_to(ahead->set, ahead->next))
         ahead->next++;
     for (size_t i = 0; i < ahead->plan.places; i++)
         if (ahead->places[i].state == PLACE_FREE)
@@ -669,7 +657,7 @@ static place *enter(bm_input_ahead *ahead, size_t source)
     ahead->source = source;
     ahead->paused = false;
     const size_t next = ahead->next > source ? ahead->next : source + 1;
-    if (found == NULL && is_shared(ahead, source)) {
+    if (found == NULL && is_open_to(ahead->set, source)) {
         ahead->next = source;
         found = open_place(ahead);
     }
@@ -720,7 +708,7 @@ bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *e
         return bm_input_bytes_begin(ahead->own, source, err);
     bm_status status = BM_OK;
     pthread_mutex_lock(&ahead->lock);
-    if (!ahead->helped && is_shared(ahead, source))
+    if (!ahead->helped && is_open_to(ahead->set, source))
         start_threads(ahead);
     place *p = ahead->now = enter(ahead, source);
     if (p != NULL)
