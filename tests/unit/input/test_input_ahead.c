@@ -330,6 +330,29 @@ Test(input_ahead, what_is_wrong_with_a_source_is_met_where_one_thread_meets_it)
     }
 }
 
+Test(input_ahead, who_waits_for_the_reader_unpacks_other_files_whatever_their_compression)
+{
+    static const bm_compression kinds[] = {GZ, ZST};
+    for (size_t k = 0; k < 2; k++) {
+        const source of[] = {{kinds[k], 9000000, WHOLE, 0},
+                             {kinds[k], 9000000, WHOLE, 0},
+                             {kinds[k], 9000000, WHOLE, 0}};
+        sources s;
+        bm_input_ahead *ahead = NULL;
+        size_t n = 0;
+        make(&s, of, 3, BM_ON_ERROR_FAIL);
+        cr_assert_gt(bm_input_ahead_grant(s.set, 2, MANY), 0);
+        cr_assert_eq(bm_input_ahead_open(s.set, &ahead, NULL), BM_OK);
+        bm_input_ahead_set_helped(ahead);
+        cr_assert_eq(bm_input_ahead_begin(ahead, 0, NULL), BM_OK);
+        while (bm_input_ahead_help(ahead))
+            n++;
+        cr_assert_gt(n, 2, "%zu blocks", n); /* more than those of the file that is read */
+        bm_input_ahead_close(ahead);
+        unmake(&s);
+    }
+}
+
 Test(input_ahead, nothing_is_unpacked_ahead_by_one_thread_or_with_little_memory)
 {
     const source of[] = {{GZ, 100000, WHOLE, 0}, {TXT, 100000, WHOLE, 0}, {ZST, 100000, WHOLE, 0}};
