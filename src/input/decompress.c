@@ -183,13 +183,17 @@ static bm_status run_pieces(bm_decompress *d, bm_decompress_step *step, bm_error
     bm_status status = d->failed;
     bool more = true;
     while (send_piece(p, step) && status == BM_OK && more && fill_piece(p, step)) {
-        bm_decompress_step inner = {
-            .in = {p->in, p->in_len}, .used = p->used, .out = p->out, .out_cap = PIECE_BYTES};
+        const bool straight = step->out_cap - step->n_out >= PIECE_BYTES; /* no need of a copy */
+        bm_decompress_step inner = {.in = {p->in, p->in_len},
+                                    .used = p->used,
+                                    .out = straight ? step->out + step->n_out : p->out,
+                                    .out_cap = PIECE_BYTES};
         status = run_members(d, &inner, err);
         more = inner.used > p->used || inner.n_out > 0;
         p->used = inner.used;
         p->out_len = inner.n_out;
-        p->sent = 0;
+        p->sent = straight ? inner.n_out : 0;
+        step->n_out += p->sent;
     }
     return status;
 }
