@@ -109,3 +109,16 @@ holds listed0/removed.tsv < several/removed.tsv
 bm dedup in.jsonl "$@" --threshold 0.8 -o json --json --report report.json; exits 0; silent ../err
 says ../out '"schema": ?1'
 holds report.json < ../out
+
+# rows are written in ranges: those of 9,000 documents, of which each is there three times
+awk 'BEGIN { for (i = 0; i < 9000; i++) printf "{\"id\":\"%d\",\"text\":\"a %d b\"}\n", i, i % 3000 }' > many.jsonl
+awk 'BEGIN { for (i = 0; i < 3000; i++)
+    printf "{\"group\":%d,\"kept\":\"%d\",\"size\":3,\"members\":[\"%d\",\"%d\",\"%d\"]}\n", i + 1, i, i, i + 3000, i + 6000 }' > groups
+awk 'BEGIN { OFS = "\t"; print "id", "kept", "jaccard", "reason", "file", "line", "lost"
+    for (i = 3000; i < 9000; i++) print i, i % 3000, "1.000000", "identical", "many.jsonl", i + 1, 0 }' > removed
+for threads in 1 2 7; do
+    bm dedup many.jsonl --shingle word:3 --threads $threads --kept no -o many; exits 0
+    holds many/groups.jsonl < groups
+    holds many/removed.tsv < removed
+    rm -r many
+done
