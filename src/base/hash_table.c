@@ -10,29 +10,25 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define LEAST_BITS 6u
+#define LEAST_SLOTS 64u
+#define FINE_SLOTS  2048u /* of larger tables each size is a quarter of a power of two more */
 
-/* The least number of slots, as a power of two, with space for n keys. */
-static unsigned bits_for(uint64_t n)
+/* At the beginning of a table that grows by a seventh at least. */
+#define OUT_SLOTS (8 * (size_t)(BM_HASH_LONGEST + 1))
+
+/* The least number of slots with space for n keys. */
+static size_t slots_for(uint64_t n)
 {
-    unsigned bits = LEAST_BITS;
-    while ((UINT64_C(3) << bits) / 4 < n)
-        bits++;
-    return bits;
+    size_t slots = LEAST_SLOTS, step = LEAST_SLOTS;
+    for (; slots / 4 * 3 < n; slots += step)
+        if ((slots & (slots - 1)) == 0)
+            step = slots < FINE_SLOTS ? slots : slots / 4;
+    return slots;
 }
 
 uint64_t bm_hash_table_bytes(uint64_t n)
 {
-    return sizeof(uint64_t) << bits_for(n);
-}
-
-/* Bytes of the slots that bm_hash_table_reserve makes while the table is full; those that there are
- * stay meanwhile. */
-static uint64_t hash_table_rebuilt_bytes(const bm_hash_table *table)
-{
-    const uint64_t had = table->n_slots * sizeof *table->slots;
-    const uint64_t least = bm_hash_table_bytes((uint64_t)table->n + 1);
-    return least > had ? least : had;
+    return sizeof(uint64_t) * slots_for(n);
 }
 
 uint64_t bm_hash_draw_seed(void)
@@ -49,50 +45,99 @@ void bm_hash_table_reset(bm_hash_table *table)
     *table = (bm_hash_table){0};
 }
 
-static void begin(bm_hash_table *table, unsigned bits)
+static void begin(bm_hash_table *table, size_t n_slots)
 {
-    table->n_slots = (size_t)1 << bits;
-    table->shift = 64 - bits;
+    table->n_slots = n_slots;
     table->n = 0;
     table->patience = BM_HASH_PATIENCE;
 }
 
 bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err)
 {
-    const unsigned bits = bits_for(n);
-    if ((size_t)1 << bits > table->cap_slots) {
+    const size_t n_slots = slots_for(n);
+    if (n_slots > table->cap_slots) {
         uint64_t *slots;
-        BM_TRY(bm_new_zero(&slots, (size_t)1 << bits, err));
+        BM_TRY(bm_new_zero(&slots, n_slots, err));
         bm_free(table->slots);
         table->slots = slots;
-        table->cap_slots = (size_t)1 << bits;
+        table->cap_slots = n_slots;
     } else {
-        memset(table->slots, 0, sizeof *table->slots << bits);
+        memset(table->slots, 0, sizeof *table->slots * n_slots);
     }
     table->seed = 0;
-    begin(table, bits);
+    begin(table, n_slots);
+    return BM_OK;
+}
+
+/* The slot for a key that is not in the table. */
+static size_t free_slot(const bm_hash_table *table, uint64_t hash)
+{
+    size_t at = bm_hash_table_home(table, hash);
+    while (!bm_hash_table_is_free(table, at))
+        at = bm_hash_table_next(table, at);
+    return at;
+}
+
+/* A slot that is too far from its home to grow again: a seed is drawn behind the next insertion. */
+static void draw_if_far(bm_hash_table *table, uint64_t hash, size_t at)
+{
+    if (bm_hash_table_steps(table, hash, at) > BM_HASH_LONGEST)
+        table->patience = INT64_MIN / 2;
+}
+
+/* Larger, where it is: slots move from the last to the first, each to its new home or behind that.
+ * Those that stand at the beginning, some of them from the end, are taken out before: behind them a
+ * home moves farther than its slot was from it. */
+static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
+{
+    const size_t had = table->n_slots, n_out = had < OUT_SLOTS ? had : OUT_SLOTS;
+    uint64_t *out = NULL;
+    if (had == 0)
+        return bm_hash_table_clear(table, 1, err);
+    BM_TRY(bm_new(&out, n_out, err));
+    uint64_t *slots = bm_resize(table->slots, n_slots, sizeof *slots);
+    if (slots == NULL) {
+        bm_free(out);
+        return bm_fail_nomem(err, n_slots * sizeof *slots);
+    }
+    memcpy(out, slots, n_out * sizeof *out);
+    memset(slots, 0, n_out * sizeof *slots);
+    memset(slots + had, 0, (n_slots - had) * sizeof *slots);
+    table->slots = slots;
+    table->cap_slots = table->n_slots = n_slots;
+    for (size_t i = had; i > 0; i--) {
+        const uint64_t slot = i > n_out ? slots[i - 1] : out[i - 1];
+        if (slot == 0)
+            continue;
+        if (i > n_out)
+            slots[i - 1] = 0;
+        const size_t at = free_slot(table, slot);
+        slots[at] = slot;
+        draw_if_far(table, slot, at);
+    }
+    bm_free(out);
     return BM_OK;
 }
 
 bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
                                 bm_error *err)
 {
-    const bool draws = table->patience < 0;
-    bm_hash_table made = {.seed = draws ? bm_hash_draw_seed() : table->seed,
-                          .n_steps = table->n_steps,
-                          .cap_slots = hash_table_rebuilt_bytes(table) / sizeof *made.slots};
-    BM_TRY(bm_new_zero(&made.slots, made.cap_slots, err));
-    begin(&made, (unsigned)__builtin_ctzll(made.cap_slots));
-    for (size_t i = 0; i < table->n_slots; i++) {
-        if (table->slots[i] == 0)
-            continue;
-        const uint32_t number = bm_hash_table_number(table, i);
-        const uint64_t hash = draws ? again(owner, number, made.seed) : table->slots[i];
-        size_t at = bm_hash_table_home(&made, hash);
-        while (made.slots[at] != 0)
-            at = (at + 1) & (made.n_slots - 1);
-        bm_hash_table_put(&made, at, hash, number);
-    }
+    const size_t least = slots_for((uint64_t)table->n + 1),
+                 n_slots = least > table->n_slots ? least : table->n_slots;
+    if (table->patience >= 0)
+        return grow(table, n_slots, err);
+    bm_hash_table made = {
+        .seed = bm_hash_draw_seed(), .n_steps = table->n_steps, .cap_slots = n_slots};
+    BM_TRY(bm_new_zero(&made.slots, n_slots, err));
+    begin(&made, n_slots);
+    for (size_t i = 0; i < table->n_slots; i++)
+        if (table->slots[i] != 0) {
+            const uint32_t number = bm_hash_table_number(table, i);
+            const uint64_t hash = again(owner, number, made.seed);
+            const size_t at = free_slot(&made, hash);
+            bm_hash_table_put(&made, at, hash, number);
+            draw_if_far(&made, hash, at);
+        }
     bm_free(table->slots);
     *table = made;
     return BM_OK;

@@ -2,12 +2,12 @@
  * keys, and shingles.
  *
  *     slot    tag, 32 bits | number + 1        0: free
- *     home    the leading bits of the tag; then linear probing, three quarters full at most
+ *     home    the tag, as a fraction, of the slots; then linear probing, three quarters full at most
  *
  * The table holds no keys. Its owner keeps them by number, hands in a hash whose upper half is the
  * tag, and says whether a number is that of the key which is looked for; it is asked only where
- * tags agree. A table grows without its keys, for a tag leads to its home in a table of any size:
- * slots move in their order, from one end of the old table to the other end of the new one.
+ * tags agree. A table grows without its keys, for a tag leads to its home in a table of any size,
+ * and where it is, if the allocator can do so, by a quarter or less once it is large.
  *
  * The hashes are known to everybody, so somebody can make keys that all have one home, or one hash.
  * Steps past the slots of others are counted therefore. When insertions take many more of them than
@@ -33,10 +33,9 @@
 
 typedef struct bm_hash_table {
     uint64_t *slots; /* owned */
-    size_t n_slots;  /* a power of two; 0: none yet */
+    size_t n_slots;  /* 0: none yet */
     size_t cap_slots;
     size_t n;         /* keys */
-    unsigned shift;   /* of a tag to its home */
     uint64_t seed;    /* 0: none was drawn */
     int64_t patience; /* steps that are left; below 0: a seed will be drawn */
     uint64_t n_steps; /* that insertions took, over all seeds and sizes */
@@ -50,7 +49,7 @@ typedef bool bm_hash_equal_fn(const void *owner, uint32_t number, const void *ke
 void bm_hash_table_reset(bm_hash_table *table); /* frees */
 /* Empty, with space for n keys before it has to grow; the memory is used again. */
 bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err);
-/* Bytes of slots with space for n keys; while such a table grows it takes half as much again. */
+/* Bytes of slots with space for n keys. */
 uint64_t bm_hash_table_bytes(uint64_t n);
 /* A seed that nobody knows, odd. */
 uint64_t bm_hash_draw_seed(void);
@@ -93,7 +92,20 @@ static inline bm_status bm_hash_table_reserve(bm_hash_table *table, bm_hash_agai
 /* The slot where the search for a hash begins. */
 static inline size_t bm_hash_table_home(const bm_hash_table *table, uint64_t hash)
 {
-    return (size_t)((hash & BM_HASH_TAG) >> table->shift);
+    return (size_t)((hash >> 32) * table->n_slots >> 32);
+}
+
+/* The slot behind one, the first behind the last. */
+static inline size_t bm_hash_table_next(const bm_hash_table *table, size_t at)
+{
+    return at + 1 < table->n_slots ? at + 1 : 0;
+}
+
+/* Steps from there to the slot `at`. */
+static inline size_t bm_hash_table_steps(const bm_hash_table *table, uint64_t hash, size_t at)
+{
+    const size_t home = bm_hash_table_home(table, hash);
+    return at >= home ? at - home : at + table->n_slots - home;
 }
 
 static inline void bm_hash_table_fetch(const bm_hash_table *table, uint64_t hash)
@@ -117,11 +129,10 @@ static inline size_t bm_hash_table_find(const bm_hash_table *table, uint64_t has
                                         bm_hash_equal_fn *equal, const void *owner, const void *key)
 {
     const uint64_t *slots = table->slots;
-    const size_t mask = table->n_slots - 1;
     size_t at = bm_hash_table_home(table, hash);
     while (slots[at] != 0 &&
            (((slots[at] ^ hash) & BM_HASH_TAG) != 0 || !equal(owner, (uint32_t)slots[at] - 1, key)))
-        at = (at + 1) & mask;
+        at = bm_hash_table_next(table, at);
     return at;
 }
 
@@ -129,7 +140,7 @@ static inline size_t bm_hash_table_find(const bm_hash_table *table, uint64_t has
 static inline void bm_hash_table_put(bm_hash_table *table, size_t at, uint64_t hash,
                                      uint32_t number)
 {
-    const size_t steps = (at - bm_hash_table_home(table, hash)) & (table->n_slots - 1);
+    const size_t steps = bm_hash_table_steps(table, hash, at);
     table->slots[at] = (hash & BM_HASH_TAG) | ((uint64_t)number + 1);
     table->n++;
     table->n_steps += steps;

@@ -102,6 +102,26 @@ Test(hash_table, clusters_of_any_length_take_no_more_than_a_factor)
     }
 }
 
+/* Clusters at both ends of the table, one of which goes on at the other end. */
+Test(hash_table, a_table_grows_where_it_is_with_clusters_at_its_ends)
+{
+    const size_t n = sized(300000, 60000), end = 60;
+    keys k = {.list = malloc(n * sizeof *k.list)};
+    cr_assert_not_null(k.list);
+    for (int again = 0; again < 2; again++)
+        for (uint64_t i = 0; i < n; i++) {
+            const uint64_t key = i % 40 == 0 && i / 40 < end   ? ~i
+                                 : i % 40 == 1 && i / 40 < end ? i
+                                                               : i * UINT64_C(0x9E3779B97F4A7C15);
+            cr_assert_eq(number_of(&k, key), i);
+        }
+    cr_expect_eq(k.n, n);
+    cr_expect_eq(k.table.n, n);
+    cr_expect_eq(k.table.seed, 0);
+    bm_hash_table_reset(&k.table);
+    free(k.list);
+}
+
 Test(hash_table, a_key_can_get_another_number_and_a_table_can_begin_anew)
 {
     keys k = {.list = malloc(5000 * sizeof *k.list), .shift = 63};
