@@ -98,3 +98,19 @@ bm_status bm_page_block_grow(bm_page_block *block, size_t bytes, bm_error *err);
 /* Give back what lies behind the first `bytes`, of a block in memory. */
 void bm_page_block_trim(bm_page_block *block, size_t bytes);
 void bm_page_block_reset(bm_page_block *block);
+
+/* page_column -- an array that grows, in memory, or in a page_block of a file once it was moved there. */
+
+typedef struct bm_page_column {
+    bm_page_block *block; /* empty while it is in memory */
+    void *data;           /* the address of the pointer to the elements */
+    size_t *cap, size;    /* elements, bytes of one */
+} bm_page_column;
+
+/* To `need` elements at least. */
+bm_status bm_page_column_grow(bm_page_column column, size_t need, bm_error *err);
+/* The same in a file in `dir`, whether it is in one or not. */
+bm_status bm_page_column_grow_in_file(bm_page_column column, const char *dir, size_t need,
+                                      bm_error *err);
+/* Free it, and make the pointer NULL; *cap stays. */
+void bm_page_column_free(bm_page_column column);

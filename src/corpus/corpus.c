@@ -51,11 +51,21 @@ static bm_status grow(bm_corpus *corpus, size_t need, uint64_t read, bm_error *e
     BM_TRY(bm_corpus_column(&corpus->skip, cap, sizeof *corpus->skip, err));
     BM_TRY(bm_corpus_column(&corpus->sizes, cap, sizeof *corpus->sizes, err));
     if (corpus->cfg.find_identical)
-        BM_TRY(bm_corpus_column(&corpus->copies.content, cap, sizeof *corpus->copies.content, err));
+        BM_TRY(bm_corpus_column_apart(corpus, &corpus->copies.in_file, &corpus->copies.content, cap,
+                                      sizeof *corpus->copies.content, err));
     BM_TRY(bm_corpus_sets_grow(corpus, cap, err));
     BM_TRY(bm_corpus_keys_grow(corpus, cap, err));
     corpus->cap = cap;
     return BM_OK;
+}
+
+/* Of the documents that were added, columns that nobody will soon read leave memory. */
+static void leave_added(bm_corpus *corpus)
+{
+    if ((corpus->n - corpus->n_left) * BM_COLUMNS_DOC > bm_corpus_columns_part(corpus) / 4) {
+        bm_corpus_leave(corpus);
+        corpus->n_left = corpus->n;
+    }
 }
 
 static bool fits(const bm_corpus *corpus, const bm_corpus_sums *sums)
@@ -350,7 +360,7 @@ static void reset_shards(bm_corpus_copies *copies)
 
 static void corpus_copies_reset(bm_corpus_copies *copies)
 {
-    bm_free(copies->content);
+    bm_page_column_free((bm_page_column){.block = &copies->in_file, .data = &copies->content});
     reset_shards(copies);
     *copies = (bm_corpus_copies){0};
 }
@@ -950,6 +960,7 @@ bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_r
         BM_TRY(bm_corpus_place_long(corpus, first_row, n, err));
     BM_TRY(bm_corpus_add_keys(corpus, batch->keys, n, err));
     corpus->n += n;
+    leave_added(corpus);
     return BM_OK;
 }
 

@@ -320,6 +320,8 @@ static bm_status make_some(bm_corpus *corpus, bm_set_maker *maker, const uint64_
     BM_TRY(bm_new(&scratch, largest, err));
     for (size_t i = 0; i < n; i++) {
         const size_t doc = docs[i], size = corpus->sizes[doc];
+        if (doc % BM_DOC_LEAVE_ROWS == 0)
+            bm_corpus_leave(corpus);
         uint64_t *to = made->arena + made->at[doc] - 1;
         if (!is_same(corpus, doc, sets, i))
             BM_TRY_OUT(bm_set_maker_changed(&corpus->cfg.again, &places[i], err));
@@ -400,15 +402,17 @@ static bm_status order_docs(bm_corpus *corpus, size_t *n_short, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;
     uint64_t *scratch = NULL;
-    size_t n = 0;
+    size_t n = 0, n_long = 0;
     BM_TRY(bm_new(&scratch, made->n_docs + 16, err));
-    for (size_t i = 0; i < made->n_docs; i++) {
-        made->docs[i] |= (uint64_t)is_long(corpus, made->docs[i]) << 32;
-        n += made->docs[i] >> 32 == 0;
-    }
     bm_hashes_sort(made->docs, made->n_docs, scratch);
-    for (size_t i = n; i < made->n_docs; i++)
-        made->docs[i] = (uint32_t)made->docs[i];
+    for (size_t i = 0; i < made->n_docs; i++) {
+        const uint64_t doc = made->docs[i];
+        if (is_long(corpus, doc))
+            scratch[n_long++] = doc;
+        else
+            made->docs[n++] = doc;
+    }
+    memcpy(made->docs + n, scratch, n_long * sizeof *scratch);
     bm_free(scratch);
     *n_short = n;
     return BM_OK;

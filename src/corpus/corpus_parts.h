@@ -47,8 +47,9 @@ typedef struct bm_corpus_cfg {
 
 /* Content hashes, to find identical documents. Freed when adding ends. */
 typedef struct bm_corpus_copies {
-    bm_hash128 *content; /* of each document */
-    bool given;          /* by signatures: texts that are read again must have the same */
+    bm_hash128 *content;   /* of each document */
+    bm_page_block in_file; /* of `content`, once it is in a file */
+    bool given;            /* by signatures: texts that are read again must have the same */
     bm_hash_table shards[BM_DOC_SHARDS]; /* of those that differ, by row (bm_doc_shard) */
     size_t n;                            /* those of the documents that were added */
 } bm_corpus_copies;
@@ -85,6 +86,7 @@ typedef struct bm_corpus_sets {
     bm_set_place *places; /* of representatives' sets; until they are put, that of the first row of
                              a batch is where they begin */
     size_t n_placed;      /* rows */
+    bm_page_block places_in_file, texts_in_file; /* once they are in files */
     /* In memory: */
     char **blocks; /* what places point into */
     size_t n_blocks, cap_blocks;
@@ -138,6 +140,8 @@ typedef struct bm_corpus_sums {
 typedef struct bm_corpus {
     bm_corpus_cfg cfg;
     size_t n, cap;
+    size_t n_left;        /* the first documents, whose columns in files take no memory if nobody
+                             reads them */
     uint32_t *rep;        /* first document with the same content hash; itself: none before */
     uint8_t *skip;        /* copy or empty: no candidate */
     uint32_t *sizes;      /* distinct shingles */
@@ -172,6 +176,21 @@ static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, 
 {
     size_t had = 0;
     return bm_grow(column, &had, cap, size, err);
+}
+
+/* Content hashes and places of sets and texts lie in mapped files where they would take more than a
+ * part of the memory: this part is what they take then, as long as who reads them leaves the maps
+ * behind BM_DOC_LEAVE_ROWS documents. */
+#define BM_COLUMNS_PART 32u
+#define BM_COLUMNS_DOC  32u /* bytes of them, at most */
+
+/* The same for a column of these, and its file. */
+bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file, void *array,
+                                 size_t cap, size_t size, bm_error *err);
+void bm_corpus_leave(const bm_corpus *corpus);
+static inline uint64_t bm_corpus_columns_part(const bm_corpus *corpus)
+{
+    return corpus->cfg.memory / BM_COLUMNS_PART;
 }
 
 /* corpus_sets -- the sets of a corpus: shingle hashes, or words, in memory or in a file.

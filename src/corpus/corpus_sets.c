@@ -28,7 +28,8 @@
 
 #define MATCH_BYTES 33u /* a document: buckets 13, groups 16, places of crowded buckets 4 */
 #define LABEL_BYTES 8u  /* of the buckets, that labels do not need */
-#define GROUP_BYTES 50u /* grouping.c: 34; groups of matching 16 */
+#define GROUP_BYTES 42u /* grouping.c: 26; groups of matching 16 */
+#define STAR_BYTES  8u  /* of grouping, where it is by edges */
 
 /* Bytes of labels; of those that are not made yet what they need where nobody shares a key. */
 static uint64_t label_bytes(const bm_corpus *corpus, size_t n)
@@ -40,6 +41,19 @@ static uint64_t label_bytes(const bm_corpus *corpus, size_t n)
 static uint64_t greater(uint64_t x, uint64_t y)
 {
     return x > y ? x : y;
+}
+
+/* Bytes of n documents' columns that may lie in files; those of content hashes, or without. */
+static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content)
+{
+    const bm_corpus_cfg *cfg = &corpus->cfg;
+    const size_t a_doc = (corpus->sets.state != BM_SETS_AGAIN ? sizeof *corpus->sets.places : 0) +
+                         (cfg->again.source != NULL ? sizeof *corpus->sets.texts : 0) +
+                         (content && cfg->find_identical ? sizeof *corpus->copies.content : 0);
+    const uint64_t bytes = n * a_doc, part = bm_corpus_columns_part(corpus);
+    const bool in_file = corpus->sets.texts_in_file.file != 0 ||
+                         corpus->sets.places_in_file.file != 0 || corpus->copies.in_file.file != 0;
+    return in_file && bytes > part ? part : bytes;
 }
 
 /* Bytes that the job's three long stretches need, with n documents and `set_bytes` of sets in
@@ -66,12 +80,11 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
     const bm_corpus_cfg *cfg = &corpus->cfg;
     const bm_budget *budget = &cfg->budget;
     const size_t n = sums->n;
-    const uint64_t ids = sums->id_bytes;
     uint64_t set_bytes = sums->set_bytes;
     bool sets_in_file = bm_corpus_sets_in_file(corpus),
          keys_in_file = corpus->keys.state != BM_KEYS_IN_MEMORY;
-    uint64_t columns =
-        n * (sizeof *corpus->rep + 2 + sizeof *corpus->sizes + sizeof(uint64_t)) + sums->row_bytes;
+    const uint64_t columns =
+        n * (sizeof *corpus->rep + 2 + sizeof *corpus->sizes) + sums->row_bytes;
     uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, arena = 0;
     if (keys_in_file) {
         keys = BM_KEYS_BUFFER;
@@ -82,18 +95,18 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
         set_bytes = BM_SETS_BUFFER;
     const bool again = corpus->sets.state == BM_SETS_AGAIN;
     arena = (sets_in_file || again ? budget->arena : 0) + (cfg->edges ? budget->arena : 0);
-    uint64_t adding = ids + ids / 2; /* tables grow by making one of twice the size */
-    if (cfg->find_identical)
-        adding += n * sizeof *corpus->copies.content;
+    uint64_t adding = sums->id_bytes + columns_apart(corpus, n, true);
     if (sums->n_contents > 0)
-        adding += bm_hash_table_bytes(sums->n_contents) * 3 / 2;
-    uint64_t held = columns + set_bytes + budget->fixed, beside = n * cfg->beside;
-    if (again) /* content hashes stay, and places in the arena come */
-        beside += n * (sizeof *corpus->copies.content + sizeof(uint32_t) + sizeof(uint8_t));
+        adding += bm_hash_table_bytes(sums->n_contents);
+    uint64_t held = columns + set_bytes + budget->fixed,
+             beside = n * cfg->beside + columns_apart(corpus, n, again); /* content hashes stay */
+    if (again) /* and places in the arena come */
+        beside += n * (sizeof(uint32_t) + sizeof(uint8_t));
     return (stretches){.reading =
                            held + keys + adding + greater(budget->batches, corpus->batch_bytes),
                        .matching = held + beside + labels + n * match_bytes + arena,
-                       .grouping = held + beside + (keys_in_file ? labels : 0) + n * GROUP_BYTES +
+                       .grouping = held + beside + (keys_in_file ? labels : 0) +
+                                   n * (GROUP_BYTES + (cfg->edges ? STAR_BYTES : 0)) +
                                    greater(arena, corpus->longest + corpus->longest / 8)};
 }
 
@@ -481,6 +494,25 @@ out:
                                           side, so that little is left at the end */
 #define HUGE_BYTES ((size_t)2 << 20)
 
+bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file, void *array,
+                                 size_t cap, size_t size, bm_error *err)
+{
+    const bm_corpus_cfg *cfg = &corpus->cfg;
+    size_t had = corpus->cap;
+    if (in_file->file == 0 && (cfg->temp_dir == NULL || cfg->memory == 0 ||
+                               cap * BM_COLUMNS_DOC <= bm_corpus_columns_part(corpus)))
+        return bm_corpus_column(array, cap, size, err);
+    return bm_page_column_grow_in_file((bm_page_column){in_file, array, &had, size}, cfg->temp_dir,
+                                       cap, err);
+}
+
+void bm_corpus_leave(const bm_corpus *corpus)
+{
+    bm_page_block_leave(&corpus->copies.in_file);
+    bm_page_block_leave(&corpus->sets.places_in_file);
+    bm_page_block_leave(&corpus->sets.texts_in_file);
+}
+
 /* The only place where the state changes: the table of corpus_parts.h. */
 static void sets_enter(bm_corpus_sets *sets, bm_sets_state state)
 {
@@ -507,12 +539,17 @@ static void free_memory(bm_corpus_sets *sets)
     sets->bytes = 0;
 }
 
+static void free_places(bm_corpus_sets *sets)
+{
+    bm_page_column_free((bm_page_column){.block = &sets->places_in_file, .data = &sets->places});
+}
+
 void bm_corpus_sets_reset(bm_corpus_sets *sets)
 {
     free_memory(sets);
     bm_free(sets->sorted);
-    bm_free(sets->places);
-    bm_free(sets->texts);
+    free_places(sets);
+    bm_page_column_free((bm_page_column){.block = &sets->texts_in_file, .data = &sets->texts});
     bm_free(sets->stored);
     bm_free(sets->arena);
     bm_spill_close(sets->file);
@@ -525,11 +562,13 @@ bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
     if (corpus->cfg.again.source != NULL)
-        BM_TRY(bm_corpus_column(&sets->texts, cap, sizeof *sets->texts, err));
+        BM_TRY(bm_corpus_column_apart(corpus, &sets->texts_in_file, &sets->texts, cap,
+                                      sizeof *sets->texts, err));
     if (sets->state == BM_SETS_AGAIN)
         return BM_OK;
     BM_TRY(bm_corpus_column(&sets->sorted, cap, sizeof *sets->sorted, err));
-    return bm_corpus_column(&sets->places, cap, sizeof *sets->places, err);
+    return bm_corpus_column_apart(corpus, &sets->places_in_file, &sets->places, cap,
+                                  sizeof *sets->places, err);
 }
 
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
@@ -695,6 +734,8 @@ bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t
 {
     const bm_corpus_sets *sets = &reader->corpus->sets;
     reader->get.file = sets->file;
+    if (row % BM_DOC_LEAVE_ROWS == 0)
+        bm_corpus_leave(reader->corpus);
     if (len == 0) /* nor is there a record */
         return BM_OK;
     if (bm_corpus_sets_in_file(reader->corpus))
@@ -757,9 +798,8 @@ void bm_corpus_drop_sets(bm_corpus *corpus)
     bm_corpus_sets *sets = &corpus->sets;
     free_memory(sets);
     bm_free(sets->sorted);
-    bm_free(sets->places);
+    free_places(sets);
     sets->sorted = NULL;
-    sets->places = NULL;
     sets_enter(sets, BM_SETS_AGAIN);
     bm_memory_trim();
 }

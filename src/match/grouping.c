@@ -1,8 +1,9 @@
 /* grouping.c -- labels, the one to keep, the reason for each removal.
  *
  * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of
- * the representatives (edges.h), in the order of the turns (lsh/groups.h). Memory: about 30 bytes a
- * document. Sequential but for the similarities, since everything here is linear.
+ * the representatives (edges.h), in the order of the turns (lsh/groups.h). Memory: 26 bytes a
+ * document with components, for reasons and similarities are not touched before the scratch of the
+ * rest is freed. Sequential but for the similarities, since everything here is linear.
  *
  * Tests: tests/reference/test_groups.py, tests/reference/test_keep.py,
  *        tests/reference/test_pairs_model.py */
@@ -274,19 +275,20 @@ out:
 static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *err)
 {
     const uint32_t *rep = match->settings.corpus->rep;
-    uint32_t *copies = NULL; /* of each representative, itself among them */
-    BM_TRY(bm_new_zero(&copies, out->n, err));
+    uint8_t *copied = NULL; /* of each representative: it has a copy */
+    BM_TRY(bm_new_zero(&copied, out->n, err));
     for (size_t i = 0; i < out->n; i++)
-        copies[rep[i]]++;
+        if (rep[i] != i)
+            copied[rep[i]] = 1;
     for (uint64_t i = 0; i < out->begin[out->n_groups]; i++) {
         const uint32_t doc = out->members[i];
         if (bm_grouping_is_known(out, doc))
             continue;
         out->kept[doc] = BM_NO_KEPT;
         out->similarity[doc] = NAN;
-        out->reason[doc] = copies[rep[doc]] > 1 ? BM_REASON_IDENTICAL : BM_REASON_NEAR;
+        out->reason[doc] = copied[rep[doc]] != 0 ? BM_REASON_IDENTICAL : BM_REASON_NEAR;
     }
-    bm_free(copies);
+    bm_free(copied);
     return BM_OK;
 }
 

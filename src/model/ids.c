@@ -71,7 +71,7 @@ static bm_status append_id(bm_id_set *set, bm_hash_table *table, bm_doc_id id, s
 
 uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes)
 {
-    return text_bytes + n * sizeof(uint64_t) + bm_hash_table_bytes(n) * 3 / 2;
+    return text_bytes + n * sizeof(uint64_t) + bm_hash_table_bytes(n) * 15 / 8;
 }
 
 bm_status bm_id_set_add(bm_id_set *set, bm_str text, uint32_t *number, bm_error *err)
@@ -120,6 +120,23 @@ static bool is_in_file(const bm_doc_table *table)
     return table->in_file.text.file != 0; /* the last that moves */
 }
 
+static bm_page_column rows_of(bm_doc_table *table)
+{
+    return (bm_page_column){&table->in_file.rows, &table->rows, &table->cap, sizeof *table->rows};
+}
+
+static bm_page_column ends_of(bm_doc_table *table)
+{
+    bm_id_set *ids = &table->ids;
+    return (bm_page_column){&table->in_file.ends, &ids->ends, &ids->cap, sizeof *ids->ends};
+}
+
+static bm_page_column text_of(bm_doc_table *table)
+{
+    bm_id_set *ids = &table->ids;
+    return (bm_page_column){&table->in_file.text, &ids->text.data, &ids->text.cap, 1};
+}
+
 void bm_doc_table_leave(const bm_doc_table *table)
 {
     if (!is_in_file(table))
@@ -134,15 +151,9 @@ void bm_doc_table_reset(bm_doc_table *table)
     for (size_t i = 0; i < table->n_skipped; i++)
         bm_free(table->skipped[i].reason);
     bm_free(table->skipped);
-    if (table->in_file.rows.file == 0)
-        bm_free(table->rows);
-    if (table->in_file.ends.file != 0)
-        table->ids.ends = NULL;
-    if (table->in_file.text.file != 0)
-        table->ids.text = (bm_buf){0};
-    bm_page_block_reset(&table->in_file.rows);
-    bm_page_block_reset(&table->in_file.ends);
-    bm_page_block_reset(&table->in_file.text);
+    bm_page_column_free(rows_of(table));
+    bm_page_column_free(ends_of(table));
+    bm_page_column_free(text_of(table));
     bm_id_set_reset(&table->ids);
     reset_shards(table);
     bm_next_numbers_reset(&table->next);
@@ -226,20 +237,10 @@ static bm_status check_bytes(const bm_doc_table *table, size_t more, bm_error *e
     return table->memory != 0 && bytes > table->memory ? too_large(table, bytes, err) : BM_OK;
 }
 
-/* Bytes that the table of ids needs beside the old one while it grows from n ids to `more`. */
-static uint64_t growing_bytes(size_t n, size_t more)
-{
-    return shard_bytes(more) > shard_bytes(n) ? shard_bytes(n) : 0;
-}
-
 static bm_status reserve(bm_doc_table *table, bm_hash_table *shard, bm_error *err)
 {
-    const size_t n = table->n;
-    if (table->memory != 0 && shard_bytes(n + 1) > shard_bytes(n)) {
-        const uint64_t needed = bm_doc_table_bytes(table) + shard_bytes(n + 1);
-        if (needed > table->memory)
-            return too_large(table, needed, err);
-    }
+    if (table->memory != 0 && shard_bytes(table->n + 1) > shard_bytes(table->n))
+        BM_TRY(check_bytes(table, 1, err));
     return bm_hash_table_reserve(shard, hash_again, &table->ids, err);
 }
 
@@ -270,65 +271,20 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
     }
 }
 
-/* --- the arrays, and their way to files --- */
-
-/* An array of elements of `size` bytes, and its map once it is in a file. */
-typedef struct array {
-    bm_page_block *block;
-    void *data; /* the address of the pointer to the elements */
-    size_t *cap, size;
-} array;
-
-static bm_status grow_array(array a, size_t need, bm_error *err)
-{
-    if (a.block->file == 0)
-        return bm_grow(a.data, a.cap, need, a.size, err);
-    BM_TRY(bm_page_block_grow(a.block, need * a.size, err));
-    memcpy(a.data, &a.block->data, sizeof a.block->data);
-    *a.cap = a.block->bytes / a.size;
-    return BM_OK;
-}
-
-/* To a file, with space for `need` elements, more than there are. BM_OK where it is in one. */
-static bm_status move_array(array a, const char *dir, size_t need, bm_error *err)
-{
-    const size_t bytes = *a.cap * a.size;
-    bm_page_block block = {0};
-    void *from;
-    memcpy(&from, a.data, sizeof from);
-    if (a.block->file != 0)
-        return BM_OK;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_page_block_in_file(&block, dir, err));
-    BM_TRY_OUT(bm_page_block_grow(&block, bytes > need * a.size ? bytes : need * a.size, err));
-    if (bytes > 0)
-        memcpy(block.data, from, bytes);
-    bm_free(from);
-    *a.block = block;
-    status = grow_array(a, need, err);
-out:
-    if (status != BM_OK)
-        bm_page_block_reset(&block);
-    return status;
-}
-
 bm_status bm_doc_table_grow(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err)
 {
-    bm_id_set *ids = &table->ids;
     const bm_doc_sums all = {.docs = table->n + batch->docs,
-                             .id_bytes = ids->text.len + batch->id_bytes};
-    const array rows = {&table->in_file.rows, &table->rows, &table->cap, sizeof *table->rows},
-                ends = {&table->in_file.ends, &ids->ends, &ids->cap, sizeof *ids->ends},
-                text = {&table->in_file.text, &ids->text.data, &ids->text.cap, 1};
-    if (table->temp_dir != NULL && table->memory != 0 &&
-        column_bytes(table, &all) > file_part(table)) {
-        BM_TRY(move_array(rows, table->temp_dir, all.docs, err));
-        BM_TRY(move_array(ends, table->temp_dir, all.docs, err));
-        BM_TRY(move_array(text, table->temp_dir, all.id_bytes, err));
+                             .id_bytes = table->ids.text.len + batch->id_bytes};
+    const char *dir = table->temp_dir;
+    if (is_in_file(table) ||
+        (dir != NULL && table->memory != 0 && column_bytes(table, &all) > file_part(table))) {
+        BM_TRY(bm_page_column_grow_in_file(rows_of(table), dir, all.docs, err));
+        BM_TRY(bm_page_column_grow_in_file(ends_of(table), dir, all.docs, err));
+        return bm_page_column_grow_in_file(text_of(table), dir, all.id_bytes, err);
     }
-    BM_TRY(grow_array(rows, all.docs, err));
-    BM_TRY(grow_array(ends, all.docs, err));
-    return grow_array(text, all.id_bytes, err);
+    BM_TRY(bm_page_column_grow(rows_of(table), all.docs, err));
+    BM_TRY(bm_page_column_grow(ends_of(table), all.docs, err));
+    return bm_page_column_grow(text_of(table), all.id_bytes, err);
 }
 
 /* Of the rows that were added, those that nobody will soon read leave memory. */
@@ -429,13 +385,10 @@ uint64_t bm_doc_table_bytes_with(const bm_doc_table *table, const bm_doc_sums *b
 
 bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch)
 {
-    const size_t n = table->reserved.docs + batch->docs;
     uint64_t shards;
-    if (table->number_duplicates || n > BM_DOCS_MAX)
+    if (table->number_duplicates || table->reserved.docs + batch->docs > BM_DOCS_MAX)
         return false;
-    return table->memory == 0 || bm_doc_table_bytes_with(table, batch, &shards) +
-                                         growing_bytes(table->reserved.docs, n) <=
-                                     table->memory;
+    return table->memory == 0 || bm_doc_table_bytes_with(table, batch, &shards) <= table->memory;
 }
 
 bool bm_doc_table_has_space(const bm_doc_table *table, const bm_doc_sums *batch)

@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -101,4 +102,29 @@ Test(page_block, a_folder_where_no_file_can_be_made_is_named)
     cr_assert_eq(bm_page_block_in_file(&block, "/nowhere", &err), BM_ERR_IO);
     cr_assert_str_eq(err.file, "/nowhere");
     cr_assert_eq(block.file, 0);
+}
+
+Test(page_column, what_moves_to_a_file_keeps_its_elements)
+{
+    const char *dir = getenv("TMPDIR");
+    bm_page_block block = {0};
+    uint64_t *list = NULL;
+    size_t cap = 0, n = 0;
+    const bm_page_column column = {&block, &list, &cap, sizeof *list};
+    for (size_t need = 100; need < 200000; need *= 3) {
+        cr_assert_eq(need < 1000 ? bm_page_column_grow(column, need, NULL)
+                                 : bm_page_column_grow_in_file(column, dir != NULL ? dir : "/tmp",
+                                                               need, NULL),
+                     BM_OK);
+        cr_assert_geq(cap, need);
+        cr_expect_eq(block.file != 0, need >= 1000);
+        for (; n < need; n++)
+            list[n] = n * 7;
+        bm_page_block_leave(&block);
+        for (size_t i = 0; i < n; i++)
+            cr_assert_eq(list[i], i * 7);
+    }
+    bm_page_column_free(column);
+    cr_expect_null(list);
+    cr_expect_null(block.data);
 }
