@@ -111,6 +111,8 @@ struct bm_batch_source {
 /* Every parser begins with this. */
 struct bm_batch_parser {
     const bm_batch_source_ops *ops;
+    /* Set by who opened it: records without an id of their own need none, and may be nameless. */
+    bool own_ids;
 };
 
 void bm_batch_source_close(bm_batch_source *source); /* NULL is fine */

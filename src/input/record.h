@@ -33,6 +33,7 @@ typedef struct bm_record {
         *keys;      /* instead of both, from sources of band keys: as many as the source has */
     uint64_t entry; /* where the text is one of a dictionary: which; those of one number are the
                        same; or 0 */
+    bool nameless;  /* it has no id (bm_batch_parser.own_ids) */
 } bm_record;
 
 /* Where a record stands that is to be read again. */

@@ -871,6 +871,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
                          .sink = request->sink,
                          .sink_ctx = request->sink_ctx,
                          .put = request->put,
+                         .in_place = request->in_place,
                          .pause = request->pause,
                          .reclaim = {request->reclaim, request->reclaim_ctx},
                          .weigh = {job->frequencies != NULL ? weigh : NULL, job->frequencies},

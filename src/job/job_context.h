@@ -130,6 +130,7 @@ typedef struct bm_ingest_request {
     bm_ingest_sink sink;
     void *sink_ctx;
     bm_ingest_put put;
+    bm_ingest_in_place in_place;
     bm_ingest_pause pause;
     /* As bm_ingest_reclaim; its ctx is reclaim_ctx. */
     bm_status (*reclaim)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);

@@ -1,8 +1,5 @@
-/* sign_table.c -- a table in rounds: some batches are read by one thread, signed by all, and taken
- * into account in their order. Words are computed where they stay, so a round begins with room for
- * all its rows, and arrays grow between rounds only.
- *
- *     read: batches of rows -> room -> sign: any thread, any order -> ids, counts: in order
+/* sign_table.c -- signatures in memory: the ingest computes words where they stay, and a thread that
+ * has signed a batch brings what else its documents have to their places.
  *
  * Tests: tests/unit/jobs/test_signed.c */
 #include <bandmill/arrow.h>
@@ -10,6 +7,7 @@
 #include <bandmill/words.h>
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,17 +25,12 @@
 #include "model/ids.h"
 #include "results/npy.h"
 
-/* signed_state -- signatures in memory (bandmill/signed.h), and what is remembered of their
- * documents.
- *
- *     sign_table.c    the call: settings, devices, rounds of batches
- *     sign_table.c    one thread's way from a batch of rows to words
- *     sign_table.c   ids, and the directory that a job would have written */
-
+/* Signatures in memory (bandmill/signed.h), and what is remembered of their documents. */
 struct bm_signed {
     bm_settings settings;    /* without an output */
     bm_signed_arrays arrays; /* pointers into the blocks below */
     bm_page_block words, keys, n_shingles, n_bytes, content;
+    uint64_t reserved; /* documents that these have memory for */
     bm_doc_table docs; /* ids; of a table without them: none, until they are asked for */
     bool has_table;    /* `docs` is of all documents */
     bm_counts counts;  /* of the documents */
@@ -46,258 +39,12 @@ struct bm_signed {
     bm_summary *summary; /* without outputs */
 };
 
-/* Room for so many documents in all; pointers into the arrays may change. */
-bm_status bm_signed_reserve(bm_signed *made, uint64_t n_docs, bm_error *err);
-
-/* row_signer -- one thread's way from a batch of rows to words, straight into the arrays.
- *
- *     texts in the table -> shingle hashes -> words, keys, numbers of shingles: row by row in their
- * places
- *
- * Where rows have ids, or more than one text, the parser of their source makes records of them, and
- * what belongs into the table of documents gathers in the batch, for whoever puts batches in order.
- */
-
-/* A document as the table of documents will have it. */
-typedef struct bm_row_doc {
-    uint64_t line, id_hash;
-    size_t id_begin, id_len; /* in bm_row_batch.ids */
-} bm_row_doc;
-
-typedef struct bm_row_batch {
-    bm_source_batch *raw;
-    uint64_t first; /* its first row in the arrays */
-    bm_status status;
-    bm_error error;       /* the rows before it are signed */
-    uint64_t n_done;      /* rows that are signed */
-    bm_doc_counts counts; /* of these; their number stays 0 */
-    bm_row_doc *docs;     /* n_done of them, where rows are parsed */
-    size_t cap_docs;
-    bm_buf ids;
-    bool parsed;
-} bm_row_batch; /* {0} is good for reset */
-
-void bm_row_batch_reset(bm_row_batch *batch);
-
-typedef struct bm_row_signer {
-    bm_job_context *context; /* borrowed; its devices and its source are open */
-    bm_signed *made;         /* borrowed */
-    bm_batch_parser *parser;
-    bm_shingler *shingler;
-    bm_shingle_batch shingles; /* of rows that are not signed yet */
-    bm_buf repaired;
-    size_t enough; /* hashes that are signed at a time */
-    bm_row_batch *batch;
-} bm_row_signer; /* {0} is good for close */
-
-bm_status bm_row_signer_open(bm_job_context *context, bm_signed *made, bm_row_signer *out,
-                             bm_error *err);
-void bm_row_signer_close(bm_row_signer *signer);
-/* Sign a batch, for whose rows there is room; how it went stands in the batch. */
-void bm_row_signer_run(bm_row_signer *signer, bm_row_batch *batch);
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/utf8.h"
-#include "sources/source_columns.h"
-
-#define AHEAD_BYTES 4096u /* of the next text, which are fetched while this one is cut */
-#define LINE_BYTES  64u
-#define KEEP_BYTES  ((size_t)4 << 20) /* of a repaired text, between documents */
-#define KEEP_HASHES ((size_t)1 << 20) /* of shingles, between batches */
-
-void bm_row_batch_reset(bm_row_batch *batch)
-{
-    bm_free(batch->docs);
-    bm_buf_reset(&batch->ids);
-    *batch = (bm_row_batch){0};
-}
-
-bm_status bm_row_signer_open(bm_job_context *context, bm_signed *made, bm_row_signer *out,
-                             bm_error *err)
-{
-    const bm_settings *s = context->settings;
-    *out = (bm_row_signer){.context = context,
-                           .made = made,
-                           .enough = bm_device_set_batch_hashes(&context->devices.set)};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_batch_parser_open(context->inputs.source, &out->parser, err));
-    status = bm_shingler_open(&s->text, s->device.cpu, &out->shingler, err);
-out:
-    if (status != BM_OK)
-        bm_row_signer_close(out);
-    return status;
-}
-
-void bm_row_signer_close(bm_row_signer *signer)
-{
-    bm_batch_parser_close(signer->parser);
-    bm_shingler_close(signer->shingler);
-    bm_shingle_batch_reset(&signer->shingles);
-    bm_buf_reset(&signer->repaired);
-    *signer = (bm_row_signer){0};
-}
-
-/* --- words --- */
-
-/* Sign the shingles that were cut, into their rows. */
-static bm_status sign_cut(bm_row_signer *signer, bm_error *err)
-{
-    static const uint64_t none; /* where no document has a hash */
-    bm_shingle_batch *cut = &signer->shingles;
-    const bm_signed_arrays *arrays = &signer->made->arrays;
-    bm_device_set *devices = &signer->context->devices.set;
-    const size_t n = cut->n_docs;
-    const uint64_t row = signer->batch->first + signer->batch->n_done;
-    if (n == 0)
-        return BM_OK;
-    bm_sign_task task = {.offsets = cut->offsets,
-                         .hashes = cut->hashes != NULL ? cut->hashes : &none,
-                         .n_docs = n,
-                         .words = (uint32_t *)signer->made->words.data + row * devices->row_uints};
-    if (arrays->bands > 0)
-        task.keys = (uint64_t *)signer->made->keys.data + row * arrays->bands;
-    BM_TRY(bm_device_set_sign_cpu(devices, &task, err));
-    uint32_t *n_shingles = (uint32_t *)signer->made->n_shingles.data + row;
-    for (size_t i = 0; i < n; i++)
-        n_shingles[i] = (uint32_t)(cut->offsets[i + 1] - cut->offsets[i]);
-    memcpy((bm_hash128 *)signer->made->content.data + row, cut->content, n * sizeof *cut->content);
-    bm_doc_counts *counts = &signer->batch->counts;
-    counts->n_shingles += cut->offsets[n];
-    counts->n_empty += cut->n_empty;
-    counts->n_short += cut->n_short;
-    signer->batch->n_done += n;
-    atomic_fetch_add(&devices->cpu_docs, n);
-    bm_shingle_batch_clear(cut);
-    return BM_OK;
-}
-
-/* A valid text is the next document; `bytes`: its length before it was made valid. */
-static bm_status add_text(bm_row_signer *signer, bm_str text, uint64_t bytes, bm_error *err)
-{
-    bm_shingle_batch *cut = &signer->shingles;
-    const bm_row_batch *batch = signer->batch;
-    BM_TRY(bm_shingler_add(signer->shingler, text, cut, err));
-    const uint64_t row = batch->first + batch->n_done + cut->n_docs - 1;
-    ((uint64_t *)signer->made->n_bytes.data)[row] = bytes;
-    return bm_shingle_batch_hashes(cut) < signer->enough ? BM_OK : sign_cut(signer, err);
-}
-
-/* --- rows whose texts are taken as they lie --- */
-
-static bm_str text_of(const bm_batch_texts *texts, size_t i)
-{
-    const size_t row = texts->first + i;
-    const bm_str nothing = {"", 0};
-    return bm_column_is_null(texts->column, row) ? nothing : bm_column_bytes(texts->column, row);
-}
-
-static void fetch(bm_str text)
-{
-    const size_t n = text.len < AHEAD_BYTES ? text.len : AHEAD_BYTES;
-    for (size_t at = 0; at < n; at += LINE_BYTES)
-        __builtin_prefetch(text.data + at);
-}
-
-static bm_status make_valid(bm_row_signer *signer, bm_str *text, bm_error *err)
-{
-    if (bm_utf8_valid_prefix(text->data, text->len) == text->len)
-        return BM_OK;
-    bm_buf *repaired = &signer->repaired;
-    uint64_t n = 0;
-    repaired->len = 0;
-    bm_status status = bm_utf8_repair(text->data, text->len, repaired, &n, err);
-    *text = (bm_str){repaired->data, repaired->len};
-    signer->batch->counts.n_invalid += n;
-    return status;
-}
-
-/* *whole: no text is longer than may be; else none of them was looked at. */
-static bm_status sign_texts(bm_row_signer *signer, const bm_batch_texts *texts, bool *whole,
-                            bm_error *err)
-{
-    bm_status status = BM_OK;
-    *whole = true;
-    for (size_t i = 0; i < texts->n && *whole; i++)
-        *whole = text_of(texts, i).len <= texts->most;
-    bm_str next = *whole && texts->n > 0 ? text_of(texts, 0) : (bm_str){0};
-    for (size_t i = 0; *whole && i < texts->n; i++) {
-        bm_str text = next;
-        const uint64_t bytes = text.len;
-        if (i + 1 < texts->n)
-            fetch(next = text_of(texts, i + 1));
-        BM_TRY_OUT(make_valid(signer, &text, err));
-        BM_TRY_OUT(add_text(signer, text, bytes, err));
-    }
-out:
-    if (signer->repaired.cap > KEEP_BYTES)
-        bm_buf_reset(&signer->repaired);
-    return status;
-}
-
-/* --- rows that are parsed --- */
-
-static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
-{
-    bm_row_signer *signer = ctx;
-    bm_row_batch *batch = signer->batch;
-    if (record->bad)
-        return bm_fail_at(err, BM_ERR_INPUT,
-                          bm_batch_source_file(signer->context->inputs.source, record->file),
-                          record->line, "%s", record->reason);
-    const size_t at = (size_t)batch->n_done + signer->shingles.n_docs, begin = batch->ids.len;
-    BM_TRY(bm_grow_array(&batch->docs, &batch->cap_docs, at + 1, err));
-    BM_TRY(bm_buf_add(&batch->ids, record->id.data, record->id.len, err));
-    batch->docs[at] = (bm_row_doc){.line = record->line,
-                                   .id_hash = XXH3_64bits(record->id.data, record->id.len),
-                                   .id_begin = begin,
-                                   .id_len = record->id.len};
-    batch->counts.n_invalid += record->n_invalid;
-    return add_text(signer, record->text, record->text_bytes, err);
-}
-
-void bm_row_signer_run(bm_row_signer *signer, bm_row_batch *batch)
-{
-    const bm_batch_source *source = signer->context->inputs.source;
-    bm_batch_texts texts;
-    bool whole = false;
-    signer->batch = batch;
-    bm_shingle_batch_clear(&signer->shingles);
-    batch->n_done = 0;
-    batch->ids.len = 0;
-    batch->parsed = false;
-    batch->counts = (bm_doc_counts){0};
-    batch->status = bm_meter_check(&signer->context->meter, &batch->error);
-    if (batch->status == BM_OK && bm_source_columns_texts(source, batch->raw, &texts))
-        batch->status = sign_texts(signer, &texts, &whole, &batch->error);
-    batch->parsed = !whole;
-    if (batch->status == BM_OK && !whole)
-        batch->status =
-            bm_batch_parser_run(signer->parser, batch->raw, on_record, signer, &batch->error);
-    bm_error *err = batch->status == BM_OK ? &batch->error : NULL;
-    bm_status status = sign_cut(signer, err); /* those before the one that failed */
-    batch->status = batch->status == BM_OK ? status : batch->status;
-    if (signer->shingles.cap_hashes > KEEP_HASHES)
-        bm_shingle_batch_reset(&signer->shingles);
-}
-
-#define BATCH_BYTES ((size_t)256 << 10) /* of text: about a second-level cache with its hashes */
-#define BATCH_DOCS  4096u
-#define ROUND_LEAST 16u
-#define ROUND_SHARE 8u  /* batches of a thread in a round */
-#define IDS_AHEAD   16u /* documents between fetching from the table of ids and looking */
-#define FIRST_DOCS  UINT64_C(1024)
-
-typedef struct signing_round {
-    bm_job *job;
-    bm_signed *made;
-    bm_row_signer *signers; /* one a thread */
-    bm_row_batch *batches;
-    size_t cap, n; /* of batches */
-    atomic_size_t next;
-    bool ended;
-} signing_round;
+#define FIRST_DOCS UINT64_C(1024)
+#define MANY_DOCS  UINT64_C(32768) /* where arrays begin to grow by the half; before ... */
+#define FEW_FOLD   16u             /* ... by so much, for large pages are cheaper from the start */
 
 /* --- arrays --- */
 
@@ -319,7 +66,8 @@ static array_block block_of(bm_signed *made, size_t i)
     return blocks[i];
 }
 
-bm_status bm_signed_reserve(bm_signed *made, uint64_t n_docs, bm_error *err)
+/* Reserve memory for so many documents in all; pointers into the arrays may change. */
+static bm_status reserve(bm_signed *made, uint64_t n_docs, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; i < N_BLOCKS; i++) {
@@ -327,6 +75,7 @@ bm_status bm_signed_reserve(bm_signed *made, uint64_t n_docs, bm_error *err)
         BM_TRY_OUT(n_docs > SIZE_MAX / 2 / (b.row_bytes + 1)
                        ? bm_fail_nomem(err, SIZE_MAX)
                        : bm_page_block_grow(b.block, (size_t)n_docs * b.row_bytes, err));
+        made->reserved = i + 1 == N_BLOCKS ? n_docs : made->reserved;
     }
 out:
     made->arrays.words = made->words.data;
@@ -337,128 +86,88 @@ out:
     return status;
 }
 
-/* --- a round --- */
+/* --- the sink --- */
 
-/* The next batches, as many as make a round. *n_rows: of all of them. */
-static bm_status read_round(signing_round *r, uint64_t *n_rows, bm_error *err)
+typedef struct place {
+    bm_signed *made;
+    const bm_device_set *devices;
+    const char *name;      /* of the table */
+    pthread_rwlock_t lock; /* the arrays stay where they are while it is held */
+} place;
+
+/* Hold the arrays, which have memory for so many documents. */
+static bm_status hold(place *p, uint64_t n_docs, bm_error *err)
 {
-    bm_batch_source *source = r->job->context.inputs.source;
     bm_status status = BM_OK;
-    *n_rows = 0;
-    while (status == BM_OK && !r->ended && r->n < r->cap) {
-        bm_batch_next next;
-        uint64_t n = 0;
-        status = bm_batch_source_next(source, &next, err);
-        r->ended = status != BM_OK || next.got == BM_BATCH_END;
-        if (r->ended)
-            break;
-        r->batches[r->n].raw = next.batch;
-        r->batches[r->n++].first = r->made->arrays.n_docs + *n_rows;
-        status = source->ops->count(source, next.batch, &n, err);
-        *n_rows += n;
+    pthread_rwlock_rdlock(&p->lock);
+    while (status == BM_OK && n_docs > p->made->reserved) {
+        pthread_rwlock_unlock(&p->lock);
+        pthread_rwlock_wrlock(&p->lock);
+        if (n_docs > p->made->reserved)
+            status =
+                reserve(p->made, n_docs < MANY_DOCS ? FEW_FOLD * n_docs : n_docs + n_docs / 2, err);
+        pthread_rwlock_unlock(&p->lock);
+        pthread_rwlock_rdlock(&p->lock);
     }
     return status;
 }
 
-static bm_status run_thread(void *ctx, uint32_t thread, bm_error *err)
+static bm_status begin_batch(void *ctx, bm_ingest_batch *batch, bm_error *err)
 {
-    signing_round *r = ctx;
-    bm_row_signer *signer = &r->signers[thread];
-    /* by the thread itself, so that its memory is near */
-    if (signer->shingler == NULL)
-        BM_TRY(bm_row_signer_open(&r->job->context, r->made, signer, err));
-    for (size_t i; (i = atomic_fetch_add(&r->next, 1)) < r->n;)
-        bm_row_signer_run(signer, &r->batches[i]);
+    place *p = ctx;
+    const uint64_t first = batch->turn.first_doc;
+    BM_TRY(hold(p, first + batch->n_docs, err));
+    batch->task.words = (uint32_t *)p->made->words.data + first * p->devices->row_uints;
+    batch->task.keys = (uint64_t *)p->made->keys.data;
+    if (batch->task.keys != NULL)
+        batch->task.keys += first * p->made->arrays.bands;
     return BM_OK;
 }
 
-static bm_status take_docs(signing_round *r, const bm_row_batch *batch, bm_error *err)
+static void end_batch(void *ctx, const bm_ingest_batch *batch)
 {
-    bm_doc_table *docs = &r->job->context.docs;
-    const bm_signed_arrays *arrays = &r->made->arrays;
-    for (size_t i = 0; i < batch->n_done; i++) {
-        const bm_row_doc *doc = &batch->docs[i];
-        if (i + IDS_AHEAD < batch->n_done)
-            bm_doc_table_expect(docs, doc[IDS_AHEAD].id_hash);
-        const bm_doc_row row = {.line = doc->line,
-                                .text_bytes = arrays->n_bytes[batch->first + i],
-                                .n_shingles = arrays->n_shingles[batch->first + i]};
-        const bm_str id = {doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
-        BM_TRY(bm_doc_table_add(docs, &row, (bm_doc_id){id, doc->id_hash},
-                                bm_batch_source_file(r->job->context.inputs.source, 0), err));
-    }
-    return BM_OK;
+    place *p = ctx;
+    const uint64_t first = batch->turn.first_doc, *offsets = batch->shingles.offsets;
+    uint32_t *n_shingles = (uint32_t *)p->made->n_shingles.data + first;
+    uint64_t *n_bytes = (uint64_t *)p->made->n_bytes.data + first;
+    const size_t n = batch->status == BM_OK ? batch->n_docs : 0;
+    for (size_t i = 0; i < n; i++)
+        n_shingles[i] = (uint32_t)(offsets[i + 1] - offsets[i]);
+    for (size_t i = 0; i < n && !batch->nameless; i++)
+        n_bytes[i] = batch->docs[i].row.text_bytes;
+    if (n > 0 && batch->nameless)
+        memcpy(n_bytes, batch->text_bytes, n * sizeof *n_bytes);
+    if (n > 0)
+        memcpy((bm_hash128 *)p->made->content.data + first, batch->shingles.content,
+               n * sizeof *batch->shingles.content);
+    pthread_rwlock_unlock(&p->lock);
 }
 
-/* Add the documents and counts of a batch; batches come in order. */
-static bm_status take_batch(signing_round *r, const bm_row_batch *batch, bm_error *err)
+static bm_status count_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                             bm_error *err)
 {
-    bm_counts *counts = &r->job->context.counts;
-    bm_status status = BM_OK;
-    r->made->has_table = batch->parsed || r->made->has_table;
-    if (r->made->has_table)
-        status = take_docs(r, batch, err);
-    if (status == BM_OK && batch->status != BM_OK) {
-        status = batch->status;
-        if (err != NULL)
-            *err = batch->error;
-    }
-    bm_doc_counts docs = batch->counts;
-    docs.n = batch->n_done;
-    bm_counts_add_docs(counts, &docs);
-    counts->kept = counts->records;
-    r->made->arrays.n_docs = counts->records;
-    return status;
-}
-
-static bm_status do_round(signing_round *r, bm_error *err)
-{
-    bm_job_context *context = &r->job->context;
-    uint64_t n_rows, n_docs = r->made->arrays.n_docs;
-    bm_error failed = {0}; /* in reading: after what was read before */
-    r->n = 0;
-    bm_status read = read_round(r, &n_rows, &failed), status = BM_OK;
-    n_docs += n_rows;
+    (void)first_row;
+    place *p = ctx;
+    const uint64_t n_docs = batch->turn.first_doc + batch->n_docs;
     if (n_docs > BM_DOCS_MAX)
-        status = bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(context->inputs.source, 0),
-                            n_docs, "more than %u documents in one run", (unsigned)BM_DOCS_MAX);
-    if (status == BM_OK)
-        status = bm_signed_reserve(r->made, n_docs, err);
-    atomic_store(&r->next, 0);
-    if (status == BM_OK && r->n > 0)
-        status = bm_pool_run(context->pool, run_thread, r, err);
-    for (size_t i = 0; status == BM_OK && i < r->n; i++)
-        status = take_batch(r, &r->batches[i], err);
-    for (size_t i = 0; i < r->n; i++)
-        bm_batch_source_free_batch(context->inputs.source, r->batches[i].raw);
-    bm_meter_progress(&context->meter, n_docs, 0, n_docs);
-    if (status == BM_OK && read != BM_OK && err != NULL)
-        *err = failed;
-    return status == BM_OK ? read : status;
+        return bm_fail_at(err, BM_ERR_INPUT, p->name, n_docs, "more than %u documents in one run",
+                          (unsigned)BM_DOCS_MAX);
+    p->made->arrays.n_docs = n_docs;
+    p->made->has_table |= batch->n_docs > 0 && !batch->nameless;
+    return BM_OK;
 }
 
-static bm_status do_rounds(bm_job *job, bm_signed *made, bm_error *err)
+static bm_status ingest(bm_job_context *context, bm_signed *made, bm_error *err)
 {
-    const uint32_t threads = job->context.settings->threads;
-    const bm_batch_limits limits = {.bytes = BATCH_BYTES, .docs = BATCH_DOCS};
-    const size_t share = (size_t)threads * ROUND_SHARE;
-    signing_round r = {.job = job, .made = made, .cap = share > ROUND_LEAST ? share : ROUND_LEAST};
-    r.signers = bm_alloc_zero(threads, sizeof *r.signers);
-    r.batches = bm_alloc_zero(r.cap, sizeof *r.batches);
-    bm_status status = BM_OK;
-    BM_TRY_OUT(r.signers == NULL || r.batches == NULL
-                   ? bm_fail_nomem(err, r.cap * sizeof *r.batches)
-                   : bm_batch_source_begin(job->context.inputs.source, &limits, 0, err));
-    while (!r.ended)
-        BM_TRY_OUT(do_round(&r, err));
-out:
-    bm_batch_source_end(job->context.inputs.source);
-    for (uint32_t i = 0; r.signers != NULL && i < threads; i++)
-        bm_row_signer_close(&r.signers[i]);
-    for (size_t i = 0; r.batches != NULL && i < r.cap; i++)
-        bm_row_batch_reset(&r.batches[i]);
-    bm_free(r.signers);
-    bm_free(r.batches);
+    place p = {.made = made,
+               .devices = &context->devices.set,
+               .name = bm_batch_source_file(context->inputs.source, 0)};
+    pthread_rwlock_init(&p.lock, NULL);
+    const bm_ingest_request request = {
+        .sink = count_batch, .sink_ctx = &p, .in_place = {begin_batch, end_batch, &p}};
+    const bm_status status = bm_job_context_ingest(context, &request, err);
+    pthread_rwlock_destroy(&p.lock);
+    context->counts.kept = context->counts.records;
     return status;
 }
 
@@ -486,9 +195,9 @@ static bm_status sign_all(bm_job *job, bm_signed *made, bm_error *err)
     BM_TRY(check_devices(job, err));
     BM_TRY(bm_job_begin(job, steps, err));
     made->settings.input.stream = NULL; /* moved */
-    bm_job_context_stage(context, BM_STAGE_SIGN, "documents");
-    BM_TRY(bm_signed_reserve(made, FIRST_DOCS, err));
-    BM_TRY(do_rounds(job, made, err));
+    bm_job_context_stage(context, BM_STAGE_SIGN, "bytes");
+    BM_TRY(reserve(made, FIRST_DOCS, err));
+    BM_TRY(ingest(context, made, err));
     return bm_report_make(context, NULL, NULL, &made->summary, err);
 }
 

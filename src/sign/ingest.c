@@ -156,7 +156,8 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
 #define HASHES_WITHOUT_DEVICE 65536u
 #define BYTES_PER_HASH        6u /* of English text; only sizes batches */
 #define BATCH_BYTES_MIN       (64u << 10)
-#define BATCH_BYTES_MAX       (2u << 20) /* a larger one costs its page faults each time */
+#define BATCH_BYTES_MAX       (2u << 20)   /* a larger one costs its page faults each time */
+#define IN_PLACE_BYTES        (256u << 10) /* a second-level cache holds them with their hashes */
 #define RANGE_BYTES_MAX       (8u << 20)
 #define REASON_BYTES          256u
 
@@ -167,7 +168,8 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
     size_t bytes = hashes * BYTES_PER_HASH;
     if (bytes < BATCH_BYTES_MIN)
         bytes = hashes == 0 ? 8 * BATCH_BYTES_MIN : BATCH_BYTES_MIN;
-    most = most < BATCH_BYTES_MAX ? most : BATCH_BYTES_MAX;
+    const size_t usual = cfg->in_place.begin != NULL ? IN_PLACE_BYTES : BATCH_BYTES_MAX;
+    most = most < usual ? most : usual;
     return bytes > most ? most : bytes;
 }
 
@@ -404,6 +406,7 @@ static bm_status ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *
     out->cfg = cfg;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_batch_parser_open(cfg->source, &out->parser, err));
+    out->parser->own_ids = cfg->in_place.begin != NULL;
     BM_TRY_OUT(bm_isa_choose(cfg->cpu, &out->sets.isa, err));
     out->sets.bag = cfg->text->bag;
     out->entries.most_bytes =
@@ -566,11 +569,32 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
                               err);
 }
 
+/* A text that has no id (bm_ingest_batch.nameless), however long. */
+static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    bool was_made = false;
+    if (record->entry != 0)
+        BM_TRY(bm_ingest_entries_add(&worker->entries, record->entry, &batch->shingles, &was_made,
+                                     err));
+    if (!was_made)
+        BM_TRY(add_shingles(worker, record, err));
+    if (batch->n_docs == batch->capacity.text_bytes)
+        BM_TRY(
+            bm_grow_array(&batch->text_bytes, &batch->capacity.text_bytes, batch->n_docs + 1, err));
+    batch->text_bytes[batch->n_docs++] = record->text_bytes;
+    batch->n_invalid += record->n_invalid;
+    batch->nameless = true;
+    return BM_OK;
+}
+
 static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
 {
     bm_ingest_worker *worker = ctx;
     if (record->bad)
         return skip_record(worker, record, err);
+    if (record->nameless)
+        return add_nameless(worker, record, err);
     bm_ingest_batch *batch = worker->batch;
     bool was_made = false;
     if (worker->joined != 0)
@@ -614,7 +638,8 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     worker->joined = 0;
     batch->as_text = cfg->source->ops->has_text && cfg->device_set != NULL &&
                      cfg->device_set->path.taken && !batch->turn.share.alone &&
-                     !(cfg->hashes_of_long && batch->turn.share.cost > 0) && cfg->weigh.fn == NULL;
+                     !(cfg->hashes_of_long && batch->turn.share.cost > 0) &&
+                     cfg->weigh.fn == NULL && cfg->in_place.begin == NULL;
     batch->shingles.counted = cfg->weigh.fn != NULL;
     batch->status =
         bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
@@ -801,10 +826,11 @@ static void ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
 typedef struct ingest {
     const bm_ingest_cfg *cfg;
     bm_ingest_order order;
-    pthread_mutex_t read_lock; /* of the source and the three below */
+    pthread_mutex_t read_lock; /* of the source and the four below */
     bool read_end;
     bm_ingest_long now; /* what the batch being read may hold */
     uint64_t n_read;    /* batches to parse: their numbers are 0 … n_read - 1 */
+    uint64_t n_records; /* in them, where they are signed in place */
 
     bm_queue *queue; /* to the device workers; NULL: there are none */
     uint32_t n_workers, n_device_workers;
@@ -818,6 +844,19 @@ typedef struct host_worker {
     bm_ingest_times times;
     double mark; /* since when the time has not been added to `times` */
 } host_worker;
+
+/* Number the documents of the batch. read_lock is held. */
+static bm_status number(ingest *in, bm_ingest_batch *batch, bm_error *err)
+{
+    bm_batch_source *source = in->cfg->source;
+    uint64_t n = 0;
+    const bm_status status = source->ops->count(source, batch->raw, &n, err);
+    if (status != BM_OK)
+        bm_ingest_batch_drop_raw(in->cfg, batch);
+    batch->turn.first_doc = in->n_records;
+    in->n_records += n;
+    return status;
+}
 
 /* A batch to parse; NULL at the end or when the ingest stops. read_lock is held. */
 static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
@@ -835,6 +874,8 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
             bm_ingest_order_release(&in->order, &in->now.share);
         batch->turn.share = in->now.share;
     }
+    if (status == BM_OK && got == BM_BATCH_READ && in->cfg->in_place.begin != NULL)
+        status = number(in, batch, err);
     in->read_end = status != BM_OK || got != BM_BATCH_READ;
     if (in->read_end) {
         bm_ingest_batch_free(batch);
@@ -943,7 +984,13 @@ static bool sign(host_worker *w, bm_ingest_batch *batch)
         if (!device_set->use_cpu)
             return true; /* the ingest stops */
     }
-    batch->status = ingest_sign_cpu(in->cfg, batch, w->worker.shingler, &batch->error);
+    const bm_ingest_in_place *in_place = &in->cfg->in_place;
+    if (in_place->begin != NULL)
+        batch->status = in_place->begin(in_place->ctx, batch, &batch->error);
+    if (batch->status == BM_OK)
+        batch->status = ingest_sign_cpu(in->cfg, batch, w->worker.shingler, &batch->error);
+    if (in_place->begin != NULL)
+        in_place->end(in_place->ctx, batch);
     bm_ingest_lap(&w->times.sign, &w->mark);
     return true;
 }

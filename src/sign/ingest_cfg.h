@@ -58,7 +58,7 @@ typedef struct bm_ingest_doc {
 
 /* The capacity of the arrays of a batch, in elements. */
 typedef struct bm_ingest_capacity {
-    size_t docs, skipped, n_shingles, content, words, keys, by_id, by_content;
+    size_t docs, skipped, n_shingles, content, words, keys, by_id, by_content, text_bytes;
 } bm_ingest_capacity;
 
 /* Arrays that a device fills for texts beside words and keys, n_docs each. */
@@ -78,6 +78,7 @@ typedef struct bm_ingest_share {
 typedef struct bm_ingest_turn {
     uint64_t sequence;   /* 0, 1, 2 ... */
     uint64_t bytes_read; /* of the inputs, as stored, up to its end */
+    uint64_t first_doc;  /* the number of its first document (bm_ingest_in_place) */
     size_t first_row;    /* of the table, once it is reserved, or the sink has it */
     bool has_rows;       /* reserved */
     bool claimed;        /* for the sink (bm_ingest_put) */
@@ -131,6 +132,10 @@ typedef struct bm_ingest_batch {
     bm_source_batch *raw; /* until it is parsed */
     bm_ingest_doc *docs;
     size_t n_docs;
+    bool
+        nameless; /* its documents have no ids, and no rows in the table: instead of `docs` there are
+                      ... */
+    uint64_t *text_bytes; /* of each (bm_ingest_in_place) */
     bm_buf ids;
     bm_buf keep_keys; /* where fields rank documents (input/keep_key.h) */
     bm_skipped *skipped;
@@ -187,6 +192,19 @@ typedef struct bm_ingest_put {
     bm_status (*enter)(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err);
 } bm_ingest_put;
 
+/* A sink that has the words and keys of all documents side by side: they are computed where they
+ * stay. Records become documents or end the ingest, so that the number of a batch's first document
+ * is known when the batch is read. The native CPU signs, and records without ids of their own get
+ * none: a batch of these is nameless. begin NULL: words and keys are the batch's own. */
+typedef struct bm_ingest_in_place {
+    /* Set the words and keys of batch->task to the places of its documents, from turn.first_doc on.
+     * `end` follows on the same thread, when they are written, or not, after a failure. Any number
+     * of batches at once. */
+    bm_status (*begin)(void *ctx, bm_ingest_batch *batch, bm_error *err);
+    void (*end)(void *ctx, const bm_ingest_batch *batch);
+    void *ctx;
+} bm_ingest_in_place;
+
 /* Asked behind each batch: where it is due, `fn` is called once all before it has been put, and
  * before the sink gets another one. is_due NULL: not wanted. */
 typedef struct bm_ingest_pause {
@@ -237,6 +255,7 @@ typedef struct bm_ingest_cfg {
     bm_ingest_sink sink; /* NULL: none */
     void *sink_ctx;
     bm_ingest_put put;
+    bm_ingest_in_place in_place;
     bm_ingest_pause pause;
     bm_ingest_reclaim reclaim;
     bm_ingest_weigh weigh;

@@ -98,6 +98,7 @@ static void ingest_batch_clear(bm_ingest_batch *batch)
     for (size_t i = 0; i < batch->n_skipped; i++)
         bm_free(batch->skipped[i].reason);
     batch->n_docs = batch->n_skipped = 0;
+    batch->nameless = false;
     batch->n_invalid = 0;
     if (batch->shared_with_device) {
         memset(&batch->shingles, 0, sizeof batch->shingles);
@@ -124,6 +125,7 @@ void bm_ingest_batch_free(bm_ingest_batch *batch)
     bm_free(batch->entry.ids.docs);
     bm_free(batch->claim.contents.docs);
     bm_free(batch->docs);
+    bm_free(batch->text_bytes);
     bm_free(batch->skipped);
     bm_free(batch->words);
     bm_free(batch->keys);
@@ -187,10 +189,16 @@ static bm_str id_of(const bm_ingest_batch *batch, const bm_ingest_doc *doc)
     return (bm_str){doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
 }
 
+/* Documents that the table gets. */
+static size_t n_rows(const bm_ingest_batch *batch)
+{
+    return batch->nameless ? 0 : batch->n_docs;
+}
+
 static bm_doc_sums sums_of(const bm_ingest_batch *batch)
 {
     bm_doc_sums sums = {
-        .docs = batch->n_docs, .skipped = batch->n_skipped, .id_bytes = batch->ids.len};
+        .docs = n_rows(batch), .skipped = batch->n_skipped, .id_bytes = batch->ids.len};
     for (size_t i = 0; i < batch->n_skipped; i++)
         sums.reason_bytes += bm_doc_table_reason_bytes(&batch->skipped[i]);
     return sums;
@@ -199,7 +207,7 @@ static bm_doc_sums sums_of(const bm_ingest_batch *batch)
 static bm_status grow_lists(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
 {
     uint32_t **ids = &batch->entry.ids.docs, **contents = &batch->claim.contents.docs;
-    BM_TRY(bm_grow_array(ids, &batch->capacity.by_id, batch->n_docs, err));
+    BM_TRY(bm_grow_array(ids, &batch->capacity.by_id, n_rows(batch), err));
     return cfg->put.claim == NULL
                ? BM_OK
                : bm_grow_array(contents, &batch->capacity.by_content, batch->n_docs, err);
@@ -215,8 +223,10 @@ static void prepare(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
         batch->n_docs = batch->ids.len = 0;
     }
     batch->turn.sums = sums_of(batch);
-    batch->turn.n_shingles = batch->turn.longest = 0;
-    for (size_t i = 0; i < batch->n_docs; i++) {
+    batch->turn.n_shingles =
+        batch->nameless && batch->n_docs > 0 ? batch->shingles.offsets[batch->n_docs] : 0;
+    batch->turn.longest = 0;
+    for (size_t i = 0; i < n_rows(batch); i++) {
         const bm_doc_row *row = &batch->docs[i].row;
         batch->turn.n_shingles += row->n_shingles;
         if (row->text_bytes > batch->turn.longest)
@@ -248,7 +258,7 @@ static void fill_rows(const bm_doc_table *docs, const bm_ingest_batch *batch)
     const uint64_t text = batch->turn.first_text;
     if (batch->ids.len > 0)
         memcpy(docs->ids.text.data + text, batch->ids.data, batch->ids.len);
-    for (size_t i = 0; i < batch->n_docs; i++) {
+    for (size_t i = 0; i < n_rows(batch); i++) {
         const bm_ingest_doc *doc = &batch->docs[i];
         bm_doc_table_fill(docs, batch->turn.first_row + i, &doc->row,
                           text + doc->id_begin + doc->id_len);
@@ -289,9 +299,10 @@ static bm_status enter_ids(bm_doc_table *table, bm_ingest_batch *batch, uint32_t
 /* Document by document. */
 static bm_status add_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
 {
-    for (size_t i = 0; cfg->docs != NULL && i < batch->n_docs; i++) {
+    const size_t n = cfg->docs != NULL ? n_rows(batch) : 0;
+    for (size_t i = 0; i < n; i++) {
         const bm_ingest_doc *doc = &batch->docs[i];
-        if (i + IDS_AHEAD < batch->n_docs)
+        if (i + IDS_AHEAD < n)
             bm_doc_table_expect(cfg->docs, batch->docs[i + IDS_AHEAD].id_hash);
         BM_TRY(bm_doc_table_add(cfg->docs, &doc->row, (bm_doc_id){id_of(batch, doc), doc->id_hash},
                                 bm_batch_source_file(cfg->source, doc->row.file), err));
@@ -672,8 +683,8 @@ static void enter_one(bm_ingest_order *order)
     bm_ingest_batch *batch = *place_of(order, n);
     pthread_mutex_unlock(&order->lock);
     double mark = bm_clock_seconds(), spent = 0;
-    bm_ingest_sort_by_shard(batch->n_docs > 0 ? &batch->docs->id_hash : NULL, sizeof *batch->docs,
-                            batch->n_docs, &batch->entry.ids);
+    bm_ingest_sort_by_shard(n_rows(batch) > 0 ? &batch->docs->id_hash : NULL, sizeof *batch->docs,
+                            n_rows(batch), &batch->entry.ids);
     fill_rows(order->cfg->docs, batch);
     if (batch->turn.claimed)
         order->cfg->put.fill(order->cfg->put.ctx, batch);

@@ -819,24 +819,6 @@ static bm_status columns_count(bm_batch_source *base, const bm_source_batch *bat
     return BM_OK;
 }
 
-bool bm_source_columns_texts(const bm_batch_source *base, const bm_source_batch *base_batch,
-                             bm_batch_texts *out)
-{
-    if (base->ops != &bm_source_columns)
-        return false;
-    const columns *source = (const columns *)base;
-    const columns_batch *batch = (const columns_batch *)base_batch;
-    if (batch->lost != NULL || batch->chunk == NULL || batch->chunk->has_id ||
-        source->rules.n_text != 1 || !source->rules.repairs)
-        return false;
-    *out = (bm_batch_texts){.column = &batch->chunk->columns[1],
-                            .first = batch->first,
-                            .n = batch->n,
-                            .most = source->rules.longest,
-                            .first_row = batch->first_line - 1};
-    return true;
-}
-
 /* --- from rows to documents --- */
 
 static void columns_close_parser(bm_batch_parser *base)
@@ -891,14 +873,11 @@ static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, 
     return entry > UINT32_MAX ? 0 : (uint64_t)c->number << 32 | entry;
 }
 
-static bm_status make_text(columns_parser *parser, const bm_table_chunk *c, size_t row,
-                           bm_record *record, bm_error *err)
+/* Is the text one that may be? It is valid then. */
+static bm_status check_text(columns_parser *parser, bm_record *record, bm_error *err)
 {
     bm_record_maker *maker = &parser->maker;
-    const bm_text_request wish = {parser->source->rules.n_text, row, &parser->joined};
-    BM_TRY(bm_chunk_text(c, &wish, &record->text, err));
     record->text_bytes = record->text.len;
-    record->entry = entry_of(parser, c, row);
     if (record->text_bytes > maker->rules->longest) {
         bm_record_bad(maker, record, "the text is longer than %llu bytes (--max-doc-bytes)",
                       (unsigned long long)maker->rules->longest);
@@ -906,6 +885,15 @@ static bm_status make_text(columns_parser *parser, const bm_table_chunk *c, size
     }
     const bm_utf8_value field = {"text", &parser->repaired, &record->text};
     return bm_record_make_valid(maker, record, &field, err);
+}
+
+static bm_status make_text(columns_parser *parser, const bm_table_chunk *c, size_t row,
+                           bm_record *record, bm_error *err)
+{
+    const bm_text_request wish = {parser->source->rules.n_text, row, &parser->joined};
+    BM_TRY(bm_chunk_text(c, &wish, &record->text, err));
+    record->entry = entry_of(parser, c, row);
+    return check_text(parser, record, err);
 }
 
 static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size_t row,
@@ -940,6 +928,43 @@ static bm_status report_lost(const columns_batch *batch, bm_record_fn fn, void *
     return fn(ctx, &record, err);
 }
 
+#define AHEAD_BYTES 4096u /* of the next text, which are fetched while this one is cut */
+#define LINE_BYTES  64u
+
+/* The text of a row, whose first lines of the cache are fetched. */
+static bm_str expect_text(const bm_column *column, size_t row)
+{
+    if (bm_column_is_null(column, row))
+        return (bm_str){.data = ""};
+    const bm_str text = bm_column_bytes(column, row);
+    const size_t n = text.len < AHEAD_BYTES ? text.len : AHEAD_BYTES;
+    for (size_t at = 0; at < n; at += LINE_BYTES)
+        __builtin_prefetch(text.data + at);
+    return text;
+}
+
+/* Rows without ids, whose text is one. One record serves all of them, since to clear one takes as
+ * long as to cut a short text. */
+static bm_status parse_texts(columns_parser *parser, const columns_batch *batch, bm_record_fn fn,
+                             void *ctx, bm_error *err)
+{
+    const bm_column *column = &batch->chunk->columns[1];
+    const size_t end = batch->first + batch->n;
+    bm_record record = {.file = batch->file, .line = batch->first_line, .nameless = true};
+    bm_str next = batch->n > 0 ? expect_text(column, batch->first) : (bm_str){0};
+    for (size_t row = batch->first; row < end; row++, record.line++) {
+        record.bad = false;
+        record.n_invalid = 0;
+        record.text = next;
+        record.entry = column->type.in_width == 0 ? 0 : entry_of(parser, batch->chunk, row);
+        if (row + 1 < end)
+            next = expect_text(column, row + 1);
+        BM_TRY(check_text(parser, &record, err));
+        BM_TRY(fn(ctx, &record, err));
+    }
+    return BM_OK;
+}
+
 static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *base_batch,
                                bm_record_fn fn, void *ctx, bm_error *err)
 {
@@ -948,6 +973,9 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
     if (batch->lost != NULL)
         return report_lost(batch, fn, ctx, err);
     parser->maker.file_name = bm_batch_source_file(&parser->source->base, batch->file);
+    if (base->own_ids && !batch->chunk->has_id && !batch->chunk->columns[1].many &&
+        parser->source->rules.n_text == 1 && parser->keyer.rules == NULL)
+        return parse_texts(parser, batch, fn, ctx, err);
     for (size_t i = 0; i < batch->n; i++) {
         bm_record record = {.file = batch->file, .line = batch->first_line + i};
         BM_TRY(parse_row(parser, batch->chunk, batch->first + i, &record, err));

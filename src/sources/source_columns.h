@@ -101,17 +101,4 @@ bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const c
                                         const bm_input_options *options, bm_batch_source **out,
                                         bm_error *err);
 
-/* The texts of a batch as they lie in the table, for who needs no record of each: of one column,
- * with ids by their places, whose cells need no check but of their length and of UTF-8. */
-typedef struct bm_batch_texts {
-    const bm_column *column;
-    size_t first, n;    /* rows of the column */
-    uint64_t most;      /* bytes of a text */
-    uint64_t first_row; /* of the table, from 0 */
-} bm_batch_texts;
-
-/* False: rows of this source have more to them, and are parsed. Valid as long as the batch. */
-bool bm_source_columns_texts(const bm_batch_source *source, const bm_source_batch *batch,
-                             bm_batch_texts *out);
-
 #endif

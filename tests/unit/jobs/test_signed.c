@@ -1,6 +1,5 @@
 /* test_signed.c -- signatures of a table in memory are those that a job writes, to the byte; what
- * takes a job is told apart before the table is touched. Also covers sign_table.c, sign_table.c,
- * sign_table.c. */
+ * takes a job is told apart before the table is touched. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 
@@ -198,6 +197,40 @@ Test(signed_table, arrays_and_ids_are_those_of_the_documents)
     bm_string_free(ids);
     bm_signed_free(made);
     bm_signed_free(NULL);
+}
+
+/* Each array of the table is a batch of its own, and the arrays of the result grow while others are
+ * signed. */
+Test(signed_table, rows_stay_in_their_places_while_arrays_grow)
+{
+    enum { N_TIMES = 2000, N_A_TIME = 4 };
+    static test_array many[N_TIMES];
+    atomic_int alive = 0;
+    for (size_t i = 0; i < N_TIMES; i++)
+        many[i] = with_ids[0];
+    for (uint32_t threads = 1; threads <= 4; threads += 3) {
+        struct ArrowArrayStream stream = test_stream(many, N_TIMES, 3, &alive);
+        bm_sign_options options;
+        bm_signed *made = NULL;
+        bm_error err = {0};
+        fill(&options, &kinds[4], &stream);
+        options.resources.threads = threads;
+        cr_assert_eq(bm_sign_table(&options, &made, &err), BM_OK, "%s", err.message);
+        const bm_signed_arrays *a = bm_signed_data(made);
+        cr_assert_eq(a->n_docs, N_TIMES * N_A_TIME);
+        for (size_t i = N_A_TIME; i < a->n_docs; i++) {
+            const size_t like = i % N_A_TIME;
+            cr_assert_arr_eq(a->words + i * a->perms, a->words + like * a->perms,
+                             a->perms * sizeof *a->words, "%zu", i);
+            cr_assert_arr_eq(a->keys + i * a->bands, a->keys + like * a->bands,
+                             a->bands * sizeof *a->keys, "%zu", i);
+            cr_assert_eq(a->n_shingles[i], a->n_shingles[like], "%zu", i);
+            cr_assert_eq(a->n_bytes[i], a->n_bytes[like], "%zu", i);
+            cr_assert_eq(a->content[2 * i], a->content[2 * like], "%zu", i);
+        }
+        bm_signed_free(made);
+    }
+    cr_assert_eq(atomic_load(&alive), 0);
 }
 
 static bm_status refused(const bm_sign_options *options, bm_error *err)
