@@ -2,7 +2,6 @@
  * installed, by the library bandmill-parquet. This stands in for src/input/table_provider.c, which
  * a static library leaves to whoever has one. */
 #include "input/table_library.h"
-#include "input/table_provider.h"
 
 static int bm_py_tables_ready(char *why, size_t cap);
 static int bm_py_table_open(const bm_table_wish *wish, struct ArrowArrayStream *out,

@@ -1,9 +1,7 @@
-/* table_provider.c -- see the header: alone in its file, so that the linker leaves it out where
- * there is another.
+/* table_provider.c -- bm_table_module_find (table_library.h): alone in its file, so that the linker
+ * leaves it out where there is another.
  *
  * Tests: tests/unit/input/test_tables.c */
-#include "input/table_provider.h"
-
 #include "input/table_library.h"
 
 const bm_table_module *bm_table_module_find(const char **why)

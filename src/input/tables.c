@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "input/table_provider.h"
+#include "input/table_library.h"
 
 /* --- which they are --- */
 

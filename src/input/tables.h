@@ -15,7 +15,7 @@ static inline bool bm_format_is_table(bm_format format)
     return format == BM_FORMAT_PARQUET || format == BM_FORMAT_ARROW;
 }
 
-/* Open, by who reads tables (table_provider.h), a file that messages call `name`. BM_ERR_INPUT
+/* Open, by who reads tables (table_library.h), a file that messages call `name`. BM_ERR_INPUT
  * where nobody does. */
 /* The file of a source, where it has an address. */
 bm_table_bytes bm_table_bytes_of(const bm_source *source);

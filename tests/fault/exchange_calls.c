@@ -10,7 +10,7 @@
 
 #include "failed_run.h"
 #include "input/table_module.h"
-#include "input/table_provider.h"
+#include "input/table_library.h"
 #include "tests/unit/base/remove_tree.h"
 #include "tests/unit/base/scratch.h"
 

@@ -14,7 +14,7 @@
 #include "fuzz_arrow.h"
 #include "fuzz_tree.h"
 #include "input/table_module.h"
-#include "input/table_provider.h"
+#include "input/table_library.h"
 
 enum { NPY, LEAN, TABLE, NEMO };
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "input/table_provider.h"
+#include "input/table_library.h"
 #include "input/tables.h"
 
 static bm_format of_bytes(const char *bytes, size_t len)
