@@ -7,8 +7,7 @@
  *
  * For the files of this room. Others read the fields of bm_corpus itself, and ask functions for the
  * rest. */
-#ifndef BM_CORPUS_CORPUS_PARTS_H
-#define BM_CORPUS_CORPUS_PARTS_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -366,5 +365,3 @@ bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_er
 uint64_t bm_corpus_matching_bytes(const bm_corpus *corpus);
 /* BM_ERR_NOMEM: `needed` bytes for n documents are more than cfg.memory. */
 bm_status bm_corpus_too_large(const bm_corpus *corpus, size_t n, uint64_t needed, bm_error *err);
-
-#endif

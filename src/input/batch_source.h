@@ -16,8 +16,7 @@
  * that lies wholly in them is dropped; of the one in which they end the parser gives the rest. The
  * same records come in the same order whatever the limits of
  * batches, so a number of records is a place in the inputs. */
-#ifndef BM_IO_INPUT_BATCH_SOURCE_H
-#define BM_IO_INPUT_BATCH_SOURCE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -163,5 +162,3 @@ bm_status bm_batch_parser_run(bm_batch_parser *parser, const bm_source_batch *ba
  * source `copies`. */
 bm_status bm_batch_parser_split(bm_batch_parser *parser, const bm_source_batch *batch,
                                 bm_record_fn fn, void *ctx, bm_error *err);
-
-#endif

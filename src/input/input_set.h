@@ -2,8 +2,7 @@
  * input_set.h makes one.
  *
  * Threads: read-only once it is open, but for the digests, which the one reader fills. */
-#ifndef BM_INPUT_INPUT_SET_H
-#define BM_INPUT_INPUT_SET_H
+#pragma once
 
 #include <bandmill/job.h>
 #include <bandmill/status.h>
@@ -147,5 +146,3 @@ bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_er
  * input_set.c only. */
 
 struct bm_input_set;
-
-#endif

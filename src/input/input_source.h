@@ -1,6 +1,5 @@
 /* input_source.h -- one file of the inputs, or standard input. */
-#ifndef BM_IO_INPUT_INPUT_SOURCE_H
-#define BM_IO_INPUT_INPUT_SOURCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -77,5 +76,3 @@ typedef struct bm_input_resources {
     /* Where tables that can be read only once are copied to; borrowed; NULL: /tmp. */
     const char *temp_dir;
 } bm_input_resources;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A record is a line, a row, a file; read in full it is a document with an id and a text (or, from
  * arrays of hashes, with its shingle hashes), or it is bad. */
-#ifndef BM_IO_FORMATS_RECORD_H
-#define BM_IO_FORMATS_RECORD_H
+#pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -44,5 +43,3 @@ typedef struct bm_record_place {
 
 /* Anything but BM_OK stops the parser, which returns it. */
 typedef bm_status (*bm_record_fn)(void *ctx, const bm_record *record, bm_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * The steps of a job, in their order (jobs/job_steps.h walks them):
  *     settings -> open -> inputs -> work directory -> devices -> ingest -> ... -> report -> close
  * Not public. */
-#ifndef BM_JOB_JOB_CONTEXT_H
-#define BM_JOB_JOB_CONTEXT_H
+#pragma once
 
 #include <time.h>
 
@@ -248,5 +247,3 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_
  * already has a digest, which a manifest named, it must be the same: BM_ERR_FORMAT. Nothing happens
  * without weights. */
 bm_status bm_job_weights_count(bm_job_context *job, bm_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* module_common.h -- what the parts of the module share, in C++: what goes wrong, the memory that
  * is counted, and reading beside writing. Everything lies in namespace bandmill_tables; the module
  * exports one function. */
-#ifndef BANDMILL_PARQUET_MODULE_COMMON_H
-#define BANDMILL_PARQUET_MODULE_COMMON_H
+#pragma once
 
 #include <arrow/api.h>
 #include <arrow/io/api.h>
@@ -127,5 +126,3 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_w
 std::vector<int> children_of(const arrow::Schema &schema, const bm_table_wish &wish);
 
 } // namespace bandmill_tables
-
-#endif

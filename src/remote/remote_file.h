@@ -4,8 +4,7 @@
  * while is tried again, a few times, with longer and longer waits between, and is logged; reading
  * goes on where it broke off. Each answer is compared with the first one by the size and the version
  * of the file that the server tells. A server that gives no parts of a file has it copied first. */
-#ifndef BM_REMOTE_REMOTE_FILE_H
-#define BM_REMOTE_REMOTE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -77,5 +76,3 @@ typedef struct bm_remote_names {
 bm_status bm_remote_list(bm_remotes *remotes, const char *address, bm_remote_names *out,
                          bm_error *err);
 void bm_remote_names_reset(bm_remote_names *names);
-
-#endif

@@ -1,7 +1,6 @@
 /* ingest_cfg.h -- what the files of the ingest, and those who call it, pass to each other: a batch
  * of documents, the order to read, and where the time went. */
-#ifndef BM_SIGN_INGEST_CFG_H
-#define BM_SIGN_INGEST_CFG_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -261,5 +260,3 @@ typedef struct bm_ingest_cfg {
     bm_ingest_weigh weigh;
     bm_ingest_times *times; /* filled; NULL: not wanted */
 } bm_ingest_cfg;
-
-#endif

@@ -14,8 +14,7 @@
  * Threads: the stream is called by the one thread that reads; ranges of a file that can be cut are
  * read by whoever got a batch of them (table_ranges.h). An array is released by whichever
  * thread is the last to have used it, at the latest when the source is closed. */
-#ifndef BM_SOURCES_SOURCE_COLUMNS_H
-#define BM_SOURCES_SOURCE_COLUMNS_H
+#pragma once
 
 #include <bandmill/arrow.h>
 #include <bandmill/job.h>
@@ -100,5 +99,3 @@ bm_status bm_source_columns_open_files(bm_input_set *inputs, const bm_column_pro
 bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const char *name,
                                         const bm_input_options *options, bm_batch_source **out,
                                         bm_error *err);
-
-#endif
