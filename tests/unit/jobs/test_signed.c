@@ -341,3 +341,34 @@ Test(signed_table, a_cancelled_call_leaves_nothing)
     cr_assert_eq(refused(&options, &err), BM_ERR_CANCELLED);
     cr_assert_eq(atomic_load(&alive), 0);
 }
+
+Test(signed_table, a_text_too_long_for_the_memory_is_refused_as_by_a_job)
+{
+    enum { LONG = 40 << 20 };
+    char *text = malloc(LONG + 1);
+    cr_assert_not_null(text);
+    memset(text, 'x', LONG);
+    text[LONG] = '\0';
+    const test_array array = {.n_rows = 2,
+                              .columns = {{"text", "u", {{.text = "a"}, {.text = text}}}}};
+    scratch place;
+    atomic_int alive = 0;
+    bm_error errors[2] = {{0}};
+    scratch_open(&place);
+    for (size_t i = 0; i < 2; i++) {
+        struct ArrowArrayStream stream = test_stream(&array, 1, 1, &alive);
+        bm_sign_options options;
+        bm_signed *made = NULL;
+        bm_summary *summary = NULL;
+        fill(&options, &(kind){.fields = both, .n_fields = 1, .threads = 2}, &stream);
+        options.resources.memory = 64 << 20;
+        options.output.path = i == 0 ? NULL : scratch_at(&place, "job");
+        cr_assert_eq(i == 0 ? bm_sign_table(&options, &made, &errors[i])
+                            : bm_job_sign(&options, &summary, &errors[i]),
+                     BM_ERR_NOMEM, "%zu: %s", i, errors[i].message);
+    }
+    cr_assert_str_eq(errors[0].message, errors[1].message);
+    cr_assert_eq(atomic_load(&alive), 0);
+    scratch_close(&place);
+    free(text);
+}
