@@ -9,6 +9,7 @@
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_spill.c,
  *        tests/unit/match/test_match_all_pairs.c */
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -502,8 +503,14 @@ bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file
     if (in_file->file == 0 && (cfg->temp_dir == NULL || cfg->memory == 0 ||
                                cap * BM_COLUMNS_DOC <= bm_corpus_columns_part(corpus)))
         return bm_corpus_column(array, cap, size, err);
-    return bm_page_column_grow_in_file((bm_page_column){in_file, array, &had, size}, cfg->temp_dir,
-                                       cap, err);
+    bm_error why = {0};
+    const bm_status status = bm_page_column_grow_in_file(
+        (bm_page_column){in_file, array, &had, size}, cfg->temp_dir, cap, &why);
+    if (status == BM_ERR_IO && why.code == ENOENT) /* the folder is gone, and memory may do */
+        return bm_corpus_column(array, cap, size, err);
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
 }
 
 void bm_corpus_leave(const bm_corpus *corpus)

@@ -33,12 +33,12 @@ same() { # same NAME LITTLE COMMAND…: with so little memory, 34 MiB and 8 GiB
 
 same groups 19M dedup
 input=in.jsonl.gz
-same packed 24M dedup
+same packed 22M dedup
 input=in.jsonl
 same pairs 24M dedup --pairs --kept no
 same star 24M dedup --cluster star --keep longest --kept no
 same list 24M pairs
-same words 24M dedup --verify signature --kept no
+same words 22M dedup --verify signature --kept no
 same none 21M dedup --verify none --kept no --pairs
 
 # from signatures, with the texts read again
