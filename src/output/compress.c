@@ -427,26 +427,32 @@ static const pack_ops pack_lz4 = {
     .name = "lz4", .open = lz4_open, .run = lz4_run, .close = lz4_close};
 
 /* pack_blocks -- compression in blocks of PACK_BLOCK_BYTES, each of which is whole in itself (a
- * member of gz, a frame of zst), on several threads. The blocks are the same for any number of
- * threads, and so are the bytes. Threads begin with the second block, so that a small file starts
- * none.
+ * member of gz, a frame of zst), on the threads of a pool. The blocks are the same for any number of
+ * threads, and so are the bytes. Threads begin with the pool's second block, so that a small file
+ * starts none.
  *
- * The blocks lie in a ring: the caller fills them and hands on what came of them, in order; threads
- * compress them in between.
+ * The blocks of a file lie in a ring: the caller fills them and hands on what came of them, in
+ * order; threads compress them in between, those of the file that was opened first before others.
  *
  *     n_written          n_begun           n_filled
  *     | done, being      | being           | being
  *     | handed on        | compressed      | filled
  *
- * When the ring is full the caller compresses the next block itself, and waits only where all are
- * begun. So a ring of one block, without threads, is the same code. */
+ * When the ring is full, or all memory of the pool is in use, the caller compresses the next block
+ * itself, and waits only where all are begun. So a pool of one block, without threads, is the same
+ * code. */
 
 #define PACK_BLOCK_BYTES ((size_t)4 << 20)
 #define BLOCKS_SHARE     8u /* of the memory, for all blocks */
 
-typedef struct pack_blocks_block {
+typedef struct pack_buffers {
     char *in, *out;
-    size_t n_in, n_out, cap_out;
+    size_t cap_out;
+} pack_buffers;
+
+typedef struct pack_blocks_block {
+    pack_buffers buffers; /* while it is filled or compressed, or not handed on; of the pool */
+    size_t n_in, n_out;
     size_t handed_on; /* of n_out */
     bool done;        /* under the lock */
     pack_result packed;
@@ -454,56 +460,159 @@ typedef struct pack_blocks_block {
 
 typedef struct pack_blocks {
     const pack_ops *ops;
+    bm_compression kind;
     void *state; /* the caller's */
-    pack_blocks_block *ring;
-    size_t n_ring;
-    uint64_t n_filled, n_written; /* the caller's */
-    uint64_t n_ready, n_begun;    /* under the lock */
-    bool ended, stop;
-    pthread_mutex_t lock;
-    pthread_cond_t work, finished;
-    pthread_t *threads;
-    size_t n_threads, most_threads;
+    bm_pack_pool *pool;
+    bool owns_pool;
+    pack_blocks_block *ring;            /* of pool->n_blocks */
+    uint64_t n_filled, n_written;       /* the caller's */
+    uint64_t n_ready, n_begun, n_ended; /* under the lock: to compress, begun, compressed */
+    struct pack_blocks *next;           /* the same: of the pool */
+    bool ended;
 } pack_blocks;
+
+struct bm_pack_pool {
+    size_t n_blocks, most_threads;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t work, finished;
+    pack_blocks *first; /* files, in the order in which they were opened */
+    bool stop;
+    size_t n_used;       /* blocks that have buffers */
+    pack_buffers *spare; /* n_blocks + 1; allocated, and in use by none */
+    size_t n_spare;
+    bool is_busy; /* a block was submitted */
+    pthread_t *threads;
+    size_t n_threads;
+};
+
+bm_status bm_pack_pool_open(bm_pack_lanes lanes, bool many, bm_pack_pool **out, bm_error *err)
+{
+    bm_pack_pool *pool = NULL;
+    const size_t threads = lanes.threads, files = many ? 2 : 1;
+    BM_TRY(bm_new_zero(&pool, 1, err));
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->finished, NULL);
+    pool->n_blocks = threads > 1 ? files * threads + 1 : 1;
+    const uint64_t fit = lanes.memory / BLOCKS_SHARE / (2 * PACK_BLOCK_BYTES);
+    if (lanes.memory != 0 && pool->n_blocks > fit)
+        pool->n_blocks = fit > 2 ? (size_t)fit : 1;
+    const size_t most = pool->n_blocks > 1 ? pool->n_blocks - 2 : 0;
+    pool->most_threads = most > 0 && most >= threads ? threads - 1 : most;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&pool->spare, pool->n_blocks + 1, err));
+    BM_TRY_OUT(bm_new_zero(&pool->threads, pool->most_threads, err));
+    *out = pool;
+    return BM_OK;
+out:
+    bm_pack_pool_close(pool);
+    return status;
+}
+
+void bm_pack_pool_close(bm_pack_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < pool->n_threads; i++)
+        pthread_join(pool->threads[i], NULL);
+    for (size_t i = 0; i < pool->n_spare; i++)
+        bm_free_all(pool->spare[i].in, pool->spare[i].out);
+    pthread_cond_destroy(&pool->finished);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->lock);
+    bm_free_all(pool->threads, pool->spare, pool);
+}
+
+bool bm_pack_pool_is_crowded(bm_pack_pool *pool)
+{
+    uint64_t n = 0;
+    pthread_mutex_lock(&pool->lock);
+    for (const pack_blocks *b = pool->first; b != NULL; b = b->next)
+        n += b->ended ? b->n_filled - b->n_written : 0;
+    pthread_mutex_unlock(&pool->lock);
+    return n > pool->n_blocks / 2;
+}
+
+/* Buffers for a block; false: all are in use, or, with *no_memory, there is none. */
+static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory)
+{
+    bm_pack_pool *pool = b->pool;
+    pthread_mutex_lock(&pool->lock);
+    /* a file that has none is given some in any case */
+    const bool may = pool->n_used < pool->n_blocks || b->n_filled == b->n_written;
+    if (may && pool->n_spare > 0)
+        one->buffers = pool->spare[--pool->n_spare];
+    pool->n_used += may;
+    pthread_mutex_unlock(&pool->lock);
+    *no_memory = false;
+    if (!may || one->buffers.in != NULL)
+        return may;
+    one->buffers.in = bm_alloc(PACK_BLOCK_BYTES, 1);
+    *no_memory = one->buffers.in == NULL;
+    return !*no_memory;
+}
+
+/* The lock is held. */
+static void give_buffers_back(bm_pack_pool *pool, pack_blocks_block *one)
+{
+    if (one->buffers.in != NULL && pool->n_spare <= pool->n_blocks)
+        pool->spare[pool->n_spare++] = one->buffers;
+    else
+        bm_free_all(one->buffers.in, one->buffers.out);
+    pool->n_used -= one->buffers.in != NULL;
+    one->buffers = (pack_buffers){0};
+}
 
 static void pack_blocks_close(pack_blocks *b)
 {
     if (b == NULL)
         return;
-    pthread_mutex_lock(&b->lock);
-    b->stop = true;
-    pthread_cond_broadcast(&b->work);
-    pthread_mutex_unlock(&b->lock);
-    for (size_t i = 0; i < b->n_threads; i++)
-        pthread_join(b->threads[i], NULL);
-    for (size_t i = 0; b->ring != NULL && i < b->n_ring; i++)
-        bm_free_all(b->ring[i].in, b->ring[i].out);
+    bm_pack_pool *pool = b->pool;
+    if (pool != NULL) {
+        pthread_mutex_lock(&pool->lock);
+        b->n_ready = b->n_begun; /* nobody begins with another */
+        while (b->n_ended < b->n_begun)
+            pthread_cond_wait(&pool->finished, &pool->lock);
+        for (size_t i = 0; b->ring != NULL && i < pool->n_blocks; i++)
+            give_buffers_back(pool, &b->ring[i]);
+        for (pack_blocks **at = &pool->first; *at != NULL; at = &(*at)->next)
+            if (*at == b) {
+                *at = b->next;
+                break;
+            }
+        pthread_mutex_unlock(&pool->lock);
+    }
+    if (b->owns_pool)
+        bm_pack_pool_close(pool);
     b->ops->close(b->state);
-    pthread_cond_destroy(&b->finished);
-    pthread_cond_destroy(&b->work);
-    pthread_mutex_destroy(&b->lock);
-    bm_free_all(b->threads, b->ring, b);
+    bm_free_all(b->ring, b);
 }
 
-/* `ops` has `block`. BM_ERR_NOMEM, BM_ERR_IO. */
-static bm_status pack_blocks_open(const pack_ops *ops, bm_pack_lanes lanes, pack_blocks **out,
-                                  bm_error *err)
+/* BM_ERR_NOMEM, BM_ERR_IO. */
+static bm_status pack_blocks_open(bm_compression kind, const pack_ops *ops, bm_pack_lanes lanes,
+                                  pack_blocks **out, bm_error *err)
 {
     pack_blocks *b = NULL;
     BM_TRY(bm_new_zero(&b, 1, err));
-    pthread_mutex_init(&b->lock, NULL);
-    pthread_cond_init(&b->work, NULL);
-    pthread_cond_init(&b->finished, NULL);
     b->ops = ops;
-    b->n_ring = lanes.threads > 1 ? (size_t)lanes.threads + 1 : 1;
-    const uint64_t fit = lanes.memory / BLOCKS_SHARE / (2 * PACK_BLOCK_BYTES);
-    if (lanes.memory != 0 && b->n_ring > fit)
-        b->n_ring = fit > 2 ? (size_t)fit : 1;
-    b->most_threads = b->n_ring > 1 ? b->n_ring - 2 : 0;
+    b->kind = kind;
+    b->pool = lanes.pool;
+    b->owns_pool = lanes.pool == NULL;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_new_zero(&b->ring, b->n_ring, err));
-    BM_TRY_OUT(bm_new_zero(&b->threads, b->most_threads, err));
+    if (b->owns_pool)
+        BM_TRY_OUT(bm_pack_pool_open(lanes, false, &b->pool, err));
+    BM_TRY_OUT(bm_new_zero(&b->ring, b->pool->n_blocks, err));
     BM_TRY_OUT(ops->open(&b->state, err));
+    pthread_mutex_lock(&b->pool->lock);
+    pack_blocks **last = &b->pool->first;
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = b;
+    pthread_mutex_unlock(&b->pool->lock);
     *out = b;
     return BM_OK;
 out:
@@ -514,106 +623,151 @@ out:
 /* Compress a block; its memory grows to what its bytes may become. */
 static void compress_block(const pack_ops *ops, void *state, pack_blocks_block *one)
 {
+    pack_buffers *buffers = &one->buffers;
     const size_t most = ops->bound(state, one->n_in);
-    if (most > one->cap_out) {
-        bm_free(one->out);
-        one->out = bm_alloc(most, 1);
-        one->cap_out = one->out != NULL ? most : 0;
+    if (most > buffers->cap_out) {
+        bm_free(buffers->out);
+        buffers->out = bm_alloc(most, 1);
+        buffers->cap_out = buffers->out != NULL ? most : 0;
     }
     one->n_out = one->handed_on = 0;
-    one->packed = (pack_result){NULL, one->out == NULL};
-    if (one->out != NULL)
-        one->packed =
-            ops->block(state, (bm_str){one->in, one->n_in}, one->out, one->cap_out, &one->n_out);
+    one->packed = (pack_result){NULL, buffers->out == NULL};
+    if (buffers->out != NULL)
+        one->packed = ops->block(state, (bm_str){buffers->in, one->n_in}, buffers->out,
+                                 buffers->cap_out, &one->n_out);
 }
 
 /* Under the lock, which is let go meanwhile: compress the next block that nobody has begun. */
 static void compress_next(pack_blocks *b, void *state)
 {
-    pack_blocks_block *one = &b->ring[b->n_begun++ % b->n_ring];
-    pthread_mutex_unlock(&b->lock);
+    bm_pack_pool *pool = b->pool;
+    pack_blocks_block *one = &b->ring[b->n_begun++ % pool->n_blocks];
+    pthread_mutex_unlock(&pool->lock);
     compress_block(b->ops, state, one);
-    pthread_mutex_lock(&b->lock);
+    pthread_mutex_lock(&pool->lock);
     one->done = true;
-    pthread_cond_signal(&b->finished);
+    b->n_ended++;
+    pthread_cond_broadcast(&pool->finished);
+}
+
+/* The first file that has a block which nobody has begun. */
+static pack_blocks *find_work(const bm_pack_pool *pool)
+{
+    pack_blocks *b = pool->first;
+    while (b != NULL && b->n_begun == b->n_ready)
+        b = b->next;
+    return b;
 }
 
 static void *run_thread(void *arg)
 {
-    pack_blocks *b = arg;
-    void *state = NULL;
-    /* Without a state of its own a thread leaves its blocks to the others. */
-    if (b->ops->open(&state, NULL) == BM_OK) {
-        pthread_mutex_lock(&b->lock);
-        while (!b->stop) {
-            if (b->n_begun < b->n_ready)
-                compress_next(b, state);
-            else
-                pthread_cond_wait(&b->work, &b->lock);
+    bm_pack_pool *pool = arg;
+    struct {
+        const pack_ops *ops;
+        void *state;
+    } own[BM_COMPRESSIONS] = {{NULL, NULL}};
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->stop) {
+        pack_blocks *b = find_work(pool);
+        if (b == NULL) {
+            pthread_cond_wait(&pool->work, &pool->lock);
+            continue;
         }
-        pthread_mutex_unlock(&b->lock);
+        if (own[b->kind].ops == NULL) {
+            own[b->kind].ops = b->ops;
+            /* Without a state of its own a thread leaves all blocks to the others. */
+            if (b->ops->open(&own[b->kind].state, NULL) != BM_OK)
+                break;
+        }
+        compress_next(b, own[b->kind].state);
     }
-    b->ops->close(state);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < BM_COMPRESSIONS; i++)
+        if (own[i].ops != NULL)
+            own[i].ops->close(own[i].state);
     return NULL;
 }
 
 /* The block that is being filled is full, or the last. */
 static void submit_block(pack_blocks *b)
 {
-    if (b->n_filled == 1) /* the second: it is worth threads */
-        while (b->n_threads < b->most_threads &&
-               bm_thread_start(&b->threads[b->n_threads], run_thread, b) == 0)
-            b->n_threads++;
-    pthread_mutex_lock(&b->lock);
-    b->ring[b->n_filled % b->n_ring].done = false;
+    bm_pack_pool *pool = b->pool;
+    if (pool->is_busy) /* this is not the first: it is worth threads */
+        while (pool->n_threads < pool->most_threads &&
+               bm_thread_start(&pool->threads[pool->n_threads], run_thread, pool) == 0)
+            pool->n_threads++;
+    pool->is_busy = true;
+    pthread_mutex_lock(&pool->lock);
+    b->ring[b->n_filled % pool->n_blocks].done = false;
     b->n_ready = ++b->n_filled;
-    pthread_cond_signal(&b->work);
-    pthread_mutex_unlock(&b->lock);
+    pthread_cond_signal(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void wait_for(pack_blocks *b, const pack_blocks_block *one)
 {
-    pthread_mutex_lock(&b->lock);
+    pthread_mutex_lock(&b->pool->lock);
     while (!one->done) {
         if (b->n_begun < b->n_ready)
             compress_next(b, b->state);
         else
-            pthread_cond_wait(&b->finished, &b->lock);
+            pthread_cond_wait(&b->pool->finished, &b->pool->lock);
     }
-    pthread_mutex_unlock(&b->lock);
+    pthread_mutex_unlock(&b->pool->lock);
 }
 
 /* Hand on the oldest block. *whole: all of it was. */
 static pack_result copy_oldest(pack_blocks *b, bm_compress_step *step, bool *whole)
 {
-    pack_blocks_block *oldest = &b->ring[b->n_written % b->n_ring];
+    pack_blocks_block *oldest = &b->ring[b->n_written % b->pool->n_blocks];
     wait_for(b, oldest);
     *whole = false;
     if (oldest->packed.why != NULL || oldest->packed.no_memory)
         return oldest->packed;
     const size_t left = oldest->n_out - oldest->handed_on, room = step->cap - step->len;
     const size_t n = left < room ? left : room;
-    memcpy(step->out + step->len, oldest->out + oldest->handed_on, n);
+    memcpy(step->out + step->len, oldest->buffers.out + oldest->handed_on, n);
     step->len += n;
     oldest->handed_on += n;
     *whole = n == left;
-    b->n_written += *whole;
+    if (*whole) {
+        pthread_mutex_lock(&b->pool->lock);
+        give_buffers_back(b->pool, oldest);
+        oldest->n_in = 0;
+        b->n_written++;
+        pthread_mutex_unlock(&b->pool->lock);
+    }
     return (pack_result){NULL, false};
 }
 
-/* Fill the block that comes next from step->in; false: no memory for one. */
-static bool fill_block(pack_blocks *b, bm_compress_step *step)
+/* Fill the block that comes next, which has buffers, from step->in. */
+static void fill_block(pack_blocks *b, bm_compress_step *step)
 {
-    pack_blocks_block *one = &b->ring[b->n_filled % b->n_ring];
-    if (one->in == NULL && (one->in = bm_alloc(PACK_BLOCK_BYTES, 1)) == NULL)
-        return false;
+    pack_blocks_block *one = &b->ring[b->n_filled % b->pool->n_blocks];
     const size_t room = PACK_BLOCK_BYTES - one->n_in;
     const size_t n = step->in.len < room ? step->in.len : room;
     if (n > 0)
-        memcpy(one->in + one->n_in, step->in.data, n);
+        memcpy(one->buffers.in + one->n_in, step->in.data, n);
     one->n_in += n;
     pack_consume(step, n);
-    return true;
+}
+
+/* Is there a block to fill? */
+static bool has_block(pack_blocks *b, bool *no_memory)
+{
+    pack_blocks_block *one = &b->ring[b->n_filled % b->pool->n_blocks];
+    *no_memory = false;
+    if (b->n_filled - b->n_written == b->pool->n_blocks)
+        return false;
+    return one->buffers.in != NULL || take_buffers(b, one, no_memory);
+}
+
+/* Bytes of the block that is being filled. */
+static size_t filled_bytes(const pack_blocks *b)
+{
+    return b->n_filled - b->n_written == b->pool->n_blocks
+               ? 0
+               : b->ring[b->n_filled % b->pool->n_blocks].n_in;
 }
 
 /* As bm_compressor_run. */
@@ -621,22 +775,21 @@ static pack_result pack_blocks_run(pack_blocks *b, bm_compress_step *step)
 {
     step->done = false;
     for (;;) {
-        const bool full = b->n_filled - b->n_written == b->n_ring;
-        if (full || (b->ended && b->n_written < b->n_filled)) {
+        bool no_memory = false;
+        if (b->ended ? b->n_written < b->n_filled : !has_block(b, &no_memory)) {
             bool whole;
+            if (no_memory)
+                return (pack_result){NULL, true};
             const pack_result packed = copy_oldest(b, step, &whole);
             if (packed.why != NULL || packed.no_memory || !whole)
                 return packed;
-            if (!b->ended)
-                b->ring[b->n_filled % b->n_ring].n_in = 0;
             continue;
         }
         step->done = b->ended;
         if (b->ended)
             return (pack_result){NULL, false};
-        if (!fill_block(b, step))
-            return (pack_result){NULL, true};
-        const size_t n_in = b->ring[b->n_filled % b->n_ring].n_in;
+        fill_block(b, step);
+        const size_t n_in = filled_bytes(b);
         b->ended = step->end && step->in.len == 0;
         /* An empty stream is one empty block. */
         if (n_in == PACK_BLOCK_BYTES || (step->part && step->in.len == 0 && n_in > 0) ||
@@ -675,9 +828,10 @@ bm_status bm_compressor_open(bm_compression compression, bm_pack_lanes lanes, co
     compressor->shown = shown;
     compressor->ops = rows[compression];
     bm_error why = {0};
-    bm_status status = compressor->ops->block != NULL
-                           ? pack_blocks_open(compressor->ops, lanes, &compressor->blocks, &why)
-                           : compressor->ops->open(&compressor->state, &why);
+    bm_status status =
+        compressor->ops->block != NULL
+            ? pack_blocks_open(compression, compressor->ops, lanes, &compressor->blocks, &why)
+            : compressor->ops->open(&compressor->state, &why);
     if (status != BM_OK) {
         bm_compressor_close(compressor);
         return status == BM_ERR_NOMEM ? no_memory(rows[compression], shown, err)
@@ -707,4 +861,16 @@ bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, b
                ? BM_OK
                : bm_fail_at(err, BM_ERR_INTERNAL, compressor->shown, 0, "%s compression failed: %s",
                             compressor->ops->name, packed.why);
+}
+
+bool bm_compressor_end(bm_compressor *compressor)
+{
+    pack_blocks *b = compressor->blocks;
+    if (b == NULL || b->pool->most_threads == 0)
+        return false;
+    const bool last = !b->ended && filled_bytes(b) > 0;
+    b->ended = b->ended || last || b->n_filled > 0;
+    if (last)
+        submit_block(b);
+    return b->n_written < b->n_filled;
 }

@@ -11,12 +11,23 @@
 
 /* compress_step -- one step of compressing: from where to where, and by what. */
 
+/* Threads that compress blocks, and the memory for these. */
+typedef struct bm_pack_pool bm_pack_pool;
+
 /* The threads and memory that compression may use. Results do not depend on them. */
 typedef struct bm_pack_lanes {
     uint32_t threads; /* the caller's among them; 0 is 1 */
     uint64_t
         memory; /* of the whole job, in bytes, of which blocks are a small share; 0: no limit */
+    bm_pack_pool *pool; /* in place of both, of several files; NULL: a file has one of its own */
 } bm_pack_lanes;
+
+/* A pool for files that one thread writes; `many`: it ends some of them (bm_compressor_end) before
+ * it closes them. Close those first. */
+bm_status bm_pack_pool_open(bm_pack_lanes lanes, bool many, bm_pack_pool **out, bm_error *err);
+void bm_pack_pool_close(bm_pack_pool *pool); /* NULL is fine */
+/* Do files that are ended have half of the blocks? Then close one. */
+bool bm_pack_pool_is_crowded(bm_pack_pool *pool);
 
 typedef struct bm_compress_step {
     bm_str in;       /* what is left to compress: moves on */
@@ -36,3 +47,6 @@ void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 
 /* Compress until `out` is full. Call it again, with space in `out`, until step->done. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
+/* Nothing will come any more but step->end: what was taken is compressed meanwhile by the threads of
+ * the pool. False: there is nothing that they could do. */
+bool bm_compressor_end(bm_compressor *compressor);

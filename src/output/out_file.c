@@ -356,6 +356,11 @@ bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err)
     return file->failed;
 }
 
+bool bm_out_file_end(bm_out_file *file)
+{
+    return file->failed == BM_OK && file->compressor != NULL && bm_compressor_end(file->compressor);
+}
+
 /* These bytes are written: so are now all before `written`. The lock is held. */
 static bm_status wrote(bm_out_file *file, bm_out_stretch now, bm_error *err)
 {

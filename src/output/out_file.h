@@ -29,6 +29,9 @@ bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm
                                bm_error *err);
 /* Buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
+/* Nothing will be written any more. True: other threads compress what was, and close will wait for
+ * less if it is called later. */
+bool bm_out_file_end(bm_out_file *file);
 /* End a member of gz or a frame of zst here; other files, and one that ends here already, stay as
  * they are. */
 bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);

@@ -76,7 +76,15 @@ const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
                                         .finish = id_list_finish,
                                         .close = id_list_close};
 
+static bm_pack_lanes pack_lanes(const bm_kept_cfg *cfg)
+{
+    const bm_input_resources resources = bm_input_set_resources(cfg->set);
+    return (bm_pack_lanes){resources.threads, resources.memory / (cfg->halves != NULL ? 2 : 1),
+                           cfg->pool};
+}
+
 /* kept_records -- kept records byte for byte, one kept file at a time, in the order of the inputs.
+ * While the blocks of one are compressed, the next is begun.
  * Plain files of records that stand side by side are written at places that were reserved, by any
  * number of threads. Names come from kept_writer.c. Elements of an array become an array again, an
  * element after another; a byte order mark stays before its bracket.
@@ -89,6 +97,8 @@ typedef struct records {
     bm_kept_files files;
     size_t next; /* inputs below it have their file */
     bm_out_file *file;
+    bm_out_file **ended; /* n_ended from first_ended on: they are compressed meanwhile */
+    size_t first_ended, n_ended, cap_ended;
     bool fresh;        /* nothing was written of the input that is open */
     char last;         /* byte that was written */
     bool array;        /* records are elements of one */
@@ -104,8 +114,23 @@ static void records_close(void *state)
     if (r == NULL)
         return;
     bm_out_file_abort(r->file);
+    for (size_t i = 0; i < r->n_ended; i++)
+        bm_out_file_abort(r->ended[r->first_ended + i]);
+    bm_pack_pool_close(r->cfg.pool);
     bm_kept_files_reset(&r->files);
-    bm_free(r);
+    bm_free_all(r->ended, r);
+}
+
+/* With a pool, if more than one file is compressed. */
+static bm_status open_pool(records *r, bm_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->files.n; i++)
+        n += r->files.compressions[i] != BM_COMPRESSION_NONE;
+    if (n < 2)
+        return BM_OK;
+    BM_TRY(bm_new(&r->ended, r->files.n, err));
+    return bm_pack_pool_open(pack_lanes(&r->cfg), true, &r->cfg.pool, err);
 }
 
 static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
@@ -120,6 +145,8 @@ static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *er
     status = cfg->write != NULL ? bm_kept_file_open(&r->files, cfg, 0, &r->file, err)
                                 : bm_out_dir_expect(cfg->dir, (const char *const *)r->files.names,
                                                     r->files.n, err);
+    if (status == BM_OK && cfg->write == NULL)
+        status = open_pool(r, err);
 out:
     if (status == BM_OK)
         *state = r;
@@ -133,6 +160,18 @@ static bm_status write_text(records *r, const char *text, bm_error *err)
     return bm_out_file_write(r->file, text, strlen(text), err);
 }
 
+/* Close files that were ended, in order, until `most` are left and others have room. */
+static bm_status close_ended(records *r, size_t most, bm_error *err)
+{
+    bm_status status = BM_OK;
+    while (status == BM_OK && r->n_ended > 0 &&
+           (r->n_ended > most || bm_pack_pool_is_crowded(r->cfg.pool))) {
+        r->n_ended--;
+        status = bm_out_file_close(r->ended[r->first_ended++], err);
+    }
+    return status;
+}
+
 static bm_status close_file(records *r, bm_error *err)
 {
     if (r->file == NULL)
@@ -142,10 +181,19 @@ static bm_status close_file(records *r, bm_error *err)
         status = write_text(r, r->elements > 0 ? "\n]\n" : "[]\n", err);
     bm_out_file *file = r->file;
     r->file = NULL;
-    if (status == BM_OK)
-        return bm_out_file_close(file, err);
-    bm_out_file_abort(file);
-    return status;
+    if (status != BM_OK) {
+        bm_out_file_abort(file);
+        return status;
+    }
+    if (r->cfg.pool == NULL || !bm_out_file_end(file)) {
+        status = close_ended(r, 0, err);
+        if (status == BM_OK)
+            return bm_out_file_close(file, err);
+        bm_out_file_abort(file);
+        return status;
+    }
+    r->ended[r->first_ended + r->n_ended++] = file;
+    return close_ended(r, SIZE_MAX, err);
 }
 
 static bm_status records_end_file(void *state, bm_error *err)
@@ -242,7 +290,8 @@ static bm_status records_finish(void *state, bm_error *err)
     BM_TRY(close_file(r, err));
     if (r->cfg.write == NULL && r->next < r->files.n)
         BM_TRY(records_begin_file(r, r->files.n - 1, err));
-    return close_file(r, err);
+    BM_TRY(close_file(r, err));
+    return close_ended(r, 0, err);
 }
 
 const bm_kept_writer_ops bm_kept_records = {.names_files = true,
@@ -1007,9 +1056,7 @@ out:
 bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
                             bm_out_file **out, bm_error *err)
 {
-    const bm_input_resources resources = bm_input_set_resources(cfg->set);
-    const bm_pack_lanes lanes = {resources.threads,
-                                 resources.memory / (cfg->halves != NULL ? 2 : 1)};
+    const bm_pack_lanes lanes = pack_lanes(cfg);
     const bool tables = bm_format_is_table(bm_input_set_format(cfg->set));
     if (cfg->write != NULL) {
         BM_TRY(bm_out_file_stream(cfg->write, cfg->write_ctx, out, err));

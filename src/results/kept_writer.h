@@ -45,6 +45,7 @@ typedef struct bm_kept_cfg {
      * one. It is read while a table is written in a share of the memory, and written while one has
      * all of it. NULL: there is no other. */
     pthread_rwlock_t *halves;
+    bm_pack_pool *pool; /* the writer's own; NULL where it is opened */
 } bm_kept_cfg;
 
 /* Bytes of a kept file that were set aside for someone. */

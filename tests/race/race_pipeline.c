@@ -112,9 +112,10 @@ static void write_packed(const char *path, uint32_t threads, bool whole)
 {
     bm_out_file *file = NULL;
     static char piece[700001];
-    bool right = bm_out_file_open(path, BM_OUT_REPLACE, &file, NULL) == BM_OK &&
-                 (threads == 0 || bm_out_file_compress(file, BM_COMPRESSION_ZST,
-                                                       (bm_pack_lanes){threads, 0}, NULL) == BM_OK);
+    bool right =
+        bm_out_file_open(path, BM_OUT_REPLACE, &file, NULL) == BM_OK &&
+        (threads == 0 || bm_out_file_compress(file, BM_COMPRESSION_ZST,
+                                              (bm_pack_lanes){.threads = threads}, NULL) == BM_OK);
     for (unsigned i = 0; i < 60 && right; i++) {
         memset(piece, 'a' + (int)(i % 26), sizeof piece);
         for (unsigned j = 0; j < 2000; j++) /* so that it stays larger than what is not handed on */

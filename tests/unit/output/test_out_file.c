@@ -371,8 +371,11 @@ Test(out_file, gz_and_zst_are_parts_of_4_MiB_for_any_threads_and_memory)
     enum { PART = 4 << 20 };
     scratch s;
     scratch_open(&s);
-    static const bm_pack_lanes lanes[] = {
-        {1, 0}, {0, 1}, {2, 0}, {3, 64 << 20}, {7, (uint64_t)1 << 40}};
+    static const bm_pack_lanes lanes[] = {{.threads = 1},
+                                          {.memory = 1},
+                                          {.threads = 2},
+                                          {3, 64 << 20, NULL},
+                                          {7, (uint64_t)1 << 40, NULL}};
     static const size_t sizes[] = {0, 1, PART - 1, PART, PART + 1, 5 * PART + 77};
     char *data = compressible(sizes[5]), *back = malloc(PART + 1);
     for (int k = 0; k < 2; k++) {
@@ -419,6 +422,95 @@ Test(out_file, gz_and_zst_are_parts_of_4_MiB_for_any_threads_and_memory)
     }
     free(data);
     free(back);
+    scratch_close(&s);
+}
+
+static bm_out_file *begin_packed(scratch *s, const char *name, bm_compression kind,
+                                 bm_pack_lanes lanes, const char *data, size_t len)
+{
+    bm_out_file *file = NULL;
+    scratch_put_text(s, name, "");
+    cr_assert_eq(bm_out_file_open(scratch_at(s, name), BM_OUT_REPLACE, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_compress(file, kind, lanes, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_write(file, data, len, NULL), BM_OK);
+    return file;
+}
+
+Test(out_file, files_of_one_pool_are_ended_and_closed_later_and_have_the_same_bytes)
+{
+    enum { FILES = 12, PART = 4 << 20 };
+    static const bm_pack_lanes lanes[] = {{.threads = 0}, {.threads = 2}, {5, 80 << 20, NULL}};
+    static const size_t sizes[] = {0, 3 * PART, 100, PART, 2 * PART + 5, PART - 1, 5 * PART, 1};
+    scratch s;
+    scratch_open(&s);
+    char *data = compressible(5 * PART + FILES);
+    char *alone[FILES];
+    size_t n_alone[FILES], n_later = 0;
+    for (size_t l = 0; l <= sizeof lanes / sizeof lanes[0]; l++) {
+        bm_out_file *ended[FILES];
+        size_t first = 0, n = 0;
+        bm_pack_pool *pool = NULL;
+        if (l > 0)
+            cr_assert_eq(bm_pack_pool_open(lanes[l - 1], true, &pool, NULL), BM_OK);
+        for (size_t i = 0; i < FILES; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "%zu", i);
+            /* one that is a stream among those of blocks */
+            const bm_compression kind = i == 5       ? BM_COMPRESSION_LZ4
+                                        : i % 3 == 1 ? BM_COMPRESSION_ZST
+                                                     : BM_COMPRESSION_GZ;
+            ended[n++] =
+                begin_packed(&s, name, kind, (bm_pack_lanes){.pool = pool}, data + i, sizes[i % 8]);
+            const bool later = l > 0 && bm_out_file_end(ended[n - 1]);
+            n_later += later;
+            while (first < n && (!later || bm_pack_pool_is_crowded(pool)))
+                cr_assert_eq(bm_out_file_close(ended[first++], NULL), BM_OK);
+        }
+        while (first < n)
+            cr_assert_eq(bm_out_file_close(ended[first++], NULL), BM_OK);
+        bm_pack_pool_close(pool);
+        for (size_t i = 0; i < FILES; i++) {
+            char name[16];
+            size_t len;
+            snprintf(name, sizeof name, "%zu", i);
+            char *packed = scratch_get(&s, name, &len);
+            if (l > 0)
+                cr_expect(len == n_alone[i] && memcmp(packed, alone[i], len) == 0,
+                          "file %zu, lanes %zu", i, l - 1);
+            if (l > 0)
+                free(packed);
+            else
+                alone[i] = packed;
+            n_alone[i] = l > 0 ? n_alone[i] : len;
+        }
+    }
+    cr_expect_gt(n_later, 0u);
+    for (size_t i = 0; i < FILES; i++)
+        free(alone[i]);
+    free(data);
+    scratch_close(&s);
+}
+
+Test(out_file, files_of_one_pool_can_be_aborted)
+{
+    scratch s;
+    scratch_open(&s);
+    char *data = compressible(9 << 20);
+    bm_pack_pool *pool = NULL;
+    bm_out_file *files[3];
+    cr_assert_eq(bm_pack_pool_open((bm_pack_lanes){.threads = 3}, true, &pool, NULL), BM_OK);
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const names[] = {"a", "b", "c"};
+        files[i] = begin_packed(&s, names[i], BM_COMPRESSION_GZ, (bm_pack_lanes){.pool = pool},
+                                data, 9 << 20);
+        (void)bm_out_file_end(files[i]);
+    }
+    bm_out_file_abort(files[1]);
+    cr_assert_eq(bm_out_file_close(files[0], NULL), BM_OK);
+    bm_out_file_abort(files[2]);
+    bm_pack_pool_close(pool);
+    cr_expect_eq(scratch_count(&s, "."), 3u); /* what was there before stays */
+    free(data);
     scratch_close(&s);
 }
 
