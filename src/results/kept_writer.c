@@ -453,7 +453,7 @@ static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, s
         kept[i].path = bm_source_place(source);
         kept[i].bytes = bm_table_bytes_of(source);
         kept[i].parquet = bm_input_set_format(set) == BM_FORMAT_PARQUET;
-        kept[i].rows = (const uint8_t *)rows + parts[i].from;
+        kept[i].rows = rows != NULL ? (const uint8_t *)rows + parts[i].from : NULL;
         kept[i].n_rows = parts[i].n_rows;
         kept[i].more = i + 1 < n ? &kept[i + 1] : NULL;
     }
