@@ -99,7 +99,8 @@ bm_status bm_page_block_grow(bm_page_block *block, size_t bytes, bm_error *err);
 void bm_page_block_trim(bm_page_block *block, size_t bytes);
 void bm_page_block_reset(bm_page_block *block);
 
-/* page_column -- an array that grows, in memory, or in a page_block of a file once it was moved there. */
+/* page_column -- an array that grows, in memory, or in a page_block of a file once it was moved
+ * there. */
 
 typedef struct bm_page_column {
     bm_page_block *block; /* empty while it is in memory */

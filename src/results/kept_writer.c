@@ -98,7 +98,7 @@ typedef struct records {
     size_t next; /* inputs below it have their file */
     bm_out_file *file;
     bm_out_file **ended; /* n_ended from first_ended on: they are compressed meanwhile */
-    size_t first_ended, n_ended, cap_ended;
+    size_t first_ended, n_ended;
     bool fresh;        /* nothing was written of the input that is open */
     char last;         /* byte that was written */
     bool array;        /* records are elements of one */
