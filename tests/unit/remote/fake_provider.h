@@ -3,7 +3,10 @@
  *
  *     right   parts of it                  refused   no answer ever does better
  *     once    each question fails, and the next one for the same bytes does not
- *     hangs   an answer comes when somebody asks to stop; but for the first block */
+ *     hangs   an answer comes when somebody asks to stop; but for the first block
+ *
+ * Whoever counts questions that are under way at once lets answers wait for that many, for a busy
+ * machine may run those that ask one after another. */
 #ifndef BM_TESTS_FAKE_PROVIDER_H
 #define BM_TESTS_FAKE_PROVIDER_H
 
@@ -21,9 +24,10 @@
 
 static struct {
     pthread_mutex_t lock;
-    unsigned delay_ms;     /* of each answer */
-    unsigned questions;    /* all */
-    unsigned repeated;     /* of these, for bytes that were asked for before */
+    unsigned delay_ms;  /* of each answer */
+    unsigned together;  /* answers wait until so many were under way at once, at most 200 ms each */
+    unsigned questions; /* all */
+    unsigned repeated;  /* of these, for bytes that were asked for before */
     unsigned now, at_once; /* under way; most of these */
     uint64_t end;          /* the furthest byte that was asked for, but for first bytes */
     uint64_t asked[FAKE_PLACES];
@@ -33,6 +37,7 @@ static struct {
 static void fake_reset(unsigned delay_ms)
 {
     fake.delay_ms = delay_ms;
+    fake.together = 0;
     fake.questions = fake.repeated = fake.at_once = 0;
     fake.end = 0;
     fake.n_asked = 0;
@@ -41,6 +46,21 @@ static void fake_reset(unsigned delay_ms)
 static inline char fake_byte(uint64_t seed, uint64_t at)
 {
     return (char)(((at + seed) * 0x9E3779B97F4A7C15u) >> 56);
+}
+
+static inline void fake_wait_for(unsigned together)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.together = together;
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static bool fake_waits(void)
+{
+    pthread_mutex_lock(&fake.lock);
+    const bool waits = fake.at_once < fake.together;
+    pthread_mutex_unlock(&fake.lock);
+    return waits;
 }
 
 /* Were these bytes asked for before? */
@@ -79,7 +99,8 @@ static bm_remote_answer fake_get(void *connections, const bm_remote_request *req
         fake.end = request->at + request->len;
     pthread_mutex_unlock(&fake.lock);
     const bool hangs = strncmp(way, "hangs/", 6) == 0 && request->at > 0;
-    for (unsigned ms = 0; !stopped && (hangs || ms < fake.delay_ms); ms++) {
+    for (unsigned ms = 0; !stopped && (hangs || ms < fake.delay_ms || (ms < 200 && fake_waits()));
+         ms++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         stopped = fake_stops(request->callbacks);
     }

@@ -57,10 +57,13 @@ Test(remote_blocks, that_follow_are_loaded_ahead_each_once)
         fake_reset(2);
         bm_remotes *remotes = open_all(NULL, memories[i], &bytes);
         bm_remote *file = open_at(remotes, "http://right/41943041/7");
+        fake_wait_for(3);
         read_parts(file, 7, 0, 40 * MIB + 1, 300000);
         cr_expect_geq(fake.at_once, 3u, "%u at once", fake.at_once);
         cr_expect_eq(fake.repeated, 0u, "%u of %u", fake.repeated, fake.questions);
         fake_reset(2);
+        if (bytes < 40 * MIB)
+            fake_wait_for(3);
         read_parts(file, 7, 0, 40 * MIB + 1, 300000);
         if (bytes < 40 * MIB)
             cr_expect_geq(fake.at_once, 3u, "%u at once when it is read again", fake.at_once);
@@ -82,6 +85,7 @@ Test(remote_blocks, of_the_next_files_are_loaded_ahead_too)
     }
     cr_expect_eq(fake.at_once, 1u);
     for (unsigned pass = 0; pass < 2; pass++) {
+        fake_wait_for(3);
         for (unsigned i = 0; i < 60; i++)
             read_parts(files[i], i, 0, 100000, 50000);
         cr_expect_geq(fake.at_once, 3u, "%u at once in pass %u", fake.at_once, pass);
@@ -112,6 +116,7 @@ Test(remote_blocks, beyond_a_bound_are_left_alone)
               *next = open_at(remotes, "http://right/104857600/4");
     bm_remote_bound(file, 21 * MIB, 61 * MIB);
     bm_remote_bound(next, 0, 0);
+    fake_wait_for(3);
     read_parts(file, 3, 21 * MIB, 61 * MIB, 1000000);
     bm_remotes_close(remotes);
     cr_expect_eq(fake.end, 62 * MIB, "%llu", (unsigned long long)fake.end);
@@ -140,6 +145,7 @@ Test(remote_blocks, first_bytes_are_asked_for_side_by_side)
     }
     expect_files(remotes, addresses, 100);
     cr_expect_eq(fake.questions, 0u);
+    fake_wait_for(4);
     for (unsigned i = 0; i < 100; i++) {
         bm_remote *file = open_at(remotes, addresses[i]);
         cr_assert_eq(bm_remote_size(file), 2000 + i);
