@@ -12,10 +12,12 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bandmill._dedup import Dedup, dedup
     from bandmill._devices import devices, self_test, version
     from bandmill._errors import Error
     from bandmill._index import Index
-    from bandmill._jobs import Dedup, Signatures, dedup, hash_shingles, load, pairs, sign, tune
+    from bandmill._jobs import hash_shingles, pairs, tune
+    from bandmill._signatures import Signatures, load, sign
     from bandmill._tools import cluster, export, query
 
     __version__: str
@@ -23,10 +25,12 @@ else:
     # Modules are loaded when something of them is wanted: the command needs none, and NumPy takes longer to load than most
     # jobs on a few documents.
     _PLACES = {
+        "_dedup": ("Dedup", "dedup"),
         "_devices": ("devices", "self_test", "version"),
         "_errors": ("Error",),
         "_index": ("Index",),
-        "_jobs": ("Dedup", "Signatures", "dedup", "hash_shingles", "load", "pairs", "sign", "tune"),
+        "_jobs": ("hash_shingles", "pairs", "tune"),
+        "_signatures": ("Signatures", "load", "sign"),
         "_tools": ("cluster", "export", "query"),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
@@ -155,6 +156,17 @@ class Call:
         if done[0] != OK and done[0] not in also:
             raise error_of(err)
         return done[0]
+
+    def job(self, function: Callable[..., int], o: Any, also: tuple[int, ...] = ()) -> dict[str, Any]:
+        """A job of the library's; its report."""
+        out = ffi.new("bm_summary **")
+        try:
+            self.run(function, o, out, also=also)
+            words = lib.bm_summary_json(out[0])
+            report: dict[str, Any] = json.loads(text_of(words)) if words != ffi.NULL else {}
+            return report
+        finally:
+            lib.bm_summary_free(out[0])
 
     def _run_beside(self, work: Callable[[], None]) -> None:
         """In a thread of its own, so that this one can take a signal.

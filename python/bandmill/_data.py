@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from bandmill import _files
 from bandmill._call import Call
 from bandmill._errors import Error
-from bandmill._files import arrow
 from bandmill._native import ffi, lib
 from bandmill._remote import is_address
+from bandmill._workplace import remove, workplace
 
 _capsule = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule.restype = ctypes.c_void_p
@@ -77,10 +78,9 @@ class Source:
     def _copies(self, call: Call, temp_dir: Any) -> tuple[list[Any], list[Any]]:
         """The paths, with copies of what the library does not read, and what they are called. The copies go after the call."""
         from bandmill import _remote
-        from bandmill._jobs import _remove, _workplace
 
-        work = _workplace(temp_dir or tempfile.gettempdir(), None)
-        call.afterwards = lambda: _remove(work, os.getpid())
+        work = workplace(temp_dir or tempfile.gettempdir(), None)
+        call.afterwards = lambda: remove(work, os.getpid())
         paths: list[Any] = []
         names: list[Any] = []
         try:
@@ -166,7 +166,7 @@ def reads_address(address: str) -> bool:
 def in_hand(data: Any) -> Any:
     """A dataset of Hugging Face's as a stream of its tables; a sequence that is no list, as one of its columns, as a list."""
     if type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "with_format") and hasattr(data, "iter"):
-        pa = arrow()
+        pa = _files.arrow()
         tables = data.with_format("arrow").iter(batch_size=_DATASET_ROWS)
         first = next(tables, None)
         if first is None and data.features is None:
@@ -265,3 +265,63 @@ def strings_of(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:
         arrays.append(part)
     joined = call.keep(np.concatenate(arrays) if arrays else np.zeros((0, 2), dtype=np.uint64))
     return ffi.cast("bm_str *", ffi.from_buffer("char[]", joined)), len(joined)
+
+
+def rows_of(data: Any) -> int | None:
+    """How many documents ``data`` has, where that is known before it is read."""
+    if isinstance(data, (str, os.PathLike)) or are_paths(data):
+        return None
+    for name in ("num_rows", "__len__"):
+        value = getattr(data, name, None)
+        try:
+            if value is not None:
+                return int(value() if callable(value) else value)
+        except TypeError:
+            continue
+    return None
+
+
+def texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
+    """Documents in memory as an array of bm_str, without a copy of what is Arrow already."""
+    data = in_hand(data)
+    if isinstance(data, (list, tuple, np.ndarray)):
+        warn_of_paths(data, 5)
+        items = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else bytes_of(i, t) for i, t in enumerate(data)]
+        offsets = np.zeros(len(items) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, items), dtype=np.int64, count=len(items)), out=offsets[1:])
+        return strings_of([(call.keep(b"".join(items)), offsets)], call)
+    pa = _files.arrow()
+    column = _column_of(data, text)
+    parts = []
+    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
+        cells = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
+        try:
+            cells = cells.cast(pa.large_binary())
+        except pa.ArrowException:
+            place = f"column {text!r} has the type {column.type} (text or binary)"
+            raise Error(f"{NAME}: {place}", "input", NAME, field="text") from None
+        cells = cells.fill_null(b"") if cells.null_count else cells
+        if len(cells) == 0:
+            continue
+        _, starts, data_buffer = cells.buffers()
+        offsets = np.frombuffer(starts, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
+        parts.append((call.keep(data_buffer) if data_buffer is not None else b"", call.keep(offsets)))
+    return strings_of(parts, call)
+
+
+def _column_of(data: Any, text: str) -> Any:
+    """The texts of a table, or what is one column alone: pyarrow's Array or ChunkedArray."""
+    pa = _files.arrow()
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return data
+    if not isinstance(data, (pa.Table, pa.RecordBatch)):
+        if not hasattr(data, "__arrow_c_stream__"):
+            raise no_data(data)
+        try:
+            data = pa.RecordBatchReader.from_stream(data).read_all()
+        except pa.ArrowInvalid:  # no table
+            return pa.chunked_array(data)
+    if data.column_names.count(text) != 1:
+        there = ", ".join(map(str, data.column_names))
+        raise Error(f"{NAME}: no column {text!r}, or several (it has: {there})", "input", NAME, field="text")
+    return data.column(text)

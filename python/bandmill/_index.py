@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from bandmill import _files
 from bandmill._call import NOT_FOUND, Call
-from bandmill._data import NAME, Source, are_paths
+from bandmill._data import NAME, Source, are_paths, texts_of
 from bandmill._errors import Error, text_of
-from bandmill._jobs import _run, _texts_of, _workplace
 from bandmill._keywords import (
     DuplicateIds,
     DuplicateIdsOfIndex,
@@ -38,6 +37,7 @@ from bandmill._keywords import (
 )
 from bandmill._native import ffi, lib
 from bandmill._options import fill, new, number, share, word
+from bandmill._workplace import workplace
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -59,7 +59,7 @@ class _Asked:
     def __init__(self, texts: Any, column: str, ids: list[str] | None) -> None:
         """Borrows ``texts``."""
         self.call = Call()
-        self.texts, self.n = _texts_of(texts, column, self.call)
+        self.texts, self.n = texts_of(texts, column, self.call)
         self.ids = ids
 
     @classmethod
@@ -192,7 +192,7 @@ class Index:
         fill(o, call, Source(data, call, paths), k)
         o.store = word(lib.BM_OPTION_STORE, store, "store")
         o.output.path, o.output.force, o.sources = call.text(path), force, call.text(sources, "sources")
-        _run(call, lib.bm_job_index_build, o)
+        call.job(lib.bm_job_index_build, o)
         return cls.open(path, threads=threads)
 
     # --- the handle ---
@@ -322,11 +322,11 @@ class Index:
         o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, least, skip_same_id
         o.answers.measure = word(lib.BM_OPTION_MEASURE, measure, "measure")
         o.resources.threads = self._threads
-        work = _workplace(temp_dir, None)
+        work = workplace(temp_dir, None)
         try:
             o.output.path = call.text(work / "rows.tsv")
             with self._writing():  # a job opens the index itself
-                _run(call, lib.bm_job_query, o, also=(NOT_FOUND,))
+                call.job(lib.bm_job_query, o, also=(NOT_FOUND,))
             return _files.read_tsv(work / "rows.tsv", _rows_of(measure))
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -400,7 +400,7 @@ class Index:
         if unique:
             o.write, o.write_ctx = lib.bm_py_write, call.ctx
         with self._writing():
-            _run(call, lib.bm_job_index_add, o)
+            call.job(lib.bm_job_index_add, o)
         if not unique:
             return None
         pa = _files.arrow()
@@ -418,7 +418,7 @@ class Index:
         o.path, o.ids, o.n_ids = call.text(self.path), call.texts(names), len(names)
         call.callbacks(o.callbacks)
         with self._writing():
-            report = _run(call, lib.bm_job_index_remove, o, also=(NOT_FOUND,))
+            report = call.job(lib.bm_job_index_remove, o, also=(NOT_FOUND,))
         return int(report["counts"]["removed"])
 
     def compact(self, progress: Progress = False) -> None:
@@ -428,7 +428,7 @@ class Index:
         o.path = call.text(self.path)
         call.callbacks(o.callbacks)
         with self._writing():
-            _run(call, lib.bm_job_index_compact, o)
+            call.job(lib.bm_job_index_compact, o)
 
     def info(self) -> dict[str, Any]:
         """What it is and holds, as `bandmill index info --json`."""

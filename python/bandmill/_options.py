@@ -27,6 +27,11 @@ def word(option: int, value: str, field: str) -> int:
     raise Error(f"{field} {value!r} ({', '.join(w for w in words if w)})", field=field)
 
 
+def verified(name: str) -> int:
+    """Signatures without inputs cannot be compared exactly, so that "exact" is what the library makes of it."""
+    return int(lib.BM_VERIFY_AUTO) if name == "exact" else word(lib.BM_OPTION_VERIFY, name, "verify")
+
+
 def size(value: int | str | None, field: str = "memory") -> int:
     """Bytes of "512M", "4G", "4GiB"; a number is bytes."""
     if value is None:

@@ -14,6 +14,8 @@ from bandmill._data import NAME, Source, no_data
 from bandmill._errors import Error
 from bandmill._native import ffi, lib
 from bandmill._options import fill_input, new
+from bandmill._signatures import sign
+from bandmill._workplace import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,14 +23,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 Names = Union[str, "Sequence[str]", None]
 _OTHERS = "the same data; rows with ids are found in any order"
-
-
-def digest_of(data: Any) -> tuple[int, int]:
-    """XXH3 of 128 bits of a buffer."""
-    out = ffi.new("uint64_t[2]")
-    view = memoryview(data)
-    Call().run(lib.bm_py_digest, ffi.from_buffer("char[]", view) if view.nbytes else ffi.NULL, view.nbytes, out)
-    return int(out[0]), int(out[1])
 
 
 @dataclass
@@ -154,8 +148,6 @@ class Seen:
 
     def _words_of(self, data: Any) -> tuple[int, int]:
         """Of ``data``, signed as the signatures were."""
-        from bandmill._jobs import sign
-
         made = self.made or {}
         names = ("shingle", "words", "normalize", "short", "perms", "seed", "scheme", "hash", "invalid_utf8", "max_doc_bytes")
         if made.get("stopwords") or made.get("weights") or not all(name in made for name in ("bag", *names)):

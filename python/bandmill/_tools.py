@@ -13,7 +13,6 @@ from bandmill import _files
 from bandmill._call import Call
 from bandmill._errors import Error
 from bandmill._index import Index
-from bandmill._jobs import Signatures, _run, _workplace
 from bandmill._keywords import (
     Cluster,
     DuplicateIds,
@@ -38,6 +37,8 @@ from bandmill._keywords import (
 )
 from bandmill._native import ffi, lib
 from bandmill._options import fill, new, share, word
+from bandmill._signatures import Signatures
+from bandmill._workplace import workplace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,7 +77,7 @@ def cluster(
     Returns a table of group, kept, size, members, or of these counts.
     """
     call = Call(progress)
-    work = _workplace(None, None)
+    work = workplace(None, None)
     try:
         o = new("cluster")
         path = pairs
@@ -123,7 +124,7 @@ def export(
     o.path = call.text(place, "signatures", "what sign returned, or its path")
     o.to, o.what = word(lib.BM_OPTION_EXCHANGE, to, "to"), word(lib.BM_OPTION_EXPORT_WHAT, what, "what")
     o.output.path, o.output.force = call.text(output, "output"), force
-    _run(call, lib.bm_job_export, o)
+    call.job(lib.bm_job_export, o)
     return pathlib.Path(output)
 
 
@@ -188,7 +189,7 @@ def query(
         with Index.open(index, threads=threads) as known:
             return known.query(queries, text, id, **asked, **{name: k[name] for name in k.keys() & taken.keys()})
     asked.update({name: k[name] for name in ("format", "header", "delimiter", "include", "exclude", "progress")})
-    work = _workplace(temp_dir, None)
+    work = workplace(temp_dir, None)
     try:
         with Index.build(work / "i", targets, text, id, **k) as known:
             return known.query(queries, text, id, **asked)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import bandmill
-from bandmill import _index, _jobs, _keywords
+from bandmill import _dedup, _index, _keywords, _signatures
 
 CALLS = {
     "sign": bandmill.sign,
@@ -89,7 +89,10 @@ def test_no_exception_is_out_of_date(options):
 
 @pytest.mark.parametrize("call", CALLS)
 def test_words_of_a_keyword_are_the_programs(options, call):
-    hints = typing.get_type_hints(CALLS[call], {**vars(_jobs), **vars(_index), **vars(_keywords), "pa": pa})
+    modules = (_dedup, _signatures, _index, _keywords)
+    hints = typing.get_type_hints(
+        CALLS[call], {"pa": pa} | {name: of for module in modules for name, of in vars(module).items()}
+    )
     for name, option in options[call].items():
         if name not in parameters(call) or name == "progress" or option["type"] != "choice":
             continue

@@ -322,10 +322,10 @@ def test_a_pickle_writes_no_file_elsewhere(tmp_path):
         "..",
     ):
         more = {**files, name: b"x"}
-        from bandmill._jobs import _digest_of_parcel
+        from bandmill._workplace import digest_of_parcel
 
         with pytest.raises(bandmill.Error, match="damaged"):
-            function(more, said, _digest_of_parcel(more, said))
+            function(more, said, digest_of_parcel(more, said))
     assert not outside.exists()
     for wrong in (
         (),

@@ -1,0 +1,385 @@
+"""Documents to groups: which stay, and why the others go."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bandmill import _files
+from bandmill._call import Call
+from bandmill._data import Source, no_data, rows_of
+from bandmill._errors import Error
+from bandmill._keywords import (
+    Cluster,
+    DuplicateIds,
+    Format,
+    Hash,
+    Header,
+    InvalidUtf8,
+    Kept,
+    Names,
+    OnError,
+    Path,
+    Paths,
+    Preset,
+    Progress,
+    Scheme,
+    Short,
+    Size,
+    Weights,
+    Words,
+    described,
+)
+from bandmill._native import lib
+from bandmill._options import fill, new, verified, word
+from bandmill._page import Explanation, Page, head_of, page_of, write_page
+from bandmill._rows import Seen, Watch, read_table
+from bandmill._workplace import DAMAGED, checked, digest_of_parcel, goes_with, packed, unpacked, workplace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bandmill._index import Index
+    from bandmill._signatures import Signatures
+
+Array = np.ndarray[Any, Any]
+_IDS = "seen"  # in a pickle: of the rows that were looked at
+
+
+class Dedup:
+    """What `dedup` finds."""
+
+    def __init__(
+        self,
+        work: pathlib.Path,
+        out: pathlib.Path,
+        report: dict[str, Any],
+        rows: bool | list[str],
+        seen: Seen | None,
+        data: Any = None,
+    ) -> None:
+        """Reads what stands in the directory, when it is asked for. ``rows``: the data has rows; of signatures their ids.
+
+        ``data``: a table that was looked at, for its texts.
+        """
+        self.report = report
+        self.path = out
+        self._data = data
+        self._rows, self._ids = rows, rows if isinstance(rows, list) else None
+        self._seen = seen
+        self._kept: Array | None = None
+        self._is_ours = work != out
+        if self._is_ours:
+            self._finalizer = goes_with(self, work)
+
+    def __copy__(self) -> Dedup:
+        """The same."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Dedup:
+        """The same."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What was found goes along; of an ``output`` its path."""
+        seen, ids = self._seen.parts() if self._seen is not None else (None, b"")
+        if self._is_ours:
+            return _found_again, packed(self.path, [self.report, self._rows, seen], **{_IDS: ids})
+        said = json.dumps([os.path.abspath(self.path), self.report, self._rows, seen])
+        return _found_there, ({_IDS: ids}, said, digest_of_parcel({_IDS: ids}, said))
+
+    @property
+    def kept(self) -> Array:
+        """bool (N): which rows of the data stay. Bad records that were skipped do not."""
+        if self._rows is False:
+            raise Error(
+                "kept and take() are for rows of a table or list (output=DIR, or filter(DIR), writes what is kept of files)",
+                field="kept",
+            )
+        if self._kept is None:
+            kept = np.ones(int(self.report["counts"]["records"]), dtype=bool)
+            kept[self._removed_rows()] = False
+            skipped = self.path / "skipped.tsv"
+            if skipped.exists():
+                for line in skipped.read_bytes().split(b"\n")[1:-1]:
+                    kept[int(line.split(b"\t")[1]) - 1] = False
+            self._kept = kept
+        return self._kept
+
+    def _removed_rows(self) -> Any:
+        if self._ids is None:
+            return _files.removed_rows(self.path / "removed.tsv")
+        places = {name: i for i, name in enumerate(self._ids)}
+        return [places[name] for name in self.removed.column("id").to_pylist()]
+
+    def take(self, data: Any) -> Any:
+        """The kept rows of ``data``, in its own type."""
+        kept = self.kept
+        if isinstance(data, (str, os.PathLike)):
+            data = read_table(data)
+        if hasattr(data, "read_next_batch") or type(data).__name__ == "IterableDataset":
+            raise Error("a stream gives its rows once (take them of a table, as read_all() makes it)", field="data")
+        n = rows_of(data)
+        if n is not None and n != len(kept):
+            raise Error(f"{n} rows, where dedup read {len(kept)} (take is for the same data)", field="data")
+        data = _in_memory(data)
+        if self._seen is not None:
+            kept = self._seen.kept_of(data, kept)
+        if isinstance(data, np.ndarray):
+            return data[kept]
+        if isinstance(data, (list, tuple)):
+            return type(data)(item for item, stays in zip(data, kept) if stays)
+        if hasattr(data, "iloc"):
+            return data.iloc[np.flatnonzero(kept)]
+        if hasattr(data, "select") and hasattr(data, "features"):  # datasets.Dataset
+            return data.select(np.flatnonzero(kept))
+        if isinstance(data, Sequence):
+            return [item for item, stays in zip(data, kept) if stays]
+        if type(data).__module__.startswith("polars"):
+            return data.filter(kept)
+        return _files.filtered(data, kept)
+
+    @property
+    def groups(self) -> pa.Table:
+        """Columns group, kept, size, members: as groups.jsonl."""
+        return _files.read_groups(self.path / "groups.jsonl")
+
+    @property
+    def removed(self) -> pa.Table:
+        """Columns id, kept, jaccard, reason, file, line, lost: as removed.tsv; null where lost is not known."""
+        columns = {"id": "string", "kept": "string", "jaccard": "float64", "reason": "string", "file": "string"}
+        return _files.read_tsv(self.path / "removed.tsv", {**columns, "line": "int64", "lost": "int64"})
+
+    @property
+    def pairs(self) -> pa.Table:
+        """Columns id_a, id_b, jaccard: every verified pair, where pairs=True asked for them."""
+        if not (self.path / "pairs.tsv").exists():
+            raise Error("no pairs were asked for (pairs=True)", field="pairs")
+        return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
+
+    def filter(
+        self, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
+    ) -> pathlib.Path:
+        """The kept documents of files, as a directory, written after all; with ``annotate`` every document with its group.
+
+        ``kept``, ``sources``, ``force``: as in `dedup`. Of a table `take` has the kept rows. Returns the path. Raises Error.
+        """
+        if self._seen is not None and self._seen.rows is not None and self._seen.made is None:
+            raise Error("filter is for files (take(data) has the kept rows of a table)", field="output")
+        call = Call()
+        o = new("filter")
+        o.path, o.sources, o.annotate = call.text(self.path), call.text(sources, "sources"), annotate
+        o.kept = word(lib.BM_OPTION_KEPT, kept, "kept")
+        o.output.path, o.output.force = call.text(output, "output"), force
+        call.callbacks(o.callbacks)
+        call.job(lib.bm_job_filter, o)
+        return pathlib.Path(output)
+
+    def to_html(
+        self,
+        path: Path | None = None,
+        texts: bool = True,
+        *,
+        groups: int = 20,
+        pairs: int = 20,
+        text_bytes: int = 2000,
+        sample: int = 20,
+        sample_seed: int = 1,
+        sample_labels: Path | None = None,
+        sources: Path | None = None,
+    ) -> Page:
+        """The report: what was removed and why, as one page. A notebook shows it; ``path`` is a file to write it to.
+
+        ``texts``: documents side by side, also those of a table in memory, which the result keeps for that. ``groups``,
+        ``pairs``: how many of the largest groups, of pairs just above the threshold, of the most chained. ``text_bytes``: of
+        each text. ``sample``: so many removed documents, drawn by ``sample_seed``; ``sample_labels``: a file that says which of
+        them are right. ``sources``: where files lie now. Raises Error: the table is another than it was; ``path`` is
+        a file of another kind.
+        """
+        drawn = {"sample": sample, "sample_seed": sample_seed}
+        more = {**drawn, "groups": groups, "pairs": pairs if texts else 0, "text_bytes": text_bytes if texts else 0}
+        if texts and self._data is not None and self._seen is not None:
+            self._seen.kept_of(self._data, self.kept)
+        page = page_of(self.path, self._data if texts else None, more, sources, sample_labels)
+        if path is not None:
+            write_page(pathlib.Path(path), page)
+        return page
+
+    def explain(
+        self, a: str | None = None, b: str | None = None, *, group: int | None = None, sources: Path | None = None
+    ) -> Explanation:
+        """Why two documents, by their ids, are in one group; or what holds ``group`` together. Prints as in the program.
+
+        Of a table in memory its rows tell, which the result keeps for that. ``sources``: where files lie now. Raises Error;
+        status "not_found": they are in no group together.
+        """
+        if (a is None) != (b is None) or (a is None) == (group is None):
+            raise Error("explain takes two ids, or group=", field="group")
+        if self._data is not None and self._seen is not None:
+            self._seen.kept_of(self._data, self.kept)
+        return Explanation(self.path, None if a is None or b is None else (a, b), group, sources, self._data)
+
+    def _repr_html_(self) -> str:
+        return head_of(self.report, self.removed.slice(0, 5).to_pylist())
+
+    def __repr__(self) -> str:
+        """Counts."""
+        c = self.report["counts"]
+        documents, groups = (f"{c[noun + 's']} {noun}{'' if c[noun + 's'] == 1 else 's'}" for noun in ("document", "group"))
+        return f"<bandmill.Dedup: {documents}, {groups}, {c['removed']} removed>"
+
+
+def _found_again(*parcel: Any) -> Dedup:
+    whole = checked(parcel)
+    out, work, (report, rows, seen) = unpacked(whole, "d", _IDS)
+    return Dedup(work, out, report, rows, None if seen is None else Seen.of_parts(seen, whole[0][_IDS]))
+
+
+def _found_there(*parcel: Any) -> Dedup:
+    files, said, digest = checked(parcel)
+    if digest_of_parcel(files, said) != digest:
+        raise Error(DAMAGED, "format")
+    path, report, rows, seen = json.loads(said)
+    where = pathlib.Path(path)
+    return Dedup(where, where, report, rows, None if seen is None else Seen.of_parts(seen, files[_IDS]))
+
+
+def _in_memory(data: Any) -> Any:
+    """What rows are taken of: itself, or a table of pyarrow's of what may give other rows the next time."""
+    if isinstance(data, (np.ndarray, Sequence)) and not isinstance(data, (bytes, bytearray, memoryview)):
+        return data
+    of = type(data).__module__.partition(".")[0]
+    if of in ("pandas", "polars", "pyarrow", "datasets") or (hasattr(data, "iloc") and hasattr(data, "__arrow_c_stream__")):
+        return data
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__") and not hasattr(data, "to_arrow"):
+        raise no_data(data)
+    pa = _files.arrow()
+    try:
+        return pa.table(data)
+    except (TypeError, pa.ArrowException):  # one column alone
+        return pa.chunked_array(data)
+
+
+@described
+def dedup(
+    data: Any = None,
+    text: Names = "text",
+    id: str | None = None,
+    *,
+    paths: Paths = None,
+    threshold: float | None = None,
+    recall: float | None = None,
+    cluster: Cluster = "components",
+    keep: str = "first",
+    max_group_size: int | None = None,
+    verify: str = "exact",
+    against: Signatures | Index | Path | None = None,
+    pairs: bool = False,
+    output: Path | None = None,
+    kept: Kept = "same",
+    removed: Kept = "no",
+    force: bool = False,
+    resume: bool = False,
+    sources: Path | None = None,
+    shingle: str | None = None,
+    words: Words | None = None,
+    normalize: Names = None,
+    short: Short | None = None,
+    stopwords: Path | None = None,
+    bag: bool = False,
+    weights: Weights | None = None,
+    preset: Preset | None = None,
+    perms: int | None = None,
+    seed: int | None = None,
+    scheme: Scheme | None = None,
+    hash: Hash | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    format: Format | None = None,
+    header: Header | None = None,
+    delimiter: str | None = None,
+    include: Names = None,
+    exclude: Names = None,
+    offsets: Path | None = None,
+    duplicate_ids: DuplicateIds | None = None,
+    on_error: OnError | None = None,
+    max_errors: int | None = None,
+    invalid_utf8: InvalidUtf8 | None = None,
+    max_doc_bytes: Size = None,
+    device: str | None = "auto",
+    cpu: str | None = None,
+    threads: int = 0,
+    memory: Size = None,
+    batch_docs: int = 0,
+    temp_dir: Path | None = None,
+    progress: Progress = False,
+) -> Dedup:
+    """Near-duplicates, grouped: which documents stay, and why the others go.
+
+    Returns Dedup. Raises Error.
+    """
+    k = dict(locals())
+    call = Call(progress)
+    source = Source(data, call, paths)
+    call.text(output, "output")
+    work = pathlib.Path(output) if output is not None else workplace(temp_dir, None)
+    out = work if output is not None else work / "d"
+    try:
+        o = new("dedup")
+        fill(o, call, source, k)
+        o.output.path = call.text(out, "output")
+        o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
+        o.max_group_size = max_group_size or 0
+        verify, share = _contained(verify)
+        rules = None if verify == "contained" and keep == "first" else keep
+        o.keep_rules = call.text(rules, "keep", "rules, separated by commas")
+        o.verify, o.containment = verified(verify), share
+        o.kept, o.removed = word(lib.BM_OPTION_KEPT, kept, "kept"), word(lib.BM_OPTION_REMOVED, removed, "removed")
+        o.output.force, o.resume, o.sources = force, resume, call.text(sources, "sources")
+        if output is None:
+            for name, usual in (("kept", "same"), ("removed", "no"), ("force", False), ("resume", False)):
+                if k[name] != usual:
+                    raise Error(f"{name} is for output=, a directory that stays", field=name)
+            o.kept = lib.BM_KEPT_NO
+        o.write_pairs = pairs
+        known: Any = against
+        o.against = call.text(getattr(known, "path", known), "against", "an index or signatures, or the path of such")
+        watch = Watch(o.input, call) if source.stream is not None else None
+        seen = None if watch is not None else _seen_of(data, source, text, id)
+        with getattr(known, "_writing", contextlib.nullcontext)():  # of an open index, which a job opens itself
+            report = call.job(lib.bm_job_dedup, o)
+        if watch is not None:
+            seen = Seen(text, id, watch.rows())
+    except BaseException:
+        if output is None:
+            shutil.rmtree(work, ignore_errors=True)
+        raise
+    held = None if watch is None or hasattr(data, "read_next_batch") else data
+    return Dedup(work, out, report, source.has_rows if source.ids is None else source.ids, seen, held)
+
+
+def _seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | None:
+    """Of what is no table: signatures, or a Parquet file."""
+    if source.ids is not None:
+        return Seen.of_signatures(data)
+    return Seen.of_file(source.paths[0], text, id) if source.has_rows else None
+
+
+def _contained(verify: str) -> tuple[str, float]:
+    """The word, and the share of "contained=.9"; 0 where none stands there."""
+    name, equals, share = str(verify).partition("=")
+    if not equals:
+        return name, 0.0
+    try:
+        if name == "contained" and 0 < float(share) <= 1:
+            return name, float(share)
+    except ValueError:
+        pass
+    raise Error(f"verify {verify!r} (exact, signature, none, contained or contained=C with C up to 1)", field="verify")

@@ -1,0 +1,336 @@
+"""Documents to signatures."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bandmill import _files
+from bandmill._call import OK, Call
+from bandmill._data import Source, rows_of
+from bandmill._errors import Error, text_of
+from bandmill._keywords import (
+    DuplicateIds,
+    Format,
+    Hash,
+    Header,
+    InvalidUtf8,
+    Names,
+    OnError,
+    Path,
+    Paths,
+    Preset,
+    Progress,
+    Scheme,
+    Short,
+    Size,
+    Weights,
+    Words,
+    described,
+)
+from bandmill._native import ffi, lib
+from bandmill._options import fill, fill_shard, new
+from bandmill._workplace import checked, goes_with, packed, unpacked, workplace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array = np.ndarray[Any, Any]
+_MANIFEST = "manifest.json"
+
+
+class Signatures:
+    """What `sign` makes: in memory, or a directory of signatures that is mapped. Nothing in it changes."""
+
+    _is_signatures = True
+
+    def __init__(self, path: pathlib.Path) -> None:
+        """Maps what stands there."""
+        self._path = path
+        self._ids: list[str] | None = None
+        self.manifest: dict[str, Any] = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
+
+    def __copy__(self) -> Signatures:
+        """The same."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Signatures:
+        """The same."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A directory is loaded again by who unpickles it."""
+        return load, (os.path.abspath(self._path),)
+
+    @property
+    def path(self) -> pathlib.Path:
+        """The directory."""
+        return self._path
+
+    def _array(self, name: str) -> Array:
+        mapped: Array = np.load(self._path / f"{name}.npy", mmap_mode="r")
+        return mapped
+
+    @property
+    def signatures(self) -> Array:
+        """uint32 (N, K), uint64 of the schemes affine64 and datatrove; no copy, not to be written to. A document without
+        shingles has all ones."""
+        return self._array("signatures")
+
+    @property
+    def n_shingles(self) -> Array:
+        """uint32 (N): distinct shingles; 0: the document has no signature."""
+        return self._array("n_shingles")
+
+    @property
+    def band_keys(self) -> Array:
+        """uint64 (N, B), where bands were asked for."""
+        if not self._has_keys():
+            raise Error("these signatures have no band keys (threshold=, or bands= and rows=, make some)", field="bands")
+        return self._array("band_keys")
+
+    def _has_keys(self) -> bool:
+        return (self._path / "band_keys.npy").exists()
+
+    @property
+    def ids(self) -> list[str]:
+        """N ids in order."""
+        if self._ids is None:
+            self._ids = self._read_ids()
+        return self._ids
+
+    def _read_ids(self) -> list[str]:
+        return _files.read_lines((self._path / "ids.txt").read_bytes())
+
+    def __len__(self) -> int:
+        """N."""
+        return len(self.n_shingles)
+
+    def __repr__(self) -> str:
+        """Shape and scheme."""
+        several = "" if len(self) == 1 else "s"
+        return f"<bandmill.Signatures of {len(self)} document{several}, {self.signatures.shape[1]} words each>"
+
+    def _provenance(self) -> bytes:
+        return (self._path / _MANIFEST).read_bytes()
+
+    def to_arrow(self) -> pa.Table:
+        """Columns id, signature (fixed_size_list of K uint32 or uint64) and n_shingles; provenance in the schema's metadata."""
+        pa = _files.arrow()
+        words = self.signatures
+        flat = pa.array(np.ascontiguousarray(words).reshape(-1))
+        return pa.table(
+            {
+                "id": pa.array(self.ids, pa.string()),
+                "signature": pa.FixedSizeListArray.from_arrays(flat, words.shape[1]),
+                "n_shingles": pa.array(np.asarray(self.n_shingles)),
+            },
+            metadata={"bandmill": self._provenance()},
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Signatures:
+        """A copy as a directory that the program reads too; one that is there already is refused."""
+        target = pathlib.Path(path)
+        if target.exists():
+            raise Error(f"{target}: exists already", file=str(target))
+        self._write(target)
+        return Signatures(target)
+
+    def _write(self, target: pathlib.Path) -> None:
+        partial = target.with_name(f"{target.name}.partial.{os.getpid()}")
+        shutil.copytree(self._path, partial)
+        partial.rename(target)
+
+
+class _InMemory(Signatures):
+    """What stands in memory of the library's, which goes when nobody uses it any more."""
+
+    def __init__(self, call: Call, handle: Any) -> None:
+        """``call`` has what the options of ``handle`` point to."""
+        self._call, self._handle = call, handle
+        self._lock = threading.Lock()
+        self._ids = None
+        self._words = text_of(lib.bm_signed_json(handle)).encode()
+        self.manifest = json.loads(self._words)
+        a = lib.bm_signed_data(handle)
+        n = int(a.n_docs)
+        self._arrays = {
+            "signatures": (a.words, (n, int(a.perms)), f"<u{int(a.word_bytes)}"),
+            "n_shingles": (a.n_shingles, (n,), "<u4"),
+        }
+        if a.bands:
+            self._arrays["band_keys"] = (a.keys, (n, int(a.bands)), "<u8")
+
+    @property
+    def path(self) -> pathlib.Path:
+        """A directory with them, which is written now and goes with the object."""
+        with self._lock:
+            if not hasattr(self, "_path"):
+                work = workplace(None, self.signatures.nbytes + 64 * len(self))
+                self._finalizer = goes_with(self, work)
+                self._write_native(work / "s")
+                self._path = work / "s"
+        return self._path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """They go along."""
+        return _carried, packed(self.path)
+
+    def _array(self, name: str) -> Array:
+        pointer, shape, kind = self._arrays[name]
+        if 0 in shape:
+            return np.zeros(shape, dtype=kind)
+        return np.asarray(_Lent(self._handle, int(ffi.cast("uintptr_t", pointer)), shape, kind))
+
+    def _has_keys(self) -> bool:
+        return "band_keys" in self._arrays
+
+    def _read_ids(self) -> list[str]:
+        out = ffi.new("char **")
+        with self._lock:
+            self._call.run(lib.bm_signed_ids, self._handle, out)
+        try:
+            return _files.read_lines(bytes(ffi.string(out[0])))
+        finally:
+            lib.bm_string_free(out[0])
+
+    def _provenance(self) -> bytes:
+        return self._words
+
+    def _write(self, target: pathlib.Path) -> None:
+        with self._lock:
+            self._write_native(target)
+
+    def _write_native(self, target: pathlib.Path) -> None:
+        output = ffi.new("bm_output_options *")
+        output.path = self._call.text(target)
+        out = ffi.new("bm_summary **")
+        self._call.run(lib.bm_signed_save, self._handle, output, out)
+        lib.bm_summary_free(out[0])
+
+
+class _Lent:
+    """An array of the library's, for numpy: it keeps what owns the memory."""
+
+    def __init__(self, owner: Any, address: int, shape: tuple[int, ...], kind: str) -> None:
+        self.owner = owner
+        self.__array_interface__ = {"version": 3, "data": (address, True), "shape": shape, "typestr": kind}
+
+
+class _Owned(Signatures):
+    """Signatures in a directory that goes with them."""
+
+    def __init__(self, path: pathlib.Path, work: pathlib.Path) -> None:
+        super().__init__(path)
+        self._finalizer = goes_with(self, work)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """They go along."""
+        return _carried, packed(self._path)
+
+
+def _carried(*parcel: Any) -> Signatures:
+    return _Owned(*unpacked(checked(parcel), "s")[:2])
+
+
+def load(path: str | os.PathLike[str]) -> Signatures:
+    """A directory that `sign` wrote, or `Signatures.save`."""
+    where = pathlib.Path(path)
+    if not (where / _MANIFEST).exists():
+        raise Error(f"{where}: no directory of signatures (it has no {_MANIFEST})", "format", str(where))
+    return Signatures(where)
+
+
+@described
+def sign(
+    data: Any = None,
+    text: Names = "text",
+    id: str | None = None,
+    *,
+    paths: Paths = None,
+    threshold: float | None = None,
+    recall: float | None = None,
+    shingle: str | None = None,
+    words: Words | None = None,
+    normalize: Names = None,
+    short: Short | None = None,
+    stopwords: Path | None = None,
+    bag: bool = False,
+    weights: Weights | None = None,
+    preset: Preset | None = None,
+    perms: int | None = None,
+    seed: int | None = None,
+    scheme: Scheme | None = None,
+    hash: Hash | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    format: Format | None = None,
+    header: Header | None = None,
+    delimiter: str | None = None,
+    include: Names = None,
+    exclude: Names = None,
+    offsets: Path | None = None,
+    duplicate_ids: DuplicateIds | None = None,
+    on_error: OnError | None = None,
+    max_errors: int | None = None,
+    invalid_utf8: InvalidUtf8 | None = None,
+    max_doc_bytes: Size = None,
+    shard: str | None = None,
+    device: str | None = "auto",
+    cpu: str | None = None,
+    threads: int = 0,
+    memory: Size = None,
+    batch_docs: int = 0,
+    temp_dir: Path | None = None,
+    progress: Progress = False,
+) -> Signatures:
+    """MinHash signatures of documents; with ``threshold``, or ``bands`` and ``rows``, band keys too.
+
+    Returns Signatures. Raises Error.
+    """
+    k = dict(locals())
+    k["band_keys"] = any(k[name] is not None for name in ("threshold", "recall", "bands"))  # a preset asks for none
+    call, held = Call(progress), Call()
+    source = Source(data, held, paths)
+    made = _sign_in_memory(call, source, k)
+    if made is not None:
+        return made
+    n = rows_of(data)
+    wanted = None if n is None else n * (4 * (perms or 128) + 64 + 8 * (bands or 0)) + (1 << 20)
+    work = workplace(temp_dir, wanted)
+    try:
+        o = new("sign")
+        fill(o, call, source, k)
+        o.output.path = call.text(work / "signatures")
+        o.band_keys = k["band_keys"]
+        fill_shard(o, k)
+        call.job(lib.bm_job_sign, o)
+        (work / "signatures").rename(work / "s")
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    return _Owned(work / "s", work)
+
+
+def _sign_in_memory(call: Call, source: Source, k: dict[str, Any]) -> Signatures | None:
+    """None: it takes a job with files, and the source is as it was."""
+    if source.stream is None:
+        return None
+    o = new("sign")
+    fill(o, call, source, k)
+    o.band_keys = k["band_keys"]
+    fill_shard(o, k)
+    out = ffi.new("bm_signed **")
+    try:
+        if call.run(lib.bm_sign_table, o, out, also=(lib.BM_ERR_UNSUPPORTED,)) != OK:
+            return None
+    except BaseException:
+        lib.bm_signed_free(out[0])  # of a call that was done when it was interrupted
+        raise
+    return _InMemory(call, ffi.gc(out[0], lib.bm_signed_free))

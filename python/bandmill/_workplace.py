@@ -1,0 +1,83 @@
+"""Directories of what a job writes, which go with what is read from them, or to another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import weakref
+from typing import Any
+
+from bandmill._call import Call
+from bandmill._errors import Error
+from bandmill._native import ffi, lib
+
+_RAM = pathlib.Path("/dev/shm")
+DAMAGED = "the pickle is damaged: it does not hold what was pickled"
+Parcel = tuple[dict[str, bytes], str, tuple[int, int]]
+
+
+def workplace(temp_dir: str | os.PathLike[str] | None, bytes_wanted: int | None) -> pathlib.Path:
+    """A directory for what a job writes: in memory where it is known to fit there with room to spare."""
+    where: str | None = os.fspath(temp_dir) if temp_dir is not None else None
+    if where is None and bytes_wanted is not None and os.access(_RAM, os.W_OK):
+        free = os.statvfs(_RAM)
+        if bytes_wanted * 2 < free.f_bavail * free.f_frsize:
+            where = str(_RAM)
+    return pathlib.Path(tempfile.mkdtemp(prefix="bandmill-", dir=where))
+
+
+def goes_with(owner: Any, work: pathlib.Path) -> Any:
+    """The directory is removed when ``owner`` goes: by the process that made it, not by one that was forked from it."""
+    return weakref.finalize(owner, remove, work, os.getpid())
+
+
+def remove(work: pathlib.Path, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def digest_of(data: Any) -> tuple[int, int]:
+    """XXH3 of 128 bits of a buffer."""
+    out = ffi.new("uint64_t[2]")
+    view = memoryview(data)
+    Call().run(lib.bm_py_digest, ffi.from_buffer("char[]", view) if view.nbytes else ffi.NULL, view.nbytes, out)
+    return int(out[0]), int(out[1])
+
+
+def packed(path: pathlib.Path, more: Any = None, **own: bytes) -> Parcel:
+    """What a directory holds, ``own`` and what JSON can say, for another process; and a digest of it."""
+    files = {file.name: file.read_bytes() for file in sorted(path.iterdir()) if file.is_file()}
+    files.update(own)
+    said = json.dumps(more)
+    return files, said, digest_of_parcel(files, said)
+
+
+def digest_of_parcel(files: dict[str, bytes], said: str) -> tuple[int, int]:
+    parts = {name: digest_of(data) for name, data in files.items()}
+    return digest_of(json.dumps([said, sorted(parts.items())]).encode())
+
+
+def checked(parcel: tuple[Any, ...]) -> Parcel:
+    """Of a pickle, which may say anything."""
+    files, said, digest = parcel if len(parcel) == 3 else (None, None, None)
+    if not isinstance(files, dict) or not isinstance(said, str) or not isinstance(digest, tuple):
+        raise Error(DAMAGED, "format")
+    if not all(isinstance(name, str) and isinstance(data, bytes) for name, data in files.items()):
+        raise Error(DAMAGED, "format")
+    return files, said, digest
+
+
+def unpacked(parcel: Parcel, name: str, *own: str) -> tuple[pathlib.Path, pathlib.Path, Any]:
+    """That as a directory of this name again, the one that it is in, and what was said. ``own`` is not written."""
+    files, said, digest = parcel
+    if digest_of_parcel(files, said) != digest or not all(lib.bm_py_is_ours(n.encode()) for n in files if n not in own):
+        raise Error(DAMAGED, "format")
+    work = workplace(None, sum(map(len, files.values())))
+    (work / name).mkdir()
+    for file, data in files.items():
+        if file not in own:
+            (work / name / file).write_bytes(data)
+    return work / name, work, json.loads(said)
