@@ -10,14 +10,13 @@
 const cli_preset cli_presets[CLI_N_PRESETS] = {
     {"datasketch", BM_SHINGLE_WORD, 0, 0, BM_WORDS_ALNUM, BM_TOKEN_SHA1, BM_SCHEME_AFFINE32, 128, 0,
      0, 0,
-     "datasketch 2 takes tokens from its caller: what the shingles are is for --shingle, --words "
-     "and --normalize to say"},
+     "datasketch 2 gets tokens from its caller: choose them with --shingle, --words and "
+     "--normalize"},
     {"datatrove", BM_SHINGLE_WORD, 5, BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS,
      BM_WORDS_ALNUM, BM_TOKEN_XXH64, BM_SCHEME_DATATROVE, 112, 14, 8, 0,
      "datatrove cuts words with a tokenizer (spaCy for English), after its own simplification: a "
-     "number is one 0 there, and here a 0 for each digit; of texts without numbers most shingles "
-     "are "
-     "the same"},
+     "number is one 0 there, and here a 0 for each digit; most shingles of texts without numbers "
+     "are the same"},
     {"nemo", BM_SHINGLE_CHAR, 24, 0, BM_WORDS_ALNUM, BM_TOKEN_MURMUR3, BM_SCHEME_NEMO, 260, 20, 13,
      0,
      "NeMo Curator takes characters of the text as it is: here a run of white space is one blank, "
@@ -25,14 +24,13 @@ const cli_preset cli_presets[CLI_N_PRESETS] = {
     {"text-dedup", BM_SHINGLE_WORD, 5, BM_NORM_LOWER, BM_WORDS_TEXT_DEDUP, BM_TOKEN_SHA1,
      BM_SCHEME_TEXT_DEDUP, 240, 0, 0, 0.7,
      "text-dedup drops documents of fewer than 5 words, and lowers U+0130 and a final capital "
-     "sigma "
-     "by rules of their own; 0.4.0 uses 250 permutations by default (--num_perm)"},
+     "sigma differently; 0.4.0 uses 250 permutations by default (--num_perm)"},
     {"lance", BM_SHINGLE_WORD, 3, BM_NORM_LOWER, BM_WORDS_ALNUM, BM_TOKEN_XXH64, BM_SCHEME_LANCE,
      128, 16, 8, 0, "Lance uses the tokenizer of its index: here words are ours"},
     {"slimpajama", BM_SHINGLE_CHAR, 5, BM_NORM_NFC | BM_NORM_LOWER | BM_NORM_PUNCT, BM_WORDS_ALNUM,
      BM_TOKEN_SHA1, BM_SCHEME_LEGACY, 128, 16, 8, 0,
-     "SlimPajama drops ASCII punctuation alone, symbols among it: here punctuation of all scripts "
-     "goes, and $ + < = > ^ | ~ and the backquote stay"},
+     "SlimPajama drops only ASCII punctuation, with its symbols: here punctuation of all scripts "
+     "is dropped, but $ + < = > ^ | ~ and the backquote are kept"},
     {"SEDD", BM_SHINGLE_WORD, 13, BM_NORM_LOWER, BM_WORDS_SPACE, BM_TOKEN_SHA1, BM_SCHEME_LEGACY,
      128, 9, 13, 0, "SEDD has its own normaliser: here texts are lower case, split at white space"},
 };
