@@ -293,35 +293,41 @@ void bm_page_block_reset(bm_page_block *block)
 
 /* --- page_column --- */
 
-bm_status bm_page_column_grow(bm_page_column c, size_t need, bm_error *err)
+static bm_status move_to_file(bm_page_column c, const char *dir, size_t need, bm_error *err)
 {
+    bm_page_block block = {0};
+    bm_error why = {0};
+    void *from;
+    memcpy(&from, c.data, sizeof from);
+    const size_t bytes = from == NULL ? 0 : *c.cap * c.size;
+    bm_status status = bm_page_block_in_file(&block, dir, &why);
+    if (status != BM_OK && why.code == ENOENT)
+        return BM_OK;
+    if (status == BM_OK)
+        status = bm_page_block_grow(&block, bytes > need * c.size ? bytes : need * c.size, &why);
+    if (status != BM_OK) {
+        bm_page_block_reset(&block);
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    if (bytes > 0)
+        memcpy(block.data, from, bytes);
+    bm_free(from);
+    *c.block = block;
+    return BM_OK;
+}
+
+bm_status bm_page_column_grow(bm_page_column c, const char *dir, size_t need, bm_error *err)
+{
+    if (c.block->file == 0 && dir != NULL)
+        BM_TRY(move_to_file(c, dir, need, err));
     if (c.block->file == 0)
         return bm_grow(c.data, c.cap, need, c.size, err);
     BM_TRY(bm_page_block_grow(c.block, need * c.size, err));
     memcpy(c.data, &c.block->data, sizeof c.block->data);
     *c.cap = c.block->bytes / c.size;
     return BM_OK;
-}
-
-bm_status bm_page_column_grow_in_file(bm_page_column c, const char *dir, size_t need, bm_error *err)
-{
-    bm_page_block block = {0};
-    bm_status status = BM_OK;
-    void *from;
-    memcpy(&from, c.data, sizeof from);
-    if (c.block->file != 0)
-        return bm_page_column_grow(c, need, err);
-    const size_t bytes = from == NULL ? 0 : *c.cap * c.size;
-    BM_TRY_OUT(bm_page_block_in_file(&block, dir, err));
-    BM_TRY_OUT(bm_page_block_grow(&block, bytes > need * c.size ? bytes : need * c.size, err));
-    if (bytes > 0)
-        memcpy(block.data, from, bytes);
-    bm_free(from);
-    *c.block = block;
-    return bm_page_column_grow(c, need, err);
-out:
-    bm_page_block_reset(&block);
-    return status;
 }
 
 void bm_page_column_free(bm_page_column c)

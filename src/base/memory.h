@@ -108,10 +108,14 @@ typedef struct bm_page_column {
     size_t *cap, size;    /* elements, bytes of one */
 } bm_page_column;
 
-/* To `need` elements at least. */
-bm_status bm_page_column_grow(bm_page_column column, size_t need, bm_error *err);
-/* The same in a file in `dir`, whether it is in one or not. */
-bm_status bm_page_column_grow_in_file(bm_page_column column, const char *dir, size_t need,
-                                      bm_error *err);
+/* To `need` elements at least, where it is; with `dir`, in a file there, unless that folder is gone,
+ * for memory may do then. */
+bm_status bm_page_column_grow(bm_page_column column, const char *dir, size_t need, bm_error *err);
+/* What columns take of the memory: bytes[0] in memory, and bytes[1] in files, of which no more than
+ * `part` stays in memory. */
+static inline uint64_t bm_page_column_bytes(const uint64_t bytes[2], uint64_t part)
+{
+    return bytes[0] + (bytes[1] < part ? bytes[1] : part);
+}
 /* Free it, and make the pointer NULL; *cap stays. */
 void bm_page_column_free(bm_page_column column);

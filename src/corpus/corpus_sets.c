@@ -9,7 +9,6 @@
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_spill.c,
  *        tests/unit/match/test_match_all_pairs.c */
 #include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,14 +46,16 @@ static uint64_t greater(uint64_t x, uint64_t y)
 /* Bytes of n documents' columns that may lie in files; those of content hashes, or without. */
 static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content)
 {
-    const bm_corpus_cfg *cfg = &corpus->cfg;
-    const size_t a_doc = (corpus->sets.state != BM_SETS_AGAIN ? sizeof *corpus->sets.places : 0) +
-                         (cfg->again.source != NULL ? sizeof *corpus->sets.texts : 0) +
-                         (content && cfg->find_identical ? sizeof *corpus->copies.content : 0);
-    const uint64_t bytes = n * a_doc, part = bm_corpus_columns_part(corpus);
-    const bool in_file = corpus->sets.texts_in_file.file != 0 ||
-                         corpus->sets.places_in_file.file != 0 || corpus->copies.in_file.file != 0;
-    return in_file && bytes > part ? part : bytes;
+    const bm_corpus_sets *sets = &corpus->sets;
+    const bm_corpus_copies *copies = &corpus->copies;
+    uint64_t bytes[2] = {0}; /* in memory, in files */
+    if (sets->state != BM_SETS_AGAIN)
+        bytes[sets->places_in_file.file != 0] += n * sizeof *sets->places;
+    if (corpus->cfg.again.source != NULL)
+        bytes[sets->texts_in_file.file != 0] += n * sizeof *sets->texts;
+    if (content && corpus->cfg.find_identical)
+        bytes[copies->in_file.file != 0] += n * sizeof *copies->content;
+    return bm_page_column_bytes(bytes, bm_corpus_columns_part(corpus));
 }
 
 /* Bytes that the job's three long stretches need, with n documents and `set_bytes` of sets in
@@ -499,18 +500,12 @@ bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file
                                  size_t cap, size_t size, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
-    size_t had = corpus->cap;
-    if (in_file->file == 0 && (cfg->temp_dir == NULL || cfg->memory == 0 ||
-                               cap * BM_COLUMNS_DOC <= bm_corpus_columns_part(corpus)))
-        return bm_corpus_column(array, cap, size, err);
-    bm_error why = {0};
-    const bm_status status = bm_page_column_grow_in_file(
-        (bm_page_column){in_file, array, &had, size}, cfg->temp_dir, cap, &why);
-    if (status == BM_ERR_IO && why.code == ENOENT) /* the folder is gone, and memory may do */
-        return bm_corpus_column(array, cap, size, err);
-    if (status != BM_OK && err != NULL)
-        *err = why;
-    return status;
+    const bool apart = cfg->memory != 0 && cap * BM_COLUMNS_DOC > bm_corpus_columns_part(corpus);
+    void *data;
+    memcpy(&data, array, sizeof data);
+    size_t had = data != NULL ? corpus->cap : 0;
+    return bm_page_column_grow((bm_page_column){in_file, array, &had, size},
+                               apart ? cfg->temp_dir : NULL, cap, err);
 }
 
 void bm_corpus_leave(const bm_corpus *corpus)

@@ -115,11 +115,6 @@ static void reset_shards(bm_doc_table *table)
         bm_hash_table_reset(&table->shards[i]);
 }
 
-static bool is_in_file(const bm_doc_table *table)
-{
-    return table->in_file.text.file != 0; /* the last that moves */
-}
-
 static bm_page_column rows_of(bm_doc_table *table)
 {
     return (bm_page_column){&table->in_file.rows, &table->rows, &table->cap, sizeof *table->rows};
@@ -139,8 +134,6 @@ static bm_page_column text_of(bm_doc_table *table)
 
 void bm_doc_table_leave(const bm_doc_table *table)
 {
-    if (!is_in_file(table))
-        return;
     bm_page_block_leave(&table->in_file.rows);
     bm_page_block_leave(&table->in_file.ends);
     bm_page_block_leave(&table->in_file.text);
@@ -176,17 +169,14 @@ static uint64_t file_part(const bm_doc_table *table)
     return table->memory / BM_DOC_FILE_PART;
 }
 
-static uint64_t column_bytes(const bm_doc_table *table, const bm_doc_sums *all)
-{
-    return all->docs * (sizeof *table->rows + sizeof *table->ids.ends) + all->id_bytes;
-}
-
 static uint64_t bytes_of(const bm_doc_table *table, const bm_doc_sums *all)
 {
-    const uint64_t columns = column_bytes(table, all), part = file_part(table);
-    return (is_in_file(table) && columns > part ? part : columns) +
-           all->skipped * sizeof *table->skipped + all->reason_bytes +
-           bm_next_numbers_bytes(&table->next);
+    uint64_t columns[2] = {0}; /* in memory, in files */
+    columns[table->in_file.rows.file != 0] += all->docs * sizeof *table->rows;
+    columns[table->in_file.ends.file != 0] += all->docs * sizeof *table->ids.ends;
+    columns[table->in_file.text.file != 0] += all->id_bytes;
+    return bm_page_column_bytes(columns, file_part(table)) + all->skipped * sizeof *table->skipped +
+           all->reason_bytes + bm_next_numbers_bytes(&table->next);
 }
 
 static bm_doc_sums sums_of(const bm_doc_table *table)
@@ -275,23 +265,20 @@ bm_status bm_doc_table_grow(bm_doc_table *table, const bm_doc_sums *batch, bm_er
 {
     const bm_doc_sums all = {.docs = table->n + batch->docs,
                              .id_bytes = table->ids.text.len + batch->id_bytes};
-    const char *dir = table->temp_dir;
-    if (is_in_file(table) ||
-        (dir != NULL && table->memory != 0 && column_bytes(table, &all) > file_part(table))) {
-        BM_TRY(bm_page_column_grow_in_file(rows_of(table), dir, all.docs, err));
-        BM_TRY(bm_page_column_grow_in_file(ends_of(table), dir, all.docs, err));
-        return bm_page_column_grow_in_file(text_of(table), dir, all.id_bytes, err);
-    }
-    BM_TRY(bm_page_column_grow(rows_of(table), all.docs, err));
-    BM_TRY(bm_page_column_grow(ends_of(table), all.docs, err));
-    return bm_page_column_grow(text_of(table), all.id_bytes, err);
+    const bool apart = table->memory != 0 &&
+                       all.docs * (sizeof *table->rows + sizeof *table->ids.ends) + all.id_bytes >
+                           file_part(table);
+    const char *dir = apart ? table->temp_dir : NULL;
+    BM_TRY(bm_page_column_grow(rows_of(table), dir, all.docs, err));
+    BM_TRY(bm_page_column_grow(ends_of(table), dir, all.docs, err));
+    return bm_page_column_grow(text_of(table), dir, all.id_bytes, err);
 }
 
 /* Of the rows that were added, those that nobody will soon read leave memory. */
 static void leave_added(bm_doc_table *table)
 {
     const size_t n = table->n - table->in_file.n_left;
-    if (is_in_file(table) && n * sizeof *table->rows > file_part(table) / 4) {
+    if (n * sizeof *table->rows > file_part(table) / 4) {
         bm_doc_table_leave(table);
         table->in_file.n_left = table->n;
     }

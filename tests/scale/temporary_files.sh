@@ -62,6 +62,20 @@ finish 2001
 refused 4 'gone.*temporary file'
 untouched
 
+# rows, ids and columns alone would go there: they stay in memory
+set -- "$@" --verify none
+bm dedup in.jsonl "$@" -o plain -q; exits 0
+mkdir gone
+command_line='dedup - --verify none, its --temp-dir removed before it is needed'
+feed "$@" --temp-dir gone -o later
+head -n 2000 in.jsonl >&3
+rmdir gone
+finish 2001
+exits 0
+holds later/groups.jsonl < plain/groups.jsonl
+rm -rf later plain
+set -- --threads 2 --memory 30M --kept no
+
 mkdir gone
 # spilled DIR BYTES: so much lies in one of its files, which have no names; the job waits for more of its input
 spilled() {

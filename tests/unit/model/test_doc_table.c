@@ -147,6 +147,30 @@ Test(doc_table, more_rows_than_the_memory_holds_are_an_error_and_those_before_st
     bm_doc_table_reset(&table);
 }
 
+/* The folder was removed: before anything moved, or when rows had. */
+Test(doc_table, rows_and_ids_stay_in_memory_where_the_folder_is_gone)
+{
+    enum { ALL = 10000, MEMORY = 1 << 20 };
+    for (int rows_moved = 0; rows_moved < 2; rows_moved++) {
+        bm_doc_table table = {.memory = MEMORY, .temp_dir = "/nowhere"};
+        char id[32];
+        if (rows_moved)
+            cr_assert_eq(bm_page_block_in_file(&table.in_file.rows, "/tmp", NULL), BM_OK);
+        for (int i = 0; i < ALL; i++) {
+            snprintf(id, sizeof id, "document-%05d", i);
+            cr_assert_eq(add(&table, id, (uint64_t)i + 1, NULL), BM_OK);
+        }
+        assert_id(&table, 4321, "document-04321");
+        cr_expect_eq(bm_doc_table_row(&table, 4321)->line, 4322);
+        cr_expect_eq(table.in_file.rows.file != 0, rows_moved);
+        cr_expect_eq(table.in_file.ends.file, 0);
+        cr_expect_eq(bm_doc_table_bytes(&table) - bm_doc_table_shard_bytes(&table),
+                     (rows_moved ? MEMORY / BM_DOC_FILE_PART : ALL * sizeof(bm_doc_row)) +
+                         ALL * (8 + 14));
+        bm_doc_table_reset(&table);
+    }
+}
+
 Test(doc_table, a_repeated_id_names_both_places)
 {
     const char *const names[] = {"first.jsonl", "second.jsonl"};
