@@ -13,6 +13,7 @@
  * reading. Threads: sets are made by all of the pool, each with a maker of its own.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/corpus_parts.h"
@@ -79,15 +80,10 @@ static bm_status open_stored(bm_corpus_sets *sets, const char *temp_dir, bm_erro
 static const bm_stored_set *find_stored(const bm_corpus *corpus, size_t doc)
 {
     const bm_corpus_sets *sets = &corpus->sets;
-    size_t begin = 0, end = sets->n_stored;
-    while (begin < end) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (sets->stored[middle].doc < doc)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin < sets->n_stored && sets->stored[begin].doc == doc ? &sets->stored[begin] : NULL;
+    bm_bisect b = {0, sets->n_stored};
+    while (b.low < b.high)
+        bm_bisect_go(&b, sets->stored[bm_middle(&b)].doc < doc);
+    return b.low < sets->n_stored && sets->stored[b.low].doc == doc ? &sets->stored[b.low] : NULL;
 }
 
 bm_status bm_corpus_place_long(bm_corpus *corpus, size_t first, size_t n, bm_error *err)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/hash_table.h"
 #include "base/memory.h"
@@ -284,28 +285,18 @@ static void look_up_some(const bm_df_table *table, const uint64_t *hashes, size_
 /* The last block whose first key is not above `key`, or the first. */
 static size_t block_of(const bm_df_table *table, uint64_t key)
 {
-    size_t begin = 0, end = table->n_blocks;
-    while (end - begin > 1) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (table->firsts[middle] <= key)
-            begin = middle;
-        else
-            end = middle;
-    }
-    return begin;
+    bm_bisect b = {1, table->n_blocks};
+    while (b.low < b.high)
+        bm_bisect_go(&b, table->firsts[bm_middle(&b)] <= key);
+    return b.low - 1;
 }
 
 static uint32_t look_up_in(const block *b, uint64_t key)
 {
-    size_t begin = 0, end = BLOCK;
-    while (end - begin > 1) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (b->keys[middle] <= key)
-            begin = middle;
-        else
-            end = middle;
-    }
-    return b->keys[begin] == key ? b->df[begin] : 1;
+    bm_bisect at = {1, BLOCK};
+    while (at.low < at.high)
+        bm_bisect_go(&at, b->keys[bm_middle(&at)] <= key);
+    return b->keys[at.low - 1] == key ? b->df[at.low - 1] : 1;
 }
 
 typedef struct wanted {

@@ -179,15 +179,8 @@ bm_status bm_index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
  * batch may have the same id. */
 static size_t place_of(const bm_index_ids *ids, uint32_t number)
 {
-    size_t begin = 0, end = ids->n_sorted;
-    while (begin < end) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (ids->sorted[middle] < number)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin < ids->n_sorted && ids->sorted[begin] == number ? begin : ids->n_sorted;
+    const size_t at = bm_numbers_below(ids->sorted, ids->n_sorted, number);
+    return at < ids->n_sorted && ids->sorted[at] == number ? at : ids->n_sorted;
 }
 
 bool bm_index_ids_is_gone(const bm_index_ids *ids, uint32_t number)

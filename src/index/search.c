@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "index/search_hits.h"
@@ -292,15 +293,10 @@ static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, dou
 /* The first hit of the list that is not below `hit`. */
 static size_t lower_bound(const bm_hit_list *list, uint64_t hit)
 {
-    size_t begin = 0, end = list->n;
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        if (list->list[middle] < hit)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
+    bm_bisect b = {0, list->n};
+    while (b.low < b.high)
+        bm_bisect_go(&b, list->list[bm_middle(&b)] < hit);
+    return b.low;
 }
 
 /* The hits of a part, from all lists, ascending, each once. */
@@ -452,15 +448,10 @@ static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
     BM_TRY_OUT(bm_hits_sort(ranks, &n_ranks, err));
     for (size_t i = 0; i < n; i++) {
         const uint64_t bits = bits_of(list[i].similarity);
-        size_t low = 0, high = n_ranks;
-        while (high - low > 1) {
-            const size_t middle = (low + high) / 2;
-            if (ranks[middle] <= bits)
-                low = middle;
-            else
-                high = middle;
-        }
-        keys[i] = (uint64_t)low << 32 | list[i].number;
+        bm_bisect rank = {1, n_ranks};
+        while (rank.low < rank.high)
+            bm_bisect_go(&rank, ranks[bm_middle(&rank)] <= bits);
+        keys[i] = (uint64_t)(rank.low - 1) << 32 | list[i].number;
     }
     BM_TRY_OUT(bm_hits_sort(keys, &n_keys, err));
     for (size_t i = 0; i < n; i++) {

@@ -10,6 +10,7 @@
  * changes which pairs are compared, or an answer.
  *
  * Tests: tests/unit/index/test_search.c */
+#include "base/bisect.h"
 #include "index/search_hits.h"
 
 #include <stdatomic.h>
@@ -459,16 +460,11 @@ static size_t list_asked(asker *a, uint32_t doc)
     }
     const uint64_t first = (uint64_t)doc << 32 | block->numbers[0],
                    last = (uint64_t)doc << 32 | block->numbers[block->n - 1];
-    size_t low = 0, high = c->n_extras;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (c->extras[middle] < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < c->n_extras && c->extras[low] <= last; low++) {
-        const size_t at = bm_numbers_below(block->numbers, block->n, (uint32_t)c->extras[low]);
+    bm_bisect extra = {0, c->n_extras};
+    while (extra.low < extra.high)
+        bm_bisect_go(&extra, c->extras[bm_middle(&extra)] < first);
+    for (size_t i = extra.low; i < c->n_extras && c->extras[i] <= last; i++) {
+        const size_t at = bm_numbers_below(block->numbers, block->n, (uint32_t)c->extras[i]);
         set_bit(asked, block->place[at]);
     }
     if (end < block->numbers[block->n - 1])

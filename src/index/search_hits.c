@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/verify.h"
@@ -168,15 +169,10 @@ bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err)
 
 size_t bm_numbers_below(const uint32_t *list, size_t n, uint64_t number)
 {
-    size_t begin = 0, end = n;
-    while (begin < end) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (list[middle] < number)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
+    bm_bisect b = {0, n};
+    while (b.low < b.high)
+        bm_bisect_go(&b, list[bm_middle(&b)] < number);
+    return b.low;
 }
 
 /* Count `more` hits. false: there are too many. */

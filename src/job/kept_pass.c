@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "job/job_context.h"
 #include "job/rows.h"
@@ -277,23 +278,16 @@ static bool is_before(uint32_t file, uint64_t line, const bm_record *record)
 /* The documents and skipped records that stand before a record. */
 static bm_kept_at seek(const bm_doc_table *docs, const bm_record *record)
 {
-    bm_kept_at at = {0};
-    for (size_t high = docs->n; at.doc < high;) {
-        const size_t middle = at.doc + (high - at.doc) / 2;
-        if (is_before(bm_doc_table_row(docs, middle)->file, bm_doc_table_row(docs, middle)->line,
-                      record))
-            at.doc = middle + 1;
-        else
-            high = middle;
+    bm_bisect doc = {0, docs->n}, skipped = {0, docs->n_skipped};
+    while (doc.low < doc.high) {
+        const bm_doc_row *row = bm_doc_table_row(docs, bm_middle(&doc));
+        bm_bisect_go(&doc, is_before(row->file, row->line, record));
     }
-    for (size_t high = docs->n_skipped; at.skipped < high;) {
-        const size_t middle = at.skipped + (high - at.skipped) / 2;
-        if (is_before(docs->skipped[middle].file, docs->skipped[middle].line, record))
-            at.skipped = middle + 1;
-        else
-            high = middle;
+    while (skipped.low < skipped.high) {
+        const bm_skipped *row = &docs->skipped[bm_middle(&skipped)];
+        bm_bisect_go(&skipped, is_before(row->file, row->line, record));
     }
-    return at;
+    return (bm_kept_at){.doc = doc.low, .skipped = skipped.low};
 }
 
 static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "job/job_context.h"
@@ -377,15 +378,10 @@ static bm_status add_group(const context *c, bm_json *json, size_t group, bm_buf
 /* The first group that begins at the member or behind it. */
 static size_t group_from(const bm_grouping *g, uint64_t member)
 {
-    size_t low = 0, high = g->n_groups;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (g->begin[middle] < member)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    bm_bisect b = {0, g->n_groups};
+    while (b.low < b.high)
+        bm_bisect_go(&b, g->begin[bm_middle(&b)] < member);
+    return b.low;
 }
 
 /* The groups whose first members these are. */

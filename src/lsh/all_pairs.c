@@ -28,6 +28,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -94,15 +95,10 @@ void bm_prefix_finder_close(bm_prefix_finder *f)
 /* The first position of the block whose document has at least `size` shingles. */
 static uint32_t first_of_size(const bm_prefix_finder *f, size_t size)
 {
-    size_t low = f->index->begin, high = f->index->end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (bm_sized_size(f->docs, middle) < size)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    bm_bisect b = {f->index->begin, f->index->end};
+    while (b.low < b.high)
+        bm_bisect_go(&b, bm_sized_size(f->docs, bm_middle(&b)) < size);
+    return (uint32_t)b.low;
 }
 
 /* The place of the first entry of `key` at or after `at` whose position is at least `first`. */
@@ -112,15 +108,12 @@ static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key
     size_t step = 1, end = index->n_entries;
     while (at + step < end && entries[at + step].key == key && entries[at + step].position < first)
         step *= 2;
-    size_t low = at, high = at + step < end ? at + step : end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (entries[middle].key == key && entries[middle].position < first)
-            low = middle + 1;
-        else
-            high = middle;
+    bm_bisect b = {at, at + step < end ? at + step : end};
+    while (b.low < b.high) {
+        const bm_prefix_entry *entry = &entries[bm_middle(&b)];
+        bm_bisect_go(&b, entry->key == key && entry->position < first);
     }
-    return low;
+    return b.low;
 }
 
 /* The document of this entry has a key in common with x: unless it was met before, it is found
@@ -492,15 +485,11 @@ static void close_finders(search *s)
 static size_t last_of_block(const search *s)
 {
     size_t largest = bm_sized_size(&s->docs, s->index.end - 1);
-    size_t low = s->index.end, high = s->docs.n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (bm_least_size(s->docs.rule, bm_sized_size(&s->docs, middle)) <= largest)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    bm_bisect b = {s->index.end, s->docs.n};
+    while (b.low < b.high)
+        bm_bisect_go(&b, bm_least_size(s->docs.rule, bm_sized_size(&s->docs, bm_middle(&b))) <=
+                             largest);
+    return b.low;
 }
 
 static bm_status search_all(search *s, uint64_t memory, bm_error *err)

@@ -10,6 +10,7 @@
  * bisect: n_short * log(n_long / n_short) instead of n_short + n_long.
  *
  * Tests: tests/unit/lsh/test_intersect.c */
+#include "base/bisect.h"
 #include "lsh/intersect_loops.h"
 
 #define RUN 32u /* steps between two looks at the bound */
@@ -47,15 +48,10 @@ static size_t gallop_to(const uint64_t *y, size_t from, size_t n, uint64_t value
         low += step;
         step *= 2;
     }
-    size_t high = step <= n - low ? low + step - 1 : n; /* at high and after: not below */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (y[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    bm_bisect b = {low, step <= n - low ? low + step - 1 : n}; /* at b.high and after: not below */
+    while (b.low < b.high)
+        bm_bisect_go(&b, y[bm_middle(&b)] < value);
+    return b.low;
 }
 
 bool bm_intersect_gallop(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -72,15 +73,12 @@ void bm_link_graph_reset(bm_link_graph *graph)
 
 size_t bm_link_graph_find(const bm_link_graph *graph, uint32_t a, uint32_t b)
 {
-    size_t low = graph->begins[a], end = graph->begins[a + 1], high = end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->links[middle].doc < b)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && graph->links[low].doc == b ? graph->links[low].pair : SIZE_MAX;
+    const size_t end = graph->begins[a + 1];
+    bm_bisect at = {graph->begins[a], end};
+    while (at.low < at.high)
+        bm_bisect_go(&at, graph->links[bm_middle(&at)].doc < b);
+    const bm_link *found = &graph->links[at.low];
+    return at.low < end && found->doc == b ? found->pair : SIZE_MAX;
 }
 
 /* neighbours -- count, sum up, fill.

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/verify.h"
@@ -77,16 +78,11 @@ static bool find(search *s, size_t length, bm_common_run *out)
     bm_hashes_sort(s->sorted, n, s->sorted + s->b.n);
     for (size_t at = 0; at + length <= s->a.n; at++) {
         const uint64_t hash = hash_of(&s->a, at, length, power), key = key_of(hash, 0);
-        size_t low = 0, high = n;
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            if (s->sorted[middle] < key)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < n && s->sorted[low] >> 32 == key >> 32; low++) {
-            const size_t other = (uint32_t)s->sorted[low];
+        bm_bisect b = {0, n};
+        while (b.low < b.high)
+            bm_bisect_go(&b, s->sorted[bm_middle(&b)] < key);
+        for (; b.low < n && s->sorted[b.low] >> 32 == key >> 32; b.low++) {
+            const size_t other = (uint32_t)s->sorted[b.low];
             if (hash_of(&s->b, other, length, power) != hash ||
                 memcmp(s->a.numbers + at, s->b.numbers + other, length * sizeof *s->a.numbers) != 0)
                 continue;
@@ -101,20 +97,14 @@ bm_status bm_common_run_find(const uint64_t *a, size_t n_a, const uint64_t *b, s
                              bm_common_run *out, bm_error *err)
 {
     search s = {.a = {.numbers = a, .n = n_a}, .b = {.numbers = b, .n = n_b}};
-    size_t low = 0,
-           high = n_a < n_b ? n_a : n_b; /* a run of `low` is common, none is longer than `high` */
+    bm_bisect length = {1, (n_a < n_b ? n_a : n_b) + 1}; /* the first of which no run is common */
     *out = (bm_common_run){0};
     bm_status status = BM_OK;
     BM_TRY_OUT(sum_list(&s.a, err));
     BM_TRY_OUT(sum_list(&s.b, err));
     BM_TRY_OUT(bm_new(&s.sorted, 2 * n_b, err));
-    while (low < high) {
-        const size_t middle = low + (high - low + 1) / 2;
-        if (find(&s, middle, out))
-            low = middle;
-        else
-            high = middle - 1;
-    }
+    while (length.low < length.high)
+        bm_bisect_go(&length, find(&s, bm_middle(&length), out));
 out:
     bm_free_all(s.a.sums, s.b.sums, s.sorted);
     return status;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -106,15 +107,10 @@ bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shing
 /* Its place in the links. */
 static size_t known_place(const bm_known *known, uint32_t number)
 {
-    size_t begin = 0, end = known->n_links;
-    while (end - begin > 1) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (known->links[middle].number <= number)
-            begin = middle;
-        else
-            end = middle;
-    }
-    return begin;
+    bm_bisect b = {1, known->n_links};
+    while (b.low < b.high)
+        bm_bisect_go(&b, known->links[bm_middle(&b)].number <= number);
+    return b.low - 1;
 }
 
 bm_str bm_known_id(const bm_known *known, uint32_t number)

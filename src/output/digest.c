@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/system.h"
@@ -267,15 +268,10 @@ typedef struct hashing {
 /* The file that a piece belongs to. */
 static size_t file_of(const hashing *h, size_t piece)
 {
-    size_t low = 0, high = h->work->n;
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (h->first[middle] <= piece)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    bm_bisect b = {1, h->work->n};
+    while (b.low < b.high)
+        bm_bisect_go(&b, h->first[bm_middle(&b)] <= piece);
+    return b.low - 1;
 }
 
 static bm_status hash_piece(hashing *h, uint32_t thread, size_t number, bm_error *err)

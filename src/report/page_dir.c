@@ -24,6 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/files.h"
@@ -107,15 +108,11 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
 bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
     const bm_str a = offer->a, b = offer->b;
-    size_t at = 0, end = least->n; /* behind all of no greater rank */
+    bm_bisect place = {0, least->n}; /* behind all of no greater rank */
     least->of++;
-    while (at < end) {
-        const size_t middle = at + (end - at) / 2;
-        if (least->rows[middle].rank <= offer->rank)
-            at = middle + 1;
-        else
-            end = middle;
-    }
+    while (place.low < place.high)
+        bm_bisect_go(&place, least->rows[bm_middle(&place)].rank <= offer->rank);
+    const size_t at = place.low;
     if (at >= least->most)
         return BM_OK;
     char *ids = NULL;

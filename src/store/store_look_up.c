@@ -4,6 +4,7 @@
  * in it. Documents that were removed are left out by their bits.
  *
  * Tests: tests/unit/store/test_store_model.c */
+#include "base/bisect.h"
 #include "store/store_writer.h"
 
 #include <string.h>
@@ -164,15 +165,10 @@ static bm_status read_entry(const table_walk *t, size_t i, bm_posting *out, bm_e
 /* The last piece that begins before `key`, where its first entries may be; else the first. */
 static void seek(table_walk *t, uint64_t key)
 {
-    size_t low = t->at + 1, high = t->n;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (t->refs[middle].key.first < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    t->at = low - 1;
+    bm_bisect b = {t->at + 1, t->n};
+    while (b.low < b.high)
+        bm_bisect_go(&b, t->refs[bm_middle(&b)].key.first < key);
+    t->at = b.low - 1;
 }
 
 static bm_status add_hit(const bm_store_view *v, bm_store_hits *hits, bm_store_hit hit,

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -156,15 +157,10 @@ static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_e
 /* The first piece of a key, or behind it. */
 static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
 {
-    size_t low = 0, high = s->pieces.n;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (bm_piece_key_order(&s->pieces.list[middle].key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    bm_bisect b = {0, s->pieces.n};
+    while (b.low < b.high)
+        bm_bisect_go(&b, bm_piece_key_order(&s->pieces.list[bm_middle(&b)].key, key) < 0);
+    return b.low;
 }
 
 const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *key)
@@ -295,15 +291,10 @@ bm_status bm_snapshot_documents(const bm_snapshot *s, size_t i, bm_document_piec
 
 const bm_piece_ref *bm_snapshot_docs(const bm_snapshot *s, uint32_t number)
 {
-    size_t low = 0, high = s->postings;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (s->pieces.list[middle].key.number <= number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? NULL : &s->pieces.list[low - 1];
+    bm_bisect b = {0, s->postings};
+    while (b.low < b.high)
+        bm_bisect_go(&b, s->pieces.list[bm_middle(&b)].key.number <= number);
+    return b.low == 0 ? NULL : &s->pieces.list[b.low - 1];
 }
 
 static void advise(const bm_piece_ref *piece, int advice)

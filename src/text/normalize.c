@@ -23,6 +23,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/unicode_tables.h"
@@ -117,20 +118,13 @@ static bool stands_alone(int32_t code)
  * point itself. */
 static int32_t late_compat(int32_t code)
 {
-    size_t low = 0, high = BM_N_LATE_COMPAT;
+    bm_bisect b = {0, BM_N_LATE_COMPAT};
     if ((uint32_t)code < bm_late_compat[0])
         return code;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const uint32_t *row = bm_late_compat + 2 * middle;
-        if (row[0] == (uint32_t)code)
-            return (int32_t)row[1];
-        if (row[0] < (uint32_t)code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return code;
+    while (b.low < b.high)
+        bm_bisect_go(&b, bm_late_compat[2 * bm_middle(&b)] < (uint32_t)code);
+    const uint32_t *row = bm_late_compat + 2 * b.low;
+    return b.low < BM_N_LATE_COMPAT && row[0] == (uint32_t)code ? (int32_t)row[1] : code;
 }
 
 /* Append the decomposition of a code point; marks are put in order later. */
