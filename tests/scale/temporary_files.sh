@@ -63,7 +63,7 @@ refused 4 'gone.*temporary file'
 untouched
 
 # rows, ids and columns alone would go there: they stay in memory
-set -- "$@" --verify none
+set -- --threads 2 --memory 20M --kept no --verify none
 bm dedup in.jsonl "$@" -o plain -q; exits 0
 mkdir gone
 command_line='dedup - --verify none, its --temp-dir removed before it is needed'
