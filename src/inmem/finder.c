@@ -150,13 +150,14 @@ out:
     return status;
 }
 
-/* hash_sets -- bm_shingle_texts.
+/* hash_sets -- from the documents of a call to sorted sets of distinct hashes: bm_shingle_texts and
+ * bm_find_pairs.
  *
- *     ranges of texts -> hashes of each range, kept as a chunk -> sizes summed up -> chunks copied
- * to their places, each freed when it is
+ *     ranges of documents -> the sets of each range, kept as a chunk
  *
- * How many hashes a text has is known when it has been cut, so chunks come first. While they are
- * copied the memory in use stays about that of the result, as the pages of the result come into
+ * How many hashes a text has is known when it has been cut, so what is made of a range stays where
+ * it is. bm_shingle_texts copies chunks to the places that sizes tell, and frees each when it is
+ * copied: the memory in use stays about that of the result, as the pages of the result come into
  * being when those of the chunks go. */
 
 #define RANGE_WORK (UINT64_C(512) << 10)
@@ -166,74 +167,173 @@ struct bm_hash_sets {
     size_t n_docs;
     uint64_t *offsets; /* n_docs + 1 */
     uint64_t *hashes;  /* offsets[n_docs] */
-    uint64_t *content; /* n_docs * 2, lo and hi; NULL: not wanted */
+    uint64_t *content; /* n_docs * 2, lo and hi */
 };
 
-typedef struct hash_sets_job {
-    const bm_documents *docs; /* texts, taken as in documents.h */
-    uint64_t work;            /* of all */
-    const bm_text_options *text;
-    const char *cpu;
-    bool sorted, content;
-    uint64_t memory; /* of the result; 0: no bound */
-    bm_pool *pool;
-    bm_meter *meter; /* asked on the caller's thread */
-} hash_sets_job;
-
+/* The sets of documents that follow each other. */
 typedef struct chunk {
-    size_t first; /* document */
+    size_t first, n_docs;
     size_t n_hashes;
     uint64_t *hashes;
 } chunk;
 
+typedef struct sets_job {
+    const bm_documents *docs; /* taken as in documents.h; no hashes32 */
+    uint64_t work;            /* of all */
+    const bm_text_options *text;
+    const char *cpu;
+    bool sorted;     /* hashes that were given are sorted in any case */
+    uint64_t memory; /* of the hashes; 0: no bound */
+    bm_pool *pool;
+    bm_meter *meter; /* asked on the caller's thread */
+    /* Filled, one a document; each but `sizes` may be NULL. */
+    uint32_t *sizes;
+    const uint64_t **sets;
+    uint64_t *content; /* two a text */
+} sets_job;
+
 typedef struct maker {
-    const hash_sets_job *job;
-    bm_hash_sets *out; /* offsets[i + 1]: size of document i, until they are summed up */
+    const sets_job *job;
     bm_doc_ranges ranges;
     pthread_mutex_t lock; /* of the chunks */
     chunk *chunks;
     size_t n_chunks, cap_chunks;
     uint64_t n_hashes;
+    uint64_t *given;   /* memory of all chunks of hashes that were given; else each has its own */
+    bm_hash_sets *out; /* of bm_shingle_texts */
 } maker;
 
-static void sets_reset(bm_hash_sets *sets)
+/* Of the memory of a hash: with weights, those of a set lie behind its hashes. */
+static size_t words_a_hash(const bm_documents *docs)
 {
-    bm_free_all(sets->offsets, sets->hashes, sets->content);
-    *sets = (bm_hash_sets){0};
+    return docs->weights != NULL ? 2 : 1;
 }
 
-/* Each document's hashes ascending. */
-static bm_status sort_batch(bm_shingle_batch *batch, bm_error *err)
+typedef struct element {
+    uint64_t hash;
+    double weight;
+} element;
+
+/* Equal hashes are ordered by weight, the greatest first. */
+static int by_hash(const void *x, const void *y)
 {
-    size_t longest = 0;
-    for (size_t i = 0; i < batch->n_docs; i++) {
-        size_t n = (size_t)(batch->offsets[i + 1] - batch->offsets[i]);
-        longest = n > longest ? n : longest;
+    const element *a = x, *b = y;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return (a->weight < b->weight) - (a->weight > b->weight);
+}
+
+/* The sorted set of n hashes; how many are left. */
+static size_t sort_set(const sets_job *job, uint64_t *set, size_t n, void *scratch)
+{
+    bm_hashes_sort(set, n, scratch);
+    if (job->docs->texts != NULL)
+        return n;
+    if (job->text->bag) {
+        bm_repeats_replace(set, n);
+        bm_hashes_sort(set, n, scratch);
     }
-    uint64_t *scratch = NULL;
+    return bm_hashes_distinct(set, n);
+}
+
+/* The same with weights: a hash that repeats has its greatest. */
+static size_t weigh_set(const sets_job *job, size_t doc, uint64_t *set, element *scratch)
+{
+    const uint64_t begin = job->docs->offsets[doc];
+    const size_t n = (size_t)(job->docs->offsets[doc + 1] - begin);
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = (element){job->docs->hashes[begin + i], job->docs->weights[begin + i]};
+    if (n > 1)
+        qsort(scratch, n, sizeof *scratch, by_hash);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || scratch[i].hash != scratch[left - 1].hash)
+            scratch[left++] = scratch[i];
+    double *weights = (double *)(set + left);
+    for (size_t i = 0; i < left; i++) {
+        set[i] = scratch[i].hash;
+        weights[i] = scratch[i].weight;
+    }
+    return left;
+}
+
+/* Of documents whose sizes are those of what was copied to the chunk, but where they are weighed. */
+static bm_status sort_chunk(const sets_job *job, chunk *c, bm_error *err)
+{
+    const bool weighted = job->docs->weights != NULL;
+    uint32_t *sizes = job->sizes + c->first, longest = 0;
+    uint64_t *from = c->hashes, *to = c->hashes;
+    element *scratch = NULL;
+    for (size_t i = 0; i < c->n_docs; i++)
+        longest = sizes[i] > longest ? sizes[i] : longest;
     BM_TRY(bm_new(&scratch, longest, err));
-    for (size_t i = 0; i < batch->n_docs; i++)
-        bm_hashes_sort(batch->hashes + batch->offsets[i],
-                       (size_t)(batch->offsets[i + 1] - batch->offsets[i]), scratch);
+    for (size_t i = 0; i < c->n_docs; i++) {
+        const size_t n = sizes[i];
+        sizes[i] = (uint32_t)(weighted ? weigh_set(job, c->first + i, to, scratch)
+                                       : sort_set(job, from, n, scratch));
+        if (!weighted && to != from)
+            memmove(to, from, sizes[i] * sizeof *to);
+        from += n;
+        to += sizes[i] * words_a_hash(job->docs);
+    }
     bm_free(scratch);
     return BM_OK;
 }
 
-static bm_status add_chunk(maker *m, chunk add, bm_error *err)
+/* The texts of the chunk, cut. */
+static bm_status cut_texts(const sets_job *job, bm_doc_hasher *hasher, bm_shingle_batch *batch,
+                           chunk *c, bm_error *err)
+{
+    bm_shingle_batch_clear(batch);
+    for (size_t i = 0; i < c->n_docs; i++) {
+        BM_TRY(bm_doc_hasher_add(hasher, job->docs, c->first + i, batch, err));
+        job->sizes[c->first + i] = bm_shingle_batch_last(batch);
+        if (job->content != NULL)
+            memcpy(job->content + 2 * (c->first + i),
+                   (const uint64_t[]){batch->content[i].lo, batch->content[i].hi},
+                   2 * sizeof *job->content);
+    }
+    c->n_hashes = bm_shingle_batch_hashes(batch);
+    c->hashes = batch->hashes;
+    return BM_OK;
+}
+
+/* The chunk's hashes lie in a batch, and get memory of their own. */
+static bm_status keep_hashes(chunk *c, bm_error *err)
+{
+    const uint64_t *from = c->hashes;
+    BM_TRY(bm_new(&c->hashes, c->n_hashes, err));
+    if (c->n_hashes != 0)
+        memcpy(c->hashes, from, c->n_hashes * sizeof *from);
+    return BM_OK;
+}
+
+/* The hashes of the chunk that the caller brought. */
+static void copy_hashes(const maker *m, chunk *c)
+{
+    const bm_documents *docs = m->job->docs;
+    const uint64_t *offsets = docs->offsets + c->first;
+    c->n_hashes = (size_t)(offsets[c->n_docs] - offsets[0]);
+    c->hashes = m->given + offsets[0] * words_a_hash(docs);
+    for (size_t i = 0; i < c->n_docs; i++)
+        m->job->sizes[c->first + i] = (uint32_t)(offsets[i + 1] - offsets[i]);
+    if (docs->weights == NULL && c->n_hashes != 0)
+        memcpy(c->hashes, docs->hashes + offsets[0], c->n_hashes * sizeof *c->hashes);
+}
+
+static bm_status add_chunk(maker *m, chunk *add, bm_error *err)
 {
     pthread_mutex_lock(&m->lock);
-    void *chunks = m->chunks;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_grow(&chunks, &m->cap_chunks, m->n_chunks + 1, sizeof *m->chunks, err));
-    m->chunks = chunks;
-    m->n_hashes += add.n_hashes;
+    BM_TRY_OUT(bm_grow_array(&m->chunks, &m->cap_chunks, m->n_chunks + 1, err));
+    m->n_hashes += add->n_hashes;
     const uint64_t memory = m->job->memory;
     if (memory != 0 && m->n_hashes > memory / sizeof(uint64_t))
         BM_TRY_OUT(bm_fail(err, BM_ERR_NOMEM,
                            "the hashes of the texts need more than %llu bytes "
                            "(`memory`)",
                            (unsigned long long)memory));
-    m->chunks[m->n_chunks++] = add;
+    m->chunks[m->n_chunks++] = *add;
 out:
     pthread_mutex_unlock(&m->lock);
     return status;
@@ -242,23 +342,24 @@ out:
 static bm_status make_chunk(maker *m, bm_doc_hasher *hasher, bm_shingle_batch *batch,
                             const size_t range[2], bm_error *err)
 {
-    bm_shingle_batch_clear(batch);
-    for (size_t doc = range[0]; doc < range[1]; doc++) {
-        BM_TRY(bm_doc_hasher_add(hasher, m->job->docs, doc, batch, err));
-        m->out->offsets[doc + 1] = bm_shingle_batch_last(batch);
+    const sets_job *job = m->job;
+    const bool texts = job->docs->texts != NULL;
+    chunk made = {.first = range[0], .n_docs = range[1] - range[0]};
+    if (texts)
+        BM_TRY(cut_texts(job, hasher, batch, &made, err));
+    else
+        copy_hashes(m, &made);
+    if (job->sorted || !texts)
+        BM_TRY(sort_chunk(job, &made, err));
+    if (texts)
+        BM_TRY(keep_hashes(&made, err));
+    const uint64_t *set = made.hashes;
+    for (size_t doc = range[0]; job->sets != NULL && doc < range[1]; doc++) {
+        job->sets[doc] = set;
+        set += job->sizes[doc] * words_a_hash(job->docs);
     }
-    for (size_t i = 0; m->out->content != NULL && i < batch->n_docs; i++) {
-        m->out->content[2 * (range[0] + i)] = batch->content[i].lo;
-        m->out->content[2 * (range[0] + i) + 1] = batch->content[i].hi;
-    }
-    if (m->job->sorted)
-        BM_TRY(sort_batch(batch, err));
-    chunk made = {.first = range[0], .n_hashes = bm_shingle_batch_hashes(batch)};
-    BM_TRY(bm_new(&made.hashes, made.n_hashes, err));
-    if (made.n_hashes != 0)
-        memcpy(made.hashes, batch->hashes, made.n_hashes * sizeof *made.hashes);
-    bm_status status = add_chunk(m, made, err);
-    if (status != BM_OK)
+    const bm_status status = add_chunk(m, &made, err);
+    if (status != BM_OK && texts)
         bm_free(made.hashes);
     return status;
 }
@@ -266,15 +367,53 @@ static bm_status make_chunk(maker *m, bm_doc_hasher *hasher, bm_shingle_batch *b
 static bm_status make_chunks(void *ctx, uint32_t thread, bm_error *err)
 {
     maker *m = ctx;
-    bm_doc_hasher hasher;
+    bm_doc_hasher hasher = {0};
     bm_shingle_batch batch = {0};
     size_t range[2] = {0, 0};
-    bm_status status = bm_doc_hasher_init(&hasher, m->job->text, m->job->cpu, err);
+    bm_status status = BM_OK;
+    if (m->job->docs->texts != NULL)
+        status = bm_doc_hasher_init(&hasher, m->job->text, m->job->cpu, err);
     while (bm_doc_ranges_next(&m->ranges, thread, range, &status, err))
         status = make_chunk(m, &hasher, &batch, range, err);
     bm_shingle_batch_reset(&batch);
     bm_doc_hasher_reset(&hasher);
     return status;
+}
+
+static void chunks_free(maker *m)
+{
+    for (size_t i = 0; m->given == NULL && i < m->n_chunks; i++)
+        bm_free(m->chunks[i].hashes);
+    bm_free_all(m->chunks, m->given);
+    m->chunks = NULL;
+}
+
+/* What the job wants, and the chunks, which the caller frees. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+static bm_status make_sets(const sets_job *job, maker *m, bm_error *err)
+{
+    const bm_range_size size = {bm_pool_size(job->pool), RANGE_WORK, LEAST_WORK};
+    const bm_documents *docs = job->docs;
+    m->job = job;
+    if (docs->texts == NULL && docs->n_docs > 0)
+        BM_TRY(bm_new(&m->given, (size_t)docs->offsets[docs->n_docs] * words_a_hash(docs), err));
+    pthread_mutex_init(&m->lock, NULL);
+    bm_doc_ranges_begin(&m->ranges, docs, job->work, &size);
+    m->ranges.meter = job->meter;
+    bm_meter_stage(job->meter, "shingle", "documents");
+    const bm_status status = bm_pool_run(job->pool, make_chunks, m, err);
+    bm_doc_ranges_end(&m->ranges);
+    pthread_mutex_destroy(&m->lock);
+    return status;
+}
+
+/* --- the public call --- */
+
+static const bm_shingle_options shingle_defaults = {.text = BM_TEXT_DEFAULTS,
+                                                    .resources = BM_RESOURCE_DEFAULTS};
+
+void bm_shingle_options_init_sized(bm_shingle_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &shingle_defaults, sizeof shingle_defaults);
 }
 
 static bm_status place_chunks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -293,77 +432,38 @@ static bm_status place_chunks(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
-static bm_status place(maker *m, bm_error *err)
-{
-    bm_hash_sets *out = m->out;
-    for (size_t i = 0; i < out->n_docs; i++)
-        out->offsets[i + 1] += out->offsets[i];
-    BM_TRY(bm_new(&out->hashes, (size_t)m->n_hashes, err));
-    return bm_pool_for(m->job->pool, (bm_pool_split){m->n_chunks, 1}, place_chunks, m, err);
-}
-
-/* BM_ERR_NOMEM, BM_ERR_CANCELLED, and `out` is empty. */
-static bm_status make_hash_sets(const hash_sets_job *job, bm_hash_sets *out, bm_error *err)
-{
-    const size_t n = job->docs->n_docs;
-    *out = (bm_hash_sets){.n_docs = n};
-    out->offsets = bm_alloc(n + 1, sizeof *out->offsets);
-    if (job->content)
-        out->content = bm_alloc(n, 2 * sizeof *out->content);
-    if (out->offsets == NULL || (job->content && out->content == NULL)) {
-        sets_reset(out);
-        return bm_fail_nomem(err, (n + 1) * 2 * sizeof *out->content);
-    }
-    out->offsets[0] = 0;
-    maker m = {.job = job, .out = out};
-    bm_range_size size = {bm_pool_size(job->pool), RANGE_WORK, LEAST_WORK};
-    pthread_mutex_init(&m.lock, NULL);
-    bm_doc_ranges_begin(&m.ranges, job->docs, job->work, &size);
-    m.ranges.meter = job->meter;
-    bm_meter_stage(job->meter, "shingle", "documents");
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_pool_run(job->pool, make_chunks, &m, err));
-    status = place(&m, err);
-out:
-    for (size_t i = 0; i < m.n_chunks; i++)
-        bm_free(m.chunks[i].hashes);
-    bm_free(m.chunks);
-    bm_doc_ranges_end(&m.ranges);
-    pthread_mutex_destroy(&m.lock);
-    if (status != BM_OK)
-        sets_reset(out);
-    return status;
-}
-
-/* --- the public call --- */
-
-static const bm_shingle_options shingle_defaults = {.text = BM_TEXT_DEFAULTS,
-                                                    .resources = BM_RESOURCE_DEFAULTS};
-
-void bm_shingle_options_init_sized(bm_shingle_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &shingle_defaults, sizeof shingle_defaults);
-}
-
 static bm_status shingle(const bm_shingle_options *options, const bm_documents *docs, uint64_t work,
                          bm_hash_sets *out, bm_error *err)
 {
     bm_meter meter;
-    hash_sets_job job = {.docs = docs,
-                         .work = work,
-                         .text = &options->text,
-                         .cpu = options->cpu,
-                         .sorted = options->sorted,
-                         .content = true,
-                         .memory = options->resources.memory,
-                         .meter = &meter};
+    const size_t n = out->n_docs = docs->n_docs;
+    sets_job job = {.docs = docs,
+                    .work = work,
+                    .text = &options->text,
+                    .cpu = options->cpu,
+                    .sorted = options->sorted,
+                    .memory = options->resources.memory,
+                    .meter = &meter,
+                    .sizes = bm_alloc(n, sizeof *job.sizes),
+                    .content = bm_alloc(n, 2 * sizeof *job.content)};
+    maker m = {.out = out};
     const uint32_t threads = options->resources.threads;
     bm_meter_init(&meter, &options->callbacks);
+    out->offsets = bm_alloc_zero(n + 1, sizeof *out->offsets);
+    out->content = job.content;
     bm_status status = BM_OK;
+    if (job.sizes == NULL || out->offsets == NULL || out->content == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, (n + 1) * 2 * sizeof *out->content));
     BM_TRY_OUT(bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &job.pool, err));
-    status = make_hash_sets(&job, out, err);
+    BM_TRY_OUT(make_sets(&job, &m, err));
+    for (size_t i = 0; i < n; i++)
+        out->offsets[i + 1] = out->offsets[i] + job.sizes[i];
+    BM_TRY_OUT(bm_new(&out->hashes, (size_t)m.n_hashes, err));
+    status = bm_pool_for(job.pool, (bm_pool_split){m.n_chunks, 1}, place_chunks, &m, err);
 out:
+    chunks_free(&m);
     bm_pool_close(job.pool);
+    bm_free(job.sizes);
     bm_meter_reset(&meter);
     return status;
 }
@@ -397,7 +497,7 @@ out:
     if (status == BM_OK)
         *out = sets;
     else
-        bm_free(sets);
+        bm_hash_sets_free(sets);
     return status;
 }
 
@@ -425,8 +525,7 @@ void bm_hash_sets_free(bm_hash_sets *sets)
 {
     if (sets == NULL)
         return;
-    sets_reset(sets);
-    bm_free(sets);
+    bm_free_all(sets->offsets, sets->hashes, sets->content, sets);
 }
 
 /* find_sets -- from texts or hashes to sorted sets of distinct hashes, and to band keys.
@@ -434,8 +533,6 @@ void bm_hash_sets_free(bm_hash_sets *sets)
  * Only the bands*rows words that the plan needs are computed, and none is stored unless signatures
  * verify. Band keys come out of the backend a document after another and are turned band by band
  * while a range is in cache. */
-
-#define DOC_GRAIN 256u /* documents a range */
 
 struct bm_pair_set {
     bm_pair *pairs;
@@ -451,15 +548,14 @@ typedef struct finder {
     bm_pool *pool;
     bm_meter meter;
     bm_backend *backend;
-    bm_hash_sets sets;     /* the hashes, each document's in ascending order; repeats may follow */
-    const uint64_t **docs; /* into sets.hashes */
-    double *weights;       /* beside sets.hashes; NULL: without */
-    uint32_t *sizes;       /* distinct */
-    uint8_t *skip;         /* no hashes */
-    uint64_t **keys;       /* plan.bands arrays */
-    uint32_t *words;       /* under SIGNATURE: bm_scheme_row_uints a document */
-    uint64_t bytes;        /* of all these */
-    bm_pair *chunk;        /* being verified */
+    maker sets;            /* has the hashes */
+    const uint64_t **docs; /* each one's set, ascending; where there are weights, they follow it */
+    uint32_t *sizes;
+    uint8_t *skip;   /* no hashes */
+    uint64_t **keys; /* plan.bands arrays */
+    uint32_t *words; /* under SIGNATURE: bm_scheme_row_uints a document */
+    uint64_t bytes;  /* of all these */
+    bm_pair *chunk;  /* being verified */
     size_t cap_pairs;
     bm_pair_set *out;
 } finder;
@@ -480,230 +576,125 @@ static bm_status look_up(finder *f, uint32_t thread, size_t n_done, bm_error *er
 {
     if (thread != 0)
         return BM_OK;
-    bm_meter_progress(&f->meter, n_done, f->sets.n_docs, n_done);
+    bm_meter_progress(&f->meter, n_done, f->input.n_docs, n_done);
     return bm_meter_check(&f->meter, err);
 }
 
 /* --- sets --- */
 
-/* Copy hashes that the caller brought. */
-static void copy_set(finder *f, size_t doc, uint64_t *scratch)
-{
-    const uint64_t *offsets = f->sets.offsets;
-    size_t n = (size_t)(offsets[doc + 1] - offsets[doc]);
-    uint64_t *set = f->sets.hashes + offsets[doc];
-    if (n != 0)
-        memcpy(set, f->input.hashes + offsets[doc], n * sizeof *set);
-    bm_hashes_sort(set, n, scratch);
-    if (f->options->text.bag) {
-        bm_repeats_replace(set, n);
-        bm_hashes_sort(set, n, scratch);
-    }
-}
-
-typedef struct element {
-    uint64_t hash;
-    double weight;
-} element;
-
-/* Equal hashes are ordered by weight, the greatest first. */
-static int by_hash(const void *x, const void *y)
-{
-    const element *a = x, *b = y;
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    return (a->weight < b->weight) - (a->weight > b->weight);
-}
-
-/* The same with weights: a hash that repeats has its greatest; how many are left. */
-static size_t copy_weighted(finder *f, size_t doc, element *scratch)
-{
-    const uint64_t begin = f->sets.offsets[doc];
-    const size_t n = (size_t)(f->sets.offsets[doc + 1] - begin);
-    size_t left = 0;
-    for (size_t i = 0; i < n; i++)
-        scratch[i] = (element){f->input.hashes[begin + i], f->input.weights[begin + i]};
-    if (n > 1)
-        qsort(scratch, n, sizeof *scratch, by_hash);
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && scratch[i].hash == scratch[i - 1].hash)
-            continue;
-        f->sets.hashes[begin + left] = scratch[i].hash;
-        f->weights[begin + left++] = scratch[i].weight;
-    }
-    return left;
-}
-
-/* The sorted set of hashes that the caller brought; how many are left. */
-static size_t make_set(finder *f, size_t doc, void *scratch)
-{
-    if (f->weights != NULL)
-        return copy_weighted(f, doc, scratch);
-    copy_set(f, doc, scratch);
-    return bm_hashes_distinct(f->sets.hashes + f->sets.offsets[doc],
-                              (size_t)(f->sets.offsets[doc + 1] - f->sets.offsets[doc]));
-}
-
-static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
-{
-    finder *f = ctx;
-    const bool copied = f->input.texts == NULL;
-    const uint64_t *offsets = f->sets.offsets;
-    size_t longest = 0;
-    BM_TRY(look_up(f, thread, begin, err));
-    for (size_t i = begin; copied && i < end; i++) {
-        size_t n = (size_t)(offsets[i + 1] - offsets[i]);
-        longest = n > longest ? n : longest;
-    }
-    element *scratch = NULL;
-    BM_TRY(bm_new(&scratch, longest, err));
-    for (size_t i = begin; i < end; i++) {
-        size_t n = (size_t)(offsets[i + 1] - offsets[i]);
-        f->docs[i] = f->sets.hashes + offsets[i];
-        f->sizes[i] = (uint32_t)(copied ? make_set(f, i, scratch) : n);
-        f->skip[i] = n == 0;
-    }
-    bm_free(scratch);
-    return BM_OK;
-}
-
-/* Sets of the input's own offsets. */
-static bm_status copy_offsets(finder *f, bm_error *err)
-{
-    const size_t n = f->input.n_docs, n_hashes = n == 0 ? 0 : (size_t)f->input.offsets[n];
-    BM_TRY(reserve(f, (n_hashes + n) * sizeof(uint64_t), err));
-    f->sets.n_docs = n;
-    f->sets.hashes = bm_alloc(n_hashes, sizeof *f->sets.hashes);
-    f->sets.offsets = bm_alloc(n + 1, sizeof *f->sets.offsets);
-    if (f->sets.hashes == NULL || f->sets.offsets == NULL)
-        return bm_fail_nomem(err, (n_hashes + n) * sizeof *f->sets.hashes);
-    bm_status status = BM_OK;
-    if (f->input.weights != NULL) {
-        status = reserve(f, n_hashes * sizeof *f->weights, err);
-        f->weights = status == BM_OK ? bm_alloc(n_hashes, sizeof *f->weights) : NULL;
-        if (f->weights == NULL)
-            return status != BM_OK ? status : bm_fail_nomem(err, n_hashes * sizeof *f->weights);
-    }
-    f->sets.offsets[0] = 0;
-    if (n != 0)
-        memcpy(f->sets.offsets, f->input.offsets, (n + 1) * sizeof *f->sets.offsets);
-    return BM_OK;
-}
-
-static bm_status make_sets(finder *f, bm_error *err)
-{
-    if (f->input.texts == NULL)
-        return copy_offsets(f, err);
-    hash_sets_job job = {.docs = &f->input,
-                         .work = f->work,
-                         .text = &f->options->text,
-                         .cpu = f->options->cpu,
-                         .sorted = true,
-                         .memory = f->options->resources.memory,
-                         .pool = f->pool,
-                         .meter = &f->meter};
-    BM_TRY(make_hash_sets(&job, &f->sets, err));
-    const uint64_t n_hashes = f->sets.offsets[f->sets.n_docs];
-    return reserve(f, (n_hashes + f->sets.n_docs) * sizeof(uint64_t), err);
-}
-
 static bm_status prepare(finder *f, bm_error *err)
 {
-    const size_t n = f->input.n_docs,
+    const bm_documents *docs = &f->input;
+    const size_t n = docs->n_docs,
                  row = bm_scheme_row_uints(f->options->sketch.scheme, f->options->sketch.perms) *
                        sizeof *f->words;
-    const bool words = f->options->verify == BM_VERIFY_SIGNATURE;
+    const bool words = f->options->verify == BM_VERIFY_SIGNATURE, texts = docs->texts != NULL;
     const size_t a_doc = sizeof *f->docs + sizeof *f->sizes + sizeof *f->skip + (words ? row : 0);
-    BM_TRY(make_sets(f, err));
     BM_TRY(reserve(f, (uint64_t)n * a_doc, err));
+    if (n > 0 && !texts)
+        BM_TRY(reserve(f, docs->offsets[n] * words_a_hash(docs) * sizeof(uint64_t), err));
     f->docs = bm_alloc(n, sizeof *f->docs);
     f->sizes = bm_alloc(n, sizeof *f->sizes);
     f->skip = bm_alloc(n, sizeof *f->skip);
     f->words = words ? bm_alloc(n, row) : NULL;
     if (f->docs == NULL || f->sizes == NULL || f->skip == NULL || (words && f->words == NULL))
         return bm_fail_nomem(err, n * a_doc);
-    bm_meter_stage(&f->meter, "prepare", "documents");
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, prepare_range, f, err));
+    const sets_job job = {.docs = docs,
+                          .work = f->work,
+                          .text = &f->options->text,
+                          .cpu = f->options->cpu,
+                          .sorted = true,
+                          .memory = texts ? f->options->resources.memory : 0,
+                          .pool = f->pool,
+                          .meter = &f->meter,
+                          .sizes = f->sizes,
+                          .sets = f->docs};
+    BM_TRY(make_sets(&job, &f->sets, err));
+    if (texts)
+        BM_TRY(reserve(f, f->sets.n_hashes * sizeof(uint64_t), err));
     for (size_t i = 0; i < n; i++) {
+        f->skip[i] = f->sizes[i] == 0;
         f->out->stats.shingles += f->sizes[i];
         f->out->stats.empty += f->skip[i];
     }
-out:
     f->out->stats.documents = n;
-    return status;
+    return BM_OK;
 }
 
 /* --- band keys, and words where they are compared --- */
 
-static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+static bm_status sign_chunk(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
+    (void)end; /* one chunk */
     finder *f = ctx;
-    const size_t n = end - begin;
+    const chunk *c = &f->sets.chunks[begin];
+    const size_t n = c->n_docs;
     const uint32_t bands = f->out->plan.bands;
-    BM_TRY(look_up(f, thread, begin, err));
-    uint64_t *keys = NULL;
-    BM_TRY(bm_new(&keys, n * bands, err));
-    bm_sign_task task = {.offsets = f->sets.offsets + begin,
-                         .hashes = f->input.texts == NULL ? f->input.hashes : f->sets.hashes,
+    BM_TRY(look_up(f, thread, begin * f->input.n_docs / f->sets.n_chunks, err));
+    uint64_t *offsets = NULL;
+    BM_TRY(bm_new(&offsets, 1 + n + n * bands, err));
+    offsets[0] = 0;
+    for (size_t i = 0; i < n; i++)
+        offsets[i + 1] = offsets[i] + f->sizes[c->first + i];
+    uint64_t *keys = offsets + 1 + n;
+    const bool given = f->input.weights != NULL; /* sets are not signed where they lie */
+    bm_sign_task task = {.offsets = given ? f->input.offsets + c->first : offsets,
+                         .hashes = given ? f->input.hashes : c->hashes,
                          .weights = f->input.weights,
                          .n_docs = n,
-                         .keys = bands == 0 ? NULL : keys,
-                         .words = f->words};
+                         .keys = bands == 0 ? NULL : keys};
     if (f->words != NULL)
-        task.words +=
-            begin * bm_scheme_row_uints(f->options->sketch.scheme, f->options->sketch.perms);
+        task.words = f->words + c->first * bm_scheme_row_uints(f->options->sketch.scheme,
+                                                               f->options->sketch.perms);
     bm_status status = BM_OK;
     BM_TRY_OUT(f->backend->ops->submit(f->backend, &task, err));
     BM_TRY_OUT(f->backend->ops->wait(f->backend, &task, err));
     for (uint32_t band = 0; band < bands; band++) {
         for (size_t i = 0; i < n; i++)
-            f->keys[band][begin + i] = keys[i * bands + band];
+            f->keys[band][c->first + i] = keys[i * bands + band];
     }
 out:
-    bm_free(keys);
+    bm_free(offsets);
     return status;
 }
 
 static bm_status sign(finder *f, bm_error *err)
 {
-    const size_t n = f->sets.n_docs;
-    const uint32_t bands = f->out->plan.bands, rows = f->out->plan.rows;
+    const size_t n = f->input.n_docs;
+    const uint32_t bands = f->out->plan.bands;
     if (bands == 0 && f->words == NULL)
         return BM_OK;
-    bm_backend_cfg cfg = {
-        .sketch = f->options->sketch,
-        .perms_used = f->words == NULL ? bm_scheme_words(&f->options->sketch, bands * rows) : 0,
-        .bands = bands,
-        .rows = rows,
-        .device = "cpu",
-        .cpu = f->options->cpu,
-        .cache_dir = ""};
+    const bm_doc_recipe recipe = {.sketch = &f->options->sketch,
+                                  .bands = bands,
+                                  .rows = f->out->plan.rows,
+                                  .words = f->words != NULL,
+                                  .cpu = f->options->cpu};
     BM_TRY(reserve(f, (uint64_t)n * bands * sizeof **f->keys, err));
     BM_TRY(bm_new_zero(&f->keys, bands, err));
     for (uint32_t band = 0; band < bands; band++) {
         BM_TRY(bm_new(&f->keys[band], n, err));
     }
     bm_meter_stage(&f->meter, "sign", "documents");
-    BM_TRY(bm_backend_cpu.open(&cfg, &f->backend, err));
-    return bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, sign_range, f, err);
+    BM_TRY(bm_doc_backend_open(&recipe, &f->backend, err));
+    return bm_pool_for(f->pool, (bm_pool_split){f->sets.n_chunks, 1}, sign_chunk, f, err);
 }
 
 /* find_search -- from band keys, or all sets, to verified pairs in order. */
 
+#define DOC_GRAIN    256u   /* documents a range */
 #define PAIR_GRAIN   1024u  /* pairs a range */
 #define CHUNK        65536u /* candidates a chunk */
 #define SHARES_A_BIT 1e-300 /* a threshold that any shared hash reaches */
 
 static bm_weighted_set weighted_set(const finder *f, uint32_t doc)
 {
-    return (bm_weighted_set){f->docs[doc], f->weights + (f->docs[doc] - f->sets.hashes),
-                             f->sizes[doc]};
+    const uint64_t *set = f->docs[doc];
+    return (bm_weighted_set){set, (const double *)(set + f->sizes[doc]), f->sizes[doc]};
 }
 
 static bool comes_with_similarity(const finder *f)
 {
-    return f->options->verify == BM_VERIFY_EXACT && f->weights == NULL;
+    return f->options->verify == BM_VERIFY_EXACT && f->input.weights == NULL;
 }
 
 /* A pair that is no edge gets a similarity below every threshold: -1. */
@@ -716,7 +707,7 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
     const double threshold = f->options->bands.threshold;
     for (size_t i = begin; i < end; i++) {
         bm_pair *p = &f->chunk[i];
-        if (f->options->verify == BM_VERIFY_EXACT && f->weights != NULL) {
+        if (f->options->verify == BM_VERIFY_EXACT && f->input.weights != NULL) {
             p->similarity = bm_weighted_jaccard(weighted_set(f, p->a), weighted_set(f, p->b));
             p->similarity = p->similarity >= threshold ? p->similarity : -1;
         } else if (f->options->verify == BM_VERIFY_EXACT) {
@@ -786,7 +777,7 @@ static bm_status search_all(finder *f, const bm_callbacks *callbacks, bm_error *
         .docs = f->docs,
         .sizes = f->sizes,
         .skip = f->skip,
-        .n_docs = f->sets.n_docs,
+        .n_docs = f->input.n_docs,
         .rule = {BM_MEASURE_JACCARD, exact ? f->options->bands.threshold : SHARES_A_BIT},
         .memory = memory == 0 ? 0 : memory - f->bytes + 1,
         .pool = f->pool,
@@ -808,7 +799,7 @@ static bm_status search(finder *f, bm_error *err)
         status = search_all(f, &callbacks, err);
     } else {
         bm_band_keyset keys = {.bands = f->out->plan.bands,
-                               .n_docs = f->sets.n_docs,
+                               .n_docs = f->input.n_docs,
                                .keys = (const uint64_t *const *)f->keys,
                                .skip = f->skip};
         bm_meter_stage(&f->meter, "bucket", "bands");
@@ -829,7 +820,7 @@ static void order_by(const finder *f, const bm_pair *from, bm_pair *to, bool by_
 {
     for (size_t i = 0; i < f->out->n; i++)
         begins[(size_t)(by_a ? from[i].a : from[i].b) + 1]++;
-    for (size_t doc = 1; doc <= f->sets.n_docs; doc++)
+    for (size_t doc = 1; doc <= f->input.n_docs; doc++)
         begins[doc] += begins[doc - 1];
     for (size_t i = 0; i < f->out->n; i++)
         to[begins[by_a ? from[i].a : from[i].b]++] = from[i];
@@ -838,7 +829,7 @@ static void order_by(const finder *f, const bm_pair *from, bm_pair *to, bool by_
 /* By a, then b, in O(pairs + documents). */
 static bm_status order(finder *f, bm_error *err)
 {
-    const size_t n_docs = f->sets.n_docs, n_pairs = f->out->n;
+    const size_t n_docs = f->input.n_docs, n_pairs = f->out->n;
     if (n_pairs < 2)
         return BM_OK;
     bm_pair *other = bm_alloc(n_pairs, sizeof *other);
@@ -863,7 +854,7 @@ static bm_status order(finder *f, bm_error *err)
  * Every step runs over ranges of documents or pairs on all threads.
  *
  * Memory: 8 bytes a hash, 16 with its weight, 8 bytes a band and document (4 a word and document
- * under SIGNATURE), 21 bytes a document, and 32 a pair found; with a bound, what is known to be
+ * under SIGNATURE), 13 bytes a document, and 32 a pair found; with a bound, what is known to be
  * more is refused before it is allocated. Tables of buckets, some 12 bytes a document, are not
  * counted.
  *
@@ -959,8 +950,8 @@ static void finder_reset(finder *f)
         f->backend->ops->close(f->backend);
     for (uint32_t band = 0; f->keys != NULL && band < f->out->plan.bands; band++)
         bm_free(f->keys[band]);
-    bm_free_all(f->keys, f->words, f->skip, f->sizes, f->docs, f->weights);
-    sets_reset(&f->sets);
+    bm_free_all(f->keys, f->words, f->skip, f->sizes, f->docs);
+    chunks_free(&f->sets);
     bm_meter_reset(&f->meter);
     bm_pool_close(f->pool);
 }

@@ -65,6 +65,35 @@ Test(special_texts, bags_are_compared_by_their_counts)
     expect_pair(&of_hashes, true, 5 / 11.);
 }
 
+/* Each two share 10 hashes, 10 times each, and one of them has 10 more: .5 as sets, 100 / 110 as
+ * bags, which bands for .8 miss with a probability below .01. */
+Test(special_texts, bags_of_hashes_are_candidates_as_bags)
+{
+    enum { PAIRS = 40, SHARED = 10, TIMES = 10, OWN = 10 };
+    static uint64_t hashes[PAIRS * (2 * SHARED * TIMES + OWN)], offsets[2 * PAIRS + 1];
+    uint64_t hash = 1;
+    size_t n = 0;
+    for (size_t doc = 0; doc < 2 * PAIRS; doc++) {
+        const uint64_t first = doc % 2 == 0 ? hash : hash - SHARED;
+        for (size_t i = 0; i < (size_t)SHARED * TIMES; i++)
+            hashes[n++] = (first + i / TIMES) * UINT64_C(0xD6E8FEB86659FD93);
+        hash = first + SHARED;
+        for (size_t i = 0; doc % 2 != 0 && i < OWN; i++)
+            hashes[n++] = hash++ * UINT64_C(0xD6E8FEB86659FD93);
+        offsets[doc + 1] = n;
+    }
+    const bm_documents docs = bm_documents_of_hashes(offsets, hashes, 2 * PAIRS);
+    bm_find_options options;
+    bm_pair_set *pairs = NULL;
+    bm_find_options_init(&options);
+    options.text.bag = true;
+    options.bands.threshold = .8;
+    cr_assert_eq(bm_find_pairs(&options, &docs, &pairs, NULL), BM_OK);
+    cr_expect_geq(bm_pair_set_count(pairs), PAIRS - 2, "%zu", bm_pair_set_count(pairs));
+    cr_expect_float_eq(bm_pair_set_data(pairs)[0].similarity, 100 / 110., 1e-12);
+    bm_pair_set_free(pairs);
+}
+
 static void sign(bool bag, const bm_documents *docs, uint32_t *words, uint32_t *n_shingles)
 {
     bm_signer_options options;
