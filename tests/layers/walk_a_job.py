@@ -4,7 +4,7 @@ document passes.
 
 BUILD (build/walk) is a build of the program without optimisation that counts how often each function is called (gcov), made or brought up to date
 here, which takes minutes of processor time the first time. The job runs on one thread of the native CPU with its scalar loops, over made
-documents of which some are near-duplicates, so that the counts are the same on every machine. By hand: docs/design.md has the figures.
+documents of which some are near-duplicates, so that the counts are the same on every machine. By hand: docs/plan.md has the figures.
 
     entered      files of which a function was called, and their rooms (src/rooms.tsv)
     a document   functions that were called at least once for each document, their files and rooms
