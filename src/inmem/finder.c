@@ -408,13 +408,7 @@ static bm_status make_sets(const sets_job *job, maker *m, bm_error *err)
 
 /* --- the public call --- */
 
-static const bm_shingle_options shingle_defaults = {.text = BM_TEXT_DEFAULTS,
-                                                    .resources = BM_RESOURCE_DEFAULTS};
-
-void bm_shingle_options_init_sized(bm_shingle_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &shingle_defaults, sizeof shingle_defaults);
-}
+BM_OPTIONS_INIT(shingle, .text = BM_TEXT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
 static bm_status place_chunks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
@@ -860,15 +854,8 @@ static bm_status order(finder *f, bm_error *err)
  *
  * A call owns its threads; different calls are independent. */
 
-static const bm_find_options find_defaults = {.text = BM_TEXT_DEFAULTS,
-                                              .sketch = BM_SKETCH_DEFAULTS,
-                                              .bands = BM_BAND_DEFAULTS,
-                                              .resources = BM_RESOURCE_DEFAULTS};
-
-void bm_find_options_init_sized(bm_find_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &find_defaults, sizeof find_defaults);
-}
+BM_OPTIONS_INIT(find, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS,
+                .bands = BM_BAND_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
 static bm_status read_options(const bm_find_options *options, bm_find_options *used, bm_error *err)
 {
@@ -1032,12 +1019,7 @@ void bm_pair_set_free(bm_pair_set *pairs)
  *
  * A call owns its threads; different calls are independent. */
 
-static const bm_compare_options compare_defaults = {.resources = BM_RESOURCE_DEFAULTS};
-
-void bm_compare_options_init_sized(bm_compare_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &compare_defaults, sizeof compare_defaults);
-}
+BM_OPTIONS_INIT(compare, .resources = BM_RESOURCE_DEFAULTS)
 
 typedef struct comparing {
     const bm_documents *docs;

@@ -49,12 +49,7 @@ struct bm_groups {
     bm_group_stats stats;
 };
 
-static const bm_group_options group_defaults = {.n_docs = 0};
-
-void bm_group_options_init_sized(bm_group_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &group_defaults, sizeof group_defaults);
-}
+BM_OPTIONS_INIT(group, 0)
 
 /* kept[i]: any document of the group, the same for all -> the preferred one. `best` holds n_docs.
  */

@@ -526,13 +526,8 @@ static void tasks_reset(bm_signer *signer)
 #define WORD_WORK    5u /* bytes of text a shingle of words, about */
 #define TAIL_SHARE   8u /* of a device's batch: the smallest */
 
-static const bm_signer_options signer_defaults = {
-    .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS};
-
-void bm_signer_options_init_sized(bm_signer_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &signer_defaults, sizeof signer_defaults);
-}
+BM_OPTIONS_INIT(signer, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS,
+                .resources = BM_RESOURCE_DEFAULTS)
 
 /* Check and copy the caller's options; perms is then known. */
 static bm_status read_options(const bm_signer_options *options, bm_signer_options *used,
