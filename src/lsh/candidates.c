@@ -148,9 +148,11 @@ static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t en
 {
     bm_band_buckets *b = ctx;
     bm_hash_table *table = &b->tables[thread];
+    const size_t even = b->n_docs / b->n_parts, /* in the largest bands more than that */
+        docs = even > PART_DOCS ? even + even / 16 : PART_DOCS;
     const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block: of all */
     for (size_t part = begin; part < end; part++) {
-        BM_TRY(bm_hash_table_clear(table, PART_DOCS, err));
+        BM_TRY(bm_hash_table_clear(table, docs, err));
         for (size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part]; i++) {
             BM_TRY(bm_hash_table_reserve(table, hash_again, b, err));
             chain(b, table, b->entries[i]);
