@@ -330,6 +330,20 @@ bm_status bm_page_column_grow(bm_page_column c, const char *dir, size_t need, bm
     return BM_OK;
 }
 
+bm_status bm_page_column_to_memory(bm_page_column c, size_t n, bm_error *err)
+{
+    if (c.block->file == 0)
+        return BM_OK;
+    void *data = bm_alloc(n, c.size);
+    if (data == NULL)
+        return bm_fail_nomem(err, n * c.size);
+    memcpy(data, c.block->data, n * c.size);
+    bm_page_block_reset(c.block);
+    memcpy(c.data, &data, sizeof data);
+    *c.cap = n;
+    return BM_OK;
+}
+
 void bm_page_column_free(bm_page_column c)
 {
     void *data;

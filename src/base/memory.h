@@ -117,5 +117,7 @@ static inline uint64_t bm_page_column_bytes(const uint64_t bytes[2], uint64_t pa
 {
     return bytes[0] + (bytes[1] < part ? bytes[1] : part);
 }
+/* Its first n elements in memory, where it was in a file. On failure nothing changes. */
+bm_status bm_page_column_to_memory(bm_page_column column, size_t n, bm_error *err);
 /* Free it, and make the pointer NULL; *cap stays. */
 void bm_page_column_free(bm_page_column column);

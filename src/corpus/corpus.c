@@ -47,15 +47,18 @@ static bm_status grow(bm_corpus *corpus, size_t need, uint64_t read, bm_error *e
     if (need <= corpus->cap)
         return BM_OK;
     const size_t cap = foresee(corpus, need, read);
-    BM_TRY(bm_corpus_column(&corpus->rep, cap, sizeof *corpus->rep, err));
+    BM_TRY(bm_corpus_column_apart(corpus, &corpus->rep_in_file, &corpus->rep, cap,
+                                  sizeof *corpus->rep, err));
     BM_TRY(bm_corpus_column(&corpus->skip, cap, sizeof *corpus->skip, err));
-    BM_TRY(bm_corpus_column(&corpus->sizes, cap, sizeof *corpus->sizes, err));
+    BM_TRY(bm_corpus_column_apart(corpus, &corpus->sizes_in_file, &corpus->sizes, cap,
+                                  sizeof *corpus->sizes, err));
     if (corpus->cfg.find_identical)
         BM_TRY(bm_corpus_column_apart(corpus, &corpus->copies.in_file, &corpus->copies.content, cap,
                                       sizeof *corpus->copies.content, err));
     BM_TRY(bm_corpus_sets_grow(corpus, cap, err));
     BM_TRY(bm_corpus_keys_grow(corpus, cap, err));
     corpus->cap = cap;
+    corpus->apart = corpus->rep_in_file.file != 0;
     return BM_OK;
 }
 
@@ -815,11 +818,22 @@ void bm_corpus_init(bm_corpus *corpus, const bm_corpus_cfg *cfg)
         corpus->sets.state = BM_SETS_AGAIN;
 }
 
+static bm_page_column rep_of(bm_corpus *corpus)
+{
+    return (bm_page_column){&corpus->rep_in_file, &corpus->rep, &corpus->cap, sizeof *corpus->rep};
+}
+
+static bm_page_column sizes_of(bm_corpus *corpus)
+{
+    return (bm_page_column){&corpus->sizes_in_file, &corpus->sizes, &corpus->cap,
+                            sizeof *corpus->sizes};
+}
+
 void bm_corpus_reset(bm_corpus *corpus)
 {
-    bm_free(corpus->rep);
+    bm_page_column_free(rep_of(corpus));
+    bm_page_column_free(sizes_of(corpus));
     bm_free(corpus->skip);
-    bm_free(corpus->sizes);
     corpus_copies_reset(&corpus->copies);
     bm_corpus_made_close(corpus->sets.made);
     bm_corpus_sets_reset(&corpus->sets);
@@ -1078,8 +1092,15 @@ bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
     else
         corpus_copies_reset(&corpus->copies);
     bm_memory_trim();
+    bm_corpus_leave(corpus);
     BM_TRY(bm_corpus_sets_end(corpus, err));
     return bm_corpus_keys_end(corpus, err);
+}
+
+bm_status bm_corpus_begin_matching(bm_corpus *corpus, bm_error *err)
+{
+    BM_TRY(bm_page_column_to_memory(rep_of(corpus), corpus->n, err));
+    return bm_page_column_to_memory(sizes_of(corpus), corpus->n, err);
 }
 
 bm_status bm_corpus_sets_to_file(bm_corpus *corpus, bm_error *err)

@@ -47,6 +47,9 @@ bm_status bm_corpus_put_hashes(void *ctx, const bm_ingest_batch *batch, size_t f
 bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch);
 /* Nothing more is added: frees what only adding needs. Again is fine. */
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err);
+/* Adding has ended, and keys are read back: columns that are read in any order lie in memory. Again
+ * is fine. */
+bm_status bm_corpus_begin_matching(bm_corpus *corpus, bm_error *err);
 /* Move the sets to a file after all, adding having ended. */
 bm_status bm_corpus_sets_to_file(bm_corpus *corpus, bm_error *err);
 

@@ -139,12 +139,14 @@ typedef struct bm_corpus_sums {
 typedef struct bm_corpus {
     bm_corpus_cfg cfg;
     size_t n, cap;
-    size_t n_left;        /* the first documents, whose columns in files take no memory if nobody
+    size_t n_left;   /* the first documents, whose columns in files take no memory if nobody
                              reads them */
-    uint32_t *rep;        /* first document with the same content hash; itself: none before */
-    uint8_t *skip;        /* copy or empty: no candidate */
-    uint32_t *sizes;      /* distinct shingles */
-    uint64_t n_identical; /* copies */
+    uint32_t *rep;   /* first document with the same content hash; itself: none before */
+    uint8_t *skip;   /* copy or empty: no candidate */
+    uint32_t *sizes; /* distinct shingles */
+    bm_page_block rep_in_file, sizes_in_file; /* of these two, while documents are added */
+    bool apart;                               /* columns went to files */
+    uint64_t n_identical;                     /* copies */
     uint64_t longest;     /* bytes of the longest text, which will be read again to be copied */
     uint64_t batch_bytes; /* of hashes of the batch being added */
     bm_corpus_sums ahead; /* with batches that are claimed: at most so many */
@@ -177,16 +179,19 @@ static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, 
     return bm_grow(column, &had, cap, size, err);
 }
 
-/* Content hashes and places of sets and texts lie in mapped files where they would take more than a
- * part of the memory: this part is what they take then, as long as who reads them leaves the maps
- * behind BM_DOC_LEAVE_ROWS documents. */
+/* Content hashes, places of sets and texts, and while documents are added what `rep` and `sizes` are,
+ * lie in mapped files where they would take more than a part of the memory: this part is what they
+ * take then, as long as who reads them leaves the maps behind BM_DOC_LEAVE_ROWS documents. Matching
+ * and grouping put columns of theirs into files too. */
 #define BM_COLUMNS_PART 32u
-#define BM_COLUMNS_DOC  32u /* bytes of them, at most */
+#define BM_COLUMNS_DOC  40u /* bytes of them, at most */
 
 /* The same for a column of these, and its file. */
 bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file, void *array,
                                  size_t cap, size_t size, bm_error *err);
 void bm_corpus_leave(const bm_corpus *corpus);
+/* Make the empty block so large, with zeros: in a file where columns of the corpus went to files. */
+bm_status bm_corpus_block(const bm_corpus *corpus, size_t bytes, bm_page_block *out, bm_error *err);
 static inline uint64_t bm_corpus_columns_part(const bm_corpus *corpus)
 {
     return corpus->cfg.memory / BM_COLUMNS_PART;

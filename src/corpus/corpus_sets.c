@@ -9,6 +9,7 @@
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_spill.c,
  *        tests/unit/match/test_match_all_pairs.c */
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,12 +25,17 @@
  *
  *     reading    columns + content hashes + tables + sets + keys + batches in flight
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back
- *     grouping   columns + sets + labels of groups, members, similarities + sets read back */
+ *     grouping   columns + sets + labels of groups, members, similarities + sets read back
+ *
+ * Columns in files (bm_corpus_block) take a part of the memory all together. Where keys are in a file
+ * too, making labels needs as much as matching: keys that are read back and buckets, and no groups. */
 
-#define MATCH_BYTES 33u /* a document: buckets 13, groups 16, places of crowded buckets 4 */
-#define LABEL_BYTES 8u  /* of the buckets, that labels do not need */
-#define GROUP_BYTES 42u /* grouping.c: 26; groups of matching 16 */
-#define STAR_BYTES  8u  /* of grouping, where it is by edges */
+#define MATCH_BYTES   21u /* a document: buckets 13, groups 4, places of crowded buckets 4 */
+#define EARLIER_BYTES 16u /* edges.h: bm_earlier_edges */
+#define LABEL_BYTES   8u  /* of the buckets, that labels do not need */
+#define GROUP_BYTES   13u /* grouping.c: members, reasons, scratch 9; groups of matching 4 */
+#define COLUMN_BYTES  20u /* grouping.c: labels, kept ones, similarities, groups */
+#define STAR_BYTES    20u /* of grouping, where it is by edges: turns, or matching once more */
 
 /* Bytes of labels; of those that are not made yet what they need where nobody shares a key. */
 static uint64_t label_bytes(const bm_corpus *corpus, size_t n)
@@ -43,8 +49,8 @@ static uint64_t greater(uint64_t x, uint64_t y)
     return x > y ? x : y;
 }
 
-/* Bytes of n documents' columns that may lie in files; those of content hashes, or without. */
-static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content)
+/* Bytes of n documents' columns that may lie in files: places, content hashes or not, and `more`. */
+static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content, size_t more)
 {
     const bm_corpus_sets *sets = &corpus->sets;
     const bm_corpus_copies *copies = &corpus->copies;
@@ -55,6 +61,7 @@ static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content)
         bytes[sets->texts_in_file.file != 0] += n * sizeof *sets->texts;
     if (content && corpus->cfg.find_identical)
         bytes[copies->in_file.file != 0] += n * sizeof *copies->content;
+    bytes[corpus->apart] += n * more;
     return bm_page_column_bytes(bytes, bm_corpus_columns_part(corpus));
 }
 
@@ -78,38 +85,37 @@ bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus)
 /* The shards of content hashes count as one table, as those of ids do (model/ids.c). */
 static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
 {
-    uint64_t match_bytes = MATCH_BYTES;
     const bm_corpus_cfg *cfg = &corpus->cfg;
     const bm_budget *budget = &cfg->budget;
     const size_t n = sums->n;
     uint64_t set_bytes = sums->set_bytes;
     bool sets_in_file = bm_corpus_sets_in_file(corpus),
          keys_in_file = corpus->keys.state != BM_KEYS_IN_MEMORY;
-    const uint64_t columns =
-        n * (sizeof *corpus->rep + 2 + sizeof *corpus->sizes) + sums->row_bytes;
+    const bool again = corpus->sets.state == BM_SETS_AGAIN;
+    const size_t flags = sizeof *corpus->skip + !(sets_in_file || again); /* which are sorted */
+    const size_t apart = sizeof *corpus->rep + sizeof *corpus->sizes; /* in files while adding */
     uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, arena = 0;
     if (keys_in_file) {
         keys = BM_KEYS_BUFFER;
         labels = label_bytes(corpus, n);
-        match_bytes -= LABEL_BYTES;
     }
     if (sets_in_file)
         set_bytes = BM_SETS_BUFFER;
-    const bool again = corpus->sets.state == BM_SETS_AGAIN;
     arena = (sets_in_file || again ? budget->arena : 0) + (cfg->edges ? budget->arena : 0);
-    uint64_t adding = sums->id_bytes + columns_apart(corpus, n, true);
+    uint64_t adding = sums->id_bytes + columns_apart(corpus, n, true, apart);
     if (sums->n_contents > 0)
         adding += bm_hash_table_bytes(sums->n_contents);
-    uint64_t held = columns + set_bytes + budget->fixed,
-             beside = n * cfg->beside + columns_apart(corpus, n, again); /* content hashes stay */
-    if (again) /* and places in the arena come */
+    const uint64_t held = n * flags + sums->row_bytes + set_bytes + budget->fixed;
+    uint64_t beside = held + labels + n * (cfg->beside + apart);
+    if (again) /* places in the arena come */
         beside += n * (sizeof(uint32_t) + sizeof(uint8_t));
-    return (stretches){.reading =
-                           held + keys + adding + greater(budget->batches, corpus->batch_bytes),
-                       .matching = held + beside + labels + n * match_bytes + arena,
-                       .grouping = held + beside + (keys_in_file ? labels : 0) +
-                                   n * (GROUP_BYTES + (cfg->edges ? STAR_BYTES : 0)) +
-                                   greater(arena, corpus->longest + corpus->longest / 8)};
+    return (stretches){
+        .reading = held + keys + adding + greater(budget->batches, corpus->batch_bytes),
+        .matching = beside + columns_apart(corpus, n, again, EARLIER_BYTES) + arena +
+                    n * (MATCH_BYTES - (keys_in_file ? LABEL_BYTES : 0)),
+        .grouping = beside + columns_apart(corpus, n, again, EARLIER_BYTES + COLUMN_BYTES) +
+                    n * (GROUP_BYTES + (cfg->edges ? STAR_BYTES : 0)) +
+                    greater(arena, corpus->longest + corpus->longest / 8)};
 }
 
 static stretches bytes_now(const bm_corpus *corpus)
@@ -508,8 +514,22 @@ bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file
                                apart ? cfg->temp_dir : NULL, cap, err);
 }
 
+bm_status bm_corpus_block(const bm_corpus *corpus, size_t bytes, bm_page_block *out, bm_error *err)
+{
+    bm_error why = {0};
+    if (corpus->apart && bm_page_block_in_file(out, corpus->cfg.temp_dir, &why) != BM_OK &&
+        why.code != ENOENT) {
+        if (err != NULL)
+            *err = why;
+        return why.status;
+    }
+    return bm_page_block_grow(out, bytes, err);
+}
+
 void bm_corpus_leave(const bm_corpus *corpus)
 {
+    bm_page_block_leave(&corpus->rep_in_file);
+    bm_page_block_leave(&corpus->sizes_in_file);
     bm_page_block_leave(&corpus->copies.in_file);
     bm_page_block_leave(&corpus->sets.places_in_file);
     bm_page_block_leave(&corpus->sets.texts_in_file);
@@ -532,6 +552,8 @@ static bool has_sets(const bm_corpus *corpus)
 
 static void free_memory(bm_corpus_sets *sets)
 {
+    bm_free(sets->sorted);
+    sets->sorted = NULL;
     for (size_t i = 0; i < sets->n_blocks; i++)
         bm_free(sets->blocks[i]);
     bm_free(sets->blocks);
@@ -549,7 +571,6 @@ static void free_places(bm_corpus_sets *sets)
 void bm_corpus_sets_reset(bm_corpus_sets *sets)
 {
     free_memory(sets);
-    bm_free(sets->sorted);
     free_places(sets);
     bm_page_column_free((bm_page_column){.block = &sets->texts_in_file, .data = &sets->texts});
     bm_free(sets->stored);
@@ -568,7 +589,8 @@ bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err)
                                       sizeof *sets->texts, err));
     if (sets->state == BM_SETS_AGAIN)
         return BM_OK;
-    BM_TRY(bm_corpus_column(&sets->sorted, cap, sizeof *sets->sorted, err));
+    if (!bm_corpus_sets_in_file(corpus))
+        BM_TRY(bm_corpus_column(&sets->sorted, cap, sizeof *sets->sorted, err));
     return bm_corpus_column_apart(corpus, &sets->places_in_file, &sets->places, cap,
                                   sizeof *sets->places, err);
 }
@@ -578,7 +600,8 @@ void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
     bm_corpus_sets *sets = &corpus->sets;
     if (sets->state == BM_SETS_AGAIN || n == 0) /* there may be no columns yet */
         return;
-    memset(sets->sorted + first, 0, n);
+    if (sets->sorted != NULL)
+        memset(sets->sorted + first, 0, n);
     memset(sets->places + first, 0, n * sizeof *sets->places);
 }
 
@@ -799,9 +822,7 @@ void bm_corpus_drop_sets(bm_corpus *corpus)
 {
     bm_corpus_sets *sets = &corpus->sets;
     free_memory(sets);
-    bm_free(sets->sorted);
     free_places(sets);
-    sets->sorted = NULL;
     sets_enter(sets, BM_SETS_AGAIN);
     bm_memory_trim();
 }

@@ -552,16 +552,18 @@ static bm_status save_groups(bm_match *match, bm_spill_file *file, bm_buf *out, 
         size_t n = n_docs - at < BLOCK_DOCS ? n_docs - at : BLOCK_DOCS;
         out->len = 0;
         BM_TRY(bm_buf_reserve(out, n * (2 * sizeof(uint32_t) + sizeof(double)), err));
+        bm_page_block_leave(&match->result.earlier.block);
         for (size_t i = 0; i < n; i++) {
             uint32_t root = bm_union_find_root(&match->result.groups, (uint32_t)(at + i));
             BM_TRY(bm_buf_add(out, &root, sizeof root, err));
         }
-        if (match->result.earlier.docs != NULL)
-            BM_TRY(bm_buf_add(out, match->result.earlier.docs + at,
-                              n * sizeof *match->result.earlier.docs, err));
-        if (match->result.earlier.docs != NULL)
-            BM_TRY(bm_buf_add(out, match->result.earlier.similarities + at,
-                              n * sizeof *match->result.earlier.similarities, err));
+        const bm_earlier_edge *edges = match->result.earlier.edges;
+        for (size_t i = at; edges != NULL && i < at + n; i++) {
+            const uint32_t doc = edges[i].behind - 1; /* BM_NO_DOC: none */
+            BM_TRY(bm_buf_add(out, &doc, sizeof doc, err));
+        }
+        for (size_t i = at; edges != NULL && i < at + n; i++)
+            BM_TRY(bm_buf_add(out, &edges[i].similarity, sizeof edges[i].similarity, err));
         BM_TRY(bm_spill_add(file, out->data, out->len, NULL, err));
     }
     return BM_OK;
@@ -595,7 +597,7 @@ bm_status bm_checkpoint_matches_save(bm_match *match, bm_spill_file *file, bm_er
                       .n_edges_found = match->result.counts.edges,
                       .n_not_compared = match->result.counts.not_compared,
                       .only_groups = match->settings.only_groups,
-                      .earlier = match->result.earlier.docs != NULL};
+                      .earlier = match->result.earlier.edges != NULL};
     bm_buf out = {0};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_spill_add(file, &h, sizeof h, NULL, err));
@@ -629,7 +631,7 @@ static bm_status load_header(matches_loading *l, const void *data, size_t len, b
     l->has_header = true;
     if (l->header.n_docs != match->settings.corpus->n ||
         (l->header.only_groups != 0) != match->settings.only_groups ||
-        (l->header.earlier != 0) != (match->result.earlier.docs != NULL))
+        (l->header.earlier != 0) != (match->result.earlier.edges != NULL))
         return damaged("numbers", err);
     return BM_OK;
 }
@@ -640,13 +642,19 @@ static bool is_similarity(double value)
     return !(value < 0) && !(value > 1);
 }
 
-/* The edges of n documents from `first` on lead to documents before them. */
-static bool earlier_fit(const bm_earlier_edges *earlier, size_t first, size_t n)
+/* The edges of n documents from `first` on: false where one does not lead to a document before. */
+static bool load_earlier(bm_earlier_edge *edges, size_t first, size_t n, const char *from)
 {
-    for (size_t i = first; i < first + n; i++)
-        if (earlier->docs[i] != BM_NO_DOC &&
-            (earlier->docs[i] >= i || !is_similarity(earlier->similarities[i])))
+    const char *similarities = from + n * sizeof(uint32_t);
+    for (size_t i = 0; i < n; i++) {
+        bm_earlier_edge *edge = &edges[first + i];
+        memcpy(&edge->behind, from + i * sizeof edge->behind, sizeof edge->behind);
+        memcpy(&edge->similarity, similarities + i * sizeof edge->similarity,
+               sizeof edge->similarity);
+        edge->behind++; /* 0: BM_NO_DOC */
+        if (edge->behind > first + i || (edge->behind != 0 && !is_similarity(edge->similarity)))
             return false;
+    }
     return true;
 }
 
@@ -654,8 +662,9 @@ static bm_status load_groups(matches_loading *l, const void *data, size_t len, b
 {
     bm_match *match = l->match;
     size_t one = sizeof(uint32_t);
-    if (match->result.earlier.docs != NULL)
-        one += sizeof *match->result.earlier.docs + sizeof *match->result.earlier.similarities;
+    bm_earlier_edges *earlier = &match->result.earlier;
+    if (earlier->edges != NULL)
+        one += sizeof earlier->edges->behind + sizeof earlier->edges->similarity;
     size_t n = len / one, at = (size_t)l->n;
     if (n * one != len || n > match->settings.corpus->n - at)
         return damaged("groups", err);
@@ -667,14 +676,9 @@ static bm_status load_groups(matches_loading *l, const void *data, size_t len, b
             return damaged("labels", err);
         bm_union_find_link(&match->result.groups, (uint32_t)(at + i), root);
     }
-    if (match->result.earlier.docs != NULL) {
-        memcpy(match->result.earlier.docs + at, from, n * sizeof *match->result.earlier.docs);
-        from += n * sizeof *match->result.earlier.docs;
-        memcpy(match->result.earlier.similarities + at, from,
-               n * sizeof *match->result.earlier.similarities);
-        if (!earlier_fit(&match->result.earlier, at, n))
-            return damaged("edges", err);
-    }
+    bm_page_block_leave(&earlier->block);
+    if (earlier->edges != NULL && !load_earlier(earlier->edges, at, n, from))
+        return damaged("edges", err);
     l->n += n;
     return BM_OK;
 }

@@ -325,6 +325,7 @@ static bm_status add_removed(const context *c, size_t begin, size_t end, bm_buf 
 {
     const bm_grouping *g = c->grouping;
     for (size_t i = begin; i < end; i++) {
+        bm_grouping_leave(g, i);
         if (g->reason[i] == BM_REASON_KEPT)
             continue;
         const bm_doc_row *row = bm_doc_table_row(c->docs, i);
@@ -389,6 +390,7 @@ static bm_status add_groups(const context *c, size_t begin, size_t end, bm_buf *
 {
     bm_json json = {0};
     bm_status status = BM_OK;
+    bm_page_block_leave(&c->grouping->block);
     for (size_t i = group_from(c->grouping, begin);
          i < c->grouping->n_groups && c->grouping->begin[i] < end; i++)
         BM_TRY_OUT(add_group(c, &json, i, out, err));

@@ -986,6 +986,7 @@ bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grou
     double similarity = 0;
     bm_status status = BM_OK;
     for (size_t i = 0; i < grouping->n; i++) {
+        bm_grouping_leave(grouping, i);
         if (grouping->known[i] == BM_NO_KNOWN || !isnan(grouping->similarity[i]))
             continue;
         if (i % 1024 == 0)

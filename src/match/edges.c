@@ -24,6 +24,7 @@
  * first stays, and the others join its document. */
 
 #define LEAST_TAIL ((size_t)1 << 16) /* links that are sorted at once, at least */
+#define PAGE       4096u             /* that an edge touches, of memory */
 
 bm_status bm_known_init(bm_known *known, size_t n, bm_error *err)
 {
@@ -412,6 +413,7 @@ static void fill_in(const bm_holders *h, bm_grouping *out)
     const bm_corpus *corpus = h->match->settings.corpus;
     for (size_t i = 0; i < out->n; i++) {
         const uint32_t rep = corpus->rep[i], holder = h->docs[rep];
+        bm_grouping_leave(out, i);
         const bool held = holder != BM_NO_DOC && holder != BM_HELD_BY_KNOWN;
         const uint32_t centre = held ? holder : rep;
         if (holder == BM_HELD_BY_KNOWN)
@@ -597,6 +599,7 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs)
 {
     bm_losses sum = {0};
     for (size_t i = 0; i < from->grouping->n; i++) {
+        bm_grouping_leave(from->grouping, i);
         if (from->grouping->reason[i] == BM_REASON_KEPT)
             continue;
         const uint64_t bytes = bm_doc_table_row(docs, i)->text_bytes,
@@ -639,12 +642,17 @@ bm_status bm_edges_next(const bm_match *match, bm_pair *out, bm_error *err)
     return BM_OK;
 }
 
-static void record_earlier(bm_earlier_edges *earlier, const bm_pair *edge)
+static void record_earlier(const bm_corpus *corpus, bm_earlier_edges *earlier, const bm_pair *edge)
 {
-    if (earlier->docs == NULL || edge->a > earlier->docs[edge->b])
+    if (earlier->edges == NULL)
         return;
-    earlier->docs[edge->b] = edge->a;
-    earlier->similarities[edge->b] = edge->similarity;
+    bm_earlier_edge *had = &earlier->edges[edge->b];
+    if (had->behind == 0 || edge->a < had->behind)
+        *had = (bm_earlier_edge){edge->similarity, edge->a + 1};
+    if (++earlier->n_touched * PAGE > bm_corpus_columns_part(corpus) / 4) {
+        bm_page_block_leave(&earlier->block);
+        earlier->n_touched = 0;
+    }
 }
 
 bm_status bm_edges_add(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
@@ -659,7 +667,7 @@ bm_status bm_edges_add(bm_match *match, const bm_pair *pairs, size_t n, bm_error
             continue;
         result->counts.edges++;
         bm_union_find_link(&result->groups, pairs[i].a, pairs[i].b);
-        record_earlier(&result->earlier, &pairs[i]);
+        record_earlier(match->settings.corpus, &result->earlier, &pairs[i]);
         if (stored)
             BM_TRY(bm_sorted_runs_add(result->edges, bm_pair_key(pairs[i].a, pairs[i].b),
                                       bm_edge_bits(pairs[i].similarity), err));

@@ -71,12 +71,18 @@ typedef struct bm_match_settings {
     const bm_known *known;     /* for grouping: ended; borrowed by it too; NULL: nothing is known */
 } bm_match_settings;
 
+typedef struct bm_earlier_edge {
+    double similarity;
+    uint32_t behind; /* 1 + the earlier document; 0: there is no edge */
+} bm_earlier_edge;
+
 /* With only_groups and verification, of each document the edge to the earliest document that has
  * one to it: the survivor of a group is often that one, and need not be compared once more. Else
- * the arrays are NULL. */
+ * {0}. */
 typedef struct bm_earlier_edges {
-    uint32_t *docs; /* BM_NO_DOC: none */
-    double *similarities;
+    bm_earlier_edge *edges;
+    bm_page_block block; /* which holds them (bm_corpus_block) */
+    uint64_t n_touched;  /* since pages of it were left */
 } bm_earlier_edges;
 
 typedef struct bm_match_counts {
@@ -132,11 +138,12 @@ typedef struct bm_grouping {
     size_t n;
     uint32_t *label; /* of each document: the smallest document of its group */
     uint32_t *kept; /* of each document: which one is kept for it; itself: it is kept; BM_NO_KEPT */
-    uint8_t *reason;    /* bm_reason of each */
-    double *similarity; /* of each removed document and its kept one; NAN: not known */
-    uint32_t *members;  /* documents of each group in input order, groups of one left out, but of
+    uint8_t *reason;     /* bm_reason of each */
+    double *similarity;  /* of each removed document and its kept one; NAN: not known */
+    uint32_t *members;   /* documents of each group in input order, groups of one left out, but of
                            those that found a known one */
-    uint64_t *begin;    /* n_groups + 1 places in members */
+    uint64_t *begin;     /* n_groups + 1 places in members */
+    bm_page_block block; /* of label, kept, similarity and begin (bm_corpus_block) */
     size_t n_groups;
     uint64_t n_removed, n_chained, n_identical, n_known, largest;
     uint8_t *divided;   /* of each document: its component was divided into stars; NULL: none was */
@@ -166,6 +173,16 @@ void bm_known_reason(const bm_match *match, bm_grouping *out, uint32_t doc);
 /* The similarity of a removed document to the known one that is kept for it: it is chained, unless
  * it reaches the threshold. */
 void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity, double threshold);
+
+#define BM_GROUPING_LEAVE                                                                          \
+    16384u /* of so many documents one leaves the block, where it is in a file */
+
+/* For those who walk over the columns in order, of each document. */
+static inline void bm_grouping_leave(const bm_grouping *grouping, size_t doc)
+{
+    if (doc % BM_GROUPING_LEAVE == 0)
+        bm_page_block_leave(&grouping->block);
+}
 
 /* Was its component divided into stars? And where some are: is it none of theirs? */
 static inline bool bm_grouping_is_divided(const bm_grouping *grouping, size_t doc)

@@ -1,9 +1,10 @@
 /* grouping.c -- labels, the one to keep, the reason for each removal.
  *
  * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of
- * the representatives (edges.h), in the order of the turns (lsh/groups.h). Memory: 26 bytes a
- * document with components, for reasons and similarities are not touched before the scratch of the
- * rest is freed. Sequential but for the similarities, since everything here is linear.
+ * the representatives (edges.h), in the order of the turns (lsh/groups.h). Memory: 29 bytes a
+ * document with components, 20 of which lie in a file where columns of the corpus do: of labels, kept
+ * ones, similarities and groups, which are walked over in order. Sequential but for the similarities,
+ * since everything here is linear.
  *
  * Tests: tests/reference/test_groups.py, tests/reference/test_keep.py,
  *        tests/reference/test_pairs_model.py */
@@ -22,8 +23,8 @@
 
 void bm_grouping_reset(bm_grouping *grouping)
 {
-    bm_free_all(grouping->label, grouping->kept, grouping->reason, grouping->similarity,
-                grouping->members, grouping->begin, grouping->known, grouping->divided,
+    bm_page_block_reset(&grouping->block);
+    bm_free_all(grouping->reason, grouping->members, grouping->known, grouping->divided,
                 grouping->known_members, grouping->known_begin);
     memset(grouping, 0, sizeof *grouping);
 }
@@ -34,20 +35,19 @@ static bm_status group_by_components(const bm_match *match, const bm_keep_rank *
                                      bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
-    uint32_t *best = NULL;
-    BM_TRY(bm_new(&best, out->n, err));
+    uint32_t *best = out->members;               /* which are not needed yet */
     bm_union_find groups = match->result.groups; /* halving paths changes no root */
-    for (size_t i = 0; i < out->n; i++)
+    for (size_t i = 0; i < out->n; i++) {
+        bm_grouping_leave(out, i);
         out->label[i] = bm_union_find_root(&groups, corpus->rep[i]);
-    bm_status status = out->from != NULL ? bm_known_join(out, corpus->rep, err) : BM_OK;
-    if (status != BM_OK) {
-        bm_free(best);
-        return status;
     }
+    if (out->from != NULL)
+        BM_TRY(bm_known_join(out, corpus->rep, err));
     bm_keep_rank_best(rank, out->label, out->n, best);
-    for (size_t i = 0; i < out->n; i++)
+    for (size_t i = 0; i < out->n; i++) {
+        bm_grouping_leave(out, i);
         out->kept[i] = best[out->label[i]];
-    bm_free(best);
+    }
     return BM_OK;
 }
 
@@ -86,6 +86,7 @@ static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank,
     } /* taken, and takes nobody */
     BM_TRY_OUT(form_stars(match, &turns, err));
     for (size_t i = 0; i < out->n; i++) {
+        bm_grouping_leave(out, i);
         if (bm_grouping_leaves(out, i))
             continue;
         uint32_t centre = turns.centres[rep[i]];
@@ -110,8 +111,10 @@ static bm_status mark_large(bm_grouping *out, uint64_t most, bm_error *err)
     uint32_t *sizes = NULL;
     BM_TRY(bm_new_zero(&sizes, out->n, err));
     bm_status status = BM_OK;
-    for (size_t i = 0; i < out->n; i++)
+    for (size_t i = 0; i < out->n; i++) {
+        bm_grouping_leave(out, i);
         sizes[out->label[i]]++;
+    }
     for (size_t i = 0; i < out->n; i++)
         out->n_divided += sizes[i] > most;
     if (out->n_divided > 0)
@@ -150,39 +153,45 @@ static void smallest_labels(bm_grouping *out, uint32_t *scratch)
 {
     for (size_t i = 0; i < out->n; i++)
         scratch[i] = UINT32_MAX;
-    for (size_t i = 0; i < out->n; i++)
+    for (size_t i = 0; i < out->n; i++) {
+        bm_grouping_leave(out, i);
         if (scratch[out->label[i]] == UINT32_MAX)
             scratch[out->label[i]] = (uint32_t)i;
-    for (size_t i = 0; i < out->n; i++)
-        out->label[i] = scratch[out->label[i]];
+        out->label[i] = scratch[out->label[i]]; /* of the documents before, nobody asks again */
+    }
 }
+
+#define NO_PLACE UINT32_MAX /* a group of one */
 
 /* List the members of each group, by counting. Groups come in the order of their labels, which are
  * their smallest documents. */
 static bm_status gather(bm_grouping *out, bm_error *err)
 {
-    uint32_t *size = bm_alloc_zero(out->n, sizeof *size);
-    uint32_t *place = bm_alloc(out->n, sizeof *place);
-    if (size == NULL || place == NULL) {
-        bm_free_all(size, place);
-        return bm_fail_nomem(err, out->n * sizeof *place);
-    }
+    uint32_t *place = NULL; /* of each label: documents, then where the next of them goes */
     uint64_t total = 0;
-    for (size_t i = 0; i < out->n; i++)
-        size[out->label[i]]++;
+    BM_TRY(bm_new_zero(&place, out->n, err));
     for (size_t i = 0; i < out->n; i++) {
-        if (size[i] < 2 && !(size[i] == 1 && bm_grouping_is_known(out, i)))
+        bm_grouping_leave(out, i);
+        place[out->label[i]]++;
+    }
+    for (size_t i = 0; i < out->n; i++) {
+        const uint32_t size = place[i];
+        bm_grouping_leave(out, i);
+        place[i] = NO_PLACE;
+        if (size < 2 && !(size == 1 && bm_grouping_is_known(out, i)))
             continue;
         out->begin[out->n_groups++] = total;
         place[i] = (uint32_t)total;
-        total += size[i];
-        out->largest = size[i] > out->largest ? size[i] : out->largest;
+        total += size;
+        out->largest = size > out->largest ? size : out->largest;
     }
     out->begin[out->n_groups] = total;
-    for (size_t i = 0; i < out->n; i++)
-        if (size[out->label[i]] >= 2 || bm_grouping_is_known(out, i))
+    for (size_t i = 0; i < out->n; i++) {
+        bm_grouping_leave(out, i);
+        if (place[out->label[i]] != NO_PLACE)
             out->members[place[out->label[i]]++] = (uint32_t)i;
-    bm_free_all(size, place);
+    }
+    bm_free(place);
     return BM_OK;
 }
 
@@ -214,8 +223,11 @@ static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pai
 {
     bm_comparison how = {.verify = match->settings.verify, .pool = match->settings.pool};
     BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (i % BM_DOC_LEAVE_ROWS == 0) /* of documents that are far apart */
+            bm_page_block_leave(&out->block);
         set_reason(match, out, pairs[i].a, pairs[i].similarity);
+    }
     return BM_OK;
 }
 
@@ -224,10 +236,10 @@ static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double 
 {
     uint32_t x = match->settings.corpus->rep[doc], y = match->settings.corpus->rep[kept];
     uint32_t first = x < y ? x : y, second = x < y ? y : x;
-    const bm_earlier_edges *earlier = &match->result.earlier;
-    if (earlier->docs == NULL || earlier->docs[second] != first)
+    const bm_earlier_edge *edges = match->result.earlier.edges;
+    if (edges == NULL || edges[second].behind != first + 1)
         return false;
-    *similarity = earlier->similarities[second];
+    *similarity = edges[second].similarity;
     return true;
 }
 
@@ -239,6 +251,9 @@ static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *
     bm_pair *pairs = NULL;
     BM_TRY(bm_new(&pairs, COMPARE_PAIRS, err));
     for (size_t i = 0; i < out->n; i++) {
+        bm_grouping_leave(out, i);
+        if (i % BM_GROUPING_LEAVE == 0)
+            bm_page_block_leave(&match->result.earlier.block);
         if (bm_grouping_is_known(out, i)) {
             bm_known_reason(match, out, (uint32_t)i);
             continue;
@@ -282,6 +297,8 @@ static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *er
             copied[rep[i]] = 1;
     for (uint64_t i = 0; i < out->begin[out->n_groups]; i++) {
         const uint32_t doc = out->members[i];
+        if (i % BM_DOC_LEAVE_ROWS == 0)
+            bm_page_block_leave(&out->block);
         if (bm_grouping_is_known(out, doc))
             continue;
         out->kept[doc] = BM_NO_KEPT;
@@ -292,18 +309,22 @@ static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *er
     return BM_OK;
 }
 
-static bm_status alloc_grouping(size_t n, const bm_known *known, bm_grouping *out, bm_error *err)
+static bm_status alloc_grouping(const bm_match *match, bm_grouping *out, bm_error *err)
 {
+    const bm_known *known = match->settings.known;
+    const size_t n = match->settings.corpus->n, n_begin = (known != NULL ? n : n / 2) + 2;
     *out = (bm_grouping){.n = n, .from = known};
-    out->label = bm_alloc(n, sizeof *out->label);
-    out->kept = bm_alloc(n, sizeof *out->kept);
-    out->reason = bm_alloc(n, sizeof *out->reason);
-    out->similarity = bm_alloc(n, sizeof *out->similarity);
-    out->members = bm_alloc(n, sizeof *out->members);
-    out->begin = bm_alloc((known != NULL ? n : n / 2) + 2, sizeof *out->begin);
-    if (out->label == NULL || out->kept == NULL || out->reason == NULL || out->similarity == NULL ||
-        out->members == NULL || out->begin == NULL)
-        return bm_fail_nomem(err, n * sizeof *out->similarity);
+    BM_TRY(
+        bm_corpus_block(match->settings.corpus,
+                        n_begin * sizeof *out->begin +
+                            n * (sizeof *out->similarity + sizeof *out->label + sizeof *out->kept),
+                        &out->block, err));
+    out->begin = out->block.data;
+    out->similarity = (double *)(out->begin + n_begin);
+    out->label = (uint32_t *)(out->similarity + n);
+    out->kept = out->label + n;
+    BM_TRY(bm_new(&out->reason, n, err));
+    BM_TRY(bm_new(&out->members, n, err));
     return known != NULL ? bm_known_begin(out, err) : BM_OK;
 }
 
@@ -321,7 +342,7 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
                            bm_grouping *out, bm_error *err)
 {
     bm_status status = BM_OK;
-    BM_TRY_OUT(alloc_grouping(match->settings.corpus->n, match->settings.known, out, err));
+    BM_TRY_OUT(alloc_grouping(match, out, err));
     const bool contained = match->settings.verify == BM_VERIFY_CONTAINED,
                stars = options->cluster == BM_CLUSTER_STAR;
     BM_TRY_OUT(contained ? bm_holders_group(match, options->rank, out, err)

@@ -60,15 +60,12 @@ bm_status bm_match_begin(bm_match *match, bm_error *err)
     bm_earlier_edges *earlier = &match->result.earlier;
     size_t n = settings->corpus->n;
     BM_TRY(bm_corpus_end_adding(settings->corpus, err));
+    BM_TRY(bm_corpus_begin_matching(settings->corpus, err));
     BM_TRY(bm_union_find_init(&match->result.groups, n, err));
     if (!settings->only_groups || settings->verify == BM_VERIFY_NONE)
         return BM_OK;
-    earlier->docs = bm_alloc(n, sizeof *earlier->docs);
-    earlier->similarities = bm_alloc(n, sizeof *earlier->similarities);
-    if (earlier->docs == NULL || earlier->similarities == NULL)
-        return bm_fail_nomem(err, n * sizeof *earlier->similarities);
-    for (size_t i = 0; i < n; i++)
-        earlier->docs[i] = BM_NO_DOC;
+    BM_TRY(bm_corpus_block(settings->corpus, n * sizeof *earlier->edges, &earlier->block, err));
+    earlier->edges = earlier->block.data;
     return BM_OK;
 }
 
@@ -96,6 +93,6 @@ void bm_match_reset(bm_match *match)
     bm_match_result *result = &match->result;
     bm_union_find_reset(&result->groups);
     bm_sorted_runs_close(result->edges);
-    bm_free_all(result->earlier.docs, result->earlier.similarities);
+    bm_page_block_reset(&result->earlier.block);
     memset(result, 0, sizeof *result);
 }

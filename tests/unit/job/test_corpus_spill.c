@@ -132,7 +132,7 @@ Test(corpus_spill, what_was_in_memory_moves_to_the_file_when_the_budget_is_reach
     cr_assert_eq(fill(w, &cfg, &whole, NULL), BM_OK);
     cfg.temp_dir = w->temp.root;
     cfg.budget.arena = 100000;
-    cfg.memory = 2040000; /* of 2.1 MB that the job would take; a file's buffer is 1 MiB */
+    cfg.memory = 1960000; /* of 2.0 MB that the job would take; a file's buffer is 1 MiB */
     cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
     cr_assert(bm_corpus_sets_in_file(&corpus));
     bm_pair *pairs = some_pairs(w, 3000);
