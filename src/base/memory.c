@@ -18,8 +18,6 @@
 #include <malloc.h>
 #endif
 
-#include <bandmill/status.h>
-
 static bool product(size_t n, size_t size, size_t *out)
 {
     if (__builtin_mul_overflow(n, size, out))
@@ -94,6 +92,16 @@ bm_status bm_new_by(void *(*alloc)(size_t n, size_t size), void *out, size_t n, 
     void *block = alloc(n, size); /* copied out, since *out is a pointer of another type */
     memcpy(out, &block, sizeof block);
     return block != NULL ? BM_OK : bm_fail_nomem(err, n > SIZE_MAX / size ? SIZE_MAX : n * size);
+}
+
+bm_status bm_copy_bytes(const char *text, size_t len, char **out, bm_error *err)
+{
+    return (*out = bm_strndup(text, len)) != NULL ? BM_OK : bm_fail_nomem(err, len + 1);
+}
+
+bm_status bm_copy_text(const char *text, char **out, bm_error *err)
+{
+    return bm_copy_bytes(text, strlen(text), out, err);
 }
 
 bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err)

@@ -36,6 +36,9 @@ char *bm_strndup(const char *text, size_t len);
 #define bm_new_aligned(out, n, err) bm_new_by(bm_alloc_aligned, (out), (n), sizeof **(out), (err))
 bm_status bm_new_by(void *(*alloc)(size_t n, size_t size), void *out, size_t n, size_t size,
                     bm_error *err);
+/* The same for bm_strdup and bm_strndup. */
+bm_status bm_copy_text(const char *text, char **out, bm_error *err);
+bm_status bm_copy_bytes(const char *text, size_t len, char **out, bm_error *err);
 
 /* Reserve `need` elements in a growable array: `array` is the address of a pointer to the
  * elements (NULL while *cap is 0), and *cap grows by half or more. On failure nothing changes.

@@ -4,14 +4,13 @@
  */
 #include "base/threads.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -35,11 +34,7 @@ int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 
 void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock)
 {
-    struct timespec soon;
-    clock_gettime(CLOCK_REALTIME, &soon);
-    soon.tv_nsec += 100000000;
-    soon.tv_sec += soon.tv_nsec / 1000000000;
-    soon.tv_nsec %= 1000000000;
+    const struct timespec soon = bm_clock_in(CLOCK_REALTIME, .1);
     (void)pthread_cond_timedwait(condition, lock, &soon);
 }
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,13 +59,6 @@ void bm_bench_answer_compute(const bm_bench_options *options, const bm_bench_rat
     job->hours = over(1e9, job->documents_s) / 3600;
     job->cost = job->hours * options->price;
     job->kwh = job->hours * options->watts * 1e-3;
-}
-
-static double thread_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 /* --- the sample, on the disk --- */
@@ -143,7 +135,7 @@ out:
 static double wait_rate(double bytes, const double begin[2])
 {
     const double seconds = bm_clock_seconds() - begin[0];
-    const double waited = seconds - (thread_seconds() - begin[1]);
+    const double waited = seconds - (bm_clock_of(CLOCK_THREAD_CPUTIME_ID) - begin[1]);
     return waited > seconds * .1 ? bytes * 1e-6 / waited : 0;
 }
 
@@ -158,7 +150,7 @@ static double read_rate(const char *path)
     double rate = 0;
     if (piece != NULL && fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0) {
-        const double begin[2] = {bm_clock_seconds(), thread_seconds()};
+        const double begin[2] = {bm_clock_seconds(), bm_clock_of(CLOCK_THREAD_CPUTIME_ID)};
         for (ssize_t got; bytes < READ_BYTES && (got = read(fd, piece, READ_PIECE)) > 0;)
             bytes += (uint64_t)got;
         rate = wait_rate((double)bytes, begin);
@@ -181,14 +173,6 @@ typedef struct runner {
 typedef struct spent {
     double seconds, cpu_seconds;
 } spent;
-
-static double cpu_seconds(void)
-{
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1e-6;
-}
 
 /* One job; its counts are noted in `job`. */
 static bm_status run_job(const runner *r, const char *path, bm_bench_job *job, spent *took,
@@ -217,9 +201,9 @@ static bm_status run_job(const runner *r, const char *path, bm_bench_job *job, s
     d.resources = s.resources;
     d.output = s.output;
     d.callbacks = s.callbacks;
-    const double begin = bm_clock_seconds(), cpu = cpu_seconds();
+    const double begin = bm_clock_seconds(), cpu = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID);
     BM_TRY(dedup ? bm_job_dedup(&d, &summary, err) : bm_job_sign(&s, &summary, err));
-    *took = (spent){bm_clock_seconds() - begin, cpu_seconds() - cpu};
+    *took = (spent){bm_clock_seconds() - begin, bm_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu};
     const bm_counts *counts = bm_summary_counts(summary);
     const bm_band_plan *plan = bm_summary_plan(summary);
     const bm_sketch_options *sketch = &r->options->sketch;
@@ -293,7 +277,7 @@ bm_status bm_bench_answer_run(const bm_bench_options *options, const bm_bench_te
     snprintf(r.out, sizeof r.out, "%s/out", r.folder);
     BM_TRY_OUT(bm_new_zero(&least, n * 2, err));
     BM_TRY_OUT(write_sample(text, 1, r.one, &one_bytes, err));
-    const double begin[2] = {bm_clock_seconds(), thread_seconds()};
+    const double begin[2] = {bm_clock_seconds(), bm_clock_of(CLOCK_THREAD_CPUTIME_ID)};
     BM_TRY_OUT(write_sample(text, text->n, r.sample, &bytes, err));
     const double write = wait_rate(bytes, begin);
     const double read = read_rate(options->n_paths > 0 ? options->paths[0] : r.sample);

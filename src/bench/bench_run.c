@@ -415,7 +415,6 @@ static bm_status link_rates(const bench *b, const bm_device_info *info, double r
     const double limit = device->call_seconds > 0 ? device->call_seconds : LINK_SECONDS;
     link_copies *c = NULL;
     pthread_t thread;
-    struct timespec until;
     BM_TRY(bm_new_zero(&c, 1, err));
     memcpy(c->spec, info->spec, sizeof c->spec);
     c->bytes = info->max_alloc_bytes != 0 && info->max_alloc_bytes < LINK_BYTES
@@ -426,8 +425,7 @@ static bm_status link_rates(const bench *b, const bm_device_info *info, double r
         bm_free(c);
         return bm_fail_errno(err, failed, "", "cannot start a thread");
     }
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)limit + 1;
+    const struct timespec until = bm_clock_in(CLOCK_REALTIME, limit + 1);
     if (pthread_timedjoin_np(thread, NULL, &until) != 0) {
         pthread_detach(thread);
         if (device->n_stuck != NULL)

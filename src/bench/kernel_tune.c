@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
+#include "base/orders.h"
 #include "bench/bench.h"
 #include "bench/bench_answer.h"
 #include "bench/kernel_tune_search.h"
@@ -68,9 +69,7 @@ static bm_status detach_text(bm_buf *buf, char **out, bm_error *err)
 {
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_buf_end(buf, err));
-    *out = bm_strdup(buf->data);
-    if (*out == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, buf->len));
+    BM_TRY_OUT(bm_copy_text(buf->data, out, err));
 out:
     bm_buf_reset(buf);
     return status;
@@ -234,15 +233,9 @@ static bm_status open_with(tuner *t, const bm_kernel_params *row, bm_backend **o
     return bm_cl_backend_open(&cfg, &(bm_cl_open_options){0}, out, err);
 }
 
-static int by_value(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static double median(double *values, uint32_t n)
 {
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, bm_order_double);
     return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

@@ -73,10 +73,8 @@ bm_status bm_kernel_tune_corpus_open(const bm_kernel_tune_options *options, size
     out->row_uints = bm_scheme_row_uints(options->sketch.scheme, options->sketch.perms);
     BM_TRY(make_documents(n_hashes > MIN_HASHES ? n_hashes : MIN_HASHES, &out->batch, err));
     const size_t n = out->batch.n_docs * out->row_uints;
-    out->words = bm_alloc_aligned(n, sizeof *out->words);
-    out->right = bm_alloc_aligned(n, sizeof *out->right);
-    if (out->words == NULL || out->right == NULL)
-        return bm_fail_nomem(err, n * sizeof *out->words);
+    BM_TRY(bm_new_aligned(&out->words, n, err));
+    BM_TRY(bm_new_aligned(&out->right, n, err));
     return sign_natively(options, out, err);
 }
 

@@ -1,7 +1,6 @@
 /* cmd_cluster.c -- bandmill cluster: groups from a list of pairs.
  *
  * Tests: tests/cli/cases/cluster.sh */
-#include <inttypes.h>
 
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"

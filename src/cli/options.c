@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "cli/command_sets.h"
-#include "cli/option_settings.h"
 
 /* option_values -- values of options that are small languages of their own. */
 

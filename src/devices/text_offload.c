@@ -7,7 +7,6 @@
  * Tests: tests/unit/devices/test_text_offload.c */
 #include "devices/text_offload.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -120,14 +119,6 @@ void bm_text_trial_close(bm_text_trial *trial)
     bm_free_all(trial->bytes, trial->words, trial->keys, trial->counts, trial->content, trial);
 }
 
-/* CPU time of all threads of the process, the driver's own included. */
-static double cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Bytes a second of a device for the task, and what it cost the host. */
 static bm_status time_task(bm_text_trial *trial, bm_backend *backend, double *rate, double *cpu,
                            bm_error *err)
@@ -135,11 +126,13 @@ static bm_status time_task(bm_text_trial *trial, bm_backend *backend, double *ra
     bm_sign_task *task = &trial->task;
     double seconds = 0, spent = 0;
     for (uint32_t tries = 0; tries <= (backend->depth > 0 ? backend->depth : 1); tries++) {
-        const double mark = bm_clock_seconds(), cpu_mark = cpu_seconds();
+        const double mark = bm_clock_seconds();
+        /* of all threads of the process, the driver's own included */
+        const double cpu_mark = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID);
         BM_TRY(backend->ops->submit(backend, task, err));
         BM_TRY(backend->ops->wait(backend, task, err));
         seconds = bm_clock_seconds() - mark;
-        spent = cpu_seconds() - cpu_mark;
+        spent = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_mark;
     }
     *rate = (double)(trial->n_docs * DOC_BYTES) / (seconds > 0 ? seconds : 1e-9);
     *cpu += spent;

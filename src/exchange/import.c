@@ -83,10 +83,8 @@ bm_status bm_import_place_find(const char *path, const bm_import_request *reques
 {
     struct stat info;
     *out = (bm_import_place){0};
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
-        out->file = bm_strdup(path);
-        return out->file != NULL ? BM_OK : bm_fail_nomem(err, strlen(path));
-    }
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return bm_copy_text(path, &out->file, err);
     BM_TRY(open_report(path, request, out, err));
     return find_files(path, request->from, out, err);
 }

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "model/file_names.h"
-#include "model/option_words.h"
 #include "job/job_context.h"
 #include "job/recipe.h"
 #include "exchange/exporter.h"

@@ -119,7 +119,7 @@ static bm_status sort_known(bm_index_ids *ids, bm_error *err)
         ids->sorted[ids->n_sorted++] = ids->known[i];
     }
     if (ids->n_sorted > 1)
-        qsort(ids->sorted, ids->n_sorted, sizeof *ids->sorted, bm_number_order);
+        qsort(ids->sorted, ids->n_sorted, sizeof *ids->sorted, bm_order_u32);
     bm_status status = bm_grow_array(&ids->is_gone, &ids->cap_is_gone, ids->n_sorted, err);
     if (status == BM_OK && ids->n_sorted > 0)
         memset(ids->is_gone, 0, ids->n_sorted * sizeof *ids->is_gone);

@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/threads.h"
 #include "lsh/verify.h"
 
 /* index_gather -- arrays that grow beside each other. */
@@ -277,14 +276,10 @@ static void *read_all(void *arg)
 /* Until `deadline`, or something has moved; false: it is past. */
 static bool wait_until(exchange *x, double deadline)
 {
-    struct timespec at;
     const double left = deadline - bm_clock_seconds();
     if (left <= 0)
         return false;
-    clock_gettime(CLOCK_REALTIME, &at);
-    const double end = (double)at.tv_nsec * 1e-9 + left;
-    at.tv_sec += (time_t)end;
-    at.tv_nsec = (long)((end - (double)(time_t)end) * 1e9);
+    const struct timespec at = bm_clock_in(CLOCK_REALTIME, left);
     pthread_cond_timedwait(&x->moved, &x->lock, &at);
     return true;
 }

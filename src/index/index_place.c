@@ -25,7 +25,6 @@
 #include "json/json_scan.h"
 #include "json/json_write.h"
 #include "model/file_names.h"
-#include "model/option_words.h"
 #include "model/scheme_facts.h"
 #include "output/manifest.h"
 #include "sketch/scheme.h"

@@ -275,7 +275,7 @@ static void sort_numbers(removal *r)
 {
     size_t n = 0;
     if (r->n > 1)
-        qsort(r->numbers, r->n, sizeof *r->numbers, bm_number_order);
+        qsort(r->numbers, r->n, sizeof *r->numbers, bm_order_u32);
     for (size_t i = 0; i < r->n; i++)
         if (n == 0 || r->numbers[n - 1] != r->numbers[i])
             r->numbers[n++] = r->numbers[i];

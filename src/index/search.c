@@ -27,7 +27,6 @@
 #include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "index/search_hits.h"
 #include "lsh/set_overlaps.h"
 #include "lsh/verify.h"
 #include "sketch/scheme.h"

@@ -266,13 +266,13 @@ static bm_status find_kind(making *m, size_t doc, bm_error *err)
 static void list_sizes(bm_search_block *b)
 {
     memcpy(b->sizes, b->kind_size, b->n_kinds * sizeof *b->sizes);
-    qsort(b->sizes, b->n_kinds, sizeof *b->sizes, bm_number_order);
+    qsort(b->sizes, b->n_kinds, sizeof *b->sizes, bm_order_u32);
     for (size_t i = 0; i < b->n_kinds; i++)
         if (b->n_sizes == 0 || b->sizes[b->n_sizes - 1] != b->sizes[i])
             b->sizes[b->n_sizes++] = b->sizes[i];
     for (size_t i = 0; i < b->n_kinds; i++) {
         const uint32_t *at =
-            bsearch(&b->kind_size[i], b->sizes, b->n_sizes, sizeof *b->sizes, bm_number_order);
+            bsearch(&b->kind_size[i], b->sizes, b->n_sizes, sizeof *b->sizes, bm_order_u32);
         b->kind_size[i] = (uint32_t)(at - b->sizes);
     }
 }

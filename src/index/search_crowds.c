@@ -145,10 +145,8 @@ out:
 static bm_status list_docs(crowds *c, bm_error *err)
 {
     const size_t n = c->search->n;
-    c->docs = bm_alloc(n, sizeof *c->docs);
-    c->docs_begin = bm_alloc_zero(c->n + 2, sizeof *c->docs_begin);
-    if (c->docs == NULL || c->docs_begin == NULL)
-        return bm_fail_nomem(err, n * 2 * sizeof *c->docs);
+    BM_TRY(bm_new(&c->docs, n, err));
+    BM_TRY(bm_new_zero(&c->docs_begin, c->n + 2, err));
     for (size_t i = 0; i < n; i++)
         if (c->crowd_of[i] != NONE)
             c->docs_begin[c->crowd_of[i] + 2]++;
@@ -342,11 +340,9 @@ static bm_status place_keys(crowd_block *b, bm_error *err)
         else
             n_places += n;
     }
-    b->keys = bm_alloc_zero(n_keys, sizeof *b->keys);
-    b->bits = bm_alloc_zero(n_bits, sizeof *b->bits);
-    b->places = bm_alloc(n_places, sizeof *b->places);
-    if (b->keys == NULL || b->bits == NULL || b->places == NULL)
-        return bm_fail_nomem(err, n_bits * sizeof *b->bits + n_places * sizeof *b->places);
+    BM_TRY(bm_new_zero(&b->keys, n_keys, err));
+    BM_TRY(bm_new_zero(&b->bits, n_bits, err));
+    BM_TRY(bm_new(&b->places, n_places, err));
     n_bits = n_places = 0;
     for (size_t k = 0; k < n_keys; k++) {
         const uint32_t *numbers = numbers_of(b, c->keys[first + k], &n);

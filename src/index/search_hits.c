@@ -25,7 +25,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/bisect.h"
 #include "base/error.h"
@@ -276,7 +275,7 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
                        .left = s->left[i]};
         for (size_t j = 1; j < k.n_numbers; j++)
             if (k.numbers[j] < k.numbers[j - 1]) { /* of several runs */
-                qsort(k.numbers, k.n_numbers, sizeof *k.numbers, bm_number_order);
+                qsort(k.numbers, k.n_numbers, sizeof *k.numbers, bm_order_u32);
                 break;
             }
         status = add_key(l, &k, out, err);
@@ -425,11 +424,9 @@ static bm_status list_extras(bounding *b, bm_error *err)
     const size_t n = b->batch->n;
     bm_status status = BM_OK;
     bm_search_hits *hits = b->hits;
-    hits->last = bm_alloc(n, sizeof *hits->last);
-    hits->left = bm_alloc_zero(n, sizeof *hits->left);
-    b->extra_at = bm_alloc_zero(n, sizeof *b->extra_at);
-    if (hits->last == NULL || hits->left == NULL || b->extra_at == NULL)
-        return bm_fail_nomem(err, n * (sizeof *hits->last + sizeof *hits->left));
+    BM_TRY(bm_new(&hits->last, n, err));
+    BM_TRY(bm_new_zero(&hits->left, n, err));
+    BM_TRY(bm_new_zero(&b->extra_at, n, err));
     memset(hits->last, 0xff, n * sizeof *hits->last);
     for (size_t i = 0; i < b->n_docs; i++)
         hits->last[b->docs[i]] = 0;

@@ -8,6 +8,7 @@
 #include <bandmill/types.h>
 
 #include "base/hash_table.h"
+#include "base/orders.h"
 #include "base/threads.h"
 #include "store/store_view.h"
 
@@ -58,13 +59,6 @@ static inline bool bm_search_skips(const bm_search_cfg *cfg, const bm_search_bat
 {
     return cfg->skip_same_id && batch->ids[doc].len == id.len &&
            memcmp(batch->ids[doc].data, id.data, id.len) == 0;
-}
-
-/* For qsort: 32-bit numbers, ascending. */
-static inline int bm_number_order(const void *x, const void *y)
-{
-    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return a < b ? -1 : a > b;
 }
 
 typedef struct bm_answer {

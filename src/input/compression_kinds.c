@@ -4,9 +4,7 @@
  * Tests: tests/unit/input/test_compression_kinds.c, tests/unit/input/test_refused_formats.c */
 #include "input/compression_kinds.h"
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 /* "BZh", a digit, and the magic of a block or of the end: three letters alone may begin a text. */
 static bool begins_bz2(const char *head, size_t len)

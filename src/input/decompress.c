@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "input/unpack.h"
 
 #define PIECE_BYTES ((size_t)64 << 10)
 

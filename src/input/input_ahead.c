@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -25,7 +26,6 @@
 #include "input/members.h"
 #include "input/unpack.h"
 #include "input/input_bytes.h"
-#include "input/input_set.h"
 
 #define SMALL_BLOCK ((size_t)1 << 20) /* where there is little memory; else of members: */
 #define MEMBER_BLOCK                                                                               \
@@ -37,11 +37,10 @@
 #define LZ4_BYTES    ((uint64_t)8 << 20)
 #define WINDOW_USUAL ((uint64_t)8 << 20) /* where the first bytes do not tell it */
 #define STORED_LEAST                                                                               \
-    ((uint64_t)16 << 10)  /* of a source: handing on a smaller one costs more than it brings */
-#define LONG_PART     16u /* of what was granted: a longer record may need all memory */
-#define WAIT_NS       200000000 /* between two questions whether to stop */
-#define NS_PER_SECOND 1000000000
-#define NOWHERE       SIZE_MAX
+    ((uint64_t)16 << 10) /* of a source: handing on a smaller one costs more than it brings */
+#define LONG_PART    16u /* of what was granted: a longer record may need all memory */
+#define WAIT_SECONDS .2  /* between two questions whether to stop */
+#define NOWHERE      SIZE_MAX
 
 typedef struct block {
     struct block *next;
@@ -580,11 +579,7 @@ void bm_input_ahead_close(bm_input_ahead *ahead)
  * False: it was too long. */
 static bool await(bm_input_ahead *ahead, const place *p)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += WAIT_NS;
-    until.tv_sec += until.tv_nsec / NS_PER_SECOND;
-    until.tv_nsec %= NS_PER_SECOND;
+    const struct timespec until = bm_clock_in(CLOCK_MONOTONIC, WAIT_SECONDS);
     ahead->awaited = p;
     const int rc = pthread_cond_timedwait(&ahead->moved, &ahead->lock, &until);
     ahead->awaited = NULL;

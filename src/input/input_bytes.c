@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +20,6 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "input/decompress.h"
-#include "input/input_set.h"
 #include "model/stream_hash.h"
 
 #define STORED_BLOCK ((size_t)256 << 10)

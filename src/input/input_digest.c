@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
-#include "model/stream_hash.h"
 
 /* content_place -- a running XXH3 of the current file. */
 

@@ -18,7 +18,6 @@
 #include "base/glob.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "input/compression_kinds.h"
 #include "input/decompress.h"
 #include "input/record_format.h"
 #include "input/tables.h"
@@ -468,9 +467,8 @@ static bm_status add_dir(struct bm_input_set *set, const char *path, bm_error *e
     size_t first = set->n_sources;
     while (w.root_len > 0 && path[w.root_len - 1] == '/')
         w.root_len--;
-    char *root = bm_strdup(path);
-    if (root == NULL)
-        return bm_fail_nomem(err, strlen(path));
+    char *root;
+    BM_TRY(bm_copy_text(path, &root, err));
     bm_status status = push_dir(&w, root, err);
     while (status == BM_OK && w.n > 0) {
         char *dir = w.dirs[--w.n];
@@ -502,8 +500,7 @@ static bm_status add_address(struct bm_input_set *set, const char *address, bm_e
     BM_TRY(bm_address_name(address, &name, err));
     BM_TRY(add_source(set, name, err));
     char **copy = &set->sources[set->n_sources - 1].address;
-    *copy = bm_strdup(address);
-    return *copy != NULL ? BM_OK : bm_fail_nomem(err, strlen(address));
+    return bm_copy_text(address, copy, err);
 }
 
 /* Bytes of a path up to the end of its first name that begins with . or _; 0: none does. */
@@ -582,10 +579,8 @@ static bm_status add_folder(struct bm_input_set *set, const char *address, bm_er
         BM_TRY(bm_remotes_open(set->callbacks, &set->remotes, err));
     BM_TRY_OUT(bm_remote_list(set->remotes, address, &names, err));
     const size_t len = strcspn(address, "?"), root_len = strlen(names.root);
-    pattern = bm_strndup(address + (root_len < len ? root_len : len),
-                         root_len < len ? len - root_len : 0);
-    if (pattern == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, len));
+    BM_TRY_OUT(bm_copy_bytes(address + (root_len < len ? root_len : len),
+                             root_len < len ? len - root_len : 0, &pattern, err));
     BM_TRY_OUT(add_matching(set, &names, pattern, err));
 out:
     bm_remote_names_reset(&names);
@@ -896,8 +891,7 @@ static bm_status note_unreadable(bm_source *source, bm_status status, const bm_e
         return status;
     }
     source->compression = promised_by(source);
-    source->unreadable = bm_strdup(why->message);
-    return source->unreadable != NULL ? BM_OK : bm_fail_nomem(err, strlen(why->message));
+    return bm_copy_text(why->message, &source->unreadable, err);
 }
 
 /* That no source at all can be read is no matter of records: a name is misspelt, a format is not

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "json/json_scan.h"
 #include "json/json_simd.h"
 #include "json/json_write.h"
 
@@ -43,28 +44,21 @@ static bm_status add_uint64(bm_buf *out, uint64_t number, bm_error *err)
 
 /* --- numbers --- */
 
-static size_t skip_digits(bm_str text, size_t at)
-{
-    while (at < text.len && text.data[at] >= '0' && text.data[at] <= '9')
-        at++;
-    return at;
-}
-
 bool bm_value_is_number(bm_str text)
 {
-    size_t from = text.len > 0 && text.data[0] == '-', at = skip_digits(text, from);
+    size_t from = text.len > 0 && text.data[0] == '-', at = bm_skip_digits(text, from);
     if (at == from || (text.data[from] == '0' && at > from + 1))
         return false;
     if (at < text.len && text.data[at] == '.') {
         from = at + 1;
-        at = skip_digits(text, from);
+        at = bm_skip_digits(text, from);
         if (at == from)
             return false;
     }
     if (at < text.len && (text.data[at] == 'e' || text.data[at] == 'E')) {
         from = at + 1;
         from += from < text.len && (text.data[from] == '+' || text.data[from] == '-');
-        at = skip_digits(text, from);
+        at = bm_skip_digits(text, from);
         if (at == from)
             return false;
     }

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "input/input_set.h"
 #include "input/record_rules.h"
 #include "input/record_format.h"
 #include "json/json_simd.h"

@@ -9,8 +9,6 @@
 
 #include "input/input_digest.h"
 
-#define BM_NO_PLACE UINT64_MAX
-
 typedef struct bm_raw_piece {
     uint32_t file;       /* index into the input set */
     uint64_t first_line; /* of the piece in its file, 1 is the first */
@@ -19,7 +17,7 @@ typedef struct bm_raw_piece {
      * last piece may be empty. */
     bool file_begin, file_end;
     unsigned state; /* of the scan (record_format.h) at its beginning */
-    uint64_t place; /* of its first byte in a plain file; BM_NO_PLACE: it has none */
+    uint64_t place; /* of its first byte in a plain file */
     /* Not NULL: an empty piece, which stands for the rest of a file that cannot be read, and why.
      * Owned. */
     char *broken;

@@ -31,7 +31,6 @@ struct bm_read_again {
     const bm_record_format *format;
     size_t file; /* that is open; SIZE_MAX: none */
     int fd;
-    bool has_columns; /* of that file, in the batch */
     bm_raw_batch batch;
 };
 

@@ -32,13 +32,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/utf8.h"
-#include "input/input_ahead.h"
-#include "input/input_set.h"
 #include "input/parser.h"
-#include "input/record_format.h"
-#include "input/record_rules.h"
 #include "model/field_rows.h"
 
 #define XXH_INLINE_ALL
@@ -89,6 +84,20 @@ static bm_status reader_header_too_long(const struct bm_reader *reader, bm_error
                       "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
 }
 
+/* `row`, without a byte order mark, is the header row of the current file: where its columns are. */
+static bm_status find_columns(struct bm_reader *reader, bm_str row, bm_error *err)
+{
+    bm_source *source = bm_input_set_source(reader->set, reader->file);
+    row = bm_without_line_end(row);
+    if (row.len > reader->rules->longest)
+        return reader_header_too_long(reader, err);
+    const XXH128_hash_t sum = XXH3_128bits(row.data, row.len);
+    source->header = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
+    const bm_header_row header = {
+        .row = row, .syntax = reader->rules->syntax, .file = source->name};
+    return bm_columns_from_header(reader->rules, &header, reader->columns, err);
+}
+
 /* The current file begins with the current piece: its header row says where its columns are. */
 static bm_status reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
 {
@@ -100,19 +109,7 @@ static bm_status reader_header(struct bm_reader *reader, const bm_cutter *c, bm_
     size_t end = reader->format->record_end(&scan, data, begin, c->cut);
     if (end == BM_SCAN_MORE)
         end = c->cut;
-    return bm_reader_columns(reader, (bm_str){.data = data + begin, .len = end - begin}, err);
-}
-
-bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err)
-{
-    row = bm_without_line_end(row);
-    if (row.len > reader->rules->longest)
-        return reader_header_too_long(reader, err);
-    const char *name = bm_input_set_source(reader->set, reader->file)->name;
-    const XXH128_hash_t sum = XXH3_128bits(row.data, row.len);
-    reader->set->sources[reader->file].header = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
-    const bm_header_row header = {.row = row, .syntax = reader->rules->syntax, .file = name};
-    return bm_columns_from_header(reader->rules, &header, reader->columns, err);
+    return find_columns(reader, (bm_str){.data = data + begin, .len = end - begin}, err);
 }
 
 /* So many bytes more of the current file are taken in. BM_ERR_FORMAT: they are not those that stood
@@ -199,7 +196,7 @@ static bm_status reader_begin_file(struct bm_reader *reader, bm_error *err)
     reader->ranges.n_failed = reader->ranges.pause = 0;
     reader->ranges.opening.len = 0;
     if (cut->header != NULL)
-        BM_TRY(bm_reader_columns(reader, (bm_str){cut->header, cut->header_len}, err));
+        BM_TRY(find_columns(reader, (bm_str){cut->header, cut->header_len}, err));
     if (reader->watch.tracker != NULL)
         bm_content_tracker_begin(reader->watch.tracker, reader->file);
     return check_read(

@@ -129,9 +129,6 @@ typedef struct bm_cutter {
 
 struct bm_reader;
 
-/* `row`, without a byte order mark, is the header row of the current file: where its columns are. */
-bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err);
-
 /* source_records -- records of text files: the reader cuts them, parsers parse them. */
 
 extern const bm_batch_source_ops bm_source_records;

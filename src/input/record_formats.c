@@ -13,6 +13,7 @@
 #include "input/compression_kinds.h"
 #include "input/record_format.h"
 #include "input/record_rules.h"
+#include "json/json_scan.h"
 #include "model/ids.h"
 #include "model/option_words.h"
 
@@ -822,11 +823,6 @@ enum { START, split_json_FIRST, NEXT, split_json_AFTER, END, SCALAR, INSIDE, STR
 #define ONES  UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
 
-static bool is_space(char byte)
-{
-    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
-}
-
 static void broken(bm_scan *scan, size_t at, const char *why)
 {
     scan->broken = why;
@@ -887,7 +883,7 @@ static void begin_element(bm_scan *scan, size_t pos, char byte)
 /* One byte outside of elements. */
 static void step_between(bm_scan *scan, size_t pos, char byte)
 {
-    if (is_space(byte))
+    if (bm_json_is_space(byte))
         return;
     switch (scan->state) {
     case START:
@@ -963,7 +959,7 @@ size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to)
             pos++;
             break;
         case SCALAR:
-            if (is_space(data[pos]) || memchr("{}[],:\"", data[pos], 7) != NULL) {
+            if (bm_json_is_space(data[pos]) || memchr("{}[],:\"", data[pos], 7) != NULL) {
                 scan->state = split_json_AFTER;
                 return pos;
             }
@@ -979,7 +975,7 @@ size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to)
 
 static size_t skip_space(const char *data, size_t at, size_t len)
 {
-    while (at < len && is_space(data[at]))
+    while (at < len && bm_json_is_space(data[at]))
         at++;
     return at;
 }
@@ -987,7 +983,7 @@ static size_t skip_space(const char *data, size_t at, size_t len)
 /* Where the white space before a place begins. */
 static size_t space_before(const char *data, size_t at)
 {
-    while (at > 0 && is_space(data[at - 1]))
+    while (at > 0 && bm_json_is_space(data[at - 1]))
         at--;
     return at;
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/utf8.h"
 #include "json/json_scan.h"
 #include "model/option_words.h"

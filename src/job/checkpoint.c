@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,8 +13,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "job/checkpoint_state.h"
-#include "job/job_context.h"
 #include "job/report_file.h"
 #include "model/file_names.h"
 #include "output/out_lock.h"

@@ -138,9 +138,8 @@ typedef bm_status line_fn(void *ctx, const char *line, bm_error *err);
 static bm_status hash_ends(const bm_stored_file *file, uint64_t size, uint64_t *out, bm_error *err)
 {
     size_t len = size < END_BYTES ? (size_t)size : END_BYTES;
-    char *bytes = bm_alloc(END_BYTES, 1);
-    if (bytes == NULL)
-        return bm_fail_nomem(err, END_BYTES);
+    char *bytes;
+    BM_TRY(bm_new(&bytes, END_BYTES, err));
     bm_status status = BM_OK;
     *out = 0;
     for (int end = 0; end < 2; end++) {
@@ -449,9 +448,8 @@ static bm_status path_in(const char *line, char **out, bm_error *err)
     *out = NULL;
     if (strncmp(line, BM_CHECKPOINT_SETS_AT "/", strlen(BM_CHECKPOINT_SETS_AT "/")) != 0)
         return BM_OK;
-    char *path = bm_strdup(line + strlen(BM_CHECKPOINT_SETS_AT));
-    if (path == NULL)
-        return bm_fail_nomem(err, strlen(line));
+    char *path;
+    BM_TRY(bm_copy_text(line + strlen(BM_CHECKPOINT_SETS_AT), &path, err));
     const size_t len = bm_tsv_unescape(path, strlen(path));
     path[len == SIZE_MAX ? 0 : len] = '\0';
     *out = path;

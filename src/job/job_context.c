@@ -16,7 +16,6 @@
 #include "corpus/df_table.h"
 #include "input/input_ahead.h"
 #include "input/input_digest.h"
-#include "input/input_set.h"
 #include "input/input_shard.h"
 #include "input/tables.h"
 #include "model/option_words.h"
@@ -339,9 +338,8 @@ static bm_status try_below(search *s, const char *dir, bm_error *err)
 /* The directory that holds this one; where its path is a link, that which the link stands in. */
 static bm_status try_parent(search *s, bm_error *err)
 {
-    char *parent = bm_strdup(s->beside);
-    if (parent == NULL)
-        return bm_fail_nomem(err, strlen(s->beside) + 1);
+    char *parent;
+    BM_TRY(bm_copy_text(s->beside, &parent, err));
     parent[bm_path_plain_len(parent)] = '\0';
     char *slash = strrchr(parent, '/');
     const char *last = slash != NULL ? slash + 1 : parent;
@@ -445,10 +443,8 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
         return bm_fail_at(err, BM_ERR_FORMAT, places->manifest, 0,
                           "its input was standard input, which cannot be read again");
     /* it could not be read then, or lies where it lay */
-    if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1 || bm_is_address(input->file)) {
-        *path = bm_strdup(input->file);
-        return *path != NULL ? BM_OK : bm_fail_nomem(err, strlen(input->file));
-    }
+    if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1 || bm_is_address(input->file))
+        return bm_copy_text(input->file, path, err);
     const char *slash = strrchr(places->manifest, '/');
     s.beside = slash == NULL ? bm_strdup(".")
                              : bm_strndup(places->manifest, (size_t)(slash - places->manifest));
@@ -632,9 +628,8 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
             return bm_fail_at(err, BM_ERR_USAGE, targets[i], 0,
                               "is an address (outputs are files "
                               "of this machine)");
-    const char **paths = bm_alloc(n + n_lists, sizeof *paths);
-    if (paths == NULL)
-        return bm_fail_nomem(err, (n + n_lists) * sizeof *paths);
+    const char **paths;
+    BM_TRY(bm_new(&paths, n + n_lists, err));
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         if (targets[i] != NULL)
             outputs[n_outputs++] =
@@ -675,9 +670,8 @@ static bm_status check_against_files(const bm_job_context *job, bm_error *err)
 {
     const bm_input_options *input = &job->settings->input;
     size_t n_sources = bm_input_set_count(job->inputs.set), n = 0;
-    const char **paths = bm_alloc(n_sources + input->n_paths, sizeof *paths);
-    if (paths == NULL)
-        return bm_fail_nomem(err, (n_sources + input->n_paths) * sizeof *paths);
+    const char **paths;
+    BM_TRY(bm_new(&paths, n_sources + input->n_paths, err));
     for (size_t i = 0; i < input->n_paths; i++)
         paths[n++] = input->paths[i];
     for (size_t i = 0; i < n_sources && input->stream == NULL; i++)

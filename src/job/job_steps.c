@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "job/job_context.h"
 #include "output/out_target.h"
 #include "job/kept_pass.h"
 #include "job/report_file.h"

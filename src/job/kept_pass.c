@@ -22,7 +22,6 @@
 
 #include "base/bisect.h"
 #include "base/error.h"
-#include "job/job_context.h"
 #include "job/rows.h"
 
 #define BATCH_BYTES  (1u << 20)

@@ -10,8 +10,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "input/input_set.h"
-#include "job/job_context.h"
 #include "model/option_check.h"
 #include "model/option_words.h"
 #include "model/scheme_facts.h"
@@ -260,15 +258,12 @@ static bm_status list_names(bm_recipe *recipe, bm_error *err)
         for (size_t j = 0; j < n_inputs; j++)
             n_parts += bm_manifest_input_at(recipe->manifests[i], j)->n_parts;
     }
-    recipe->inputs = bm_alloc(n, sizeof *recipe->inputs);
-    recipe->names = bm_alloc(n, sizeof *recipe->names);
-    recipe->sources = bm_alloc(n, sizeof *recipe->sources);
-    recipe->joined = bm_alloc(n, sizeof *recipe->joined);
-    recipe->parts = bm_alloc(n_parts, sizeof *recipe->parts);
-    recipe->paths = bm_alloc_zero(n, sizeof *recipe->paths);
-    if (recipe->inputs == NULL || recipe->names == NULL || recipe->sources == NULL ||
-        recipe->joined == NULL || recipe->parts == NULL || recipe->paths == NULL)
-        return bm_fail_nomem(err, n * sizeof *recipe->joined);
+    BM_TRY(bm_new(&recipe->inputs, n, err));
+    BM_TRY(bm_new(&recipe->names, n, err));
+    BM_TRY(bm_new(&recipe->sources, n, err));
+    BM_TRY(bm_new(&recipe->joined, n, err));
+    BM_TRY(bm_new(&recipe->parts, n_parts, err));
+    BM_TRY(bm_new_zero(&recipe->paths, n, err));
     n_parts = 0;
     for (size_t i = 0; i < recipe->n; i++)
         for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++)

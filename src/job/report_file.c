@@ -22,8 +22,6 @@
 #include "job/recipe.h"
 #include "job/rows.h"
 #include "json/json_scan.h"
-#include "json/json_write.h"
-#include "output/manifest.h"
 #include "remote/remote_file.h"
 
 /* report_counts -- loops over the rows of counts (model/counts.h). */
@@ -988,8 +986,7 @@ bm_status bm_report_read(const bm_job_context *job, const bm_manifest *report, b
     const bm_str text = bm_manifest_text(report);
     BM_TRY(bm_report_read_counts(report, &counts, err));
     counts.largest_group = largest_group(report);
-    char *json = bm_strndup(text.data, text.len);
-    if (json == NULL)
-        return bm_fail_nomem(err, text.len + 1);
+    char *json;
+    BM_TRY(bm_copy_bytes(text.data, text.len, &json, err));
     return report_summary(job, &counts, json, out, err);
 }

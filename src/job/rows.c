@@ -10,12 +10,9 @@
 
 #include "base/bisect.h"
 #include "base/error.h"
-#include "base/memory.h"
-#include "job/job_context.h"
 #include "json/json_write.h"
 #include "lsh/two_sequences.h"
 #include "model/file_names.h"
-#include "model/ids.h"
 #include "results/result_tables.h"
 
 #define FLUSH_BYTES (256u << 10)
@@ -641,10 +638,8 @@ static bm_status index_copies(partners *p, bm_error *err)
 {
     const bm_corpus *corpus = p->rows->match->settings.corpus;
     size_t n = corpus->n;
-    p->copy_begin = bm_alloc_zero(n + 2, sizeof *p->copy_begin);
-    p->copies = bm_alloc(n, sizeof *p->copies);
-    if (p->copy_begin == NULL || p->copies == NULL)
-        return bm_fail_nomem(err, n * sizeof *p->copy_begin);
+    BM_TRY(bm_new_zero(&p->copy_begin, n + 2, err));
+    BM_TRY(bm_new(&p->copies, n, err));
     for (size_t i = 0; i < n; i++)
         p->copy_begin[corpus->rep[i] + 2]++;
     for (size_t i = 0; i < n; i++)

@@ -278,11 +278,6 @@ static void emit_text(const listing *l, const char *name, const char *text)
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_TEXT, .text = text});
 }
 
-static void emit_word(const listing *l, const char *name, bm_option option, unsigned value)
-{
-    emit_text(l, name, bm_option_word(option, value));
-}
-
 static void emit_uint(const listing *l, const char *name, uint64_t number)
 {
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_UINT, .number = number});
@@ -383,7 +378,7 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
     emit_uint(l, "format", BM_MANIFEST_FORMAT);
     for (size_t i = 0; i < BM_N_ROWS; i++) {
         if (i == BM_ROW_FORMAT)
-            emit_word(l, bm_field_rows[i].key, BM_OPTION_FORMAT, format);
+            emit_text(l, bm_field_rows[i].key, bm_option_word(BM_OPTION_FORMAT, format));
         else if (bm_field_rows[i].uses & BM_FIELD_READ)
             emit_field(l, &bm_field_rows[i], s, false);
     }

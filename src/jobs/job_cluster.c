@@ -39,11 +39,9 @@
 static bm_status fill(const uint32_t *labels, size_t n_docs, uint32_t *group_of,
                       bm_cluster_groups *g, bm_error *err)
 {
-    g->begins = bm_alloc_zero(g->n + 2, sizeof *g->begins);
-    g->members = bm_alloc((size_t)g->n_members, sizeof *g->members);
-    g->kept = bm_alloc(g->n, sizeof *g->kept);
-    if (g->begins == NULL || g->members == NULL || g->kept == NULL)
-        return bm_fail_nomem(err, (size_t)g->n_members * sizeof *g->members);
+    BM_TRY(bm_new_zero(&g->begins, g->n + 2, err));
+    BM_TRY(bm_new(&g->members, (size_t)g->n_members, err));
+    BM_TRY(bm_new(&g->kept, g->n, err));
     for (size_t doc = 0; doc < n_docs; doc++)
         if (group_of[labels[doc]] != NO_GROUP)
             g->begins[group_of[labels[doc]] + 2]++;

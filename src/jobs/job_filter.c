@@ -30,6 +30,7 @@
 #include "job/settings.h"
 #include "jobs/annotation.h"
 #include "jobs/group_labels.h"
+#include "json/json_scan.h"
 #include "model/file_names.h"
 #include "model/ids.h"
 #include "output/manifest.h"
@@ -321,11 +322,6 @@ static const char *truth(bool kept)
 
 /* --- JSON --- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static bm_status check_field(const bm_annotation *a, const bm_annotated *what, bm_error *err)
 {
     const bm_record *record = what->record;
@@ -365,7 +361,7 @@ static bm_status annotate_object(bm_annotation *a, const bm_annotated *what, bm_
     while (data[at - 1] != '}')
         at--;
     size_t before = --at;
-    while (is_blank(data[before - 1]))
+    while (bm_json_is_space(data[before - 1]))
         before--;
     out->at = at;
     return add_object(&a->text, what->label, data[before - 1] == '{', err);
@@ -721,9 +717,8 @@ static bm_status check_outputs(const bm_filter_options *options, const bm_settin
                                bm_error *err)
 {
     size_t n = 0;
-    const char **paths = bm_alloc(options->n_paths + 2, sizeof *paths);
-    if (paths == NULL)
-        return bm_fail_nomem(err, (options->n_paths + 2) * sizeof *paths);
+    const char **paths;
+    BM_TRY(bm_new(&paths, options->n_paths + 2, err));
     paths[n++] = options->path;
     for (size_t i = 0; i < options->n_paths; i++)
         paths[n++] = options->paths[i];

@@ -6,7 +6,6 @@
 #include "jobs/pairing_inputs.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -175,9 +174,7 @@ static bm_status add_skipped(void *ctx, const bm_tsv_table *row, bm_error *err)
     k->left--;
     k->line = row->line;
     BM_TRY(bm_tsv_table_uint(row, BM_SKIPPED_LINE, &skipped.line, err));
-    skipped.reason = bm_strndup(reason.data, reason.len);
-    if (skipped.reason == NULL)
-        return bm_fail_nomem(err, reason.len + 1);
+    BM_TRY(bm_copy_bytes(reason.data, reason.len, &skipped.reason, err));
     bm_status status = bm_doc_table_skip(&k->s->context->docs, &skipped, err);
     if (status != BM_OK)
         bm_free(skipped.reason);
@@ -422,10 +419,8 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     const bm_input_options *input = &settings->input;
     uint64_t memory = settings->memory;
     size_t n = input->n_paths;
-    out->dirs = bm_alloc_zero(n, sizeof *out->dirs);
-    out->manifests = bm_alloc_zero(n, sizeof *out->manifests);
-    if (out->dirs == NULL || out->manifests == NULL)
-        return bm_fail_nomem(err, n * sizeof *out->dirs);
+    BM_TRY(bm_new_zero(&out->dirs, n, err));
+    BM_TRY(bm_new_zero(&out->manifests, n, err));
     for (size_t i = 0; i < n; i++) {
         const char *field;
         BM_TRY(bm_sign_dir_open(input->paths[i], memory, &out->dirs[i], err));

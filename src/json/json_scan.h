@@ -12,6 +12,17 @@
 #include "base/memory.h"
 #include "json/json_write.h"
 
+static inline bool bm_json_is_space(char byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+/* Behind the decimal digits that stand at `at`. */
+static inline size_t bm_skip_digits(bm_str text, size_t at)
+{
+    while (at < text.len && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    return at;
+}
 /* The next member of an object, whose text begins at its brace; *at is 0 at first. `key` is with
  * its quotes. False: that was the last. */
 bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 
 /* shingle_batch -- the growth of a batch's arrays. */
 

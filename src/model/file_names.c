@@ -4,7 +4,6 @@
  *        tests/unit/model/test_file_names.c */
 #include "model/file_names.h"
 
-#include <stddef.h>
 #include <string.h>
 
 bm_file_kind bm_file_kind_of(const char *name)

@@ -13,7 +13,6 @@
 #include <xxhash.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 
 /* id_set -- a table of numbers (base/hash_table.h) over one block of text. An id takes 19 to 29
  * bytes beside its text. */

@@ -97,10 +97,9 @@ typedef struct bm_doc_id {
  * Rows that are reserved and not accepted are *ahead*; while there are some, nothing is added in
  * the first way, and the arrays do not move. Who reserves and who accepts may do so at once. */
 
-#define BM_DOC_SHARDS      32u
-#define BM_DOC_SHARDS_GROW 4u   /* one in so many of them grows while others do, at most */
-#define BM_DOC_FILE_PART   16u  /* of the memory, which rows and ids may take in any case */
-#define BM_DOC_LEAVE_ROWS  512u /* of so many rows that are looked at, one leaves the maps */
+#define BM_DOC_SHARDS     32u
+#define BM_DOC_FILE_PART  16u  /* of the memory, which rows and ids may take in any case */
+#define BM_DOC_LEAVE_ROWS 512u /* of so many rows that are looked at, one leaves the maps */
 
 /* The shard of an id. The table of a shard uses the other half of the hash. */
 static inline uint32_t bm_doc_shard(uint64_t id_hash)

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/sized_struct.h"
-#include "model/field_rows.h"
 #include "model/scheme_facts.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])

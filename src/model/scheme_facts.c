@@ -5,7 +5,6 @@
 #include "model/scheme_facts.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/random.h"
 

@@ -10,14 +10,9 @@
 #include "opencl/cl_device.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/orders.h"
 
 enum { REPEATS = 7 };
-
-static int by_value(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
 
 static cl_int copy_once(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes, bool up)
 {
@@ -43,7 +38,7 @@ static cl_int median_rate(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t
         if (i >= 0)
             seconds[i] = bm_clock_seconds() - begin;
     }
-    qsort(seconds, REPEATS, sizeof *seconds, by_value);
+    qsort(seconds, REPEATS, sizeof *seconds, bm_order_double);
     const double median = seconds[REPEATS / 2];
     *rate = median > 0 ? (double)bytes / median : 0;
     return CL_SUCCESS;

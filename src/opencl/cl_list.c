@@ -165,18 +165,6 @@ static asking *start(pthread_t *thread, bm_error *err)
     return NULL;
 }
 
-static struct timespec in_seconds(double seconds) /* less than one */
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += (long)(seconds * 1e9);
-    if (t.tv_nsec >= 1000000000L) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000L;
-    }
-    return t;
-}
-
 /* BM_NOT_FOUND: no answer as long as it was waited for. */
 static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_error *err)
 {
@@ -188,7 +176,7 @@ static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_erro
     bm_cl_patience_begin(patience);
     pthread_mutex_lock(&a->lock);
     while (!a->done && (left = bm_cl_patience_left(patience)) > 0) {
-        const struct timespec until = in_seconds(left);
+        const struct timespec until = bm_clock_in(CLOCK_MONOTONIC, left);
         pthread_cond_timedwait(&a->answered, &a->lock, &until);
     }
     const bool done = a->done;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/system.h"
 
 #define LOADER "libOpenCL.so.1"
 

@@ -8,7 +8,6 @@
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>

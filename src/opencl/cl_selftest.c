@@ -29,6 +29,7 @@
 #include "opencl/known_answers.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/orders.h"
 #include "base/random.h"
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
@@ -261,12 +262,6 @@ static bm_hash128 content_of(const text_answers *a, size_t doc, size_t n_slots, 
     return bm_content_end(&sums, n);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void answer(text_answers *a, size_t doc, const bm_cl_stream *stream)
 {
     const bm_cl_shape *shape = stream->shape;
@@ -279,7 +274,7 @@ static void answer(text_answers *a, size_t doc, const bm_cl_stream *stream)
     if (shape->bands > 0)
         bm_band_keys_scalar(words, shape->bands, shape->rows, n == 0,
                             a->right_keys + doc * shape->bands);
-    qsort(a->hashes, n, sizeof *a->hashes, by_value);
+    qsort(a->hashes, n, sizeof *a->hashes, bm_order_u64);
     for (size_t i = 0; i < n; ++i)
         a->right_counts[doc] += i == 0 || a->hashes[i] != a->hashes[i - 1];
 }

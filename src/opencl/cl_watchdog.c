@@ -93,21 +93,6 @@ static double trial_limit_of(const watchdog *w)
     return seconds > 0 ? seconds : BM_CL_PROBE_SECONDS;
 }
 
-static struct timespec deadline_in(double seconds)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    const double most = 1e9; /* thirty years */
-    seconds = seconds < most ? seconds : most;
-    t.tv_sec += (time_t)seconds;
-    t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-    if (t.tv_nsec >= 1000000000L) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000L;
-    }
-    return t;
-}
-
 static bool is_over(const struct timespec *deadline)
 {
     struct timespec now;
@@ -121,7 +106,7 @@ static void probing(void *ctx, bool begins)
 {
     watchdog *w = ctx;
     pthread_mutex_lock(&w->lock);
-    w->deadline = deadline_in(limit_of(w) + (begins ? trial_limit_of(w) : 0));
+    w->deadline = bm_clock_in(CLOCK_MONOTONIC, limit_of(w) + (begins ? trial_limit_of(w) : 0));
     pthread_cond_signal(&w->answered); /* who waits looks at the deadline again */
     pthread_mutex_unlock(&w->lock);
 }
@@ -214,7 +199,7 @@ static bm_status ask(watchdog *w, what call, under_way *subject, bm_error *err)
     const double limit = limit_of(w);
     const double trial = call == OPEN ? trial_limit_of(w) : 0;
     pthread_mutex_lock(&w->lock);
-    w->deadline = deadline_in(limit + trial);
+    w->deadline = bm_clock_in(CLOCK_MONOTONIC, limit + trial);
     if (!w->stuck) {
         w->call = call;
         w->subject = subject;
@@ -358,9 +343,7 @@ static bm_status copy_cfg(watchdog *w, const bm_backend_cfg *cfg, bm_error *err)
     for (size_t i = 0; i < N_STRINGS; i++) {
         if (*strings[i] == NULL)
             continue;
-        o->strings[i] = bm_strdup(*strings[i]);
-        if (o->strings[i] == NULL)
-            return bm_fail_nomem(err, strlen(*strings[i]));
+        BM_TRY(bm_copy_text(*strings[i], &o->strings[i], err));
         *strings[i] = o->strings[i];
     }
     return BM_OK;

@@ -19,7 +19,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/system.h"
-#include "base/threads.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 

@@ -24,7 +24,6 @@
 #include "base/system.h"
 #include "json/json_scan.h"
 #include "model/file_names.h"
-#include "output/digest.h"
 
 /* listed -- a digest that grows with the reading, and what it must come to. */
 
@@ -654,10 +653,8 @@ static bm_status open_text(const char *path, bm_manifest_budget budget, bm_buf *
     manifest->text = *text;
     manifest->fields.budget = budget;
     manifest->fields.text_bytes = text->len;
-    manifest->fields.path = bm_strdup(path);
     bm_status status = BM_OK;
-    if (manifest->fields.path == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, strlen(path)));
+    BM_TRY_OUT(bm_copy_text(path, &manifest->fields.path, err));
     size_t at = 0;
     while (at < manifest->text.len && manifest->text.data[at] != '{')
         at++;
@@ -850,11 +847,6 @@ void bm_manifest_seal(bm_json *json)
     bm_json_text(json, before.xxh3);
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 /* Where the member's name begins; SIZE_MAX: there is none. */
 static size_t find(bm_str text)
 {
@@ -871,12 +863,12 @@ bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err)
     size_t at = find(text), end = at;
     if (at == SIZE_MAX)
         return BM_OK;
-    while (end > 0 && is_space(text.data[end - 1]))
+    while (end > 0 && bm_json_is_space(text.data[end - 1]))
         end--;
     end -= end > 0 && text.data[end - 1] == ',';
     BM_TRY(bm_digests_bytes(text.data, end, BM_DIGEST_XXH3, &before, err));
     for (at += sizeof QUOTED - 1;
-         at < text.len && (is_space(text.data[at]) || text.data[at] == ':');)
+         at < text.len && (bm_json_is_space(text.data[at]) || text.data[at] == ':');)
         at++;
     if (text.len - at >= BM_HASH128_HEX + 1 && text.data[at] == '"' &&
         memcmp(text.data + at + 1, before.xxh3, BM_HASH128_HEX - 1) == 0 &&

@@ -26,9 +26,7 @@
 #include "json/json_write.h"
 #include "model/stream_hash.h"
 #include "output/digest.h"
-#include "output/out_file.h"
 #include "output/out_lock.h"
-#include "output/out_target.h"
 
 /* out_entries -- first all digests, by pieces and on all threads, then all syncs.
  *
@@ -693,9 +691,8 @@ bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t byte
 bm_status bm_out_dir_expect(bm_out_dir *dir, const char *const *names, size_t n, bm_error *err)
 {
     bm_status status = BM_OK;
-    char **listed = bm_alloc_zero(n + 1, sizeof *listed);
-    if (listed == NULL)
-        return bm_fail_nomem(err, n * sizeof *listed);
+    char **listed;
+    BM_TRY(bm_new_zero(&listed, n + 1, err));
     for (size_t i = 0; i < n; i++)
         BM_TRY_OUT(bm_string_format(&listed[i], err, "%s%s",
                                     bm_out_is_state(names[i]) ? "" : BM_OUT_NEW "/", names[i]));

@@ -19,7 +19,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
-#include "output/out_target.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define START_BYTES  ((uint64_t)8 << 20)

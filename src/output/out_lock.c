@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "json/json_write.h"
-#include "output/out_target.h"
 
 /* out_marker -- the marker's lines are read into a list when it is opened, and appended one by one.
  * A torn end is cut off by the next append, and not before: where the job is refused, for what lies
@@ -247,9 +246,8 @@ out:
 bm_status bm_out_work_folders(int folder, const char *name, const char *path, bm_error *err)
 {
     bm_status status = BM_OK;
-    char *copy = bm_strdup(name);
-    if (copy == NULL)
-        return bm_fail_nomem(err, strlen(name) + 1);
+    char *copy;
+    BM_TRY(bm_copy_text(name, &copy, err));
     for (char *c = strchr(copy, '/'); status == BM_OK && c != NULL; c = strchr(c + 1, '/')) {
         *c = '\0';
         if (mkdirat(folder, copy, 0777) != 0 && errno != EEXIST)
@@ -278,9 +276,8 @@ bm_status bm_out_work_sync(int folder, const bm_ours *ours, const char *path, bm
     bm_status status = work_sync_folder(folder, BM_OUT_NEW, path, err);
     for (size_t i = 0; i < ours->folders.n && status == BM_OK; i++) {
         const bm_str id = bm_id_set_id(&ours->folders, (uint32_t)i);
-        char *name = bm_strndup(id.data, id.len);
-        if (name == NULL)
-            return bm_fail_nomem(err, id.len + 1);
+        char *name;
+        BM_TRY(bm_copy_bytes(id.data, id.len, &name, err));
         if (strncmp(name, OUTPUTS, strlen(OUTPUTS)) == 0)
             status = work_sync_folder(folder, name, path, err);
         bm_free(name);

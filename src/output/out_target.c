@@ -15,7 +15,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,10 +34,8 @@ bm_status bm_place_parent(const char *path, char **out, bm_error *err)
 {
     const char *slash = strrchr(path, '/');
     if (slash == NULL)
-        *out = bm_strdup(".");
-    else
-        *out = bm_strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    return *out != NULL ? BM_OK : bm_fail_nomem(err, strlen(path) + 1);
+        return bm_copy_text(".", out, err);
+    return bm_copy_bytes(path, slash == path ? 1 : (size_t)(slash - path), out, err);
 }
 
 bm_status bm_place_sync_folder(const char *path, bm_error *err)
@@ -439,9 +436,8 @@ static void walk(char *at, const char *rest)
  * path of it, freed with free. */
 static bm_status find_there(const char *path, size_t *len, char **real, bm_error *err)
 {
-    char *begin = bm_strdup(path);
-    if (begin == NULL)
-        return bm_fail_nomem(err, strlen(path) + 1);
+    char *begin;
+    BM_TRY(bm_copy_text(path, &begin, err));
     *len = strlen(begin);
     for (;;) {
         *real = realpath(*len > 0 ? begin : ".", NULL);
@@ -661,9 +657,8 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
                           "no name for an output (expected DIR/NAME)");
     if (kind == A_FILE && target[strlen(target) - 1] == '/')
         return bm_fail_at(err, BM_ERR_USAGE, target, 0, "names a directory (expected a file)");
-    char *plain = bm_strndup(target, len);
-    if (plain == NULL)
-        return bm_fail_nomem(err, len + 1);
+    char *plain;
+    BM_TRY(bm_copy_bytes(target, len, &plain, err));
     int code = lstat(plain, &info) == 0 ? 0 : errno;
     bm_free(plain);
     if (code == ENOENT)

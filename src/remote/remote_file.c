@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -268,9 +267,8 @@ bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *
                           bm_remote_page *page, bm_error *err)
 {
     bm_remote_told told;
-    char *shown = bm_strdup(name);
-    if (shown == NULL)
-        return bm_fail_nomem(err, strlen(name));
+    char *shown;
+    BM_TRY(bm_copy_text(name, &shown, err));
     const bm_remote folder = {.remotes = remotes, .name = shown};
     const bm_remote_request request = {
         .address = address, .fd = -1, .page = page, .callbacks = remotes->callbacks};
@@ -335,9 +333,7 @@ static bm_status add_file(bm_remotes *remotes, const char *address, bm_remote **
     file->copy = -1;
     file->to = UINT64_MAX;
     BM_TRY_OUT(bm_address_name(address, &file->name, err));
-    file->address = bm_strdup(address);
-    if (file->address == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, strlen(address)));
+    BM_TRY_OUT(bm_copy_text(address, &file->address, err));
     pthread_mutex_lock(&remotes->lock);
     *(remotes->last != NULL ? &remotes->last->next : &remotes->first) = file;
     remotes->last = file;

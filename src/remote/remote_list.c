@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/orders.h"
 #include "json/json_exact.h"
 #include "json/json_scan.h"
 #include "remote/remote_provider.h"
@@ -93,9 +94,8 @@ static bm_status add_name(bm_remote_names *out, bm_str folder, const bm_buf *key
         key->data[key->len - 1] == '/' || memchr(key->data, '\0', key->len) != NULL)
         return BM_OK; /* what stands for a folder */
     BM_TRY(bm_grow_array(&out->below, &out->cap, out->n + 1, err));
-    char *copy = bm_strndup(key->data + folder.len, key->len - folder.len);
-    if (copy == NULL)
-        return bm_fail_nomem(err, key->len);
+    char *copy;
+    BM_TRY(bm_copy_bytes(key->data + folder.len, key->len - folder.len, &copy, err));
     out->below[out->n++] = copy;
     return BM_OK;
 }
@@ -179,11 +179,6 @@ static bm_status read_json(const bm_remote_page *page, bm_str folder, bm_json_ex
 
 /* --- the list --- */
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bm_status list(bm_remotes *remotes, const char *address, const char *name, bm_str folder,
                       bm_remote_names *out, bm_error *err)
 {
@@ -235,7 +230,7 @@ bm_status bm_remote_list(bm_remotes *remotes, const char *address, bm_remote_nam
                                 path[-1] == '/' ? "" : "/"));
     BM_TRY_OUT(list(remotes, literal, name, (bm_str){path, (size_t)(root - path)}, out, err));
     if (out->n > 0)
-        qsort(out->below, out->n, sizeof *out->below, by_bytes);
+        qsort(out->below, out->n, sizeof *out->below, bm_order_text);
 out:
     bm_free_all(literal, name);
     return status;

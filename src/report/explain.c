@@ -3,7 +3,6 @@
  * Tests: tests/cli/cases/explain.sh, tests/fault/explain_calls.c, tests/reference/test_groups.py,
  *        tests/reference/test_measure.py, tests/unit/jobs/test_job_explain.c */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -112,8 +112,7 @@ static bm_status read_texts(bm_page *p, bm_error *err)
         status == BM_ERR_USAGE) {
         bm_error_format(&why, message, sizeof message);
         warn(p, message, "");
-        p->no_texts = bm_strdup(message);
-        return p->no_texts != NULL ? BM_OK : bm_fail_nomem(err, strlen(message));
+        return bm_copy_text(message, &p->no_texts, err);
     }
     if (status != BM_OK && err != NULL)
         *err = why;

@@ -20,7 +20,6 @@
  * tests/reference/test_report.py */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include "results/kept_writer.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/orders.h"
 #include "base/threads.h"
 #include "base/utf8.h"
 #include "input/compression_kinds.h"
@@ -857,11 +857,6 @@ static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, pla
     return BM_OK;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* One name twice, or once as a file and once as a directory. Sorted by bytes, what begins with
  * NAME/ need not follow NAME at once ("a", "a.b", "a/c"): so each folder of each name is looked up.
  */
@@ -870,11 +865,10 @@ static bm_status check_distinct(char *const *names, size_t n, const bm_kept_nami
 {
     bm_status status = BM_OK;
     const char *clash = NULL;
-    char **sorted = bm_alloc(n, sizeof *sorted);
-    if (sorted == NULL)
-        return bm_fail_nomem(err, n * sizeof *sorted);
+    char **sorted;
+    BM_TRY(bm_new(&sorted, n, err));
     memcpy(sorted, names, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_text);
+    qsort(sorted, n, sizeof *sorted, bm_order_text);
     for (size_t i = 1; i < n && clash == NULL; i++)
         if (strcmp(sorted[i - 1], sorted[i]) == 0)
             clash = sorted[i];
@@ -884,7 +878,7 @@ static bm_status check_distinct(char *const *names, size_t n, const bm_kept_nami
             status = bm_fail_nomem(err, strlen(names[i]) + 1);
         while (clash == NULL && folder != NULL && (slash = strrchr(folder, '/')) != NULL) {
             *slash = '\0';
-            char **hit = bsearch(&folder, sorted, n, sizeof *sorted, by_text);
+            char **hit = bsearch(&folder, sorted, n, sizeof *sorted, bm_order_text);
             clash = hit != NULL ? *hit : NULL;
         }
         bm_free(folder);

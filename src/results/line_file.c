@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/memory.h"
 #include "json/json_write.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)

@@ -234,9 +234,8 @@ bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_er
         len |= (size_t)fixed[10] << 16 | (size_t)fixed[11] << 24;
     if (len > DICT_MAX || begin + len > (uint64_t)info.st_size)
         return bm_fail_at(err, BM_ERR_INPUT, path, 0, "bad .npy header: its length is %zu", len);
-    char *text = bm_alloc(len, 1);
-    if (text == NULL)
-        return bm_fail_nomem(err, len);
+    char *text;
+    BM_TRY(bm_new(&text, len, err));
     bm_npy_header header = {.data_offset = begin + len};
     dict d = {.at = text, .end = text + len, .path = path, .out = &header};
     bm_status status = BM_OK;

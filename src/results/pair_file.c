@@ -90,21 +90,14 @@ void bm_pair_file_close(bm_pair_file *file)
 }
 
 /* Past the digits at `at`; the same place where there are none. */
-static size_t skip_digits(bm_str text, size_t at)
-{
-    while (at < text.len && text.data[at] >= '0' && text.data[at] <= '9')
-        at++;
-    return at;
-}
-
 static bool is_number(bm_str text)
 {
-    size_t at = skip_digits(text, 0), begin;
+    size_t at = bm_skip_digits(text, 0), begin;
     if (at == 0)
         return false;
     if (at < text.len && text.data[at] == '.') {
         begin = at + 1;
-        at = skip_digits(text, begin);
+        at = bm_skip_digits(text, begin);
         if (at == begin)
             return false;
     }
@@ -112,7 +105,7 @@ static bool is_number(bm_str text)
         at++;
         at += at < text.len && (text.data[at] == '+' || text.data[at] == '-');
         begin = at;
-        at = skip_digits(text, begin);
+        at = bm_skip_digits(text, begin);
         if (at == begin)
             return false;
     }
@@ -159,8 +152,8 @@ bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err)
         return bad_row(file, err, "the row",
                        file->has_edit ? "has another number of fields (expected 4)"
                                       : "has another number of fields (expected 3)");
-    if (third != NULL &&
-        skip_digits((bm_str){third + 1, (size_t)(end - third - 1)}, 0) != (size_t)(end - third - 1))
+    if (third != NULL && bm_skip_digits((bm_str){third + 1, (size_t)(end - third - 1)}, 0) !=
+                             (size_t)(end - third - 1))
         return bad_row(file, err, "edit", "is no whole number (or empty: not known)");
     end = third != NULL ? third : end;
     BM_TRY(read_field_id(file, row, first, &file->id_a, err));

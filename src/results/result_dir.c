@@ -8,8 +8,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "json/json_scan.h"
-#include "output/manifest.h"
 #include "model/file_names.h"
 
 bm_status bm_result_check_kind(const bm_manifest *manifest, const char *path, bm_error *err)

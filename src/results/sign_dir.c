@@ -11,15 +11,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/memory.h"
 #include "json/json_write.h"
 #include "model/file_names.h"
-#include "output/manifest.h"
 #include "results/npy.h"
 
 #define PLACE_ROWS  1024u
@@ -174,9 +171,8 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_
 static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
 {
     BM_TRY(open_part(dir, BM_FILE_IDS, &dir->ids, err));
-    char *block = bm_alloc(BLOCK_BYTES, 1);
-    if (block == NULL)
-        return bm_fail_nomem(err, BLOCK_BYTES);
+    char *block;
+    BM_TRY(bm_new(&block, BLOCK_BYTES, err));
     bm_listed *listed = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_listed_open(dir->manifest, BM_FILE_IDS, dir->ids.path, &listed, err));
@@ -243,10 +239,8 @@ bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out,
     bm_sign_dir *dir = NULL;
     BM_TRY(bm_new_zero(&dir, 1, err));
     dir->words.fd = dir->counts.fd = dir->bytes.fd = dir->content.fd = dir->ids.fd = -1;
-    dir->path = bm_strdup(path);
     bm_status status = BM_OK;
-    if (dir->path == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, strlen(path) + 1));
+    BM_TRY_OUT(bm_copy_text(path, &dir->path, err));
     BM_TRY_OUT(open_manifest(dir, memory, err));
     BM_TRY_OUT(open_array(
         dir, (array_form){BM_FILE_SIGNATURES, dir->word_bytes == 8 ? "<u8" : "<u4", dir->perms},
@@ -347,9 +341,8 @@ static bm_status read_rows(const bm_sign_dir *dir, const part *from, range rows,
 static bm_status digest_header(bm_sign_dir *dir, bm_error *err)
 {
     const size_t len = (size_t)dir->words.header.data_offset;
-    char *header = bm_alloc(len, 1);
-    if (header == NULL)
-        return bm_fail_nomem(err, len);
+    char *header;
+    BM_TRY(bm_new(&header, len, err));
     bm_listed_close(dir->listed);
     dir->listed = NULL;
     dir->next = 0;

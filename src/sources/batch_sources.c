@@ -36,9 +36,7 @@ typedef struct array_file {
 
 static bm_status open_array(array_file *file, const char *path, bm_error *err)
 {
-    file->path = bm_strdup(path);
-    if (file->path == NULL)
-        return bm_fail_nomem(err, strlen(path) + 1);
+    BM_TRY(bm_copy_text(path, &file->path, err));
     BM_TRY(bm_open_regular(path, BM_ERR_INPUT, &file->fd, err));
     return bm_npy_header_read(file->fd, path, &file->header, err);
 }
@@ -327,12 +325,6 @@ out:
     return BM_OK;
 }
 
-/* The next call begins with the first document again. */
-static void hash_input_rewind(bm_hash_input *input)
-{
-    input->next_doc = input->next_hash = 0;
-}
-
 void bm_hash_block_reset(bm_hash_block *block)
 {
     bm_free_all(block->offsets, block->hashes);
@@ -395,7 +387,7 @@ static bm_status hashes_begin(bm_batch_source *base, const bm_batch_limits *limi
     source->limits = (bm_hash_limits){.docs = limits->docs != 0 ? limits->docs : SIZE_MAX,
                                       .hashes = limits->hashes,
                                       .gate = limits->gate};
-    hash_input_rewind(source->input);
+    source->input->next_doc = source->input->next_hash = 0;
     return BM_OK;
 }
 

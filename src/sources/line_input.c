@@ -240,9 +240,8 @@ static bm_status shrink_block(bm_line_input *in, bm_error *err)
     const size_t rest = in->end - in->begin;
     if (in->cap <= LONG_BYTES || in->cap / 2 < rest)
         return BM_OK;
-    char *bytes = bm_alloc(rest + READ_BYTES, 1);
-    if (bytes == NULL)
-        return bm_fail_nomem(err, rest + READ_BYTES);
+    char *bytes;
+    BM_TRY(bm_new(&bytes, rest + READ_BYTES, err));
     memcpy(bytes, in->bytes + in->begin, rest);
     bm_free(in->bytes);
     in->bytes = bytes;

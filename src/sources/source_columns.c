@@ -24,10 +24,8 @@
 #include "base/memory.h"
 #include "input/input_bytes.h"
 #include "input/input_digest.h"
-#include "input/input_set.h"
 #include "input/record_format.h"
 #include "input/tables.h"
-#include "sources/column.h"
 #include "sources/table_ranges.h"
 #include "sources/table_stream.h"
 
@@ -266,9 +264,8 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
     (void)ctx;
     const bm_record_rules *rules = asked->rules;
     const size_t n = rules != NULL ? bm_columns_count(rules) : 0;
-    const char **names = bm_alloc(n + 1, sizeof *names);
-    if (names == NULL)
-        return bm_fail_nomem(err, (n + 1) * sizeof *names);
+    const char **names;
+    BM_TRY(bm_new(&names, n + 1, err));
     bm_table_wish wish = {.path = bm_source_place(asked->file),
                           .bytes = bm_table_bytes_of(asked->file),
                           .parquet = asked->format == BM_FORMAT_PARQUET,

@@ -8,10 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "input/raw_batch.h"
-#include "input/record_rules.h"
-#include "sources/column.h"
 
 static bm_status count_bytes(void *ctx, bm_str text, bm_error *err)
 {

@@ -46,9 +46,7 @@ static bm_status make(int folder, const char *path, int flags, bm_journal **out,
     BM_TRY(bm_new_zero(&journal, 1, err));
     bm_status status = BM_OK;
     journal->fd = -1;
-    journal->path = bm_strdup(path);
-    if (journal->path == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, strlen(path) + 1));
+    BM_TRY_OUT(bm_copy_text(path, &journal->path, err));
     journal->fd = openat(folder, bm_name_in(folder, path),
                          O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
     if (journal->fd < 0)

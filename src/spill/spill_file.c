@@ -11,13 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/memory.h"
 
 /* spill_record -- the bytes of a temporary file: written and read as a whole, and checked. */
 

@@ -20,7 +20,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/files.h"
-#include "spill/spill_file.h"
 
 #define WINDOW_BYTES ((size_t)256 << 10)
 #define ALIGN_BYTES  8u
@@ -36,9 +35,8 @@ static bool link_name(int fd, int folder, const char *name)
 
 static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path, bm_error *err)
 {
-    char *block = bm_alloc(WINDOW_BYTES, 1);
-    if (block == NULL)
-        return bm_fail_nomem(err, WINDOW_BYTES);
+    char *block;
+    BM_TRY(bm_new(&block, WINDOW_BYTES, err));
     bm_status status = BM_OK;
     for (uint64_t at = 0; status == BM_OK && at < file->flushed;) {
         uint64_t left = file->flushed - at;
@@ -76,9 +74,8 @@ bm_status bm_spill_save_in(bm_spill_file *file, int folder, const char *path, bm
     const char *name = bm_name_in(folder, path);
     if (file->path != NULL)
         return bm_fail_at(err, BM_ERR_INTERNAL, file->path, 0, "a temporary file is named once");
-    char *copy = bm_strdup(path);
-    if (copy == NULL)
-        return bm_fail_nomem(err, strlen(path) + 1);
+    char *copy;
+    BM_TRY(bm_copy_text(path, &copy, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_spill_flush(file, err));
     if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
@@ -135,9 +132,7 @@ static bm_status check_size(const bm_spill_file *file, uint64_t bytes, bm_error 
 static bm_status open_saved(bm_spill_file *file, int folder, const bm_spill_saved *saved,
                             bm_error *err)
 {
-    file->path = bm_strdup(saved->path);
-    if (file->path == NULL)
-        return bm_fail_nomem(err, strlen(saved->path) + 1);
+    BM_TRY(bm_copy_text(saved->path, &file->path, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(open_name(folder, saved->path, &file->fd, err));
     BM_TRY_OUT(check_size(file, saved->bytes, err));

@@ -5,8 +5,6 @@
  *        tests/unit/store/test_set_code.c */
 #include "store/piece.h"
 
-#include <string.h>
-
 #include "base/error.h"
 
 #define XXH_INLINE_ALL

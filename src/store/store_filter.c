@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/piece.h"
 
 bool bm_store_filter_open(const bm_snapshot *s, const bm_piece_ref *ref, bm_filter_piece *out)
 {

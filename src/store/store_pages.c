@@ -23,7 +23,6 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "spill/spill_file.h"
-#include "store/piece.h"
 
 /* store_env -- see store_pages.h. */
 
@@ -228,8 +227,6 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-#include "store/store.h"
 
 #define MAGIC      UINT64_C(0x54494D4D4F434D42) /* "BMCOMMIT" */
 #define FIXED      offsetof(bm_store_record, spans)
@@ -898,9 +895,7 @@ static bool is_same(int rc_a, const struct stat *a, int rc_b, const struct stat 
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err)
 {
     struct stat ours, theirs;
-    out->path = bm_strdup(path);
-    if (out->path == NULL)
-        return bm_fail_nomem(err, strlen(path));
+    BM_TRY(bm_copy_text(path, &out->path, err));
     out->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (out->dir < 0)
         return bm_fail_errno(err, errno, path, "cannot open the index");

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -19,7 +19,6 @@
  * marks are in order each for themselves. So they are put in order again. */
 #include "text/normalize.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 

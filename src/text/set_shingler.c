@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "text/distinct.h"
 #include "text/shingle_ops.h"
 
 /* The distinct ones of the n > 0 hashes of a document. */

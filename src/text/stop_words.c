@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/files.h"
+#include "base/orders.h"
 #include "base/utf8.h"
 #include "text/shingle_ops.h"
 #include "text/shingler.h"
@@ -84,11 +85,6 @@ static bm_status add_lines(reading *r, bm_str file, bm_error *err)
     return BM_OK;
 }
 
-static int by_bytes(const void *x, const void *y)
-{
-    return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
 /* *out: the words in order, each once, with blanks between them. */
 static bm_status join_words(const reading *r, char **out, bm_error *err)
 {
@@ -99,7 +95,7 @@ static bm_status join_words(const reading *r, char **out, bm_error *err)
         BM_TRY_OUT(bm_fail_nomem(err, r->n * sizeof *sorted));
     for (size_t i = 0; i < r->n; i++)
         sorted[i] = r->text.data + r->words[i];
-    qsort(sorted, r->n, sizeof *sorted, by_bytes);
+    qsort(sorted, r->n, sizeof *sorted, bm_order_text);
     for (size_t i = 0; i < r->n; i++) {
         if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
             continue;
@@ -173,9 +169,8 @@ bm_status bm_stop_words_keep(bm_text_options *loaded, char **owned, bm_error *er
     const char *words = loaded->stopwords;
     if (words == NULL || words == *owned || words == bm_stop_words_en)
         return BM_OK;
-    char *copy = bm_strdup(words);
-    if (copy == NULL)
-        return bm_fail_nomem(err, strlen(words));
+    char *copy;
+    BM_TRY(bm_copy_text(words, &copy, err));
     bm_free(*owned);
     loaded->stopwords = *owned = copy;
     return BM_OK;

@@ -23,11 +23,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/orders.h"
 #include "base/random.h"
 #include "base/system.h"
 #include "corpus/sample.h"
 #include "cpu/sign_loops.h"
-#include "lsh/set_overlaps.h"
 #include "lsh/verify.h"
 #include "sketch/scheme.h"
 
@@ -234,12 +234,6 @@ static bm_status open_bench(const trying *t, worker *b, bm_error *err)
                : bm_fail_nomem(err, (size_t)bench_bytes(t->job, n));
 }
 
-static int by_count(const void *x, const void *y)
-{
-    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 static bm_status try_all(trying *t, bm_pool *pool, bm_error *err)
 {
     const uint32_t n_threads = bm_pool_size(pool);
@@ -280,7 +274,7 @@ bm_status bm_trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_
         BM_TRY_OUT(try_all(&t, pool, err));
     if (t.docs.n >= 2) {
         out->n_docs = t.docs.n;
-        qsort(out->counts, BM_TRIALS, sizeof *out->counts, by_count);
+        qsort(out->counts, BM_TRIALS, sizeof *out->counts, bm_order_u64);
     }
 out:
     bm_free_all(sets, sizes);
@@ -360,12 +354,6 @@ static int latest_first(const void *x, const void *y)
     return is_later(x, y) ? -1 : is_later(y, x);
 }
 
-static int by_row(const void *x, const void *y)
-{
-    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 static bm_status draw(const bm_census_job *job, bm_pair_census *census, bm_error *err)
 {
     const bm_corpus *corpus = job->corpus;
@@ -391,7 +379,7 @@ static bm_status draw(const bm_census_job *job, bm_pair_census *census, bm_error
     for (size_t i = 0; i < n; i++)
         census->rows[i] = heap[i].row;
     if (n > 1)
-        qsort(census->rows, n, sizeof *census->rows, by_row);
+        qsort(census->rows, n, sizeof *census->rows, bm_order_u32);
     census->n = n;
 out:
     bm_free(heap);
@@ -489,7 +477,7 @@ static void count_pair(const walk *w, walker *own, uint32_t place, uint64_t n_x,
 /* The place of a row among those drawn. */
 static uint32_t place_of(const bm_pair_census *census, uint32_t row)
 {
-    const uint32_t *found = bsearch(&row, census->rows, census->n, sizeof row, by_row);
+    const uint32_t *found = bsearch(&row, census->rows, census->n, sizeof row, bm_order_u32);
     return found != NULL ? (uint32_t)(found - census->rows) : NOT_DRAWN;
 }
 
