@@ -970,12 +970,6 @@ out:
     return status;
 }
 
-static void export_stream_close(bm_export_stream *stream)
-{
-    export_reader_close(&stream->reader);
-    bm_buf_reset(&stream->provenance);
-}
-
 /* export_tsv -- a table of tab-separated decimals: id, n_shingles, then w1, w2 … of a signature, or
  * band_1, band_2 … of keys. Ids are escaped as in all our tables. */
 
@@ -1169,7 +1163,8 @@ static bm_status write_stream(bm_exporter *e, const bm_export_layout *layout, si
                                 .write_ctx = to};
     status = outcome(bm_table_write(layout->file, &made, err), to, &stream, err);
 out:
-    export_stream_close(&stream);
+    export_reader_close(&stream.reader);
+    bm_buf_reset(&stream.provenance);
     return status;
 }
 

@@ -40,13 +40,6 @@ static void log_companions(const bm_exporter *e)
                      "%s has no place for provenance: that is in " BM_FILE_REPORT, to);
 }
 
-static bm_status write_all(bm_exporter *e, bm_error *err)
-{
-    bm_job_context_stage(e->context, BM_STAGE_WRITE, "documents");
-    BM_TRY(e->form->write(e, err));
-    return bm_export_beside(e, err);
-}
-
 static bm_status run_job(const bm_settings *settings, bm_sign_dir *dir, const bm_recipe *recipe,
                          bm_summary **out, bm_error *err)
 {
@@ -64,7 +57,9 @@ static bm_status run_job(const bm_settings *settings, bm_sign_dir *dir, const bm
     BM_TRY_OUT(bm_out_dir_open(settings->output.path,
                                bm_out_existing_within(settings->output.force, settings->memory),
                                &e.out, err));
-    BM_TRY_OUT(write_all(&e, err));
+    bm_job_context_stage(e.context, BM_STAGE_WRITE, "documents");
+    BM_TRY_OUT(e.form->write(&e, err));
+    BM_TRY_OUT(bm_export_beside(&e, err));
     BM_TRY_OUT(
         bm_job_finish(&job, &(bm_job_ending){.dir = e.out, .report_name = BM_FILE_REPORT}, err));
     log_companions(&e);

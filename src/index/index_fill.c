@@ -25,13 +25,6 @@
  * An add commits as it goes, so the bytes of all inputs are compared before it begins: they are
  * read twice. */
 
-static void index_sources_reset(bm_index_sources *sources)
-{
-    bm_recipe_reset(&sources->recipe);
-    bm_free(sources->manifests);
-    *sources = (bm_index_sources){0};
-}
-
 /* Resolve how documents were read, cut and signed: the settings get this and where the inputs are
  * now, and borrow from *out; the job is one over documents. BM_ERR_USAGE: another way to read was
  * asked for, or an output is an input. BM_ERR_FORMAT: an input is missing, or its bytes differ. */
@@ -165,8 +158,8 @@ void bm_index_signed_close(bm_index_signed *dirs)
 {
     for (size_t i = 0; i < dirs->n_open; i++)
         bm_sign_dir_close(dirs->dirs[i]);
-    index_sources_reset(&dirs->sources);
-    bm_free(dirs->dirs);
+    bm_recipe_reset(&dirs->sources.recipe);
+    bm_free_all(dirs->sources.manifests, dirs->dirs);
     *dirs = (bm_index_signed){0};
 }
 

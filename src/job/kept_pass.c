@@ -367,12 +367,6 @@ static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_er
         fail(c, status, error);
 }
 
-static bm_status read_next(const copy *c, bm_batch_next *out, bm_error *err)
-{
-    BM_TRY(bm_meter_check(&c->job->meter, err));
-    return bm_batch_source_next(c->job->inputs.source, out, err);
-}
-
 /* Read a batch and copy it. False: there are no more. */
 static bool copy_next(lane *l)
 {
@@ -386,7 +380,9 @@ static bool copy_next(lane *l)
         return false;
     }
     c->alone = l->in_turn = false;
-    bm_status status = read_next(c, &next, &error);
+    bm_status status = bm_meter_check(&c->job->meter, &error);
+    if (status == BM_OK)
+        status = bm_batch_source_next(c->job->inputs.source, &next, &error);
     c->ended = status != BM_OK || next.got == BM_BATCH_END;
     l->number = c->n_read++;
     const bool alone = c->alone;

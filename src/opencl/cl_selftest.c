@@ -279,12 +279,6 @@ static void answer(text_answers *a, size_t doc, const bm_cl_stream *stream)
         a->right_counts[doc] += i == 0 || a->hashes[i] != a->hashes[i - 1];
 }
 
-static void reset_texts(text_answers *a)
-{
-    bm_text_batch_reset(&a->text);
-    bm_free_all(a->hashes, a->keys, a->right_keys, a->words, a->right_words, a->counts, a->content);
-}
-
 static bm_status prepare_texts(text_answers *a, const bm_cl_stream *stream, bm_error *err)
 {
     const bm_cl_shape *shape = stream->shape;
@@ -362,7 +356,8 @@ static bm_status check_texts(bm_cl_stream *stream, uint32_t *n_checks, bm_error 
     if (n_checks != NULL)
         *n_checks += N_TEXTS * (shape->perms + shape->bands + 2);
 out:
-    reset_texts(&a);
+    bm_text_batch_reset(&a.text);
+    bm_free_all(a.hashes, a.keys, a.right_keys, a.words, a.right_words, a.counts, a.content);
     return status;
 }
 

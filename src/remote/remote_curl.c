@@ -217,13 +217,6 @@ static bm_status find_target(const calls *curl, const bm_remote_request *request
     return bm_buf_end(&t->url, NULL);
 }
 
-static void reset_target(const calls *curl, place *t)
-{
-    curl->curl_slist_free_all(t->headers);
-    bm_free(t->sigv4);
-    bm_buf_reset(&t->url);
-}
-
 /* --- one transfer --- */
 
 typedef struct transfer {
@@ -492,7 +485,9 @@ static bm_remote_answer get(void *ctx, const bm_remote_request *request, bm_remo
                  "hf://datasets/OWNER/NAME/PATH)");
         answer = BM_REMOTE_REFUSED;
     }
-    reset_target(&c->curl, &at);
+    c->curl.curl_slist_free_all(at.headers);
+    bm_free(at.sigv4);
+    bm_buf_reset(&at.url);
     return answer;
 }
 
