@@ -154,9 +154,10 @@ out:
     return status;
 }
 
-/* `remote` as of bm_stored_open: a file at an address has no time. */
-static bm_status input_line(const char *path, const char *name, bm_remote *remote, bm_buf *line,
-                            bm_error *err)
+/* Append how large, how old and what it is. `remote` as of bm_stored_open: a file at an address has
+ * no time. */
+static bm_status add_facts(const char *path, const char *name, bm_remote *remote, bm_buf *line,
+                           bm_error *err)
 {
     struct stat info = {0};
     uint64_t ends = 0;
@@ -171,17 +172,8 @@ static bm_status input_line(const char *path, const char *name, bm_remote *remot
     if (remote == NULL)
         close(file.fd);
     BM_TRY(status);
-    BM_TRY(bm_buf_add_text(line, "input\t", err));
-    BM_TRY(bm_tsv_escape(line, (bm_str){name, strlen(name)}, err));
     return bm_buf_add_format(line, err, "\t%lld\t%lld.%09ld\t%016" PRIx64, (long long)info.st_size,
                              (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec, ends);
-}
-
-static bm_status unreadable_line(const char *name, bm_buf *line, bm_error *err)
-{
-    BM_TRY(bm_buf_add_text(line, "input\t", err));
-    BM_TRY(bm_tsv_escape(line, (bm_str){name, strlen(name)}, err));
-    return bm_buf_add_text(line, "\tunreadable", err);
 }
 
 static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
@@ -192,11 +184,14 @@ static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, b
     size_t n = bm_input_set_count(job->inputs.set);
     for (size_t i = 0; i < n + (extra != NULL); i++) {
         const bm_source *source = i < n ? bm_input_set_source(job->inputs.set, i) : NULL;
+        const char *name = source != NULL ? source->name : extra;
         line.len = 0;
-        BM_TRY_OUT(source == NULL ? input_line(extra, extra, NULL, &line, err)
+        BM_TRY_OUT(bm_buf_add_text(&line, "input\t", err));
+        BM_TRY_OUT(bm_tsv_escape(&line, (bm_str){name, strlen(name)}, err));
+        BM_TRY_OUT(source == NULL ? add_facts(extra, name, NULL, &line, err)
                    : source->unreadable != NULL
-                       ? unreadable_line(source->name, &line, err)
-                       : input_line(source->path, source->name, source->remote, &line, err));
+                       ? bm_buf_add_text(&line, "\tunreadable", err)
+                       : add_facts(source->path, name, source->remote, &line, err));
         BM_TRY_OUT(bm_buf_end(&line, err));
         BM_TRY_OUT(fn(ctx, line.data, err));
     }
