@@ -310,32 +310,37 @@ static const char *reason_name(bm_reason reason)
 }
 
 /* The id of the document that is kept for document i; without data: there is none. */
-static bm_str kept_id(const context *c, size_t i)
+static bm_str kept_id(const context *c, size_t i, bm_buf *room)
 {
     const bm_grouping *g = c->grouping;
     if (g->known != NULL && g->known[i] != BM_NO_KNOWN)
         return bm_known_id(g->from, g->known[i]);
-    return g->kept[i] != BM_NO_KEPT ? bm_doc_table_id(c->docs, g->kept[i]) : (bm_str){0};
+    return g->kept[i] != BM_NO_KEPT ? bm_doc_table_id_anywhere(c->docs, g->kept[i], room)
+                                    : (bm_str){0};
 }
 
 static bm_status add_removed(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
 {
     const bm_grouping *g = c->grouping;
+    bm_buf room = {0};
+    bm_status status = BM_OK;
     for (size_t i = begin; i < end; i++) {
         bm_grouping_leave(g, i);
         if (g->reason[i] == BM_REASON_KEPT)
             continue;
         const bm_doc_row *row = bm_doc_table_row(c->docs, i);
         const bm_removed_line line = {.id = bm_doc_table_id(c->docs, i),
-                                      .kept = kept_id(c, i),
+                                      .kept = kept_id(c, i, &room),
                                       .jaccard = g->similarity[i],
                                       .reason = reason_name((bm_reason)g->reason[i]),
                                       .file = c->names->names[row->file],
                                       .line = row->line,
                                       .lost = bm_lost_shingles(c->removed, i)};
-        BM_TRY(bm_removed_line_add(out, &line, err));
+        BM_TRY_OUT(bm_removed_line_add(out, &line, err));
     }
-    return BM_OK;
+out:
+    bm_buf_reset(&room);
+    return status;
 }
 
 static bm_status fill_removed(bm_rows *rows, const context *c, bm_error *err)
@@ -354,17 +359,17 @@ bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lo
 
 /* --- groups.jsonl --- */
 
-static bm_status add_group(const context *c, bm_json *json, size_t group, bm_buf *out,
+static bm_status add_group(const context *c, bm_json *json, size_t group, bm_buf *room, bm_buf *out,
                            bm_error *err)
 {
     const bm_grouping *g = c->grouping;
     const uint64_t begin = g->begin[group], end = g->begin[group + 1];
     const bool known = g->known != NULL && g->known[g->members[begin]] != BM_NO_KNOWN;
     const bm_str kept = known ? bm_known_id(g->from, g->known_members[g->known_begin[group]])
-                              : kept_id(c, g->members[begin]);
+                              : kept_id(c, g->members[begin], room);
     bm_group_line_begin(json, group + 1, kept, end - begin);
     for (uint64_t i = begin; i < end; i++)
-        bm_json_string(json, bm_doc_table_id(c->docs, g->members[i]));
+        bm_json_string(json, bm_doc_table_id_anywhere(c->docs, g->members[i], room));
     if (known)
         bm_group_line_known(json);
     for (uint64_t i = known ? g->known_begin[group] : 0; known && i < g->known_begin[group + 1];
@@ -386,13 +391,15 @@ static size_t group_from(const bm_grouping *g, uint64_t member)
 static bm_status add_groups(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
 {
     bm_json json = {0};
+    bm_buf room = {0};
     bm_status status = BM_OK;
     bm_page_block_leave(&c->grouping->block);
     for (size_t i = group_from(c->grouping, begin);
          i < c->grouping->n_groups && c->grouping->begin[i] < end; i++)
-        BM_TRY_OUT(add_group(c, &json, i, out, err));
+        BM_TRY_OUT(add_group(c, &json, i, &room, out, err));
 out:
     bm_buf_reset(&json.buf);
+    bm_buf_reset(&room);
     return status;
 }
 
@@ -626,6 +633,7 @@ typedef struct partners {
     bm_pair gathered[GATHERED];
     bm_edit_pair edits[GATHERED];
     size_t n_gathered;
+    bm_buf room; /* for an id */
 } partners;
 
 static int by_doc(const void *x, const void *y)
@@ -694,7 +702,7 @@ static bm_status write_gathered(bm_rows *rows, bm_pair_rows *pairs, partners *p,
     for (size_t i = 0; i < p->n_gathered; i++) {
         const bm_pair *pair = &p->gathered[i];
         bm_pair_line line = {.id_a = bm_doc_table_id(pairs->docs, pair->a),
-                             .id_b = bm_doc_table_id(pairs->docs, pair->b),
+                             .id_b = bm_doc_table_id_anywhere(pairs->docs, pair->b, &p->room),
                              .measure = pairs->measure,
                              .similarity = pair->similarity};
         BM_TRY(ask(pairs, err));
@@ -810,6 +818,7 @@ bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
     status = bm_rows_flush(rows, true, err);
 out:
     bm_sorted_runs_close(p->links);
+    bm_buf_reset(&p->room);
     bm_free_all(p->copy_begin, p->copies, p->row, p);
     return status;
 }

@@ -178,6 +178,9 @@ static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size
     return &table->rows[row];
 }
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
+/* The same for rows that are asked for in any order: an id in a file is read into `room`, since that
+ * costs less than page faults. It is there until `room` is used again. */
+bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *room);
 /* Append a document. BM_ERR_INPUT names `file_name` and the line where the id is repeated and not
  * numbered, and the place where it was first. BM_ERR_NOMEM past table->memory too. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
