@@ -171,6 +171,31 @@ Test(doc_table, rows_and_ids_stay_in_memory_where_the_folder_is_gone)
     }
 }
 
+Test(doc_table, ids_in_memory_and_in_files_are_found_in_any_order)
+{
+    enum { ALL = 20000 };
+    for (int in_files = 0; in_files < 2; in_files++) {
+        bm_doc_table table = {.memory = in_files ? 1 << 20 : 0, .temp_dir = "/tmp"};
+        bm_buf room = {0};
+        char id[32];
+        for (int i = 0; i < ALL; i++) {
+            snprintf(id, sizeof id, "%.*d", 1 + i % 20, i);
+            cr_assert_eq(add(&table, i == 77 ? "" : id, (uint64_t)i + 1, NULL), BM_OK, "%d", i);
+        }
+        cr_assert_eq(table.in_file.text.file != 0, in_files);
+        for (int i = 0, row = 0; i < ALL; i++, row = (row + 7919) % ALL) {
+            snprintf(id, sizeof id, "%.*d", 1 + row % 20, row);
+            const bm_str got = bm_doc_table_id_anywhere(&table, (size_t)row, &room);
+            cr_assert_eq(got.len, row == 77 ? 0 : strlen(id), "row %d", row);
+            cr_assert_eq(memcmp(got.data, id, got.len), 0, "row %d is %.*s", row, (int)got.len,
+                         got.data);
+            cr_assert(got.len == 0 || (got.data == room.data) == in_files);
+        }
+        bm_buf_reset(&room);
+        bm_doc_table_reset(&table);
+    }
+}
+
 Test(doc_table, a_repeated_id_names_both_places)
 {
     const char *const names[] = {"first.jsonl", "second.jsonl"};
