@@ -284,6 +284,11 @@ bm_status bm_page_block_in_file(bm_page_block *block, const char *dir, bm_error 
     return BM_OK;
 }
 
+bool bm_page_block_read(const bm_page_block *block, void *out, size_t n, uint64_t at)
+{
+    return block->file != 0 && pread(block->file - 1, out, n, (off_t)at) == (ssize_t)n;
+}
+
 void bm_page_block_leave(const bm_page_block *block)
 {
     if (block->file != 0 && block->data != NULL)

@@ -94,6 +94,9 @@ bm_status bm_page_block_in_file(bm_page_block *block, const char *dir, bm_error 
 /* The pages of a file count as the process's memory once they are looked at, and no more after this
  * call. Any thread, while others read and write them. */
 void bm_page_block_leave(const bm_page_block *block);
+/* Copy `n` bytes from `at` on, of a block in a file: where few are wanted, and in any order, this
+ * costs less than looking at its pages. False: it is in memory, or the file cannot be read so. */
+bool bm_page_block_read(const bm_page_block *block, void *out, size_t n, uint64_t at);
 
 /* Grow to so many bytes at least; what was written stays, the rest is zero. On failure nothing
  * changes: BM_ERR_NOMEM, and BM_ERR_IO where the disk is full. */

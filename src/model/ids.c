@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -207,22 +206,15 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
     return bm_id_set_id(&table->ids, (uint32_t)row);
 }
 
-/* `n` bytes of a file at `at`; false: they cannot be read so. */
-static bool read_at(const bm_page_block *block, void *out, size_t n, uint64_t at)
-{
-    return pread(block->file - 1, out, n, (off_t)at) == (ssize_t)n;
-}
-
 bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *room)
 {
     const bm_page_block *ends = &table->in_file.ends, *text = &table->in_file.text;
     uint64_t of[2] = {0}; /* where it begins and ends */
     const size_t first = row > 0 ? row - 1 : 0, n = row - first + 1;
     room->len = 0;
-    if (ends->file == 0 || text->file == 0 ||
-        !read_at(ends, of + 2 - n, n * sizeof *of, first * sizeof *of) ||
+    if (!bm_page_block_read(ends, of + 2 - n, n * sizeof *of, first * sizeof *of) ||
         bm_buf_reserve(room, of[1] - of[0], NULL) != BM_OK ||
-        !read_at(text, room->data, of[1] - of[0], of[0]))
+        !bm_page_block_read(text, room->data, of[1] - of[0], of[0]))
         return bm_doc_table_id(table, row);
     return (bm_str){room->data, of[1] - of[0]};
 }
