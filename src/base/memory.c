@@ -284,6 +284,17 @@ bm_status bm_page_block_in_file(bm_page_block *block, const char *dir, bm_error 
     return BM_OK;
 }
 
+bm_status bm_page_block_in_file_if_there(bm_page_block *block, const char *dir, bm_error *err)
+{
+    bm_error why = {0};
+    const bm_status status = bm_page_block_in_file(block, dir, &why);
+    if (status == BM_OK || why.code == ENOENT)
+        return BM_OK;
+    if (err != NULL)
+        *err = why;
+    return status;
+}
+
 bool bm_page_block_read(const bm_page_block *block, void *out, size_t n, uint64_t at)
 {
     return block->file != 0 && pread(block->file - 1, out, n, (off_t)at) == (ssize_t)n;
@@ -309,19 +320,16 @@ void bm_page_block_reset(bm_page_block *block)
 static bm_status move_to_file(bm_page_column c, const char *dir, size_t need, bm_error *err)
 {
     bm_page_block block = {0};
-    bm_error why = {0};
     void *from;
     memcpy(&from, c.data, sizeof from);
     const size_t bytes = from == NULL ? 0 : *c.cap * c.size;
-    bm_status status = bm_page_block_in_file(&block, dir, &why);
-    if (status != BM_OK && why.code == ENOENT)
+    BM_TRY(bm_page_block_in_file_if_there(&block, dir, err));
+    if (block.file == 0)
         return BM_OK;
-    if (status == BM_OK)
-        status = bm_page_block_grow(&block, bytes > need * c.size ? bytes : need * c.size, &why);
+    const bm_status status =
+        bm_page_block_grow(&block, bytes > need * c.size ? bytes : need * c.size, err);
     if (status != BM_OK) {
         bm_page_block_reset(&block);
-        if (err != NULL)
-            *err = why;
         return status;
     }
     if (bytes > 0)

@@ -91,6 +91,8 @@ int bm_open_nameless(const char *dir);
  * checksums: what a disk fails to read ends the process, as it does for memory that the system has
  * swapped out. Borrows `dir`. BM_ERR_IO. */
 bm_status bm_page_block_in_file(bm_page_block *block, const char *dir, bm_error *err);
+/* The same, unless that folder is gone: the block stays as it is then, for memory may do. */
+bm_status bm_page_block_in_file_if_there(bm_page_block *block, const char *dir, bm_error *err);
 /* The pages of a file count as the process's memory once they are looked at, and no more after this
  * call. Any thread, while others read and write them. */
 void bm_page_block_leave(const bm_page_block *block);

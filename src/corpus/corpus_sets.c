@@ -9,7 +9,6 @@
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_spill.c,
  *        tests/unit/match/test_match_all_pairs.c */
 #include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -516,13 +515,8 @@ bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file
 
 bm_status bm_corpus_block(const bm_corpus *corpus, size_t bytes, bm_page_block *out, bm_error *err)
 {
-    bm_error why = {0};
-    if (corpus->apart && bm_page_block_in_file(out, corpus->cfg.temp_dir, &why) != BM_OK &&
-        why.code != ENOENT) {
-        if (err != NULL)
-            *err = why;
-        return why.status;
-    }
+    if (corpus->apart)
+        BM_TRY(bm_page_block_in_file_if_there(out, corpus->cfg.temp_dir, err));
     return bm_page_block_grow(out, bytes, err);
 }
 
