@@ -28,7 +28,7 @@ Test(bench_limit, a_cpu_is_held_against_as_many_threads_as_it_works_on)
 
 Test(bench_limit, that_of_a_gpu_is_computed_where_its_vendor_is_known)
 {
-    /* docs/gpu-box.md: units * MHz * multiply-adds a clock / permutations, in M shingles/s */
+    /* docs/gpu.md: units * MHz * multiply-adds a clock / permutations, in M shingles/s */
     const bm_device_info h200 = device(BM_DEVICE_CL_GPU, "NVIDIA CUDA", "NVIDIA H200", 132, 1980);
     const bm_device_info mi250 = device(BM_DEVICE_CL_GPU, "AMD Accelerated Parallel Processing",
                                         "gfx90a:sramecc+", 104, 1700);

@@ -1,0 +1,2 @@
+# The signatures that README.md reads: those of the sample articles.
+bandmill sign docs/examples/articles.jsonl -o signed -q
