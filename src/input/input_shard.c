@@ -39,7 +39,7 @@ typedef struct walk {
     bool blank;        /* they are white space */
     uint64_t lines;    /* newlines before pos */
     uint64_t records;  /* before that one; a header is none */
-    bm_buf header;
+    bm_buf first_row;
 } walk;
 
 static bool is_blank(const char *data, size_t len)
@@ -93,8 +93,8 @@ static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
         const size_t at = w->format->record_end(&w->scan, w->block, w->pos, w->len);
         const size_t len = (at == BM_SCAN_MORE ? w->len : at) - w->pos;
         /* of one that is too long enough is kept for the reader to say so */
-        if (has_header(w) && w->record == 0 && w->header.len <= w->set->rules.longest + 2)
-            BM_TRY(bm_buf_add(&w->header, data, len, err));
+        if (w->format->table && w->record == 0 && w->first_row.len <= w->set->rules.longest + 2)
+            BM_TRY(bm_buf_add(&w->first_row, data, len, err));
         w->lines += w->format->newline_ends ? at != BM_SCAN_MORE : bm_count_newlines(data, len);
         w->content += len - (at != BM_SCAN_MORE);
         w->blank = w->blank && is_blank(data, len);
@@ -138,14 +138,14 @@ static bm_status cut(const struct bm_input_set *set, bm_source *source, uint64_t
     }
     if (to < source->size)
         out->to = w.record;
-    if (out->from > 0 && w.header.len > 0) {
-        out->header = w.header.data;
-        out->header_len = w.header.len;
-        w.header = (bm_buf){0};
+    if (out->from > 0 && w.first_row.len > 0) {
+        out->first_row = w.first_row.data;
+        out->first_row_len = w.first_row.len;
+        w.first_row = (bm_buf){0};
     }
 out:
     bm_stored_close(&w.file);
-    bm_buf_reset(&w.header);
+    bm_buf_reset(&w.first_row);
     bm_free(w.block);
     return status;
 }

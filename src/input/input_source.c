@@ -11,5 +11,5 @@ void bm_source_reset(bm_source *source)
     bm_free((char *)source->path);
     bm_free(source->unreadable);
     bm_free(source->copy);
-    bm_free(source->cut.header);
+    bm_free(source->cut.first_row);
 }

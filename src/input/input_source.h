@@ -24,8 +24,9 @@ typedef struct bm_source_cut {
     uint64_t lines;    /* of the file before them, */
     uint64_t records;  /* and its records, bad ones too */
     uint64_t rows;     /* of a table: how many follow that are read */
-    char *header; /* its first row, where that stands before them and names columns; else NULL. */
-    size_t header_len; /* Owned by the set */
+    /* The first row of a table, where that stands before them; else NULL. Owned by the set. */
+    char *first_row;
+    size_t first_row_len;
 } bm_source_cut;
 
 typedef struct bm_source {

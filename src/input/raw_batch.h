@@ -45,7 +45,7 @@ typedef struct bm_raw_batch {
     bm_raw_piece *pieces;
     size_t n_pieces, cap_pieces;
     uint64_t bytes_read; /* as stored, so far, for progress */
-    uint32_t *columns;   /* of each file: the id's, then one a text field (record_rules.h) */
+    uint32_t *columns;   /* of each file: the id's, then one a text field, … (record_rules.h) */
     size_t n_columns, cap_columns;
     bm_content_place place; /* behind its last record, where the reader tracks it */
     bm_raw_range range;

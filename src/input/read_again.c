@@ -53,7 +53,8 @@ bm_status bm_read_again_open(const bm_input_set *set, bm_read_again **out, bm_er
     again->format = bm_record_format_of(bm_input_set_format(set));
     again->file = SIZE_MAX;
     again->fd = -1;
-    const bm_status status = bm_new_zero(&again->batch.columns, bm_columns_count(&set->rules), err);
+    const bm_status status =
+        bm_new_zero(&again->batch.columns, bm_row_numbers_count(&set->rules), err);
     if (status != BM_OK) {
         bm_free(again);
         return status;
@@ -113,28 +114,25 @@ static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint6
     }
 }
 
-/* The columns of the open file, of which the first row may tell them. */
+/* The columns of the open file, and the cells of its first row. */
 static bm_status find_columns(bm_read_again *again, bm_error *err)
 {
     const bm_record_rules *rules = &again->set->rules;
     const bm_source *source = &again->set->sources[again->file];
     bm_raw_batch *batch = &again->batch;
-    bm_str row = {source->cut.header, source->cut.header_len};
+    bm_str row = {source->cut.first_row, source->cut.first_row_len};
     if (!again->format->table)
         return BM_OK;
-    if (!rules->header) {
-        bm_columns_from_numbers(rules, batch->columns);
-        return BM_OK;
-    }
     const size_t begin = batch->len;
     if (row.data == NULL) {
         size_t end;
         BM_TRY(find_end(again, begin, begin, 0, &end, err));
         const size_t mark = bm_bom_bytes(batch->data + begin, end - begin);
-        row = bm_without_line_end((bm_str){batch->data + begin + mark, end - begin - mark});
+        row = (bm_str){batch->data + begin + mark, end - begin - mark};
     }
-    const bm_header_row header = {.row = row, .syntax = rules->syntax, .file = source->name};
-    const bm_status status = bm_columns_from_header(rules, &header, batch->columns, err);
+    const bm_first_row first = {
+        .row = bm_without_line_end(row), .syntax = rules->syntax, .file = source->name};
+    const bm_status status = bm_row_numbers_from(rules, &first, batch->columns, err);
     batch->len = begin;
     return status;
 }

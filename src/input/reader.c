@@ -48,7 +48,7 @@ static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_r
         piece->columns = last->columns;
         return BM_OK;
     }
-    size_t n = bm_columns_count(reader->rules);
+    size_t n = bm_row_numbers_count(reader->rules);
     BM_TRY(bm_grow(&batch->columns, &batch->cap_columns, batch->n_columns + n,
                    sizeof *batch->columns, err));
     memcpy(batch->columns + batch->n_columns, reader->columns, n * sizeof *reader->columns);
@@ -84,22 +84,24 @@ static bm_status reader_header_too_long(const struct bm_reader *reader, bm_error
                       "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
 }
 
-/* `row`, without a byte order mark, is the header row of the current file: where its columns are. */
+/* `row`, without a byte order mark, is the first row of the current file: it says how many cells
+ * rows have, and, as a header, where the columns are. */
 static bm_status find_columns(struct bm_reader *reader, bm_str row, bm_error *err)
 {
     bm_source *source = bm_input_set_source(reader->set, reader->file);
     row = bm_without_line_end(row);
-    if (row.len > reader->rules->longest)
+    if (reader->rules->header && row.len > reader->rules->longest)
         return reader_header_too_long(reader, err);
-    const XXH128_hash_t sum = XXH3_128bits(row.data, row.len);
-    source->header = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
-    const bm_header_row header = {
-        .row = row, .syntax = reader->rules->syntax, .file = source->name};
-    return bm_columns_from_header(reader->rules, &header, reader->columns, err);
+    if (reader->rules->header) {
+        const XXH128_hash_t sum = XXH3_128bits(row.data, row.len);
+        source->header = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
+    }
+    const bm_first_row first = {.row = row, .syntax = reader->rules->syntax, .file = source->name};
+    return bm_row_numbers_from(reader->rules, &first, reader->columns, err);
 }
 
-/* The current file begins with the current piece: its header row says where its columns are. */
-static bm_status reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
+/* The current file begins with the current piece, and that with the first row. */
+static bm_status reader_first_row(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
 {
     const char *data = c->batch->data;
     size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
@@ -195,8 +197,10 @@ static bm_status reader_begin_file(struct bm_reader *reader, bm_error *err)
     reader->state = 0;
     reader->ranges.n_failed = reader->ranges.pause = 0;
     reader->ranges.opening.len = 0;
-    if (cut->header != NULL)
-        BM_TRY(find_columns(reader, (bm_str){cut->header, cut->header_len}, err));
+    if (reader->format->table)
+        bm_row_numbers_begin(reader->rules, reader->columns);
+    if (cut->first_row != NULL)
+        BM_TRY(find_columns(reader, (bm_str){cut->first_row, cut->first_row_len}, err));
     if (reader->watch.tracker != NULL)
         bm_content_tracker_begin(reader->watch.tracker, reader->file);
     return check_read(
@@ -352,12 +356,10 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
     reader->batch_bytes = batch_bytes > 0 ? batch_bytes : 1;
     reader->batch_records = batch_records;
     reader->mean_bytes = FIRST_MEAN;
-    size_t n_columns = bm_columns_count(reader->rules);
+    size_t n_columns = bm_row_numbers_count(reader->rules);
     bm_status status = BM_OK;
     if ((reader->columns = bm_alloc_zero(n_columns, sizeof *reader->columns)) == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, n_columns * sizeof *reader->columns));
-    if (format->table && !reader->rules->header)
-        bm_columns_from_numbers(reader->rules, reader->columns);
     status = bm_input_ahead_open(set, &reader->bytes, err);
 out:
     if (status != BM_OK) {
@@ -537,15 +539,14 @@ static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *
 static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
 {
     bm_raw_batch *batch = c->batch;
-    bool header = reader->format->table && reader->rules->header;
     if (reader->broken.rest && !c->full) {
         c->end = c->cut;                       /* the record that has begun is part of the rest */
     } else if (reader->file_end && !c->full) { /* the last record may have no line ending */
         reader->n_records += c->end > c->cut || reader->format->whole_file;
         c->cut = c->end;
     }
-    if (header && !reader->begun)
-        BM_TRY(reader_header(reader, c, err));
+    if (reader->format->table && !reader->begun)
+        BM_TRY(reader_first_row(reader, c, err));
     if (reader->format->elements && !reader->begun) {
         const bm_str opening = bm_element_opening(batch->data + c->begin, c->cut - c->begin);
         if (opening.len > 0 && opening.len <= OPENING_MAX)
@@ -733,8 +734,7 @@ static bool allows_ranges(bm_reader *reader)
 static bool is_simple(const bm_reader *reader)
 {
     const bm_record_format *format = reader->format;
-    return format->whole_file ||
-           (format->newline_ends && !(format->table && reader->rules->header));
+    return format->whole_file || (format->newline_ends && !format->table);
 }
 
 /* Can the current file go on with ranges? */

@@ -102,7 +102,7 @@ struct bm_reader {
     uint64_t place;      /* of its first byte, in a plain file */
     unsigned state;      /* of the scan there */
     bm_buf carry;        /* the beginning of the next batch */
-    uint32_t *columns;   /* of the current file (record_rules.h) */
+    uint32_t *columns;   /* numbers of the current file (record_rules.h) */
     double mean_bytes;   /* of the records so far, the last ones counting most */
     uint64_t n_records;  /* in the batch being made */
     bm_reader_break broken;

@@ -160,7 +160,7 @@ struct bm_parser {
     const bm_record_rules *rules;
     bm_record_maker maker;
 
-    const uint32_t *columns; /* of the piece's file (tsv, csv) */
+    const uint32_t *columns; /* numbers of the piece's file (record_rules.h) */
     bm_buf text, id;         /* rewritten or joined */
     bm_buf joined, repaired, repaired_id;
     bm_json_exact *json; /* jsonl only */

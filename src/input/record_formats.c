@@ -3,6 +3,7 @@
  * Tests: tests/reference/test_records.py, tests/unit/input/test_input_set.c,
  *        tests/unit/input/test_parser.c, tests/unit/input/test_reader.c,
  *        tests/unit/input/test_split_json.c */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -161,9 +162,9 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
 
 /* parse_table -- a row of tsv or csv to id and text.
  *
- * A row of tsv is read up to the last column that is needed; a row of csv to its end, since broken
- * quoting anywhere makes it a bad record. A cell is copied only where it holds a doubled quote or
- * invalid UTF-8. An empty row is a row of one empty cell. */
+ * A row is read to its end, since broken quoting anywhere makes it a bad record, and so do more cells
+ * than the first row has: a text that holds the delimiter would end there. A cell is copied only
+ * where it holds a doubled quote or invalid UTF-8. An empty row is a row of one empty cell. */
 
 /* A row on its way to a record. */
 typedef struct row_job {
@@ -173,13 +174,18 @@ typedef struct row_job {
     uint32_t n_cells; /* that were read */
 } row_job;
 
-static uint32_t last_column(const struct bm_parser *parser)
+/* The row has more cells than the first one. */
+static void refuse_surplus(const row_job *job, uint32_t n_first)
 {
-    uint32_t last = parser->columns[0] == BM_NO_COLUMN ? 0 : parser->columns[0];
-    for (size_t i = 1; i < bm_columns_count(parser->rules); i++)
-        if (parser->columns[i] > last && parser->columns[i] != BM_NO_COLUMN)
-            last = parser->columns[i];
-    return last;
+    const struct bm_parser *parser = job->parser;
+    const bm_row_syntax syntax = parser->rules->syntax;
+    const bm_delimiter_words between = bm_row_delimiter_words(syntax);
+    bm_record_bad(&job->parser->maker, job->record,
+                  "the row has %" PRIu32 " cells, split at %s, and the first row %" PRIu32
+                  " (%s; `delimiter` names another delimiter)",
+                  job->n_cells, between.text, n_first,
+                  syntax.quoted ? "a cell that holds the delimiter has to be quoted"
+                                : "tsv has no quoting: `format` csv reads quoted cells");
 }
 
 /* The id's and the text's cells of a row. Cells with doubled quotes are rewritten into parser->id
@@ -187,15 +193,15 @@ static uint32_t last_column(const struct bm_parser *parser)
 static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
 {
     struct bm_parser *parser = job->parser;
-    bool csv = parser->format->quoted;
-    uint32_t last = csv ? UINT32_MAX : last_column(parser), n = 0;
+    const uint32_t n_first = parser->columns[bm_columns_count(parser->rules)];
+    uint32_t n = 0;
     size_t n_cells = bm_columns_count(parser->rules) - 1;
     bm_row row = bm_row_begin(content, parser->rules->syntax);
     bm_cell cell;
     for (size_t i = 0; i < n_cells; i++)
         parser->cells[i] = (bm_str){0};
     parser->text.len = parser->id.len = 0;
-    while (n <= last && bm_row_next(&row, &cell)) {
+    while (bm_row_next(&row, &cell)) {
         if (n == parser->columns[0]) {
             job->id = cell.value;
             if (cell.doubled)
@@ -224,6 +230,8 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
         bm_row_explain(&row, &place, why, sizeof why);
         job->record->n_behind = row.opened != NULL ? place.n_behind : 0;
         bm_record_bad(&parser->maker, job->record, "broken row: %s", why);
+    } else if (n > n_first) {
+        refuse_surplus(job, n_first);
     }
     return BM_OK;
 }

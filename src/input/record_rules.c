@@ -160,6 +160,17 @@ void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, siz
     snprintf(out, cap, "%s%s%s (%s)", row->broken, where, swallowed, row->expected);
 }
 
+bm_delimiter_words bm_row_delimiter_words(bm_row_syntax syntax)
+{
+    bm_delimiter_words words;
+    if (syntax.delimiter == ',' || syntax.delimiter == '\t')
+        snprintf(words.text, sizeof words.text, "%s",
+                 syntax.delimiter == ',' ? "a comma" : "a tab");
+    else
+        snprintf(words.text, sizeof words.text, "'%c'", syntax.delimiter);
+    return words;
+}
+
 /* The cell is known and takes `used` bytes; go behind the separator, if there is one. */
 static bool go_behind(bm_row *row, size_t used)
 {
@@ -364,16 +375,21 @@ bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const b
     return BM_OK;
 }
 
-void bm_columns_from_numbers(const bm_record_rules *rules, uint32_t *columns)
+void bm_row_numbers_begin(const bm_record_rules *rules, uint32_t *numbers)
 {
-    columns[0] = rules->id_given ? column_of_number(rules->id) : BM_NO_COLUMN;
+    for (size_t i = 0; i < bm_row_numbers_count(rules); i++)
+        numbers[i] = BM_NO_COLUMN;
+    if (rules->header)
+        return;
+    if (rules->id_given)
+        numbers[0] = column_of_number(rules->id);
     for (size_t i = 0; i < rules->n_text; i++)
-        columns[1 + i] = column_of_number(rules->text[i]);
+        numbers[1 + i] = column_of_number(rules->text[i]);
     for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
-        columns[1 + rules->n_text + i] = column_of_number(rules->keep->fields[i]);
+        numbers[1 + rules->n_text + i] = column_of_number(rules->keep->fields[i]);
 }
 
-static bm_status broken_header(const bm_header_row *header, const bm_row *row, bm_error *err)
+static bm_status broken_header(const bm_first_row *header, const bm_row *row, bm_error *err)
 {
     char why[320];
     const bm_row_place place = {.begin = header->row.data,
@@ -384,7 +400,7 @@ static bm_status broken_header(const bm_header_row *header, const bm_row *row, b
 }
 
 /* The column named `field`; BM_NO_COLUMN: none. *n_columns: how many the row has. */
-static bm_status find_name(const bm_header_row *header, const char *field, uint32_t *column,
+static bm_status find_name(const bm_first_row *header, const char *field, uint32_t *column,
                            uint32_t *n_columns, bm_error *err)
 {
     bm_row row = bm_row_begin(header->row, header->syntax);
@@ -415,7 +431,7 @@ out:
 }
 
 /* The column of a field: by its name, else by its number; BM_NO_COLUMN: neither. */
-static bm_status find_column(const bm_header_row *header, const char *field, uint32_t *column,
+static bm_status find_column(const bm_first_row *header, const char *field, uint32_t *column,
                              uint32_t *n_columns, bm_error *err)
 {
     BM_TRY(find_name(header, field, column, n_columns, err));
@@ -424,7 +440,7 @@ static bm_status find_column(const bm_header_row *header, const char *field, uin
     return BM_OK;
 }
 
-static bm_status list_names(const bm_header_row *header, bm_name_list *names, bm_error *err)
+static bm_status list_names(const bm_first_row *header, bm_name_list *names, bm_error *err)
 {
     bm_row row = bm_row_begin(header->row, header->syntax);
     bm_cell cell;
@@ -443,7 +459,7 @@ out:
 }
 
 /* The same, where the field has to be there. */
-static bm_status need_column(const bm_header_row *header, const char *field, uint32_t *column,
+static bm_status need_column(const bm_first_row *header, const char *field, uint32_t *column,
                              bm_error *err)
 {
     uint32_t n_columns;
@@ -460,11 +476,10 @@ static bm_status need_column(const bm_header_row *header, const char *field, uin
                       n_columns == 1 ? "; `delimiter` names what separates columns" : "");
 }
 
-bm_status bm_columns_from_header(const bm_record_rules *rules, const bm_header_row *header,
-                                 uint32_t *columns, bm_error *err)
+static bm_status columns_from_header(const bm_record_rules *rules, const bm_first_row *header,
+                                     uint32_t *columns, bm_error *err)
 {
     uint32_t n_columns;
-    columns[0] = BM_NO_COLUMN;
     for (size_t i = 0; i < rules->n_text; i++)
         BM_TRY(need_column(header, rules->text[i], &columns[1 + i], err));
     for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
@@ -474,4 +489,19 @@ bm_status bm_columns_from_header(const bm_record_rules *rules, const bm_header_r
         return BM_OK;
     return rules->id_given ? need_column(header, rules->id, &columns[0], err)
                            : find_column(header, rules->id, &columns[0], &n_columns, err);
+}
+
+bm_status bm_row_numbers_from(const bm_record_rules *rules, const bm_first_row *first,
+                              uint32_t *numbers, bm_error *err)
+{
+    bm_row row = bm_row_begin(first->row, first->syntax);
+    bm_cell cell;
+    bm_row_numbers_begin(rules, numbers);
+    if (rules->header)
+        BM_TRY(columns_from_header(rules, first, numbers, err));
+    while (bm_row_next(&row, &cell))
+        ;
+    if (row.broken == NULL && first->row.len <= rules->longest)
+        numbers[bm_columns_count(rules)] = row.n_cells;
+    return BM_OK;
 }

@@ -7,7 +7,9 @@
  * all fields given are numbers. With a header, a name that stands in it goes before the number.
  * The columns needed are then a list of numbers from 0: the id's first (BM_NO_COLUMN: none),
  * then one for each text field, then one for each field that `keep` looks at, which may be
- * missing. Fields of `keep` do not count for the rule of the header. */
+ * missing. Fields of `keep` do not count for the rule of the header. Behind them stands how many
+ * cells the first row of the file has: a row of more is bad, for a text that holds the delimiter
+ * and no quotes would end there. */
 #pragma once
 
 #include <stddef.h>
@@ -101,6 +103,11 @@ static inline bm_status bm_row_split(bm_row_syntax syntax, bm_buf *out, bm_error
 {
     return bm_buf_add(out, &syntax.delimiter, 1, err);
 }
+/* What separates cells, for people: "a comma". */
+typedef struct bm_delimiter_words {
+    char text[16];
+} bm_delimiter_words;
+bm_delimiter_words bm_row_delimiter_words(bm_row_syntax syntax);
 /* Append the cell to `out` with each "" as one quote; *value is a view of what was appended. */
 bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err);
 
@@ -136,16 +143,23 @@ static inline size_t bm_columns_count(const bm_record_rules *rules)
 {
     return 1 + rules->n_text + bm_rules_n_keep(rules);
 }
+/* Numbers that are known of a file of rows: its columns, then the cells of its first row. */
+static inline size_t bm_row_numbers_count(const bm_record_rules *rules)
+{
+    return bm_columns_count(rules) + 1;
+}
 
 /* The first row of a table's file. */
-typedef struct bm_header_row {
+typedef struct bm_first_row {
     bm_str row; /* its line ending taken off */
     bm_row_syntax syntax;
     const char *file; /* its name, for messages */
-} bm_header_row;
+} bm_first_row;
 
-/* Fill bm_columns_count() columns: without a header; from a header. BM_ERR_INPUT names the file,
- * line 1 and the field that is missing or stands twice. */
-void bm_columns_from_numbers(const bm_record_rules *rules, uint32_t *columns);
-bm_status bm_columns_from_header(const bm_record_rules *rules, const bm_header_row *header,
-                                 uint32_t *columns, bm_error *err);
+/* Fill bm_row_numbers_count() numbers: before any row is known, which bounds no row and names no
+ * column; from the first row, which is a header where the rules say so. A first row that is broken,
+ * or longer than a document may be, bounds none. BM_ERR_INPUT names the file, line 1 and the field
+ * that is missing or stands twice. */
+void bm_row_numbers_begin(const bm_record_rules *rules, uint32_t *numbers);
+bm_status bm_row_numbers_from(const bm_record_rules *rules, const bm_first_row *first,
+                              uint32_t *numbers, bm_error *err);

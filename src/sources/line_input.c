@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/files.h"
+#include "base/utf8.h"
 #include "input/input_set.h"
 #include "input/parser.h"
 #include "input/record_format.h"
@@ -71,8 +72,8 @@ static bm_status open_batch(bm_line_input *in, bm_error *err)
     in->batch.n_pieces = 1;
     if (in->set->format != BM_FORMAT_TSV)
         return BM_OK;
-    BM_TRY(bm_new_zero(&in->batch.columns, bm_columns_count(in->rules), err));
-    bm_columns_from_numbers(in->rules, in->batch.columns);
+    BM_TRY(bm_new_zero(&in->batch.columns, bm_row_numbers_count(in->rules), err));
+    bm_row_numbers_begin(in->rules, in->batch.columns);
     return BM_OK;
 }
 
@@ -221,6 +222,17 @@ static bm_status count_call(void *ctx, const bm_record *record, bm_error *err)
     return c->fn(c->ctx, record, err);
 }
 
+/* The first line of a table says how many cells the others have. */
+static bm_status count_cells(bm_line_input *in, const found_line *line, bm_error *err)
+{
+    const char *data = in->batch.data;
+    const size_t mark = bm_bom_bytes(data, line->len);
+    const bm_first_row first = {.row = bm_without_line_end((bm_str){data + mark, line->len - mark}),
+                                .syntax = in->rules->syntax,
+                                .file = NAME};
+    return bm_row_numbers_from(in->rules, &first, in->batch.columns, err);
+}
+
 /* A copy of the line, as a batch of one piece. */
 static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error *err)
 {
@@ -231,7 +243,7 @@ static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error 
     batch->len = line->len;
     in->piece = (bm_raw_piece){
         .first_line = in->line, .end = line->len, .file_begin = in->line == 1, .cut = line->cut};
-    return BM_OK;
+    return batch->columns == NULL || in->line > 1 || line->cut ? BM_OK : count_cells(in, line, err);
 }
 
 /* Move what follows a long line to a smaller block. */

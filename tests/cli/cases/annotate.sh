@@ -81,10 +81,11 @@ printf '%s\n%s\n' "$a" "$near" > bare.tsv
 find_groups bare.tsv --header no --text-field 1 -o out
 bm filter out --annotate -o columns; exits 0
 printf '%s\t1\t2\ttrue\t1.000000\n%s\t1\t2\tfalse\t0.818182\n' "$a" "$near" | holds columns/kept.tsv
-printf 'text\n%s\n%s\tmore\n' "$a" "$near" > long.tsv
-find_groups long.tsv -o out
+# a first row that is none says nothing of the others
+printf 'a"b\n%s\n%s,more\n' "$a" "$near" > long.csv
+find_groups long.csv --header no --text-field 1 --on-error skip -o out
 bm filter out --annotate -o unmade
-refused 3 "long\.tsv:3: 2 fields, and 1 in the file's first row"
+refused 3 "long\.csv:3: 2 fields, and 1 in the file's first row"
 printf 'text\tbandmill_kept\n%s\tx\n' "$a" > named.tsv
 find_groups named.tsv -o out
 bm filter out --annotate -o unmade

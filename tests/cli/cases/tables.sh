@@ -21,7 +21,7 @@ done
 says signed1/manifest.json '"delimiter": ?";"'
 says signed3/manifest.json '"delimiter": ?"\\t"'
 # tsv has no quoting, whatever its delimiter
-printf 'id|text\na|"one| two"\nb|"three"\n' > bar.tsv
+printf 'id|text|more\na|"one| two"\nb|"three"\n' > bar.tsv
 bm dedup bar.tsv --delimiter '|' -o bar; exits 0
 holds bar/kept.tsv < bar.tsv
 # filter reads as dedup did; the header and the rows stay byte for byte
