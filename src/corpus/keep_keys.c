@@ -1,6 +1,7 @@
 /* keep_keys.c -- a sort of keys; the place of each is the rank of its document.
  *
- * Tests: tests/reference/test_keep.py */
+ * Tests: tests/unit/corpus/test_keep_keys.c, tests/unit/jobs/test_checkpoint.c,
+ *        tests/reference/test_keep.py */
 #include "corpus/keep_keys.h"
 
 #include <string.h>
@@ -8,8 +9,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MEMORY_SHARE 32u /* of the job: one part of so many */
-#define MEMORY_MOST  ((uint64_t)256 << 20)
+#define MEMORY_SHARE  32u /* of the job: one part of so many */
+#define MEMORY_MOST   ((uint64_t)256 << 20)
+#define UNSAVED_BLOCK ((size_t)256 << 10) /* bytes of unsaved keys that go to the file at once */
 
 size_t bm_keep_keys_memory(uint64_t total)
 {
@@ -20,7 +22,7 @@ size_t bm_keep_keys_memory(uint64_t total)
 bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, uint64_t memory,
                             bm_keep_keys *out, bm_error *err)
 {
-    *out = (bm_keep_keys){.rules = rules};
+    *out = (bm_keep_keys){.rules = rules, .temp_dir = temp_dir};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new_zero(&out->counts, rules->n_by_field, err));
     for (size_t i = 0, n = 0; i < rules->n; i++) {
@@ -38,7 +40,7 @@ out:
 void bm_keep_keys_close(bm_keep_keys *keys)
 {
     bm_sorted_bytes_close(keys->sorter);
-    bm_buf_reset(&keys->unsaved);
+    bm_keep_keys_forget(keys);
     bm_free(keys->counts);
     *keys = (bm_keep_keys){0};
 }
@@ -56,18 +58,37 @@ static void count(bm_keep_keys *keys, bm_str *key)
     }
 }
 
+/* Unsaved keys in memory go to the file. */
+static bm_status move_unsaved(bm_unsaved_keys *unsaved, const char *temp_dir, bm_error *err)
+{
+    if (unsaved->file == NULL)
+        BM_TRY(bm_spill_open(temp_dir, BM_SPILL_ROWS, 0, &unsaved->file, err));
+    BM_TRY(bm_grow_array(&unsaved->places, &unsaved->cap_places, unsaved->n + 1, err));
+    BM_TRY(bm_grow_array(&unsaved->lens, &unsaved->cap_lens, unsaved->n + 1, err));
+    BM_TRY(bm_spill_add(unsaved->file, unsaved->last.data, unsaved->last.len,
+                        &unsaved->places[unsaved->n], err));
+    unsaved->lens[unsaved->n++] = unsaved->last.len;
+    unsaved->last.len = 0;
+    return bm_spill_flush(unsaved->file, err);
+}
+
+static bm_status hold_unsaved(bm_keep_keys *keys, bm_str key, bm_error *err)
+{
+    const uint32_t len = (uint32_t)key.len;
+    bm_buf *to = &keys->unsaved.last;
+    if (to->len >= UNSAVED_BLOCK && keys->temp_dir != NULL)
+        BM_TRY(move_unsaved(&keys->unsaved, keys->temp_dir, err));
+    BM_TRY(bm_buf_add(to, &len, sizeof len, err));
+    return bm_buf_add(to, key.data, key.len, err);
+}
+
 bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err)
 {
-    const uint32_t len = (uint32_t)key.len, doc = (uint32_t)keys->n;
+    const uint32_t doc = (uint32_t)keys->n;
     if (key.len < keys->rules->n_by_field || key.len > UINT32_MAX)
         return bm_fail(err, BM_ERR_INPUT, "a document has no key to rank it by");
-    if (keys->saves) {
-        bm_buf *to = &keys->unsaved;
-        BM_TRY(bm_buf_reserve(to, sizeof len + key.len, err));
-        memcpy(to->data + to->len, &len, sizeof len);
-        memcpy(to->data + to->len + sizeof len, key.data, key.len);
-        to->len += sizeof len + key.len;
-    }
+    if (keys->saves)
+        BM_TRY(hold_unsaved(keys, key, err));
     count(keys, &key);
     keys->n++;
     /* of equal keys the least number comes first */
@@ -85,21 +106,51 @@ bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batc
     return BM_OK;
 }
 
-size_t bm_keep_keys_unsaved(const bm_keep_keys *keys, size_t at, size_t n)
+/* What is at hand has been read: the next block of the file, or what is in memory. */
+static bm_status next_block(const bm_unsaved_keys *unsaved, bm_unsaved_reader *reader,
+                            bm_error *err)
 {
-    for (; n > 0 && at < keys->unsaved.len; n--) {
+    reader->block.len = reader->at = 0;
+    reader->in_memory = reader->next == unsaved->n;
+    if (reader->in_memory)
+        return BM_OK;
+    const size_t len = (size_t)unsaved->lens[reader->next];
+    BM_TRY(bm_buf_reserve(&reader->block, len, err));
+    BM_TRY(bm_spill_read(unsaved->file, unsaved->places[reader->next++], reader->block.data, len,
+                         err));
+    reader->block.len = len;
+    return BM_OK;
+}
+
+bm_status bm_keep_keys_copy_unsaved(const bm_keep_keys *keys, bm_unsaved_reader *reader, size_t n,
+                                    bm_buf *to, bm_error *err)
+{
+    for (; n > 0; n--) {
         uint32_t len;
-        memcpy(&len, keys->unsaved.data + at, sizeof len);
-        at += sizeof len + len;
+        if (!reader->in_memory && reader->at == reader->block.len)
+            BM_TRY(next_block(&keys->unsaved, reader, err));
+        const bm_buf *from = reader->in_memory ? &keys->unsaved.last : &reader->block;
+        if (reader->at == from->len)
+            return bm_fail(err, BM_ERR_INTERNAL, "a document has no key to save");
+        memcpy(&len, from->data + reader->at, sizeof len);
+        BM_TRY(bm_buf_add(to, from->data + reader->at, sizeof len + len, err));
+        reader->at += sizeof len + len;
     }
-    return at;
+    return BM_OK;
+}
+
+void bm_keep_keys_forget(bm_keep_keys *keys)
+{
+    bm_spill_close(keys->unsaved.file);
+    bm_buf_reset(&keys->unsaved.last);
+    bm_free_all(keys->unsaved.places, keys->unsaved.lens);
+    keys->unsaved = (bm_unsaved_keys){0};
 }
 
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err)
 {
     bm_bytes_record record;
     uint32_t *ranks = NULL, rank = 0;
-    bm_buf_reset(&keys->unsaved);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new(&ranks, keys->n, err));
     BM_TRY_OUT(bm_sorted_bytes_begin(keys->sorter, err));

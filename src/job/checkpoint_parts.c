@@ -865,7 +865,8 @@ static bm_source *source_at(bm_input_set *inputs, size_t i)
 }
 
 static bm_status save_block(const bm_checkpoint_documents *what, const block_header *h,
-                            size_t first_skipped, size_t *keep_at, bm_buf *out, bm_error *err)
+                            size_t first_skipped, bm_unsaved_reader *keys, bm_buf *out,
+                            bm_error *err)
 {
     out->len = 0;
     BM_TRY(bm_buf_add(out, h, sizeof *h, err));
@@ -882,17 +883,15 @@ static bm_status save_block(const bm_checkpoint_documents *what, const block_hea
         saved_source saved = {source->digest, source->bytes_read};
         BM_TRY(bm_buf_add(out, &saved, sizeof saved, err));
     }
-    size_t begin = out->len;
+    const size_t begin = out->len;
     if (h->n_skipped > 0)
         BM_TRY(put_skipped(what->docs, first_skipped, out, err));
     /* known only now */
-    uint64_t bytes = out->len - begin;
+    const uint64_t bytes = out->len - begin;
     memcpy(out->data + offsetof(block_header, skipped_bytes), &bytes, sizeof bytes);
     if (what->keep == NULL)
         return BM_OK;
-    begin = *keep_at; /* the keys of the block's documents, among those that were not saved */
-    *keep_at = bm_keep_keys_unsaved(what->keep, begin, (size_t)h->n);
-    return bm_buf_add(out, what->keep->unsaved.data + begin, *keep_at - begin, err);
+    return bm_keep_keys_copy_unsaved(what->keep, keys, (size_t)h->n, out, err);
 }
 
 /* Inputs whose digests are known, from the first on: those before that of the last document, since
@@ -909,7 +908,8 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
                                        size_t first_skipped, bm_spill_file *file, bm_error *err)
 {
     const bm_doc_table *docs = what->docs;
-    size_t most = BLOCK_BYTES / column_bytes(what), at = first_doc, keep_at = 0;
+    size_t most = BLOCK_BYTES / column_bytes(what), at = first_doc;
+    bm_unsaved_reader keys = {0};
     bm_buf out = {0};
     bm_status status = BM_OK;
     most = most > BLOCK_MOST ? BLOCK_MOST : most < BLOCK_LEAST ? BLOCK_LEAST : most;
@@ -925,11 +925,12 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
                           .copies = (uint32_t)copies_of(what->corpus) |
                                     (has_texts(what->corpus) ? WITH_TEXTS : 0),
                           .counts = *what->counts};
-        status = save_block(what, &h, first_skipped, &keep_at, &out, err);
+        status = save_block(what, &h, first_skipped, &keys, &out, err);
         if (status == BM_OK)
             status = bm_spill_add(file, out.data, out.len, NULL, err);
         at += n;
     } while (status == BM_OK && at < docs->n);
+    bm_buf_reset(&keys.block);
     bm_buf_reset(&out);
     return status == BM_OK ? bm_spill_flush(file, err) : status;
 }
@@ -1069,7 +1070,6 @@ static bm_status load_keep_keys(documents_loading *l, const block_header *h, uin
             return not_saved(place, "keys of the order of keeping", err);
         BM_TRY(bm_keep_keys_add(keys, (bm_str){key, len}, err));
     }
-    keys->unsaved.len = 0; /* they are saved */
     return BM_OK;
 }
 
@@ -1108,7 +1108,12 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
                                        const bm_spill_file *file, bm_error *err)
 {
     documents_loading l = {.what = what};
+    const bool saves = what->keep != NULL && what->keep->saves;
+    if (saves)
+        what->keep->saves = false; /* these are saved */
     const bm_status status = bm_spill_walk(file, documents_load_block, &l, err);
+    if (saves)
+        what->keep->saves = true;
     bm_free(l.rows);
     BM_TRY(status);
     return what->corpus != NULL ? bm_corpus_restore_end(what->corpus, err) : BM_OK;
@@ -1228,7 +1233,7 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
         BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     }
     checkpoint->saved = s;
-    checkpoint->job->keep.unsaved.len = 0;
+    bm_keep_keys_forget(&checkpoint->job->keep);
     return BM_OK;
 }
 
@@ -1319,7 +1324,8 @@ void bm_checkpoint_save_now(bm_checkpoint *checkpoint)
             checkpoint->saved.matched ? " and their matches" : "", checkpoint->last - began);
         return;
     }
-    checkpoint->can_save = false;
+    checkpoint->can_save = checkpoint->job->keep.saves = false;
+    bm_keep_keys_forget(&checkpoint->job->keep);
     bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
                  "the work cannot be saved, so it could not be resumed from here: %s%s%s", err.file,
                  err.file[0] != '\0' ? ": " : "", err.message);

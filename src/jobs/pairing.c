@@ -15,7 +15,6 @@
 #include "job/report_file.h"
 #include "sketch/scheme.h"
 
-#define KEY_DOC   16u
 #define LABEL_DOC 5u /* bytes of a document while given keys become labels: one, and who has none */
 
 /* --- settings --- */
@@ -139,11 +138,10 @@ static uint32_t bands_of(const bm_job_context *context)
     return s->pairs.candidates == BM_CANDIDATES_LSH ? s->plan.bands : 0;
 }
 
-/* Bytes of a document for its rank; and for its key until it is saved, about. */
+/* Bytes of a document for its rank. */
 static uint32_t rank_doc(const bm_settings *s)
 {
-    const bool ranks = s->keep.n > 0 || s->keep.last;
-    return (ranks ? (uint32_t)sizeof(uint32_t) : 0) + (s->keep.n_by_field > 0 ? KEY_DOC : 0);
+    return s->keep.n > 0 || s->keep.last ? (uint32_t)sizeof(uint32_t) : 0;
 }
 
 /* Are sets made again for candidates, and not kept? */
@@ -213,7 +211,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
                                  .reclaim = bm_corpus_reclaim,
                                  .reclaim_ctx = corpus};
     ranking_sink ranking;
-    BM_TRY(gather_keys(context, job->checkpoint.dir != NULL, &ranking, &request, err));
+    BM_TRY(gather_keys(context, job->checkpoint.can_save, &ranking, &request, err));
     bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
     if (job->checkpoint.dir != NULL) /* what an interrupted job has left comes first */
         status = bm_checkpoint_load(&job->checkpoint, corpus, err);

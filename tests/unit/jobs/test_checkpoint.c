@@ -15,14 +15,28 @@
 
 #define N_DOCS 700u
 
+typedef struct bench bench;
+
 typedef struct kind {
     run_fn run;
     bool pairs;
     bm_verify verify;
     bm_cluster cluster;
-    const char *names[8];
+    const char *names[9];
     bm_weights weights;
+    void (*set)(bench *b); /* more options; NULL: none */
 } kind;
+
+static void keep_by_field(bench *b);
+static void keep_by_fields_in_file(bench *b);
+static void keep_by_order(bench *b);
+static void keep_by_shingles(bench *b);
+static void keep_removed(bench *b);
+static void divide_groups(bench *b);
+static void number_ids(bench *b);
+static void join_fields(bench *b);
+static void know_documents(bench *b);
+static void know_and_rank(bench *b);
 
 static const kind kinds[] = {
     {sign_with_keys,
@@ -31,37 +45,63 @@ static const kind kinds[] = {
      BM_CLUSTER_COMPONENTS,
      {"signatures.npy", "band_keys.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy",
       "ids.txt", "sources.tsv", NULL},
-     BM_WEIGHTS_NONE},
+     BM_WEIGHTS_NONE,
+     NULL},
     {bm_job_dedup,
      false,
      BM_VERIFY_AUTO,
      BM_CLUSTER_COMPONENTS,
      {"groups.jsonl", "removed.tsv", "kept.jsonl", "sources.tsv", NULL},
-     BM_WEIGHTS_NONE},
+     BM_WEIGHTS_NONE,
+     NULL},
     {bm_job_dedup,
      true,
      BM_VERIFY_SIGNATURE,
      BM_CLUSTER_STAR,
      {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL},
-     BM_WEIGHTS_NONE},
+     BM_WEIGHTS_NONE,
+     NULL},
     {bm_job_dedup,
      true,
      BM_VERIFY_NONE,
      BM_CLUSTER_COMPONENTS,
      {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL},
-     BM_WEIGHTS_NONE},
+     BM_WEIGHTS_NONE,
+     NULL},
     {bm_job_dedup, /* counts all documents first, each time */
      true,
      BM_VERIFY_EXACT,
      BM_CLUSTER_COMPONENTS,
      {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL},
-     BM_WEIGHTS_TFIDF},
+     BM_WEIGHTS_TFIDF,
+     NULL},
+/* An option each that adds a column to what a job knows of a document, or an order. */
+#define WITH(pairs, verify, cluster, weights, set)                                                 \
+    {                                                                                              \
+        bm_job_dedup, pairs, verify, cluster,                                                      \
+            {"groups.jsonl", "removed.tsv", "kept.jsonl", "sources.tsv", "report.json", NULL},     \
+            weights, set                                                                           \
+    }
+    WITH(false, BM_VERIFY_EXACT, BM_CLUSTER_COMPONENTS, BM_WEIGHTS_NONE, keep_by_field),
+    WITH(false, BM_VERIFY_EXACT, BM_CLUSTER_STAR, BM_WEIGHTS_NONE, keep_by_fields_in_file),
+    WITH(true, BM_VERIFY_SIGNATURE, BM_CLUSTER_STAR, BM_WEIGHTS_NONE, keep_by_order),
+    WITH(false, BM_VERIFY_CONTAINED, BM_CLUSTER_COMPONENTS, BM_WEIGHTS_NONE, keep_by_shingles),
+    WITH(false, BM_VERIFY_EXACT, BM_CLUSTER_STAR, BM_WEIGHTS_TFIDF, keep_by_field),
+    WITH(true, BM_VERIFY_EXACT, BM_CLUSTER_COMPONENTS, BM_WEIGHTS_NONE, keep_removed),
+    WITH(false, BM_VERIFY_EXACT, BM_CLUSTER_COMPONENTS, BM_WEIGHTS_NONE, divide_groups),
+    WITH(false, BM_VERIFY_EXACT, BM_CLUSTER_COMPONENTS, BM_WEIGHTS_NONE, number_ids),
+    WITH(false, BM_VERIFY_EXACT, BM_CLUSTER_COMPONENTS, BM_WEIGHTS_NONE, join_fields),
+    WITH(false, BM_VERIFY_EXACT, BM_CLUSTER_COMPONENTS, BM_WEIGHTS_NONE, know_documents),
+    WITH(false, BM_VERIFY_CONTAINED, BM_CLUSTER_COMPONENTS, BM_WEIGHTS_NONE, know_and_rank),
+#undef WITH
 };
 
-/* Every third document is a copy of the one before, every fourth has a word more, some are bad. */
-static void write_documents(scratch *s)
+/* Every third document is a copy of the one before, every fourth has a word more, some are bad. A
+ * score is a number or is missing, a label one of three words. */
+static void write_documents(scratch *s, const char *name)
 {
-    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
+    FILE *file = fopen(scratch_at(s, name), "w");
+    static const char *const labels[] = {"gold", "silver", "a label that stands in no rule"};
     char text[600] = "";
     unsigned state = 99;
     cr_assert_not_null(file);
@@ -77,9 +117,14 @@ static void write_documents(scratch *s)
             snprintf(text + at, sizeof text - at, "w%u ", (state >> 16) % 900u);
         }
         fprintf(file,
-                i % 50 == 7 ? "{\"id\":\"d%u\",\"text\":%s}\n"
-                            : "{\"id\":\"d%u\",\"text\":\"%s\"}\n",
-                i, text);
+                i % 50 == 7
+                    ? "{\"id\":\"d%u\",\"text\":%s}\n"
+                    : "{\"id\":\"d%u\",\"text\":\"%s\",\"twice\":\"t%u\",\"title\":\"%.9s\"",
+                i, text, i % 300, text);
+        if (i % 50 != 7)
+            fprintf(file,
+                    i % 11 == 0 ? ",\"label\":\"%s\"}\n" : ",\"label\":\"%s\",\"score\":%u}\n",
+                    labels[i % 3], i * 7919u % 101u);
     }
     fclose(file);
 }
@@ -96,15 +141,94 @@ static bool cancelled(void *ctx)
     return s->at >= 0 && n >= s->at;
 }
 
-typedef struct bench {
+struct bench {
     scratch s;
-    char input[300], out[300];
-    const char *paths[1];
+    char input[300], out[300], known[300];
+    const char *paths[1], *fields[2];
     bm_dedup_options job;
     const kind *kind;
-    char *wanted[8];
-    size_t lens[8];
-} bench;
+    char *wanted[9];
+    size_t lens[9];
+    size_t n_beside; /* files beside the output */
+};
+
+static void keep_by_field(bench *b)
+{
+    b->job.keep_rules = "max:score";
+}
+
+/* So little memory that keys, sets and edges go to files. */
+static void keep_by_fields_in_file(bench *b)
+{
+    b->job.keep_rules = "min:score,order:label=silver|gold,last";
+    b->job.resources.memory = (uint64_t)20 << 20;
+}
+
+static void keep_by_order(bench *b)
+{
+    b->job.keep_rules = "order:label=silver|gold,max:score";
+}
+
+static void keep_by_shingles(bench *b)
+{
+    b->job.containment = 0.9;
+}
+
+static void keep_removed(bench *b)
+{
+    b->job.removed = BM_KEPT_GZ;
+    b->job.keep_rules = "shortest,max:label";
+}
+
+static void divide_groups(bench *b)
+{
+    b->job.max_group_size = 3;
+    b->job.keep_rules = "min:label,longest";
+}
+
+static void number_ids(bench *b)
+{
+    b->job.input.id_field = "twice";
+    b->job.input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER;
+}
+
+static void join_fields(bench *b)
+{
+    b->fields[0] = "title";
+    b->fields[1] = "text";
+    b->job.input.text_fields = b->fields;
+    b->job.input.n_text_fields = 2;
+}
+
+/* The first documents are known: their signatures are. */
+static void know_documents(bench *b)
+{
+    char input[300], line[1000];
+    const char *paths[] = {input};
+    bm_dedup_options known;
+    bm_summary *summary = NULL;
+    bm_error err = {0};
+    snprintf(input, sizeof input, "%s/known.jsonl", b->s.root);
+    snprintf(b->known, sizeof b->known, "%s/known", b->s.root);
+    FILE *from = fopen(b->input, "r"), *to = fopen(input, "w");
+    cr_assert(from != NULL && to != NULL);
+    for (unsigned i = 0; i < 100 && fgets(line, sizeof line, from) != NULL; i++)
+        if (i % 50 != 7)
+            fputs(line, to);
+    fclose(from);
+    fclose(to);
+    whole_job_init(&known, paths, b->known);
+    cr_assert_eq(sign_with_keys(&known, &summary, &err), BM_OK, "%s", err.message);
+    bm_summary_free(summary);
+    b->job.against = b->known;
+}
+
+static void know_and_rank(bench *b)
+{
+    know_documents(b);
+    b->job.keep_rules = "max:score";
+    b->job.containment = 0.8;
+}
 
 static char *slurp(const char *folder, const char *name, size_t *len)
 {
@@ -117,7 +241,11 @@ static char *slurp(const char *folder, const char *name, size_t *len)
     rewind(file);
     char *data = malloc(*len + 1);
     cr_assert_eq(fread(data, 1, *len, file), *len);
+    data[*len] = '\0';
     fclose(file);
+    char *run = strcmp(name, "report.json") == 0 ? strstr(data, "\"run\"") : NULL;
+    if (run != NULL) /* differs from run to run, and comes last */
+        *len = (size_t)(run - data);
     return data;
 }
 
@@ -145,7 +273,7 @@ static void open_bench(const kind *k, bench *b)
     int asked;
     memset(b, 0, sizeof *b);
     scratch_open(&b->s);
-    write_documents(&b->s);
+    write_documents(&b->s, "in.jsonl");
     snprintf(b->input, sizeof b->input, "%s/in.jsonl", b->s.root);
     snprintf(b->out, sizeof b->out, "%s/out", b->s.root);
     b->paths[0] = b->input;
@@ -161,6 +289,9 @@ static void open_bench(const kind *k, bench *b)
         k->weights != BM_WEIGHTS_NONE ? 16 : 0; /* few words, since they take long */
     b->job.bands.rows = b->job.bands.bands / 8;
     b->job.cluster = k->cluster;
+    if (k->set != NULL)
+        k->set(b);
+    b->n_beside = scratch_count(&b->s, ".");
     bm_error err = {0};
     cr_assert_eq(run(b, -1, false, &asked, &err), BM_OK, "%s", err.message);
     for (size_t i = 0; k->names[i] != NULL; i++)
@@ -184,7 +315,8 @@ static void expect_outputs(const bench *b, int stopped_at)
                   "%s after a stop at question %d", b->kind->names[i], stopped_at);
         free(data);
     }
-    cr_assert_eq(scratch_count((scratch *)(uintptr_t)&b->s, "."), 2u, "input and output only");
+    cr_assert_eq(scratch_count((scratch *)(uintptr_t)&b->s, "."), b->n_beside + 1,
+                 "inputs and output only");
 }
 
 /* Documents that the message says were saved; 0: none. */
@@ -194,13 +326,13 @@ static unsigned long sealed_in(const bm_error *err)
     return sscanf(err->message, "interrupted (%lu documents", &n) == 1 ? n : 0;
 }
 
-static void stop_everywhere(const kind *k)
+/* At every `step`-th place where it asks. */
+static void stop_everywhere(const kind *k, int step)
 {
     bench b;
     unsigned long before = 0;
     int last = -1;
     open_bench(k, &b);
-    const int step = (int)sized(1, 3);
     for (int at = 0; last < 0; at += step) {
         bm_error err = {0};
         int asked;
@@ -226,13 +358,21 @@ static void stop_everywhere(const kind *k)
 
 Test(checkpoint, sign_goes_on_wherever_it_was_interrupted)
 {
-    stop_everywhere(&kinds[0]);
+    stop_everywhere(&kinds[0], (int)sized(1, 3));
 }
+
+#define N_PLAIN 5u /* of `kinds`; the others have an option that adds a column */
 
 Test(checkpoint, dedup_goes_on_wherever_it_was_interrupted)
 {
-    for (size_t i = 1; i < sizeof kinds / sizeof kinds[0]; i++)
-        stop_everywhere(&kinds[i]);
+    for (size_t i = 1; i < N_PLAIN; i++)
+        stop_everywhere(&kinds[i], (int)sized(1, 3));
+}
+
+Test(checkpoint, an_option_that_adds_a_column_goes_on_wherever_it_was_interrupted)
+{
+    for (size_t i = N_PLAIN; i < sizeof kinds / sizeof kinds[0]; i++)
+        stop_everywhere(&kinds[i], (int)sized(4, 7));
 }
 
 /* Sealed after each batch, interrupted again and again, each time one question later. */
