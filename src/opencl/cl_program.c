@@ -519,9 +519,8 @@ static bm_status build_failed(const bm_cl_target *target, cl_program program, cl
         if ((unsigned char)*p < ' ')
             *p = ' ';
     if (log[strspn(log, " ")] == '\0')
-        snprintf(
-            log, sizeof log, "%s",
-            "its compiler left no log (does the driver find its own libraries? docs/gpu.md)");
+        snprintf(log, sizeof log, "%s",
+                 "its compiler left no log (does the driver find its own libraries? docs/gpu.md)");
     bm_status status = bm_fail(err, BM_ERR_DEVICE, "clBuildProgram: %s (%d): %s",
                                bm_cl_code_name(code), (int)code, log);
     if (err != NULL)
