@@ -94,7 +94,8 @@ need_python() {
     export PYTHONDONTWRITEBYTECODE=1
 }
 
-# shared_data PATH: prints where PATH lies among data that stand beside the tree; fails where they do not.
+# shared_data PATH: prints where PATH lies among data that stand beside the tree, or in $BANDMILL_TEST_CORPORA; fails where they do not.
 shared_data() {
-    [ -e "$root/../shared/data/$1" ] && printf '%s\n' "$root/../shared/data/$1"
+    data=${BANDMILL_TEST_CORPORA:-$root/../shared/data}
+    [ -e "$data/$1" ] && printf '%s\n' "$data/$1"
 }

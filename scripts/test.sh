@@ -4,7 +4,7 @@
 #
 #   all (default)  gcc-11 release tsan asan, in this order: what OpenCL compilers build in `release` serves the others, in which they are slow
 #   quick          release build, without the tests that have the label `long`: they take more than two seconds or so
-#   release        gcc, the whole suite
+#   release        gcc, the whole suite; then what uses the corpora beside the repository once more, as in a clone that has none
 #   asan           clang, the suite under AddressSanitizer and UndefinedBehaviorSanitizer
 #   tsan           what runs on several threads, under ThreadSanitizer
 #   gcc-11         build only, where it is installed: its warnings are errors, as everywhere
@@ -67,21 +67,30 @@ if [[ -z ${TMPDIR:-} && -w /dev/shm ]] && (($(df --output=avail -k /dev/shm | ta
     trap 'stop_venv; rm -rf "$TMPDIR"' EXIT
 fi
 
-# run_tests STEP: ctest, whose words are kept to be counted.
+# run_tests STEP [OPTION...]: ctest with these options, whose words are kept to be counted.
 run_tests() {
-    local said=build/${1/quick/release}/tests.log rc=0 name counted='^[0-9]+% tests passed, ([0-9]+) tests failed out of ([0-9]+)'
+    local step=$1 said=build/${1/quick/release}/tests.log rc=0 name counted='^[0-9]+% tests passed, ([0-9]+) tests failed out of ([0-9]+)'
     # Criterion does not start under ThreadSanitizer: the presets build and run the program and plain programs only.
     # One more than there are cores: some tests wait for a limit of time.
-    ctest --preset "$1" --parallel "$(($(nproc) + 1))" 2>&1 | tee "$said" || rc=$?
+    shift
+    ctest --preset "$step" --parallel "$(($(nproc) + 1))" "$@" 2>&1 | tee "$said" || rc=$?
     if [[ $(grep -E "$counted" "$said" | tail -n 1) =~ $counted ]]; then
         bad=$((bad + BASH_REMATCH[1])) ran=$((ran + BASH_REMATCH[2]))
     fi
     ((rc != 0)) || return 0
     local before=${#failures[@]}
     while IFS= read -r name; do
-        failures+=("$1: $name")
+        failures+=("$step: $name${BANDMILL_TEST_CORPORA:+ (without the corpora)}")
     done < <(sed -n '/^The following tests FAILED:/,$s/^[[:space:]]*[0-9]* - //p' "$said")
-    ((${#failures[@]} > before)) || failed "$1: ctest ended with $rc"
+    ((${#failures[@]} > before)) || failed "$step: ctest ended with $rc"
+}
+
+# What uses the corpora beside the repository, in a clone that has none: each test passes, or is skipped with a message.
+run_without_corpora() {
+    local users
+    say "release: tests without the corpora"
+    users=$(python3 tests/reference/corpora_users.py build/release) || { failed "release: tests that use the corpora"; return 0; }
+    BANDMILL_TEST_CORPORA=$root/build/no-corpora BANDMILL_REQUIRE_CORPORA='' run_tests release --tests-regex "^(${users//$'\n'/|})\$"
 }
 
 for step in "${steps[@]}"; do
@@ -98,6 +107,7 @@ for step in "${steps[@]}"; do
         export BANDMILL_REQUIRE_OPENCL=2
     fi
     run_tests "$step"
+    [[ $step != release ]] || run_without_corpora
 done
 wait_for_venv
 

@@ -6,6 +6,7 @@ By hand, of 150,000 documents: BANDMILL_GROUPS_OF=FILE.jsonl.
 import json
 import os
 import pathlib
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,10 @@ import pytest
 
 import bandmill
 
-RULES = pathlib.Path(__file__).resolve().parents[3] / "shared/data/scancode_rules/docs.jsonl.zst"
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "reference"))
+import corpora
+
+RULES = pathlib.Path(corpora.FOLDER) / "scancode_rules/docs.jsonl.zst"
 OPTIONS = {"threshold": 0.7, "device": "cpu"}
 
 

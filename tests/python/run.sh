@@ -1,6 +1,7 @@
 #!/bin/sh
-# run.sh PART BUILD PROGRAM -- the tests (package, checked; spark, spark_files and executors for those that need Java), types or form of the Python
-# package that stands in BUILD/bandmill. Where it was not built: a message and 77, or a failure where BANDMILL_REQUIRE_PYTHON=1.
+# run.sh PART BUILD PROGRAM -- the tests (package, checked; corpora for those that use the corpora beside the repository; spark, spark_files and
+# executors for those that need Java), types or form of the Python package that stands in BUILD/bandmill. Where it was not built: a message and
+# 77, or a failure where BANDMILL_REQUIRE_PYTHON=1.
 #
 # `checked` runs the tests of bandmill.compat in BUILD/checked/bandmill, whose own C (python/tools, and what cffi makes) has AddressSanitizer
 # and UndefinedBehaviorSanitizer, and sees what of Python's objects lies beyond their ends or is freed. With BANDMILL_CHECKED=all all tests of
@@ -13,7 +14,18 @@ if [ ! -x "$python" ] || [ ! -e "$2/bandmill/_native.abi3.so" ]; then
     exit 77
 fi
 case $1 in
-package) PYTHONPATH=$2 BANDMILL_PROGRAM=$3 exec "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" --ignore "$root/python/tests/test_spark.py" --ignore "$root/python/tests/test_spark_files.py" "$root/python/tests" ;;
+package | corpora)
+    export PYTHONPATH="$2" BANDMILL_PROGRAM="$3"
+    # Names of these files hold no blanks.
+    with_corpora=$(cd "$root/python/tests" && grep -l 'corpora\.FOLDER' test_*.py)
+    cd "$root/python/tests" || exit 1
+    if [ "$1" = corpora ]; then
+        set -- $with_corpora
+    else
+        set -- --ignore test_spark.py --ignore test_spark_files.py $(printf -- '--ignore %s ' $with_corpora) .
+    fi
+    exec "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" "$@"
+    ;;
 checked)
     runtime=$(ldd "$2/checked/bandmill/_native.abi3.so" 2> /dev/null | awk '/lib(asan|stdc\+\+)\.so/ {print $3}' | tr '\n' ' ')
     case $runtime in

@@ -17,8 +17,10 @@ import threading
 import time
 import zipfile
 
+import corpora
+
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-DATA = os.path.join(ROOT, "..", "shared", "data")
+DATA = corpora.FOLDER
 gc.disable()  # of large tables that live to the end it finds nothing, and takes a fifth of the time to look
 
 
@@ -228,13 +230,13 @@ def corpus_file(*path):
     full = os.path.normpath(os.path.join(DATA, *path))
     if os.path.exists(full):
         return full
-    print(f"not here: {os.path.join('shared', 'data', *path)}")
+    print(f"not here: {full}")
     return None
 
 
 def need_corpora():
     if not os.path.isdir(DATA):
-        skip(f"no corpora at {os.path.normpath(DATA)}", "BANDMILL_REQUIRE_CORPORA")
+        skip(f"no corpora at {DATA}", "BANDMILL_REQUIRE_CORPORA")
 
 
 def unzip(path, folder):

@@ -9,6 +9,7 @@
 
 nemo needs a GPU and lance tokens of its index: test_schemes.py has their words, and docs/cli.md what is not the same. Where a
 preset cannot be the same, docs/cli.md says so, and here the texts that it is not the same for are those that have the reason."""
+import glob
 import json
 import os
 import re
@@ -47,10 +48,14 @@ def load_text_dedup():
 
 
 def prose(size):
-    """[(id, text)]: licence texts and notices, all languages of udhr2 in paragraphs, and what a corpus may lack."""
+    """[(id, text)]: what a corpus may lack, paragraphs of this repository's pages, licence texts and notices, all languages of udhr2 in
+    paragraphs. Without the corpora each preset still has texts that it cuts as its tool does."""
     texts = ["Hello, world!", "", ",", "one two", "a_b __init__ snake_case, of_all (things) -- and 1,000.5 more...",
              "\u0130STANBUL'da, \u0391\u03a3\u03a3 \u039f\u0394\u039f\u03a3 and four five six",
              "na\u00efve caf\u00e9\u2014\u201cquoted\u201d text\u2026 with \u00a0 blanks\tand\nlines, x\u00b2 \u2167 \u203f done"]
+    for page in sorted(glob.glob(os.path.join(harness.ROOT, "docs", "*.md"))):
+        parts = harness.read_file(page).decode().split("\n\n")
+        texts += [part for part in parts if len(part.split()) > 15][:5]
     path = harness.corpus_file("scancode_rules", "docs.jsonl.zst")
     if path:
         lines = harness.unzstd(path).decode().rstrip("\n").split("\n")
