@@ -101,8 +101,9 @@ def fill_preset(k: dict[str, Any]) -> None:
         steps = [_word_of(lib.BM_OPTION_NORMALIZE, i) for i in range(32) if p.normalize >> i & 1]
         shingle = f"{_word_of(lib.BM_OPTION_SHINGLE, p.shingle)}:{p.shingle_k}"
         own.update(shingle=shingle, words=_word_of(lib.BM_OPTION_WORDS, p.words), normalize=steps)
-    if k.get("scheme") is None:
-        own.update(scheme=_word_of(lib.BM_OPTION_SCHEME, p.scheme), hash=_word_of(lib.BM_OPTION_HASH, p.hash))
+    scheme = _word_of(lib.BM_OPTION_SCHEME, p.scheme)
+    if k.get("scheme") in (None, scheme):  # another scheme has its own hash and seed
+        own.update(scheme=scheme, hash=_word_of(lib.BM_OPTION_HASH, p.hash))
         own["seed"] = lib.bm_scheme_seed(p.scheme)
     by_hand = k.get("bands") is not None or k.get("rows") is not None
     if p.threshold and not by_hand:

@@ -141,6 +141,18 @@ def test_a_preset_is_the_programs(name, table, jsonl, program, tmp_path, caplog)
     assert json.loads(program("tune", "--preset", name, "--json")) == bandmill.tune(preset=name)
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_keyword_that_repeats_a_presets_value_changes_nothing(name):
+    texts = [f"one two three {i // 2} four five six seven eight nine ten eleven twelve thirteen {i}" for i in range(6)]
+    how = {"device": "cpu", "threads": 1}
+    plain = bandmill.sign(texts, preset=name, **how)
+    said = {field: plain.manifest["provenance"][field] for field in ("scheme", "hash", "seed", "perms", "shingle", "words", "normalize")}
+    for beside in [{field: value} for field, value in said.items()] + [said]:
+        again = bandmill.sign(texts, preset=name, **beside, **how)
+        assert (again.signatures == plain.signatures).all(), beside
+        assert again.manifest["provenance"] == plain.manifest["provenance"], beside
+
+
 def test_keywords_beside_a_preset_win(jsonl, program, tmp_path):
     for i, (options, keywords) in enumerate(
         (

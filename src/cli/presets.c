@@ -94,7 +94,7 @@ void cli_preset_apply(cli_settings *s, cli_command_id command)
     if (p == NULL)
         return;
     apply_text(p, s, command);
-    const bool own_scheme = cli_was_given(s, "scheme");
+    const bool own_scheme = cli_was_given(s, "scheme") && s->sketch.scheme != p->scheme;
     if (claim(s, command, "scheme"))
         s->sketch.scheme = p->scheme;
     if (!own_scheme && claim(s, command, "hash")) /* another scheme has its own hash and seed */

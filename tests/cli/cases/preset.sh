@@ -15,15 +15,32 @@ same() {
     cmp -s "p-$name/signatures.npy" "o-$name/signatures.npy" || fail "$name: other words"
     for folder in "p-$name" "o-$name"; do sed -n '/"provenance"/,/"counts"/p' "$folder/manifest.json" > "../$folder"; done
     cmp -s "../p-$name" "../o-$name" || fail "$name: another provenance or plan: $(diff "../p-$name" "../o-$name" | head -n 4)"
+    # An option beside the preset that has the preset's own value changes nothing, alone or with all others.
+    repeats "$name" "$@"
+    while [ $# -gt 0 ]; do
+        [ "$1" = --bands ] || repeats "$name" "$1" "$2"
+        [ "$1" != --bands ] || repeats "$name" "$1" "$2" "$3" "$4"
+        shift 2
+    done
+}
+
+# repeats NAME OPTIONS...: sign with the preset and with these options, which say what it says; its files lie in p-NAME.
+repeats() {
+    preset=$1
+    shift
+    bm sign a.jsonl -q --force -o repeated --preset "$preset" "$@"
+    exits 0
+    cmp -s "p-$preset/signatures.npy" repeated/signatures.npy || fail "$preset beside $*: other words"
+    sed -n '/"provenance"/,/"counts"/p' repeated/manifest.json | cmp -s "../p-$preset" - || fail "$preset beside $*: another provenance or plan"
 }
 same datasketch --hash sha1 --scheme affine32 --perms 128 --seed 1
-same datatrove --shingle word:5 --normalize lower,strip-accents,digits --hash xxh64 --scheme datatrove --seed 1 \
+same datatrove --shingle word:5 --normalize lower,strip-accents,digits --words alnum --hash xxh64 --scheme datatrove --seed 1 --perms 112 \
     --bands 14 --rows 8
-same nemo --shingle char:24 --normalize none --hash murmur3 --scheme nemo --seed 42 --bands 20 --rows 13
-same text-dedup --shingle word:5 --words text-dedup --hash sha1 --scheme text-dedup --seed 42 --perms 240
-same lance --shingle word:3 --hash xxh64 --scheme lance --seed 42 --perms 128 --bands 16 --rows 8
-same slimpajama --shingle char:5 --normalize nfc,lower,punct --hash sha1 --scheme legacy --seed 1 --perms 128 --bands 16 --rows 8
-same SEDD --shingle word:13 --words space --hash sha1 --scheme legacy --seed 1 --perms 128 --bands 9 --rows 13
+same nemo --shingle char:24 --normalize none --words alnum --hash murmur3 --scheme nemo --seed 42 --perms 260 --bands 20 --rows 13
+same text-dedup --shingle word:5 --normalize lower --words text-dedup --hash sha1 --scheme text-dedup --seed 42 --perms 240
+same lance --shingle word:3 --normalize lower --words alnum --hash xxh64 --scheme lance --seed 42 --perms 128 --bands 16 --rows 8
+same slimpajama --shingle char:5 --normalize nfc,lower,punct --words alnum --hash sha1 --scheme legacy --seed 1 --perms 128 --bands 16 --rows 8
+same SEDD --shingle word:13 --normalize lower --words space --hash sha1 --scheme legacy --seed 1 --perms 128 --bands 9 --rows 13
 
 # options beside it win, in whatever order
 bm sign a.jsonl --shingle word:2 -o won --preset lance --seed 5 --perms 64
