@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Situations that people bring to the program, as tables: what lies there, what is run, what must follow.
 
-    situations.py PROGRAM situations/KIND.txt [--shared DIR] [--each-fails] [--only NAME] [--keep]
+    situations.py PROGRAM situations/KIND.txt [--each-fails] [--only NAME] [--keep]
 
 A file of `situations/` holds one kind of situation, and is one test of ctest: `cli_situations_KIND`. A new file needs no other
 line. Lines are words; empty lines and lines that begin with # say nothing. A situation begins with its name, and gets an empty
@@ -10,8 +10,8 @@ directory of its own:
     situation NAME              a name of its own in the file
     file PATH BYTES             PATH holds these bytes; again: they follow. Escapes as in Python: \\n \\t \\r \\0 \\xHH \\\\ ; an end of line
                                 is written out, and so is a blank at either end (\\x20). Other characters are UTF-8.
-    given KIND/PATH             PATH of the inputs of others, shared/data/inputs_that_fail/KIND; where they are not there, the
-                                situation is skipped with a message
+    given KIND/PATH             PATH of the inputs of others, inputs_that_fail/KIND of the corpora (tests/reference/corpora.py);
+                                where they are not there, the situation is skipped with a message
     sh COMMAND                  what else makes inputs; must end with 0
     run COMMAND                 what is tested, a line for sh(1) in which `bandmill` is the program: pipes and `VAR=… bandmill …` work
     exit CODE                   of that command; a must behind each `run`
@@ -37,6 +37,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
+import corpora
 
 
 class Skipped(Exception):
@@ -87,10 +90,10 @@ def parse(path):
 
 
 class Situation:
-    def __init__(self, top, program, shared):
+    def __init__(self, top, program):
         self.here = top / "here"
         self.here.mkdir()
-        self.shared = shared
+        self.inputs = pathlib.Path(corpora.FOLDER).resolve() / "inputs_that_fail"
         (top / "bin").mkdir()
         (top / "bin" / "bandmill").symlink_to(program)
         self.environment = {name: value for name, value in os.environ.items()
@@ -123,7 +126,7 @@ class Situation:
                 file.write(unescape(text))
         elif word == "given":
             kind, _, path = rest.partition("/")
-            source = self.shared / kind / path
+            source = self.inputs / kind / path
             if not source.exists():
                 raise Skipped(f"{source} is not there")
             (self.here / path).parent.mkdir(parents=True, exist_ok=True)
@@ -167,11 +170,11 @@ MAKES = {"file", "given", "sh", "run"}
 CHECKS = {"exit", "there", "absent", "holds", "count", "in", "in!", "stdout", "stdout!", "stderr", "stderr!"}
 
 
-def try_one(lines, program, shared, keep):
+def try_one(lines, program, keep):
     """What does not hold, as lines for people."""
     top = pathlib.Path(tempfile.mkdtemp(prefix="situation."))
     try:
-        situation = Situation(top, program, shared)
+        situation = Situation(top, program)
         wrong = []
         command = ""
         for number, word, rest in lines:
@@ -204,7 +207,6 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("table", type=pathlib.Path)
-    parser.add_argument("--shared", type=pathlib.Path, default=pathlib.Path("/nonexistent"))
     parser.add_argument("--each-fails", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--keep", action="store_true")
@@ -215,7 +217,7 @@ def main():
             continue
         tried += 1
         try:
-            wrong = try_one(lines, program, args.shared.resolve(), args.keep)
+            wrong = try_one(lines, program, args.keep)
         except Skipped as why:
             skipped += 1
             print(f"SKIPPED: {name}: {why}")
