@@ -722,6 +722,10 @@ out:
 
 /* --- what a column is --- */
 
+/* A word of a band, whatever the scheme: text-dedup has NumPy's uint64, unless `--hash_bits` asks
+ * for other arithmetic. */
+#define BAND_WORD_BYTES 8u
+
 typedef struct list_type {
     uint32_t n, bytes;  /* items of a list, and of an item */
     const char *format; /* of an item */
@@ -736,7 +740,7 @@ static list_type list_of(const bm_export_stream *stream, bm_export_cells cells,
     if (cells == BM_CELLS_KEYS)
         return (list_type){s->plan.bands, sizeof(uint64_t), "L", block ? block->keys : NULL};
     if (cells == BM_CELLS_BANDS)
-        return (list_type){s->plan.bands, s->plan.rows * e->word_bytes, "z", NULL};
+        return (list_type){s->plan.bands, s->plan.rows * BAND_WORD_BYTES, "z", NULL};
     return (list_type){s->sketch.perms, e->word_bytes, e->word_bytes == 8 ? "L" : "I",
                        block ? block->words : NULL};
 }
@@ -839,21 +843,22 @@ static bm_status make_plain(const bm_export_block *block, bm_export_cells cells,
     return bm_array_make(&(bm_array_parts){(int64_t)block->n, {NULL, values}, 2, 0}, out, err);
 }
 
-/* The words of bands, as somebody writes them who reads a number from its high end. */
+/* The words of bands, wide and from the high end. */
 static char *turn_bands(const bm_export_stream *stream, const bm_export_block *block,
                         list_type type)
 {
     const bm_exporter *e = stream->reader.exporter;
-    const size_t row = (size_t)e->context->settings->sketch.perms * e->word_bytes;
-    const size_t used = (size_t)type.n * type.bytes;
-    char *out = bm_alloc(block->n, used);
+    const size_t perms = e->context->settings->sketch.perms;
+    const size_t used = (size_t)type.n * type.bytes / BAND_WORD_BYTES; /* words of a document */
+    uint8_t *out = bm_alloc(block->n * used, BAND_WORD_BYTES), *at = out;
     for (size_t i = 0; out != NULL && i < block->n; i++)
-        for (size_t at = 0; at < used; at++) {
-            const size_t in_word = at % e->word_bytes;
-            out[i * used + at] =
-                ((const char *)block->words)[i * row + at - in_word + e->word_bytes - 1 - in_word];
+        for (size_t w = i * perms; w < i * perms + used; w++) {
+            const uint64_t word = e->word_bytes == 8 ? ((const uint64_t *)block->words)[w]
+                                                     : ((const uint32_t *)block->words)[w];
+            for (unsigned shift = 64; shift > 0; shift -= 8)
+                *at++ = (uint8_t)(word >> (shift - 8));
         }
-    return out;
+    return (char *)out;
 }
 
 /* The items of all lists. */

@@ -195,8 +195,8 @@ def check_tools_tables(claims, exports):
     check_beside(claims, exports, "nemo", out)
     out = exports.export("text-dedup", "--bands", BANDS, "--rows", ROWS)
     table = pq.read_table(os.path.join(out, "signatures.parquet"))
-    bands = [[row[b * ROWS:(b + 1) * ROWS].byteswap().tobytes() for b in range(BANDS)] for row in words.astype(np.uint32)]
-    claims.check("text-dedup: the bytes of bands, the high one first", table["__signatures__"].to_pylist() == bands
+    bands = [[row[b * ROWS:(b + 1) * ROWS].astype(">u8").tobytes() for b in range(BANDS)] for row in words]
+    claims.check("text-dedup: the bytes of bands, eight a word, the high one first", table["__signatures__"].to_pylist() == bands
                  and table["__id__"].to_pylist() == list(range(len(words))))
     check_beside(claims, exports, "text-dedup", out)
 

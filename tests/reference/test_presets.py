@@ -105,16 +105,32 @@ def text_dedup(claims, bandmill, folder, docs, texts):
         bands = tool.optimal_param(0.7, k)
         ranges = [(i * bands[1], (i + 1) * bands[1]) for i in range(bands[0])]
 
-        def words_of(text):
+        def bands_of(text):
             if len(tool.NON_ALPHA.split(text.lower())) < 5:
                 return None  # such a document is dropped before it is signed
-            made = tool.embed_func(text, 0, num_perm=k, ngram_size=5, min_length=5, hashranges=ranges, permutations=drawn,
-                                   hash_func=hash_func, dtype=np.uint64, max_hash=low, modulo_prime=prime)
-            return np.frombuffer(b"".join(made[tool.SIGNATURE_COLUMN]), dtype=">u8").astype(np.uint32)
+            return tool.embed_func(text, 0, num_perm=k, ngram_size=5, min_length=5, hashranges=ranges, permutations=drawn,
+                                   hash_func=hash_func, dtype=np.uint64, max_hash=low, modulo_prime=prime)[tool.SIGNATURE_COLUMN]
+
+        def words_of(text):
+            made = bands_of(text)
+            return made and np.frombuffer(b"".join(made), dtype=">u8").astype(np.uint32)
         more = [] if hash_name == "sha1" else ["--hash", hash_name, "--perms", k]
         got = signed(bandmill, folder, docs, "text-dedup", *more)
         check_same(claims, f"text-dedup 0.4.0, {hash_name}, K={k}", texts, got, [words_of(text) for _, text in texts],
                    lambda text: not lowers_alike(text))
+        check_export(claims, bandmill, folder, bands, [bands_of(text) if lowers_alike(text) else None for _, text in texts])
+
+
+def check_export(claims, bandmill, folder, plan, wanted):
+    """`export --to text-dedup` of what was signed last: its step's own column; wanted: None where that has nothing to compare."""
+    parquet = harness.need_modules("pyarrow.parquet").parquet
+    out = os.path.join(folder, f"bands-{plan[0]}-{plan[1]}")
+    bandmill.run("export", "-q", os.path.join(folder, "signed-text-dedup"), "--to", "text-dedup", "--bands", plan[0], "--rows", plan[1], "-o", out)
+    got = parquet.read_table(os.path.join(out, "signatures.parquet"))["__signatures__"].to_pylist()
+    rows = [(i, right) for i, right in enumerate(wanted) if right is not None]
+    other = [i for i, right in rows if got[i] != right]
+    claims.check(f"text-dedup 0.4.0, bands of {plan}: {len(rows) - len(other)} of {len(rows)} exported rows are those of its step",
+                 rows and not other, other[:3])
 
 
 def of_datasketch(tokens, scheme, k=128):
