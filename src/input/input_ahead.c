@@ -132,17 +132,25 @@ static uint64_t window_of(const bm_source *source)
     return window < BM_WINDOW_MAX ? window : BM_WINDOW_MAX;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What a thread needs to unpack members of the source: for frames it has a window of its own. */
+static uint64_t unpacker_bytes(const bm_source *source)
+{
+    return source->compression == BM_COMPRESSION_ZST
+               ? ENGINE_BYTES + least(window_of(source), MEMBER_BLOCK)
+               : 0;
+}
+
 static uint64_t engine_bytes(const bm_source *source)
 {
     return ENGINE_BYTES + window_of(source) +
            (source->compression == BM_COMPRESSION_BZ2   ? BZ2_BYTES
             : source->compression == BM_COMPRESSION_LZ4 ? LZ4_BYTES
                                                         : 0);
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Each of n sources takes `engine` bytes while it is open; zeros: `bytes` are too few. */
@@ -162,7 +170,7 @@ static bm_ahead_plan plan_with(uint32_t threads, size_t n, uint64_t engine, uint
 
 uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes)
 {
-    uint64_t engine = 0, window = 1;
+    uint64_t engine = 0, window = 1, apart = 0;
     size_t n = 0, n_members = 0;
     for (size_t i = 0; i < set->n_sources; i++) {
         const bm_source *source = &set->sources[i];
@@ -170,6 +178,8 @@ uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t byte
             continue;
         n++;
         n_members += has_members(source->compression);
+        if (threads * unpacker_bytes(source) > apart)
+            apart = threads * unpacker_bytes(source);
         engine = engine_bytes(source) > engine ? engine_bytes(source) : engine;
         window = window_of(source) > window ? window_of(source) : window;
     }
@@ -177,8 +187,11 @@ uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t byte
     *plan = (bm_ahead_plan){0};
     if (threads < 2)
         return 0;
-    if (n_members > 0)
-        *plan = plan_with(threads, n, engine + sizeof(block) + MEMBER_BLOCK, bytes, MEMBER_BLOCK);
+    if (n_members > 0 && bytes > apart)
+        *plan = plan_with(threads, n, engine + sizeof(block) + MEMBER_BLOCK, bytes - apart,
+                          MEMBER_BLOCK);
+    if (plan->threads > 0)
+        plan->bytes += apart;
     if (plan->threads == 0 && n > 1)
         *plan = plan_with((uint32_t)least(threads, n), n, engine, bytes, SMALL_BLOCK);
     while (UINT64_C(1) << plan->window_log < window)

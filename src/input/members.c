@@ -1,24 +1,27 @@
 /* members.c -- see the header.
  *
- * Members that a stream decoder would refuse are not cut: headers of gzip with other flags than
- * that of BGZF, since libdeflate does not compare their checksum, and frames that need a
- * dictionary, or a window that is larger than what may be cut.
+ * What a stream decoder (unpack.h) would refuse is not unpacked here either, so a file is read or
+ * refused alike whatever the number of threads and the memory. Frames go through the same functions
+ * as a stream, which costs a copy: ZSTD_decompressDCtx() takes matches beyond the window and blocks
+ * of any size. Of gzip, deflate data have a decoder of their own (inflate.h), and headers with
+ * other flags than that of BGZF are not cut, nor are frames that need a dictionary, or a window
+ * that is larger than what may be cut.
  *
  * Tests: tests/unit/input/test_members.c */
 #include "input/members.h"
 
 #include <libdeflate.h>
 #include <string.h>
-#include <zstd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/system.h"
+#include "input/inflate.h"
 #include "input/unpack.h"
 
 #define GZ_HEADER  10u
 #define GZ_LEAST   18u                 /* with the end of a member, and no data */
-#define GZ_TRAILER 4u                  /* the length, at the end */
+#define GZ_TRAILER 8u                  /* a checksum, and the length in four bytes */
 #define GZ_EXTRA   (UINT64_C(4) << 24) /* the flag of a field that BGZF has */
 #define ZST_MAGIC  0xFD2FB528u
 #define ZST_BLOCK  3u /* its header */
@@ -42,10 +45,16 @@ typedef struct member {
     bool never; /* it cannot be cut */
 } member;
 
+/* Of ten bytes: deflate data behind a header that has nothing to check. */
+static bool is_plain_gz(bm_str header)
+{
+    return (number_at(header, 0, 4) & ~GZ_EXTRA) == 0x00088B1F;
+}
+
 static member gz_member(bm_str in, size_t at, bool end, size_t seen)
 {
     const bm_str left = {in.data + at, in.len - at};
-    if (left.len >= GZ_HEADER && (number_at(left, 0, 4) & ~GZ_EXTRA) != 0x00088B1F) /* deflate */
+    if (left.len >= GZ_HEADER && !is_plain_gz(left))
         return (member){.never = true};
     if (left.len < GZ_LEAST)
         return (member){.never = end};
@@ -54,7 +63,7 @@ static member gz_member(bm_str in, size_t at, bool end, size_t seen)
     if (next == NULL && !end)
         return (member){0};
     const size_t len = next != NULL ? (size_t)(next - left.data) : left.len;
-    return (member){.end = at + len, .plain = number_at(left, len - GZ_TRAILER, GZ_TRAILER)};
+    return (member){.end = at + len, .plain = number_at(left, len - 4, 4)};
 }
 
 /* A frame, or one that is to be skipped. */
@@ -124,28 +133,18 @@ bm_members_found bm_members_cut_off(bm_compression kind, bm_str in, bool end, si
 
 /* --- unpacking --- */
 
-#define GZ_FUNCTIONS(X)                                                                            \
-    X(libdeflate_alloc_decompressor)                                                               \
-    X(libdeflate_gzip_decompress_ex)                                                               \
-    X(libdeflate_free_decompressor)
-#define ZST_FUNCTIONS(X) X(ZSTD_createDCtx) X(ZSTD_freeDCtx) X(ZSTD_decompressDCtx)
+#define GZ_FUNCTIONS(X) X(libdeflate_crc32)
 
 typedef struct libdeflate {
     GZ_FUNCTIONS(BM_LIBRARY_MEMBER)
 } libdeflate;
 
-typedef struct libzstd {
-    ZST_FUNCTIONS(BM_LIBRARY_MEMBER)
-} libzstd;
-
 static const char *const gz_names[] = {GZ_FUNCTIONS(BM_LIBRARY_NAME) NULL};
-static const char *const zst_names[] = {ZST_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 
 struct bm_members {
-    libdeflate deflate;
-    libzstd zstd;
-    struct libdeflate_decompressor *gz;
-    ZSTD_DCtx *zst;
+    libdeflate lib; /* its checksum takes a tenth of the time of zlib's */
+    bm_inflate *gz;
+    void *zst; /* of bm_unpack_zst */
 };
 
 bm_status bm_members_open(bm_compression kind, bm_members **out, bm_error *err)
@@ -154,14 +153,11 @@ bm_status bm_members_open(bm_compression kind, bm_members **out, bm_error *err)
     BM_TRY(bm_new_zero(&m, 1, err));
     bm_status status = BM_OK;
     if (kind == BM_COMPRESSION_GZ) {
-        BM_TRY_OUT(bm_shared_library_open(BM_SONAME_DEFLATE, gz_names, &m->deflate, err));
-        m->gz = m->deflate.libdeflate_alloc_decompressor();
+        BM_TRY_OUT(bm_shared_library_open(BM_SONAME_DEFLATE, gz_names, &m->lib, err));
+        status = bm_inflate_open(&m->gz, err);
     } else {
-        BM_TRY_OUT(bm_shared_library_open(BM_SONAME_ZSTD, zst_names, &m->zstd, err));
-        m->zst = m->zstd.ZSTD_createDCtx();
+        status = bm_unpack_zst.open(&m->zst, err);
     }
-    if (m->gz == NULL && m->zst == NULL)
-        status = bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
 out:
     if (status != BM_OK) {
         bm_members_close(m);
@@ -175,26 +171,68 @@ void bm_members_close(bm_members *members)
 {
     if (members == NULL)
         return;
-    if (members->gz != NULL)
-        members->deflate.libdeflate_free_decompressor(members->gz);
-    if (members->zst != NULL)
-        members->zstd.ZSTD_freeDCtx(members->zst);
+    bm_inflate_close(members->gz);
+    bm_unpack_zst.close(members->zst);
     bm_free(members);
+}
+
+/* Bytes of the header of a member; 0: it is none that is cut, or not all there. */
+static size_t gz_header(bm_str in)
+{
+    if (in.len < GZ_HEADER || !is_plain_gz(in))
+        return 0;
+    if ((number_at(in, 0, 4) & GZ_EXTRA) == 0)
+        return GZ_HEADER;
+    const size_t extra =
+        in.len < GZ_HEADER + 2 ? in.len : GZ_HEADER + 2 + (size_t)number_at(in, GZ_HEADER, 2);
+    return extra < in.len ? extra : 0;
+}
+
+static bool run_gz(bm_members *members, bm_str in, char *out, size_t n)
+{
+    size_t used = 0, given = 0, stored, plain;
+    while (used < in.len) {
+        const bm_str left = {in.data + used, in.len - used};
+        const size_t header = gz_header(left);
+        if (header == 0 || left.len - header < GZ_TRAILER)
+            return false;
+        const bm_str data = {left.data + header, left.len - header - GZ_TRAILER};
+        if (!bm_inflate_run(members->gz, data, out + given, n - given, &stored, &plain))
+            return false;
+        const size_t end = header + stored;
+        if (number_at(left, end, 4) != members->lib.libdeflate_crc32(0, out + given, plain) ||
+            number_at(left, end + 4, 4) != (uint32_t)plain)
+            return false;
+        used += end + GZ_TRAILER;
+        given += plain;
+    }
+    return given == n;
+}
+
+/* One frame, from its first byte on. */
+static bool run_frame(void *zst, bm_decompress_step *step)
+{
+    bm_unpacked unpacked = {BM_UNPACK_MORE, NULL};
+    if (!bm_unpack_zst.reset(zst))
+        return false;
+    for (unsigned idle = 0; unpacked.got == BM_UNPACK_MORE && idle < 2;) {
+        const size_t used = step->used, n_out = step->n_out;
+        unpacked = bm_unpack_zst.run(zst, step);
+        idle = step->used == used && step->n_out == n_out ? idle + 1 : 0;
+    }
+    return unpacked.got == BM_UNPACK_END;
+}
+
+static bool run_zst(void *zst, bm_str in, char *out, size_t n)
+{
+    bm_decompress_step step = {.in = in, .end = true, .out = out, .out_cap = n};
+    while (step.used < in.len)
+        if (!run_frame(zst, &step))
+            return false;
+    return step.n_out == n;
 }
 
 bool bm_members_run(bm_members *members, bm_str in, char *out, size_t n)
 {
-    if (members->zst != NULL)
-        return members->zstd.ZSTD_decompressDCtx(members->zst, out, n, in.data, in.len) == n;
-    size_t used = 0, given = 0;
-    while (used < in.len) {
-        size_t in_n, out_n;
-        if (members->deflate.libdeflate_gzip_decompress_ex(members->gz, in.data + used,
-                                                           in.len - used, out + given, n - given,
-                                                           &in_n, &out_n) != LIBDEFLATE_SUCCESS)
-            return false;
-        used += in_n;
-        given += out_n;
-    }
-    return given == n;
+    return members->gz != NULL ? run_gz(members, in, out, n) : run_zst(members->zst, in, out, n);
 }

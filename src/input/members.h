@@ -38,5 +38,5 @@ typedef struct bm_members bm_members;
 bm_status bm_members_open(bm_compression kind, bm_members **out, bm_error *err);
 void bm_members_close(bm_members *members); /* NULL is fine */
 /* True: `in` is whole members, right by their checksums, and they are the n bytes that stand at out
- * now. */
+ * now. Never of what decompress.h refuses. */
 bool bm_members_run(bm_members *members, bm_str in, char *out, size_t n);

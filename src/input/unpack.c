@@ -36,19 +36,32 @@ static uint64_t number_of(const unsigned char *bytes, size_t n)
     return value;
 }
 
-static uint64_t zst_window(const unsigned char *head, size_t len)
+/* The header of a frame of Zstandard. */
+typedef struct zst_header {
+    size_t len; /* 0: the bytes do not say it */
+    uint64_t window,
+        content; /* content UINT64_MAX: not said; both 0 where not all of it is there */
+} zst_header;
+
+static zst_header zst_header_of(const unsigned char *head, size_t len)
 {
     static const size_t id_bytes[] = {0, 1, 2, 4}, size_bytes[] = {0, 2, 4, 8};
-    if (len < 6 || number_of(head, 4) != 0xFD2FB528)
-        return 0;
+    if (len < 5 || number_of(head, 4) != 0xFD2FB528)
+        return (zst_header){0};
     const unsigned descriptor = head[4];
-    if ((descriptor & 0x20) == 0) {
+    const bool single = (descriptor & 0x20) != 0;
+    const size_t n = single && descriptor >> 6 == 0 ? 1 : size_bytes[descriptor >> 6],
+                 at = (single ? 5 : 6) + id_bytes[descriptor & 3];
+    zst_header header = {.len = at + n};
+    if (!single && len > 5) {
         const uint64_t base = UINT64_C(1) << (10 + (head[5] >> 3));
-        return base + base / 8 * (head[5] & 7);
+        header.window = base + base / 8 * (head[5] & 7);
     }
-    const size_t at = 5 + id_bytes[descriptor & 3],
-                 n = descriptor >> 6 == 0 ? 1 : size_bytes[descriptor >> 6];
-    return at + n > len ? 0 : number_of(head + at, n) + (n == 2 ? 256 : 0);
+    if (len >= header.len)
+        header.content = n == 0 ? UINT64_MAX : number_of(head + at, n) + (n == 2 ? 256 : 0);
+    if (single)
+        header.window = header.content;
+    return header;
 }
 
 /* A number of seven bits a byte at *at, which moves behind it; false: it is cut short. */
@@ -91,7 +104,7 @@ static uint64_t xz_window(const unsigned char *head, size_t len)
 uint64_t bm_window_of(bm_compression kind, const char *head, size_t len)
 {
     const unsigned char *bytes = (const unsigned char *)head;
-    return kind == BM_COMPRESSION_ZST  ? zst_window(bytes, len)
+    return kind == BM_COMPRESSION_ZST  ? zst_header_of(bytes, len).window
            : kind == BM_COMPRESSION_XZ ? xz_window(bytes, len)
                                        : 0;
 }
@@ -198,12 +211,19 @@ const bm_unpack_ops bm_unpack_gz = {.members = "member",
  *
  * ZSTD_decompressStream() does not say, with an error, what it had written before it in the same
  * call. So it is given what it asked for less the header of the block that follows, which it asks
- * for too: a call decodes one block at most, or reads a header, never both. At the beginning of a
- * frame it is given single bytes, or it would decode a small frame whole. A block that is not
+ * for too: a call decodes one block at most, or reads a header, never both. The first byte of a
+ * frame comes alone, or it would decode a small frame whole, by other rules. A block that is not
  * compressed is handed on in parts, as they come, and only then found to be too large: hence
- * `pieces`. */
+ * `pieces`.
+ *
+ * It finds matches in what its buffer holds, which may be more than the window: a larger buffer,
+ * left by an earlier frame, has more. A frame longer than its window begins with a new context
+ * then, so that nothing before it decides whether it is whole. */
 
 #define HEADER_BYTES 3u /* of a block */
+#define FRAME_LEAST  5u /* bytes that say how long the header of a frame is */
+#define FRAME_MOST   18u
+#define BLOCK_MOST   (UINT64_C(128) << 10)
 
 #define ZST_FUNCTIONS(X)                                                                           \
     X(ZSTD_createDCtx)                                                                             \
@@ -224,6 +244,11 @@ static const char *const zst_names[] = {ZST_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 typedef struct zst {
     libzstd lib;
     ZSTD_DCtx *context;
+    unsigned window_log;            /* of the largest window that may be had */
+    uint64_t buffer;                /* bytes that frames have made it have, at most */
+    unsigned char head[FRAME_MOST]; /* the first bytes of a frame, until its header is whole */
+    size_t n_head;
+    bool inside;   /* the header has been read */
     size_t wanted; /* what it asked for */
     bool full;     /* the room was used up: it may hold more */
 } zst;
@@ -238,43 +263,48 @@ static void zst_close(void *state)
     bm_free(z);
 }
 
+/* A context that knows of no frame before. */
+static bool zst_renew(zst *z)
+{
+    if (z->context != NULL)
+        z->lib.ZSTD_freeDCtx(z->context);
+    z->context = z->lib.ZSTD_createDCtx();
+    z->buffer = 0;
+    return z->context != NULL && !z->lib.ZSTD_isError(z->lib.ZSTD_DCtx_setParameter(
+                                     z->context, ZSTD_d_windowLogMax, (int)z->window_log));
+}
+
 static bm_status zst_open(void **state, bm_error *err)
 {
     zst *z = *state = bm_alloc_zero(1, sizeof *z);
     if (z == NULL)
         return bm_fail_nomem(err, sizeof *z);
     BM_TRY(bm_shared_library_open(BM_SONAME_ZSTD, zst_names, &z->lib, err));
-    z->context = z->lib.ZSTD_createDCtx();
-    if (z->context != NULL && !z->lib.ZSTD_isError(z->lib.ZSTD_DCtx_setParameter(
-                                  z->context, ZSTD_d_windowLogMax, BM_WINDOW_LOG_MAX)))
-        return BM_OK;
-    return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    z->window_log = BM_WINDOW_LOG_MAX;
+    return zst_renew(z) ? BM_OK : bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
 }
 
 static void zst_limit(void *state, unsigned window_log)
 {
     zst *z = state;
+    z->window_log = window_log;
     (void)z->lib.ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax, (int)window_log);
 }
 
 static bool zst_reset(void *state)
 {
     zst *z = state;
-    z->wanted = 0;
-    z->full = false;
-    return !z->lib.ZSTD_isError(z->lib.ZSTD_DCtx_reset(z->context, ZSTD_reset_session_only));
+    z->n_head = z->wanted = 0;
+    z->inside = z->full = false;
+    return z->context != NULL &&
+           !z->lib.ZSTD_isError(z->lib.ZSTD_DCtx_reset(z->context, ZSTD_reset_session_only));
 }
 
-static bm_unpacked zst_run(void *state, bm_decompress_step *step)
+/* Bytes `in` to the library. */
+static bm_unpacked zst_give(zst *z, ZSTD_inBuffer *in, bm_decompress_step *step)
 {
-    zst *z = state;
-    size_t n = step->in.len - step->used;
-    size_t one = z->wanted > HEADER_BYTES ? z->wanted - HEADER_BYTES : 1;
-    if (z->full)
-        n = 0;
-    ZSTD_inBuffer in = {.src = step->in.data + step->used, .size = n < one ? n : one};
     ZSTD_outBuffer out = {.dst = step->out, .size = step->out_cap, .pos = step->n_out};
-    size_t rc = z->lib.ZSTD_decompressStream(z->context, &out, &in);
+    const size_t rc = z->lib.ZSTD_decompressStream(z->context, &out, in);
     switch (z->lib.ZSTD_getErrorCode(rc)) {
     case ZSTD_error_no_error:
         break;
@@ -285,11 +315,60 @@ static bm_unpacked zst_run(void *state, bm_decompress_step *step)
     default:
         return (bm_unpacked){BM_UNPACK_BROKEN, z->lib.ZSTD_getErrorName(rc)};
     }
-    step->used += in.pos;
+    z->full = out.pos == out.size && out.pos > step->n_out;
     step->n_out = out.pos;
-    z->full = out.pos == out.size;
     z->wanted = rc;
     return (bm_unpacked){rc == 0 ? BM_UNPACK_END : BM_UNPACK_MORE, NULL};
+}
+
+/* The header of the frame is whole. False: no memory for a new context. */
+static bool zst_fit_buffer(zst *z)
+{
+    const zst_header h = zst_header_of(z->head, z->n_head);
+    const uint64_t block = h.window < BLOCK_MOST ? h.window : BLOCK_MOST;
+    const uint64_t most = h.window + block, needed = h.content < most ? h.content : most;
+    if (h.content > h.window && z->buffer > needed && !zst_renew(z))
+        return false;
+    z->buffer = z->buffer > needed ? z->buffer : needed;
+    return true;
+}
+
+/* Gather the header of the frame, and give it to the library when it is whole, or nothing follows.
+ */
+static bm_unpacked zst_begin(zst *z, bm_decompress_step *step)
+{
+    for (; step->used < step->in.len; step->used++) {
+        const size_t len = zst_header_of(z->head, z->n_head).len;
+        if (z->n_head >= FRAME_LEAST && z->n_head >= len)
+            break;
+        z->head[z->n_head++] = (unsigned char)step->in.data[step->used];
+    }
+    const size_t len = zst_header_of(z->head, z->n_head).len;
+    if ((z->n_head < FRAME_LEAST || z->n_head < len) && !step->end)
+        return (bm_unpacked){BM_UNPACK_MORE, NULL};
+    if (!zst_fit_buffer(z))
+        return (bm_unpacked){BM_UNPACK_NO_MEMORY, NULL};
+    ZSTD_inBuffer in = {.src = z->head, .size = 1};
+    bm_unpacked unpacked = zst_give(z, &in, step);
+    in.size = z->n_head;
+    if (unpacked.got == BM_UNPACK_MORE && in.pos < in.size)
+        unpacked = zst_give(z, &in, step);
+    z->inside = true;
+    return unpacked;
+}
+
+static bm_unpacked zst_run(void *state, bm_decompress_step *step)
+{
+    zst *z = state;
+    if (!z->inside)
+        return zst_begin(z, step);
+    const size_t left = z->full ? 0 : step->in.len - step->used,
+                 one = z->wanted > HEADER_BYTES ? z->wanted - HEADER_BYTES : 1;
+    ZSTD_inBuffer in = {.src = step->in.data + step->used, .size = left < one ? left : one};
+    const bm_unpacked unpacked = zst_give(z, &in, step);
+    if (unpacked.got == BM_UNPACK_MORE || unpacked.got == BM_UNPACK_END)
+        step->used += in.pos;
+    return unpacked;
 }
 
 const bm_unpack_ops bm_unpack_zst = {.members = "frame",

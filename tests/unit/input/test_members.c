@@ -6,6 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "input/decompress.h"
 #include "input/members.h"
 
 #define N_MEMBERS 7u
@@ -237,4 +238,129 @@ Test(members, any_bytes_can_be_looked_at)
             cr_assert(cut.stored > 0 && cut.stored <= n && cut.plain <= MOST);
         free(data);
     }
+}
+
+/* --- what a stream refuses --- */
+
+#define APART  ((size_t)400000) /* beyond a window of 128 KiB, and what its buffer has besides */
+#define FRAMES ((size_t)1 << 20)
+
+static bool stream_is_whole(bm_compression kind, bm_str in)
+{
+    static char out[1 << 16];
+    bm_decompress *d = NULL;
+    cr_assert_eq(bm_decompress_open(kind, &d, NULL), BM_OK);
+    bm_decompress_begin(d, "frames");
+    bm_decompress_step step = {
+        .in = in, .end = true, .out = out, .out_cap = sizeof out, .n_out = 1};
+    bm_status status = BM_OK;
+    while (status == BM_OK && step.n_out > 0)
+        status = bm_decompress_run(d, &step, NULL);
+    status = status == BM_OK ? bm_decompress_end(d, NULL) : status;
+    bm_decompress_close(d);
+    return status == BM_OK;
+}
+
+/* What is cut off the bytes, and unpacked by one decoder: is it all of them? */
+static bool members_are_whole(bm_compression kind, bm_str in)
+{
+    char *out = malloc(FRAMES);
+    bm_members *members = NULL;
+    bm_members_cut cut = {0};
+    bool whole = true;
+    cr_assert_eq(bm_members_open(kind, &members, NULL), BM_OK);
+    while (whole && in.len > 0) {
+        cr_assert_eq(bm_members_cut_off(kind, in, true, FRAMES, &cut), BM_MEMBERS_CUT);
+        whole = bm_members_run(members, (bm_str){in.data, cut.stored}, out, cut.plain);
+        in.data += cut.stored;
+        in.len -= cut.stored;
+        cut = (bm_members_cut){0};
+    }
+    bm_members_close(members);
+    free(out);
+    return whole;
+}
+
+static size_t put_number(char *out, uint64_t value, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (char)(value >> 8 * i);
+    return n;
+}
+
+/* A frame with a window of 2^window_log bytes, of one block of so many: a byte and its repeats, or
+ * each byte written out. */
+static size_t put_frame(char *out, unsigned window_log, size_t n, bool repeated)
+{
+    size_t at = put_number(out, 0xFD2FB528, 4);
+    at += put_number(out + at, 0x80 | (uint64_t)(window_log - 10) << 11, 2);
+    at += put_number(out + at, n, 4);
+    at += put_number(out + at, 1 | (repeated ? 1 : 0) << 1 | n << 3, 3);
+    memset(out + at, 'a', repeated ? 1 : n);
+    return at + (repeated ? 1 : n);
+}
+
+/* Text, and behind `apart` bytes of it the same again: packed with a window for all of it, and said
+ * to have one of 128 KiB. */
+static size_t put_far_matches(char *out, size_t apart)
+{
+    char *text = malloc(2 * apart);
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    fill(text, apart, 9);
+    memcpy(text + apart, text, apart);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 20);
+    size_t n = ZSTD_compress2(context, out, FRAMES, text, 2 * apart);
+    cr_assert_not(ZSTD_isError(n));
+    cr_assert_lt(n, apart);            /* the second half is matches */
+    cr_assert_eq(out[4] & 0x27, 0x20); /* a single segment, no dictionary, no checksum */
+    cr_assert_eq(out[4] & 0xC0, 0x80); /* four bytes of length */
+    memmove(out + 6, out + 5, n - 5);
+    out[4] = (char)(out[4] & ~0x20);
+    out[5] = (17 - 10) << 3;
+    ZSTD_freeCCtx(context);
+    free(text);
+    return n + 1;
+}
+
+Test(members, frames_are_whole_where_a_stream_finds_them_whole)
+{
+    char *data = malloc(2 * FRAMES);
+    struct {
+        unsigned window_log;
+        size_t n;
+        bool repeated, whole;
+    } const blocks[] = {
+        {10, 1024, false, true},      {10, 1025, false, false},
+        {10, 1024, true, true},       {10, 1025, true, false},
+        {16, 65536, false, true},     {16, 65537, false, false},
+        {18, 128 << 10, false, true}, {18, (128 << 10) + 1, false, false},
+        {18, 128 << 10, true, true},  {18, (128 << 10) + 1, true, false},
+        {20, 200000, true, false},
+    };
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+        const bm_str frame = {
+            data, put_frame(data, blocks[i].window_log, blocks[i].n, blocks[i].repeated)};
+        cr_assert_eq(stream_is_whole(BM_COMPRESSION_ZST, frame), blocks[i].whole, "%zu", i);
+        cr_assert_eq(members_are_whole(BM_COMPRESSION_ZST, frame), blocks[i].whole, "%zu", i);
+    }
+    free(data);
+}
+
+Test(members, matches_beyond_the_window_are_refused_whatever_frame_came_before)
+{
+    char *data = malloc(4 * FRAMES), *text = malloc(FRAMES);
+    const size_t far = put_far_matches(data, APART);
+    cr_assert_not(stream_is_whole(BM_COMPRESSION_ZST, (bm_str){data, far}));
+    cr_assert_not(members_are_whole(BM_COMPRESSION_ZST, (bm_str){data, far}));
+    const size_t near = put_far_matches(data, (size_t)80 << 10);
+    cr_assert(stream_is_whole(BM_COMPRESSION_ZST, (bm_str){data, near}));
+    cr_assert(members_are_whole(BM_COMPRESSION_ZST, (bm_str){data, near}));
+    fill(text, FRAMES, 3); /* whose window is larger */
+    size_t n = pack(BM_COMPRESSION_ZST, 3, text, FRAMES, data, 2 * FRAMES);
+    cr_assert(members_are_whole(BM_COMPRESSION_ZST, (bm_str){data, n}));
+    n += put_far_matches(data + n, APART);
+    cr_assert_not(stream_is_whole(BM_COMPRESSION_ZST, (bm_str){data, n}));
+    cr_assert_not(members_are_whole(BM_COMPRESSION_ZST, (bm_str){data, n}));
+    free(text);
+    free(data);
 }
