@@ -2,6 +2,7 @@
  * 3-8) becomes one U+FFFD. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <bandmill/status.h>
@@ -62,6 +63,19 @@ static inline char *bm_utf8_put(char *out, uint32_t cp)
 
 /* Bytes of the longest valid prefix (len: all of it is valid). Fast on ASCII. */
 size_t bm_utf8_valid_prefix(const char *data, size_t len);
+/* Is a part of valid UTF-8 valid too: does it begin and end between characters? */
+static inline bool bm_utf8_is_whole(const char *part, size_t len)
+{
+    if (len == 0)
+        return true;
+    if (((unsigned char)part[0] & 0xC0) == 0x80)
+        return false;
+    size_t n = 1; /* bytes of the last character that are there */
+    while (n < len && ((unsigned char)part[len - n] & 0xC0) == 0x80)
+        n++;
+    const unsigned char lead = (unsigned char)part[len - n];
+    return n == (lead < 0x80 ? 1u : lead < 0xE0 ? 2u : lead < 0xF0 ? 3u : 4u);
+}
 /* Append a valid copy to `out`; *n_replaced grows by the number of U+FFFD written. */
 bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_replaced,
                          bm_error *err);

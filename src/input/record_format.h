@@ -121,7 +121,7 @@ static inline size_t bm_too_long_prefix(uint64_t longest)
 
 typedef struct bm_record_maker {
     const bm_record_rules *rules; /* borrowed */
-    bool all_valid;               /* whatever comes is known to be valid UTF-8 */
+    bool all_valid;               /* whatever comes is a part of bytes that are valid UTF-8 */
     const char *file_name;        /* of the records that come now; set by the owner, borrowed */
     bm_buf place;                 /* "FILE:" of place_name, then room for the line */
     size_t place_len;             /* of "FILE:" */

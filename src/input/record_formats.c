@@ -115,7 +115,8 @@ bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
                                const bm_utf8_value *field, bm_error *err)
 {
     bm_str bytes = *field->value;
-    if (maker->all_valid || bm_utf8_valid_prefix(bytes.data, bytes.len) == bytes.len)
+    if (maker->all_valid ? bm_utf8_is_whole(bytes.data, bytes.len)
+                         : bm_utf8_valid_prefix(bytes.data, bytes.len) == bytes.len)
         return BM_OK;
     uint64_t n = 0;
     field->buf->len = 0;

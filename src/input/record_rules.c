@@ -345,6 +345,8 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
     if (!table && of_tables != NULL)
         return bm_fail_field(err, of_tables, "`%s` with inputs of %s (tsv or csv)", of_tables,
                              bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));
+    if ((unsigned char)rules.syntax.delimiter >= 0x80) /* it would cut characters */
+        return bm_fail_field(err, "delimiter", "`delimiter` is no character of ASCII");
     if (table) {
         rules.header = options->header != BM_HEADER_BY_FIELDS
                            ? options->header == BM_HEADER_YES

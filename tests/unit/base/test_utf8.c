@@ -164,3 +164,16 @@ Test(utf8, long_ascii_ends_at_the_byte_that_is_none)
         }
     }
 }
+
+Test(utf8, a_part_of_valid_text_is_whole_where_it_is_valid)
+{
+    static const char text[] = "a\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEF\xBF\xBF"
+                               "\xF0\x90\x80\x80z\xF4\x8F\xBF\xBF\xE2\x82\xAC";
+    const size_t n = sizeof text - 1;
+    cr_assert_eq(bm_utf8_valid_prefix(text, n), n);
+    for (size_t from = 0; from <= n; from++)
+        for (size_t to = from; to <= n; to++)
+            cr_assert_eq(bm_utf8_is_whole(text + from, to - from),
+                         bm_utf8_valid_prefix(text + from, to - from) == to - from, "%zu to %zu",
+                         from, to);
+}

@@ -231,6 +231,18 @@ Test(parser, records_of_type_conversion_are_the_documents_of_wet)
     assert_text(r.all[2], "\n");
 }
 
+Test(parser, a_record_of_wet_that_ends_within_a_character_is_repaired_whatever_stands_beside_it)
+{
+    CLEANED records r = READ(BM_FORMAT_WET, WET("conversion", WET_ID, "4", "ab\xE2\x82\xAC" WET_END)
+                                                WET("conversion", WET_ID, "2", "ab" WET_END));
+    cr_assert_eq(r.n, 3);
+    assert_text(r.all[0], "ab" FFFD);
+    cr_assert_eq(r.all[0].n_invalid, 1);
+    assert_bad(r.all[1], "it does not begin with \"WARC/\"");
+    assert_text(r.all[2], "ab");
+    cr_assert_eq(r.all[2].n_invalid, 0);
+}
+
 Test(parser, a_record_of_wet_without_bounds_is_bad_and_reading_goes_on_behind_an_empty_line)
 {
     CLEANED records r =

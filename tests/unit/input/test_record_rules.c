@@ -58,6 +58,16 @@ Test(record_rules, what_is_of_tables_alone_is_refused_elsewhere)
     cr_expect_str_eq(err.field, "header");
 }
 
+Test(record_rules, what_splits_rows_cuts_no_character)
+{
+    bm_record_rules rules;
+    bm_error err = {0};
+    cr_expect_eq(bm_record_rules_init(&(bm_input_options){.delimiter = (char)0xC3}, BM_FORMAT_CSV,
+                                      &rules, &err),
+                 BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "delimiter");
+}
+
 Test(record_rules, text_and_id_have_names_where_none_were_given)
 {
     const bm_record_rules rules = rules_of(&(bm_input_options){0}, BM_FORMAT_JSONL);
