@@ -280,6 +280,7 @@ typedef struct bm_index_statistics {
     uint64_t removed;                /* whose space compact gives back */
     uint64_t shingles, text_bytes;   /* of the documents, summed */
     uint64_t file_bytes, free_bytes; /* of its file; of it, not in use */
+    uint64_t unreadable; /* of documents: in another encoding than UTF-8, without shingles too */
 } bm_index_statistics;
 
 /* *out is filled as much as its struct_size says (begin with {.struct_size = sizeof}). */

@@ -218,6 +218,7 @@ typedef struct bm_counts {
     uint64_t largest_group;
     uint64_t sampled; /* of `documents`, with bm_pairs_options.sample; else 0 */
     bm_result_counts results;
+    uint64_t unreadable; /* in another encoding than UTF-8: without shingles, and kept */
 } bm_counts;
 
 typedef struct bm_summary bm_summary;

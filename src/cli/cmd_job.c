@@ -58,6 +58,12 @@ void cli_report_documents(cli_context *context, const bm_summary *summary)
         cli_report_note(&context->console, "%s of UTF-8 %s read as U+FFFD",
                         cli_format_of(counts->invalid_utf8, "invalid byte", n[0], sizeof n[0]),
                         cli_verb_of(counts->invalid_utf8, "was", "were"));
+    if (counts->unreadable > 0)
+        cli_report_note(&context->console,
+                        "%s %s unreadable, in another encoding than UTF-8: kept, and compared with "
+                        "no other",
+                        cli_format_of(counts->unreadable, "document", n[0], sizeof n[0]),
+                        cli_verb_of(counts->unreadable, "is", "are"));
     if (counts->hidden_files > 0)
         cli_report_note(&context->console, "%s in directories %s with . or _ and %s left out",
                         cli_format_of(counts->hidden_files, "name", n[0], sizeof n[0]),

@@ -262,6 +262,8 @@ static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error
     uint64_t n_short = 0, n_none = 0;
     BM_TRY(bm_sign_dir_short(dir, &n_short, &n_none, err));
     counts->short_docs += n_short;
+    n_none += bm_sign_dir_unreadable(dir);
+    counts->unreadable += bm_sign_dir_unreadable(dir);
     counts->empty -= n_none < counts->empty ? n_none : counts->empty;
     return BM_OK;
 }

@@ -505,7 +505,8 @@ static void write_counts(bm_json *json, const bm_store_counts *counts)
     bm_json_key_object(json, "counts");
     bm_json_key_uint(json, "documents", counts->documents);
     bm_json_key_uint(json, "removed", counts->removed);
-    bm_json_key_uint(json, "empty", counts->empty);
+    bm_json_key_uint(json, "empty", counts->empty - counts->unreadable);
+    bm_json_key_uint(json, "unreadable", counts->unreadable);
     bm_json_key_uint(json, "shingles", counts->shingles);
     bm_json_key_uint(json, "text_bytes", counts->text_bytes);
     bm_json_end_object(json);

@@ -298,6 +298,9 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
                           "counts.short is %" PRIu64 " (at most as many as documents)", n_short);
     counts->short_docs += n_short;
     counts->empty -= n_none < counts->empty ? n_none : counts->empty;
+    const uint64_t unreadable = bm_sign_dir_unreadable(dir);
+    counts->unreadable += unreadable;
+    counts->empty -= unreadable < counts->empty ? unreadable : counts->empty;
     uint64_t weightless = 0; /* they were taken for empty: neither has elements */
     if (bm_manifest_count(manifest, "weightless", &weightless, NULL) == BM_OK &&
         weightless <= counts->empty) {

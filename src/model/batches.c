@@ -35,7 +35,7 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
 void bm_shingle_batch_clear(bm_shingle_batch *batch)
 {
     batch->n_docs = 0;
-    batch->n_empty = batch->n_short = batch->n_weightless = 0;
+    batch->n_empty = batch->n_short = batch->n_unreadable = batch->n_weightless = 0;
     if (batch->offsets != NULL)
         batch->offsets[0] = 0;
 }
@@ -63,7 +63,7 @@ void bm_text_batch_clear(bm_text_batch *batch)
 {
     batch->n_docs = batch->n_starts = batch->n_by_host = 0;
     batch->bytes.len = batch->host_bytes.len = 0;
-    batch->n_empty = batch->n_short = 0;
+    batch->n_empty = batch->n_short = batch->n_unreadable = 0;
 }
 
 void bm_text_batch_reset(bm_text_batch *batch)

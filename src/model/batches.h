@@ -48,8 +48,9 @@ typedef struct bm_shingle_batch {
     double *weights; /* beside `hashes`, once it was weighed, all above 0; else NULL */
     size_t cap_hashes, cap_counts, cap_weights;
     uint64_t n_weightless; /* documents with shingles, all of which weigh nothing */
-    uint64_t n_empty;      /* documents without shingles, but for short ones */
+    uint64_t n_empty;      /* documents without shingles, but for short and unreadable ones */
     uint64_t n_short;      /* documents of at least one unit, and fewer than a shingle has */
+    uint64_t n_unreadable; /* documents in another encoding (text/unreadable.h); without shingles */
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */
 
@@ -79,6 +80,12 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
 {
     return batch->n_docs == 0 ? 0 : (size_t)batch->offsets[batch->n_docs];
 }
+
+/* What is said of the first document that is unreadable (text/unreadable.h). */
+#define BM_UNREADABLE_WARNING                                                                      \
+    "more than a tenth of the text is U+FFFD or control characters: it was written in another "    \
+    "encoding than UTF-8, and it and texts like it are kept without being compared (`iconv -f "    \
+    "ENCODING -t UTF-8` converts them)"
 
 /* text_batch -- the documents of one batch as joined text, for a device that cuts and hashes the
  * shingles itself.
@@ -110,6 +117,7 @@ typedef struct bm_text_doc {
     uint64_t n_shingles;  /* in order, with repeats; 0 where it is left to the host */
     uint32_t n_starts;    /* words: its entries in `starts`; the last is one behind its end */
     bool ascii, by_host;
+    bool unreadable; /* so it has no shingles */
 } bm_text_doc;
 
 typedef struct bm_text_batch {
@@ -120,8 +128,9 @@ typedef struct bm_text_batch {
     bm_buf bytes, host_bytes;
     uint32_t *starts; /* in bytes from the document's begin */
     size_t n_starts, cap_starts;
-    uint64_t n_empty; /* documents without units */
-    uint64_t n_short; /* of 1 <= n < K units, but for those left to the host */
+    uint64_t n_empty;      /* documents without units that are not unreadable */
+    uint64_t n_short;      /* of 1 <= n < K units, but for those left to the host */
+    uint64_t n_unreadable; /* texts in another encoding (text/unreadable.h) */
     size_t n_by_host;
 } bm_text_batch; /* {0} is empty */
 

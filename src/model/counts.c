@@ -9,6 +9,7 @@ const bm_count_row bm_count_rows[] = {
     {"documents", offsetof(bm_counts, documents), BM_COUNTS_OF_ALL, false},
     {"empty", offsetof(bm_counts, empty), BM_COUNTS_OF_ALL, false},
     {"short", offsetof(bm_counts, short_docs), BM_COUNTS_OF_ALL, false},
+    {"unreadable", offsetof(bm_counts, unreadable), BM_COUNTS_OF_ALL, false},
     {"skipped", offsetof(bm_counts, skipped), BM_COUNTS_OF_ALL, true},
     {"invalid_utf8", offsetof(bm_counts, invalid_utf8), BM_COUNTS_OF_ALL, true},
     {"hidden_files", offsetof(bm_counts, hidden_files), BM_COUNTS_OF_ALL, true},
@@ -51,6 +52,7 @@ void bm_counts_add_docs(bm_counts *counts, const bm_doc_counts *docs)
     counts->documents += docs->n;
     counts->empty += docs->n_empty;
     counts->short_docs += docs->n_short;
+    counts->unreadable += docs->n_unreadable;
     counts->results.weightless += docs->n_weightless;
     counts->invalid_utf8 += docs->n_invalid;
     counts->shingles += docs->n_shingles;

@@ -21,7 +21,7 @@ typedef struct bm_count_row {
     bool of_reading; /* directories of signatures say it of their documents: it is their sum */
 } bm_count_row;
 
-enum { BM_N_COUNTS = 37 };
+enum { BM_N_COUNTS = 38 };
 extern const bm_count_row bm_count_rows[BM_N_COUNTS];
 
 static inline uint64_t *bm_count_at(bm_counts *counts, const bm_count_row *row)
@@ -31,7 +31,7 @@ static inline uint64_t *bm_count_at(bm_counts *counts, const bm_count_row *row)
 
 /* Documents that were read, cut and signed. */
 typedef struct bm_doc_counts {
-    uint64_t n, n_empty, n_short, n_weightless;
+    uint64_t n, n_empty, n_short, n_unreadable, n_weightless;
     uint64_t n_invalid;  /* U+FFFD written in place of invalid bytes */
     uint64_t n_shingles; /* distinct, summed over documents */
 } bm_doc_counts;

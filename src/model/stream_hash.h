@@ -18,6 +18,15 @@ typedef struct bm_hash128 {
     uint64_t lo, hi;
 } bm_hash128;
 
+/* What stands in its place for a document that has no shingles because it is unreadable
+ * (text/unreadable.h); any other document without shingles has 0, 0. */
+#define BM_CONTENT_UNREADABLE ((bm_hash128){0, 1})
+
+static inline bool bm_content_is_unreadable(bm_hash128 content)
+{
+    return content.lo == BM_CONTENT_UNREADABLE.lo && content.hi == BM_CONTENT_UNREADABLE.hi;
+}
+
 /* C and D of the formula, over the blocks so far; the sums of parts add up. */
 typedef struct bm_content_sums {
     uint64_t c, d;

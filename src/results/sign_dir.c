@@ -306,6 +306,13 @@ bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t 
     return BM_OK;
 }
 
+uint64_t bm_sign_dir_unreadable(const bm_sign_dir *dir)
+{
+    uint64_t n = 0;
+    const bm_status status = bm_manifest_count(dir->manifest, "unreadable", &n, NULL);
+    return status == BM_OK && n <= dir->n_docs ? n : 0;
+}
+
 const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir)
 {
     return dir->provenance;

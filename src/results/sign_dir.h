@@ -41,6 +41,9 @@ const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
  * shingles, by `--short skip`. They are not empty, though their rows look the same. */
 bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
                             bm_error *err);
+/* Documents that are unreadable (text/unreadable.h): 0 in what earlier versions wrote. Their rows
+ * look as if they were empty, too. */
+uint64_t bm_sign_dir_unreadable(const bm_sign_dir *dir);
 /* May the two be used together (bm_provenance_same)? False: *field names what differs. */
 bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field);
 

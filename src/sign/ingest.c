@@ -52,8 +52,10 @@ bm_status bm_ingest_entries_add(bm_ingest_entries *entries, uint64_t entry, bm_s
         return BM_OK;
     const bm_ingest_entry *slot = slot_of(entries, entry);
     BM_TRY(copy_doc(&entries->made, slot->doc, batch, err));
+    const bool unreadable = bm_content_is_unreadable(batch->content[batch->n_docs - 1]);
     batch->n_short += slot->is_short;
-    batch->n_empty += bm_shingle_batch_last(batch) == 0 && !slot->is_short;
+    batch->n_unreadable += unreadable;
+    batch->n_empty += bm_shingle_batch_last(batch) == 0 && !slot->is_short && !unreadable;
     return BM_OK;
 }
 
@@ -147,6 +149,8 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
         batch->docs[i].row.n_shingles = batch->made.n_shingles[i];
         if (batch->text.docs[i].by_host)
             BM_TRY(sign_one(device_set, batch, i, shingler, err));
+        else if (batch->text.docs[i].unreadable)
+            batch->made.content[i] = BM_CONTENT_UNREADABLE;
     }
     return BM_OK;
 }

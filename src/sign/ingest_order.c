@@ -339,6 +339,22 @@ static void warn_of_swallowed(const bm_ingest_cfg *cfg, const bm_skipped *skippe
         warn_of_skipped(cfg, skipped, cfg->docs->n_swallowing);
 }
 
+/* Only the first one is named: where there are many, the inputs are in another encoding. */
+static void warn_of_unreadable(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch)
+{
+    const bm_hash128 *content = bm_ingest_content(batch);
+    size_t i = 0;
+    while (i < batch->n_docs && !bm_content_is_unreadable(content[i]))
+        i++;
+    if (i < n_rows(batch))
+        bm_meter_log(cfg->meter, BM_LOG_WARNING, "%s:%" PRIu64 ": " BM_UNREADABLE_WARNING,
+                     bm_batch_source_file(cfg->source, batch->docs[i].row.file),
+                     batch->docs[i].row.line);
+    else
+        bm_meter_log(cfg->meter, BM_LOG_WARNING, "text %" PRIu64 ": " BM_UNREADABLE_WARNING,
+                     batch->turn.first_doc + i + 1);
+}
+
 static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
 {
     for (size_t i = 0; i < batch->n_skipped; i++) {
@@ -388,10 +404,14 @@ static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
     }
     batch->turn.first_row = first_row;
     bm_counts *counts = cfg->counts;
+    const uint64_t n_unreadable = batch->shingles.n_unreadable + batch->text.n_unreadable;
+    if (n_unreadable > 0 && counts->unreadable == 0)
+        warn_of_unreadable(cfg, batch);
     bm_counts_add_docs(counts,
                        &(bm_doc_counts){.n = batch->n_docs,
                                         .n_empty = batch->shingles.n_empty + batch->text.n_empty,
                                         .n_short = batch->shingles.n_short + batch->text.n_short,
+                                        .n_unreadable = n_unreadable,
                                         .n_weightless = batch->shingles.n_weightless,
                                         .n_invalid = batch->n_invalid,
                                         .n_shingles = batch->turn.n_shingles});

@@ -159,7 +159,13 @@ typedef struct bm_store_doc {
     uint32_t input;      /* of which input: a number of the caller's */
     uint32_t n_shingles; /* distinct; 0: it is found by its id only */
     bm_str body;
-} bm_store_doc; /* borrows */
+} bm_store_doc;
+/* Has it no shingles because its text was unreadable when it was added? */
+static inline bool bm_store_doc_is_unreadable(const bm_store_doc *doc)
+{
+    return doc->n_shingles == 0 && bm_content_is_unreadable(doc->content);
+}
+/* borrows */
 
 /* A piece that grows. {0} is empty. */
 typedef struct bm_document_writer {

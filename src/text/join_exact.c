@@ -65,6 +65,7 @@ void bm_joined_begin(bm_joined *joined)
     joined->after_sep = true;
     joined->split = false;
     joined->ascii = true;
+    joined->odd = joined->unreadable = false;
 }
 
 void bm_joined_end(bm_joined *joined, bm_join_rule rule)

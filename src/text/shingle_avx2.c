@@ -74,6 +74,20 @@ static inline __m256i within(__m256i v, char low, char n)
                              _mm256_setzero_si256());
 }
 
+/* TAB, LF, FF and CR equal their entry of the table, which no other byte does. */
+static inline __m256i controls(__m256i v)
+{
+    const __m256i white = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, 9, 10, -1, 12, 13, -1, -1));
+    const __m256i below = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v);
+    return _mm256_andnot_si256(_mm256_cmpeq_epi8(_mm256_shuffle_epi8(white, v), v), below);
+}
+
+static inline uint64_t block_control(bm_block b)
+{
+    return block_high((bm_block){controls(b.low), controls(b.high)});
+}
+
 static inline __m256i separators(__m256i v, bm_join_rule rule)
 {
     const __m256i blank = _mm256_set1_epi8(' ');

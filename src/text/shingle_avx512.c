@@ -60,6 +60,15 @@ static inline uint64_t within(bm_block b, char low, char n)
     return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(b, _mm512_set1_epi8(low)), _mm512_set1_epi8(n));
 }
 
+/* TAB, LF, FF and CR equal their entry of the table, which no other byte does. */
+static inline uint64_t block_control(bm_block b)
+{
+    const __m512i white = _mm512_broadcast_i32x4(
+        _mm_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, 9, 10, -1, 12, 13, -1, -1));
+    return _mm512_mask_cmpneq_epi8_mask(_mm512_cmplt_epu8_mask(b, _mm512_set1_epi8(0x20)), b,
+                                        _mm512_shuffle_epi8(white, b));
+}
+
 static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
 {
     const __m512i blank = _mm512_set1_epi8(' ');

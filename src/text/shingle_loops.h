@@ -11,6 +11,7 @@
  *                                               every White_Space that is not ASCII
  *     block_equal(b, byte), block_lead(b)       masks: equal; not a continuation byte
  *     block_9x(b)                               mask of bytes 90 to 9F
+ *     block_control(b)                          mask of bytes below 0x20 but TAB, LF, FF, CR
  *     block_cut(&b, rule)                       mask of ASCII separators, and 0x20 in their place
  *     block_punct(b)                            mask of ASCII bytes of category P
  *     block_fold(b, lower, digits)              A-Z to a-z; 0-9 to 0
@@ -136,7 +137,7 @@ static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_ru
     if ((rule == BM_JOIN_EACH) != each)
         __builtin_unreachable();
     char *out = joined->data + joined->len;
-    uint64_t after_sep = joined->after_sep, high = 0;
+    uint64_t after_sep = joined->after_sep, high = 0, control = 0;
     bool split = joined->split, last = len == 0;
     size_t at = 0;
     while (!last) {
@@ -152,6 +153,7 @@ static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_ru
             after_sep = 1;
         }
         high |= block_high(b) & low_bits(n);
+        control |= block_control(b);
         uint64_t sep = block_cut(&b, rule) & low_bits(n);
         const bm_dropped with = dropped_with_punct(sep, punct, n, after_sep);
         uint64_t drop = drops_punct ? with.mask : sep & (sep << 1 | after_sep);
@@ -170,6 +172,7 @@ static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_ru
     joined->after_sep = after_sep != 0;
     joined->split = split;
     joined->ascii = joined->ascii && high == 0;
+    joined->odd = joined->odd || (high | control) != 0;
     return at;
 }
 

@@ -81,6 +81,14 @@ static inline uint8x16_t within(uint8x16_t v, uint8_t low, uint8_t n)
     return vcltq_u8(vsubq_u8(v, vdupq_n_u8(low)), vdupq_n_u8(n));
 }
 
+static inline uint64_t block_control(bm_block b)
+{
+    for (int i = 0; i < 4; i++)
+        b.val[i] = vbicq_u8(vcltq_u8(b.val[i], vdupq_n_u8(0x20)),
+                            vorrq_u8(within(b.val[i], 9, 2), within(b.val[i], 12, 2)));
+    return mask_of(b);
+}
+
 static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
 {
     const uint8x16_t blank = vdupq_n_u8(' ');

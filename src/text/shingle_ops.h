@@ -48,9 +48,11 @@ typedef struct bm_joined {
     char *block; /* owned; data - BM_JOIN_MARGIN */
     char *data;
     size_t len, cap;
-    bool after_sep; /* at the start, and after a 0x20: another separator would add nothing */
-    bool split;     /* the last word is one character of a split script */
-    bool ascii;     /* no byte >= 0x80 so far */
+    bool after_sep;  /* at the start, and after a 0x20: another separator would add nothing */
+    bool split;      /* the last word is one character of a split script */
+    bool ascii;      /* no byte >= 0x80 so far */
+    bool odd;        /* U+FFFD or a control may have been in the text (unreadable.h) */
+    bool unreadable; /* the text was, and so nothing was joined */
 } bm_joined;
 
 /* Slices of joined text: slice i has the bytes from starts[i] to starts[i+k] - gap. */

@@ -98,6 +98,16 @@ static inline uint64_t block_9x(bm_block b)
     return mask;
 }
 
+static inline uint64_t block_control(bm_block b)
+{
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < 8; i++)
+        mask |= gather(within(b.word[i], 0, 0x20) &
+                       ~(within(b.word[i], 9, 2) | within(b.word[i], 12, 2)))
+                << 8 * i;
+    return mask;
+}
+
 static inline uint64_t block_lead(bm_block b)
 {
     uint64_t mask = 0;

@@ -20,6 +20,7 @@
 #include "text/stop_table.h"
 #include "text/stop_words_en.h"
 #include "text/token_hash.h"
+#include "text/unreadable.h"
 
 #define WINDOW      ((size_t)4096)    /* bytes of joined text */
 #define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */
@@ -213,19 +214,25 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 {
     const bm_join_rules *rules = &shingler->rules;
     bm_joined *joined = &shingler->joined;
-    const size_t len = text.len;
+    bm_str rest = text;
     bm_joined_begin(joined);
-    while (text.len > 0) {
-        BM_TRY(check_joined(shingler, text.len, len, err));
-        BM_TRY(bm_joined_reserve(joined, text.len + 1, err));
-        size_t n = shingler->ops->join(rules, text.data, text.len, joined);
-        text.data += n;
-        text.len -= n;
-        if (text.len == 0)
+    while (rest.len > 0) {
+        BM_TRY(check_joined(shingler, rest.len, text.len, err));
+        BM_TRY(bm_joined_reserve(joined, rest.len + 1, err));
+        size_t n = shingler->ops->join(rules, rest.data, rest.len, joined);
+        rest.data += n;
+        rest.len -= n;
+        if (rest.len == 0)
             break;
-        BM_TRY(bm_join_exact(rules, &text, shingler->codes, joined, err));
+        bm_str stretch = rest;
+        BM_TRY(bm_join_exact(rules, &rest, shingler->codes, joined, err));
+        stretch.len -= rest.len;
+        joined->odd = joined->odd || bm_text_is_odd(stretch);
     }
     bm_joined_end(joined, rules->rule);
+    joined->unreadable = joined->odd && bm_text_is_unreadable(text);
+    if (joined->unreadable)
+        joined->len = 0;
     return BM_OK;
 }
 
@@ -388,6 +395,11 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
     }
     if (shingler->options.bag && doc.n_run > 0)
         BM_TRY(add_repeats(shingler, &doc, err));
+    if (shingler->joined.unreadable) {
+        batch->n_unreadable++;
+        bm_shingle_batch_commit(batch, 0, BM_CONTENT_UNREADABLE);
+        return BM_OK;
+    }
     batch->n_empty += doc.n_run == 0 && !is_short;
     batch->n_short += is_short;
     bm_shingle_batch_commit(

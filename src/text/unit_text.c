@@ -132,7 +132,8 @@ static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, b
 {
     doc.n_starts = (uint32_t)(batch->n_starts - doc.first_start);
     batch->n_by_host += doc.by_host;
-    batch->n_empty += empty;
+    batch->n_empty += empty && !doc.unreadable;
+    batch->n_unreadable += doc.unreadable;
     batch->n_short += found->is_short && !doc.by_host;
     batch->docs[batch->n_docs] = doc;
     batch->slots[batch->n_docs + 1] = batch->slots[batch->n_docs] + found->n_slots;
@@ -157,6 +158,7 @@ bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *ba
                        .first_start = first_start,
                        .host_begin = batch->host_bytes.len,
                        .ascii = joined->ascii,
+                       .unreadable = joined->unreadable,
                        .by_host = joined->len > LEN_MAX};
     bm_status status = BM_OK;
     if (joined->len > 0 && !doc.by_host)
@@ -183,12 +185,14 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
                             bm_shingle_batch *out, bm_error *err)
 {
     const uint64_t n_empty = out->n_empty, n_short = out->n_short;
-    bm_status status = bm_shingler_add_joined(shingler, bm_text_batch_text(batch, doc), out, err);
+    BM_TRY(bm_shingler_add_joined(shingler, bm_text_batch_text(batch, doc), out, err));
     if (!batch->docs[doc].by_host) {
         out->n_empty = n_empty;
         out->n_short = n_short;
     }
-    return status;
+    if (batch->docs[doc].unreadable)
+        out->content[out->n_docs - 1] = BM_CONTENT_UNREADABLE;
+    return BM_OK;
 }
 
 /* text_units -- joined text (join_exact.h) made segment by segment, so that each of its bytes

@@ -49,7 +49,8 @@ def first_difference(what, got, wanted):
 
 
 def model(texts, options):
-    return [content_model.content_hash([xxhash.xxh3_64_intdigest(s) for s in text_model.sequence(text, options)]) for text in texts]
+    return [(0, 1) if text_model.unreadable(text) else
+            content_model.content_hash([xxhash.xxh3_64_intdigest(s) for s in text_model.sequence(text, options)]) for text in texts]
 
 
 def check_texts(runs, texts, options, wanted, isa):

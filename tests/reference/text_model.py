@@ -118,8 +118,19 @@ def english():
         return frozenset("".join(re.findall(r'^ +"([^"]*)"', file.read(), re.MULTILINE)).split(" "))
 
 
+NOT_OF_TEXTS = frozenset("\ufffd" + "".join(map(chr, range(32)))) - frozenset("\t\n\f\r")
+
+
+def unreadable(text):
+    """Was it written in another encoding than UTF-8, by the rule of docs/text.md?"""
+    n = sum(map(text.count, NOT_OF_TEXTS.intersection(text)))
+    return n > 2 and 10 * n > len(text)
+
+
 def units(text, options):
     """(units, glue) of a document: what K of make a shingle, and what joins them."""
+    if unreadable(text):
+        return [], " "
     text = normalize(text, options["normalize"])
     if options["kind"] in ("word", "stopword"):
         return (split_alnum if options["words"] == "alnum" else split_space)(text), " "

@@ -258,12 +258,30 @@ static inline bm_status append(const shingle_oracle *x, bm_shingle_batch *batch,
     return BM_OK;
 }
 
+/* Are more than two code points, and more than a tenth of them, U+FFFD or controls? */
+static inline bool is_in_another_encoding(bm_str text)
+{
+    size_t n = 0, bad = 0;
+    for (const char *at = text.data, *end = at + text.len; at < end; n++) {
+        const uint32_t code = bm_utf8_next(&at, end);
+        bad +=
+            code == 0xFFFD || (code < 0x20 && strchr("\t\n\f\r", (int)code) == NULL) || code == 0;
+    }
+    return bad > 2 && 10 * bad > n;
+}
+
 /* Append one document. The options are known to be valid. */
 static inline bm_status shingle_exactly(const bm_text_options *options, bm_str text,
                                         bm_shingle_batch *batch, bm_error *err)
 {
     shingle_oracle x = {.options = options};
     bm_status status = BM_OK;
+    if (is_in_another_encoding(text)) {
+        BM_TRY(bm_shingle_batch_reserve(batch, 1, 0, err));
+        bm_shingle_batch_commit(batch, 0, (bm_hash128){0, 1});
+        batch->n_unreadable++;
+        return BM_OK;
+    }
     BM_TRY_OUT(bm_token_hasher_open(options, NULL, &x.hasher, err));
     BM_TRY_OUT(normalize_exactly(text, options->normalize, &x.codes, err));
     BM_TRY_OUT(bm_shingle_is_of_words(options->shingle) ? cut_words(&x, err)

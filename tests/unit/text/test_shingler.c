@@ -147,11 +147,13 @@ Test(shingler, parts_words_at_every_white_space_and_at_nothing_else)
            "a\x1C\x1D\x1E\x1F"
            "b\xE2\x80\x8B"
            "c\xE1\xA0\x8E"
-           "d\xEF\xBB\xBF",
+           "d\xEF\xBB\xBF"
+           "and so many letters that four controls are few",
            "a\x1C\x1D\x1E\x1F"
            "b\xE2\x80\x8B"
            "c\xE1\xA0\x8E"
-           "d\xEF\xBB\xBF");
+           "d\xEF\xBB\xBF"
+           "and|so|many|letters|that|four|controls|are|few");
 }
 
 Test(shingler, takes_each_character_of_a_split_script_for_a_word)

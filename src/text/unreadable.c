@@ -1,0 +1,63 @@
+/* unreadable.c -- loops without branches, which the compiler turns into vector instructions.
+ *
+ * Tests: tests/unit/text/test_unreadable.c, tests/cli/situations/encodings.txt */
+#include "text/unreadable.h"
+
+#define LEAST  3u   /* such code points that an unreadable text has, at least, ... */
+#define PARTS  10u  /* and more than one in so many */
+#define STRIDE 255u /* bytes whose counts fit into a byte */
+
+static unsigned is_control(unsigned char c)
+{
+    return (c < 0x20) & (c != '\t') & (c != '\n') & (c != '\f') & (c != '\r');
+}
+
+/* Does U+FFFD, EF BF BD, end with the third byte? */
+static unsigned is_replacement(unsigned char first, unsigned char second, unsigned char third)
+{
+    return (first == 0xEF) & (second == 0xBF) & (third == 0xBD);
+}
+
+/* What of the code points of a text counts against it. */
+typedef struct tally {
+    uint64_t n, bad;
+} tally;
+
+/* Of at most STRIDE bytes, of which the two before s[0] belong to the text where `behind`. */
+static tally count(const unsigned char *s, size_t len, bool behind)
+{
+    unsigned char leads = 0, bad = 0;
+    for (size_t i = 0; i < len; i++) {
+        leads = (unsigned char)(leads + ((s[i] & 0xC0) != 0x80));
+        bad = (unsigned char)(bad + is_control(s[i]));
+    }
+    for (size_t i = behind ? 0 : 2; i < len; i++) {
+        const unsigned char *at = s + i;
+        bad = (unsigned char)(bad + is_replacement(at[-2], at[-1], at[0]));
+    }
+    return (tally){leads, bad};
+}
+
+bool bm_text_is_unreadable(bm_str text)
+{
+    tally all = {0};
+    for (size_t at = 0; at < text.len; at += STRIDE) {
+        const size_t left = text.len - at;
+        const tally part =
+            count((const unsigned char *)text.data + at, left < STRIDE ? left : STRIDE, at > 0);
+        all.n += part.n;
+        all.bad += part.bad;
+    }
+    return all.bad >= LEAST && all.bad > all.n / PARTS;
+}
+
+bool bm_text_is_odd(bm_str stretch)
+{
+    const unsigned char *s = (const unsigned char *)stretch.data;
+    unsigned odd = 0;
+    for (size_t i = 0; i < stretch.len; i++)
+        odd |= is_control(s[i]);
+    for (size_t i = 2; i < stretch.len; i++)
+        odd |= is_replacement(s[i - 2], s[i - 1], s[i]);
+    return odd != 0;
+}
