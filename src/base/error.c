@@ -75,6 +75,16 @@ bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char 
     return status;
 }
 
+void bm_error_advise(bm_error *err, const char *way_out)
+{
+    if (err == NULL)
+        return;
+    const size_t len = strlen(err->message);
+    const bool inside = len > 0 && err->message[len - 1] == ')';
+    const size_t at = inside ? len - 1 : len;
+    snprintf(err->message + at, sizeof err->message - at, "%s%s)", inside ? "; " : " (", way_out);
+}
+
 bool bm_errno_is_of_file(int errnum)
 {
     return errnum != ENOMEM && errnum != EMFILE && errnum != ENFILE && errnum != EINTR;

@@ -35,5 +35,7 @@ bool bm_errno_is_of_file(int errnum);
         if (status != BM_OK)                                                                       \
             goto out;                                                                              \
     } while (0)
+/* Add a way out to the message: within the parentheses at its end, or in some of its own. */
+void bm_error_advise(bm_error *err, const char *way_out);
 /* BM_ERR_NOMEM with the size that was asked for. */
 bm_status bm_fail_nomem(bm_error *err, size_t bytes);

@@ -80,6 +80,15 @@ static inline bool bm_utf8_is_whole(const char *part, size_t len)
 bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_replaced,
                          bm_error *err);
 
+/* Bytes of a name that leads through objects, "a.b", up to its first dot that is not "\.", or to its
+ * end. */
+static inline size_t bm_dotted_part_bytes(const char *name)
+{
+    const char *at = name;
+    while (*at != '\0' && *at != '.')
+        at += at[0] == '\\' && at[1] == '.' ? 2 : 1;
+    return (size_t)(at - name);
+}
 /* Bytes of a byte order mark at data[0]: 0 or 3. */
 static inline size_t bm_bom_bytes(const char *data, size_t len)
 {

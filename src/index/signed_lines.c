@@ -37,7 +37,7 @@ static bm_status refuse(bm_job_context *job, const bm_record *record, bm_error *
 {
     const bm_input_options *input = &job->settings->input;
     if (input->on_error == BM_ON_ERROR_FAIL)
-        return bm_fail_at(err, BM_ERR_INPUT, "-", record->line, "%s", record->reason);
+        return bm_fail_bad_record("-", record, err);
     if (job->counts.skipped >= input->max_errors)
         return bm_fail_at(err, BM_ERR_INPUT, "-", record->line,
                           "%s (more than %" PRIu64 " bad records, see `max_errors`)",

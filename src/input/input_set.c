@@ -397,8 +397,11 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
         return bm_fail_nomem(err, strlen(dir));
     if (type == DT_DIR)
         return push_dir(w, path, err);
-    if (is_chosen(w->set, path, w->root_len))
-        return add_source(w->set, path, err);
+    if (is_chosen(w->set, path, w->root_len)) {
+        BM_TRY(add_source(w->set, path, err));
+        w->set->sources[w->set->n_sources - 1].in_folder = true;
+        return BM_OK;
+    }
     w->set->n_left_out++;
     bm_free(path);
     return BM_OK;
@@ -536,6 +539,7 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
                             bm_error *err)
 {
     char *address = NULL;
+    const size_t n = set->n_sources;
     bm_status status = BM_OK;
     BM_TRY(bm_string_format(&address, err, "%s%s", root, below));
     if (!is_chosen(set, address, strlen(root)))
@@ -545,6 +549,8 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
                             "a name that holds ? cannot be read at an address");
     else
         status = add_address(set, address, err);
+    if (status == BM_OK && set->n_sources > n)
+        set->sources[n].in_folder = true;
     bm_free(address);
     return status;
 }
@@ -768,7 +774,10 @@ static bm_status probe_judge(const struct bm_input_set *set, bm_source *source, 
         return told;
     source->compression = bm_compression_of_bytes(head->bytes, head->len, promised_by(source));
     source->window = bm_window_of(source->compression, head->bytes, head->len);
-    BM_TRY(bm_probe_refused(source->name, head->bytes, head->len, err));
+    told = bm_probe_refused(source->name, head->bytes, head->len, err);
+    if (told != BM_OK && source->in_folder)
+        bm_error_advise(err, "`exclude` leaves out files of a folder");
+    BM_TRY(told);
     if (breaks_promise(source))
         return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
                           "the name promises %s, the first bytes are something else",
@@ -979,10 +988,12 @@ static bm_status resolve_format(bm_input_set *set, bm_error *err)
             first = source;
         bm_format one = format_of_source(first), other = format_of_source(source);
         if (other != one)
-            return bm_fail(err, BM_ERR_USAGE,
-                           "inputs differ in format: %.300s is %s, %.300s is %s (one `format` for "
-                           "all; of a folder, `include` reads some files only, such as '*.arrow')",
-                           first->name, bm_format_name(one), source->name, bm_format_name(other));
+            return bm_fail(
+                err, BM_ERR_USAGE,
+                "inputs differ in format: %.300s is %s, %.300s is %s (one `format` for "
+                "all; of a folder, `include` reads some files only, such as '*.arrow', and "
+                "`exclude` leaves out some)",
+                first->name, bm_format_name(one), source->name, bm_format_name(other));
     }
     set->format = format_of_source(first != NULL ? first : &set->sources[0]);
     for (size_t i = 0; i < set->n_sources && set->format == BM_FORMAT_FILES; i++)

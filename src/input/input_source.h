@@ -37,6 +37,7 @@ typedef struct bm_source {
     /* Not NULL: it was found to be unreadable when the inputs were opened, and bad records are
      * skipped: why. Owned by the set. */
     char *unreadable;
+    bool in_folder; /* found in a directory that was given, of which patterns leave out files */
     bool
         lost; /* of a table: it could not be opened when it was to be read, and is one bad record */
     bm_compression compression;

@@ -215,7 +215,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     const char *data = w->batch->data;
     size_t pos = w->piece->begin, end = w->piece->end;
     size_t bom = w->piece->file_begin ? bm_bom_bytes(data + pos, end - pos) : 0;
-    uint64_t line = w->piece->first_line;
+    uint64_t line = w->piece->first_line, number = w->piece->n_before;
     bm_status status = BM_OK;
     bool whole = format->whole_file; /* a file without bytes is a record too */
     bm_scan scan = {.state = w->piece->state, .syntax = w->parser->rules->syntax};
@@ -236,6 +236,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
         }
         bm_record record = {.file = w->piece->file,
                             .line = line,
+                            .number = format->elements ? ++number : 0,
                             .raw = {.data = data + pos, .len = next - pos},
                             .place = w->piece->place + (pos - w->piece->begin)};
         line += format->newline_ends || whole ? 1 : lines_of(record.raw);

@@ -16,8 +16,9 @@ typedef struct bm_raw_piece {
     /* The piece is the first, the last of its file. A file without records has one empty piece; a
      * last piece may be empty. */
     bool file_begin, file_end;
-    unsigned state; /* of the scan (record_format.h) at its beginning */
-    uint64_t place; /* of its first byte in a plain file */
+    unsigned state;    /* of the scan (record_format.h) at its beginning */
+    uint64_t place;    /* of its first byte in a plain file */
+    uint64_t n_before; /* elements of its array that stand before it; of other formats 0 */
     /* Not NULL: an empty piece, which stands for the rest of a file that cannot be read, and why.
      * Owned. */
     char *broken;

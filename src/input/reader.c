@@ -63,6 +63,7 @@ static bm_status reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch,
 {
     piece.file = (uint32_t)reader->file;
     piece.first_line = batch->range.is_open ? 0 : reader->line;
+    piece.n_before = batch->range.is_open ? 0 : reader->n_elements;
     piece.state = reader->state;
     piece.file_begin = !reader->begun;
     piece.place = reader->place;
@@ -141,6 +142,8 @@ static bm_status reader_end_file(struct bm_reader *reader, bm_error *err)
 
 /* --- broken files --- */
 
+#define BEFORE_THAT "`on_error` skip uses the records before that"
+
 /* reader->broken.error says why the current file is broken: skip the rest of it. Its bytes are
  * still read, as far as that goes, for their digest. */
 static bm_status skip_rest(struct bm_reader *reader, bm_error *err)
@@ -167,13 +170,9 @@ static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error
 static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_error *err)
 {
     const bm_on_error on_error = reader->set->options.on_error;
-    bm_error *e = &reader->broken.error;
     if (status == BM_ERR_INPUT && on_error == BM_ON_ERROR_FAIL &&
-        bm_input_ahead_is_broken(reader->bytes)) {
-        const size_t len = strlen(e->message);
-        snprintf(e->message + len, sizeof e->message - len,
-                 " (`on_error` skip uses the records before that)");
-    }
+        bm_input_ahead_is_broken(reader->bytes))
+        bm_error_advise(&reader->broken.error, BEFORE_THAT);
     return check_read(reader, status, err);
 }
 
@@ -193,6 +192,7 @@ static bm_status reader_begin_file(struct bm_reader *reader, bm_error *err)
     reader->file_end = reader->broken.rest = false;
     reader->begun = cut->from > 0;
     reader->line = 1 + cut->lines;
+    reader->n_elements = 0;
     reader->place = cut->from;
     reader->state = 0;
     reader->ranges.n_failed = reader->ranges.pause = 0;
@@ -245,6 +245,7 @@ static bm_status reader_break_off(struct bm_reader *reader, uint64_t line, const
     (void)bm_fail_at(&reader->broken.error, BM_ERR_INPUT, name, line, "broken JSON: %s", why);
     if (reader->set->options.on_error == BM_ON_ERROR_SKIP)
         return skip_rest(reader, err);
+    bm_error_advise(&reader->broken.error, BEFORE_THAT);
     reader->file_end = false;
     return BM_OK;
 }
@@ -326,6 +327,7 @@ static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, boo
         piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
     bm_status status = reader_add_piece(reader, c->batch, piece, err);
     reader->line += skipped.lines;
+    reader->n_elements += reader->format->elements;
     reader->place += skipped.bytes - (piece.end - piece.begin);
     reader->state = c->scan.state;
     reader->n_records++;
@@ -457,6 +459,7 @@ static void cut_by_records(bm_reader *reader, bm_cutter *c)
         reader->mean_bytes += ((double)(at - c->cut) - reader->mean_bytes) / 16;
         c->cut = c->seen = at;
         c->state = c->scan.state;
+        c->walked++;
         reader->n_records++;
         c->full = at >= reader->batch_bytes ||
                   (reader->batch_records != 0 && reader->n_records >= reader->batch_records);
@@ -563,6 +566,7 @@ static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     if (!piece.file_end)
         reader->line +=
             c->counted ? c->lines : bm_count_newlines(batch->data + c->begin, c->cut - c->begin);
+    reader->n_elements += reader->format->elements ? c->walked : 0;
     reader->state = c->state;
     if (rest && !c->full)
         BM_TRY(reader_add_rest(reader, batch, reader->line, err));
@@ -894,14 +898,18 @@ static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *
 }
 
 /* The batch is what it seemed to be, and those before it are finished. */
-static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines, bm_error *err)
+static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines,
+                              uint64_t n_records, bm_error *err)
 {
     const bm_raw_range *range = &batch->range;
     if (range->file == NULL) {
         BM_TRY(accept_files(reader, batch, err));
     } else {
-        batch->pieces[batch->n_pieces - 1].first_line = reader->line;
+        bm_raw_piece *piece = &batch->pieces[batch->n_pieces - 1];
+        piece->first_line = reader->line;
+        piece->n_before = reader->n_elements;
         reader->line += lines;
+        reader->n_elements += reader->format->elements ? n_records : 0;
         bm_input_ahead_pass(reader->bytes, batch->data + range->held, batch->len - range->held);
         BM_TRY(reader_saw(reader, batch->data, batch->len, err));
     }
@@ -963,7 +971,7 @@ bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn
     pthread_mutex_unlock(&ranges->lock);
     double mark = bm_clock_seconds();
     const bm_status status =
-        right ? accept_range(reader, batch, lines, err) : drop_range(reader, batch, err);
+        right ? accept_range(reader, batch, lines, n_records, err) : drop_range(reader, batch, err);
     range->is_open = false;
     *in_turn += bm_clock_seconds() - mark;
     pthread_mutex_lock(&ranges->lock);

@@ -70,7 +70,7 @@ typedef struct bm_reader_watch {
 } bm_reader_watch;
 
 /* Ranges of the current file. While the reader is ahead of those that are finished, the state of
- * lines and digests (line, mean_bytes, bytes, tracker) belongs to the thread that accepts one. */
+ * lines and digests (line, n_elements, mean_bytes, bytes, tracker) belongs to the thread that accepts one. */
 typedef struct bm_reader_ranges {
     bool wanted, ahead;
     uint64_t at;    /* where in the file the next one begins, if the reader is ahead */
@@ -99,6 +99,7 @@ struct bm_reader {
     bool open, file_end; /* a file is open; all of it has been read */
     bool begun;          /* a piece of the current file has been made */
     uint64_t line;       /* on which the next piece begins */
+    uint64_t n_elements; /* of the file's array that stand before it */
     uint64_t place;      /* of its first byte, in a plain file */
     unsigned state;      /* of the scan there */
     bm_buf carry;        /* the beginning of the next batch */
@@ -119,10 +120,11 @@ typedef struct bm_cutter {
     size_t seen;  /* looked at so far */
     size_t cut;   /* behind the last whole record; begin: none yet */
     bm_scan scan;
-    unsigned state; /* of the scan at `cut` */
-    bool counted;   /* how many newlines there are before `cut`: ... */
-    uint64_t lines; /* so many */
-    bool full;      /* the batch must end at `cut` */
+    unsigned state;  /* of the scan at `cut` */
+    bool counted;    /* how many newlines there are before `cut`: ... */
+    uint64_t lines;  /* so many */
+    uint64_t walked; /* records found one by one */
+    bool full;       /* the batch must end at `cut` */
 } bm_cutter;
 
 /* reader_piece -- a run of whole records of one file becomes a piece of a batch. */

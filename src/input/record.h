@@ -7,10 +7,13 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/error.h"
+
 /* Every pointer is valid during the callback only. */
 typedef struct bm_record {
     uint32_t file;
     uint64_t line;          /* where the record begins, from 1; of a table its row */
+    uint64_t number;        /* which element of its array it is, from 1; of other formats 0 */
     bm_str raw;             /* its bytes as read, with its line ending if it has one (of a record
                             longer than a document may be its first bytes only); data NULL where the
                             source has no such bytes */
@@ -21,7 +24,8 @@ typedef struct bm_record {
     bool bad;               /* only file, line, raw, reason and n_behind are set */
     const char *reason;     /* "what is wrong (what was expected)" */
     uint64_t n_behind;      /* of a bad row of csv: lines behind its first that a quote swallowed */
-    bm_str id;              /* valid UTF-8, unescaped; FILE:LINE where it has none of its own */
+    bm_str id;              /* valid UTF-8, unescaped; FILE:LINE, of elements FILE:N, where it has
+                               none of its own */
     bm_str text;            /* valid UTF-8 */
     uint64_t text_bytes;    /* of the text as read (JSON: after unescaping), before repair */
     uint64_t n_invalid;     /* U+FFFD written in place of invalid bytes */
@@ -34,6 +38,14 @@ typedef struct bm_record {
                        same; or 0 */
     bool nameless;  /* it has no id (bm_batch_parser.own_ids) */
 } bm_record;
+
+/* A bad record ends the run: BM_ERR_INPUT with its reason, and with the way to go on without it. */
+static inline bm_status bm_fail_bad_record(const char *file, const bm_record *record, bm_error *err)
+{
+    (void)bm_fail_at(err, BM_ERR_INPUT, file, record->line, "%s", record->reason);
+    bm_error_advise(err, "`on_error` skip uses the other records");
+    return BM_ERR_INPUT;
+}
 
 /* Where a record stands that is to be read again. */
 typedef struct bm_record_place {

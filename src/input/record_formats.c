@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "input/compression_kinds.h"
+#include "input/input_set.h"
 #include "input/record_format.h"
 #include "input/record_rules.h"
 #include "json/json_scan.h"
@@ -78,8 +79,9 @@ bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error
     BM_TRY(set_place(maker, err));
     char digits[LINE_DIGITS];
     size_t n = 0;
-    for (uint64_t line = record->line; line > 0 || n == 0; line /= 10)
-        digits[LINE_DIGITS - ++n] = (char)('0' + line % 10);
+    uint64_t rest = record->number != 0 ? record->number : record->line;
+    for (; rest > 0 || n == 0; rest /= 10)
+        digits[LINE_DIGITS - ++n] = (char)('0' + rest % 10);
     memcpy(maker->place.data + maker->place_len, digits + LINE_DIGITS - n, n);
     record->id = (bm_str){.data = maker->place.data, .len = maker->place_len + n};
     return BM_OK;
@@ -147,14 +149,22 @@ static bm_status parse_line(struct bm_parser *parser, bm_str content, bm_record 
                                           : bm_record_place_id(&parser->maker, record, err);
 }
 
+/* The record's file was found in a folder, among others: it may be none of the data. */
+#define LEAVE_OUT "`exclude` leaves out files of a folder, `include` names those to read"
+
+static bool is_of_folder(const struct bm_parser *parser, const bm_record *record)
+{
+    return bm_input_set_source(parser->set, record->file)->in_folder;
+}
+
 static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record *record,
                             bm_error *err)
 {
     const size_t first = content.len < BINARY_BYTES ? content.len : BINARY_BYTES;
     if (first > 0 && memchr(content.data, '\0', first) != NULL) {
         bm_record_bad(&parser->maker, record,
-                      "a binary file (NUL bytes among its first %u; a text has none)",
-                      BINARY_BYTES);
+                      "a binary file (NUL bytes among its first %u; a text has none%s)",
+                      BINARY_BYTES, is_of_folder(parser, record) ? "; " LEAVE_OUT : "");
         return BM_OK;
     }
     bm_status status = set_text(parser, content, record, err);
@@ -275,8 +285,9 @@ static bm_status set_table_id(row_job *job, bm_error *err)
 {
     struct bm_parser *parser = job->parser;
     if (job->id.data == NULL && parser->rules->id_given) {
-        bm_record_bad(&parser->maker, job->record, "no field '%.64s': the row has %u field%s",
-                      parser->rules->id, job->n_cells, job->n_cells == 1 ? "" : "s");
+        bm_record_bad(&parser->maker, job->record,
+                      "no field '%.64s': the row has %u field%s (" BM_NO_IDS ")", parser->rules->id,
+                      job->n_cells, job->n_cells == 1 ? "" : "s");
         return BM_OK;
     }
     if (job->id.data == NULL)
@@ -409,22 +420,17 @@ static bm_status set_jsonl_id(struct bm_parser *parser, bm_str content, bm_recor
     case BM_JSON_NUMBER:
         record->id = field->value;
         return BM_OK;
-    case BM_JSON_MISSING:
-    case BM_JSON_NULL:
-        if (!rules->id_given)
-            return bm_record_place_id(&parser->maker, record, err);
-        if (field->kind == BM_JSON_MISSING) {
-            missing(parser, content, rules->id, "a string or a number", record);
-            return BM_OK;
-        }
-        break;
-    case BM_JSON_BOOL:
-    case BM_JSON_ARRAY:
-    case BM_JSON_OBJECT:
+    default:
         break;
     }
-    bm_record_bad(&parser->maker, record, "field '%.64s' is %s (a string or a number)", rules->id,
-                  kind_name(field->kind));
+    if (!rules->id_given)
+        return bm_record_place_id(&parser->maker, record, err);
+    if (field->kind == BM_JSON_MISSING)
+        missing(parser, content, rules->id, "a string or a number; " BM_NO_IDS, record);
+    else
+        bm_record_bad(&parser->maker, record,
+                      "field '%.64s' is %s (a string or a number; " BM_NO_IDS ")", rules->id,
+                      kind_name(field->kind));
     return BM_OK;
 }
 
@@ -446,13 +452,71 @@ static void set_jsonl_values(struct bm_parser *parser)
     }
 }
 
+/* Records that are no JSON, known by how they begin, and what to do. */
+static const struct {
+    bm_str begin;
+    const char *what;
+} known_records[] = {
+#define BEGINS(bytes)                                                                              \
+    {                                                                                              \
+        bytes, sizeof bytes - 1                                                                    \
+    }
+    {BEGINS("\0\0\0\0"), "bytes of zeros, as a crash leaves them in a file"},
+    {BEGINS("version https://git-lfs"), "a Git LFS pointer: `git lfs pull` fetches the file"},
+    {BEGINS("\x1F\x8B"), "gzip data inside a file that was unpacked: unpack it once more"},
+    {BEGINS("\x28\xB5\x2F\xFD"), "zst data inside a file that was unpacked: unpack it once more"},
+    {BEGINS("<"), "a page of HTML or XML, perhaps an answer in place of the file"},
+#undef BEGINS
+};
+
+/* Does a line begin an object or array that goes on in the next lines? */
+static bool goes_on(bm_str content)
+{
+    while (content.len > 0 && bm_json_is_space(content.data[content.len - 1]))
+        content.len--;
+    return content.len > 0 && memchr("{[,:", content.data[content.len - 1], 4) != NULL;
+}
+
+/* What the whole of a record that is no JSON shows, for people; NULL: nothing. */
+static const char *judge_broken(bm_str content)
+{
+    for (size_t i = 0; i < sizeof known_records / sizeof known_records[0]; i++) {
+        const bm_str begin = known_records[i].begin;
+        if (content.len >= begin.len && memcmp(content.data, begin.data, begin.len) == 0)
+            return known_records[i].what;
+    }
+    if (content.len > 0 && content.data[0] == '[' && goes_on(content))
+        return "an array over several lines: `format` json reads a file that is one array";
+    if (content.len > 0 && content.data[0] == '{' && goes_on(content))
+        return content.data[content.len - 1] == ',' && content.data[content.len - 2] == '}'
+                   ? "elements of an array: `format` json reads it with its brackets"
+                   : "an object over several lines: `jq -c .` writes it on one";
+    return NULL;
+}
+
+/* The record is no JSON, or no object. */
+static void refuse_json(struct bm_parser *parser, bm_str content, const char *why,
+                        bm_record *record)
+{
+    const size_t len = strlen(why);
+    const bool inside = len > 0 && why[len - 1] == ')';
+    const char *shown = judge_broken(content);
+    const bool apart = record->line == 1 && is_of_folder(parser, record);
+    if (!inside || (shown == NULL && !apart))
+        bm_record_bad(&parser->maker, record, "%s", why);
+    else
+        bm_record_bad(&parser->maker, record, "%.*s%s%s%s%s)", (int)len - 1, why,
+                      shown != NULL ? "; " : "", shown != NULL ? shown : "", apart ? "; " : "",
+                      apart ? LEAVE_OUT : "");
+}
+
 static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record,
                              bm_error *err)
 {
     const char *broken;
     BM_TRY(bm_json_exact_run(parser->json, content, parser->json_fields, &broken, err));
     if (broken != NULL) {
-        bm_record_bad(&parser->maker, record, "%s", broken);
+        refuse_json(parser, content, broken, record);
         return BM_OK;
     }
     BM_TRY(set_jsonl_text(parser, content, record, err));
@@ -905,6 +969,9 @@ static void step_between(bm_scan *scan, size_t pos, char byte)
     case NEXT:
         if (byte == ']' && scan->state == split_json_FIRST)
             scan->state = END;
+        else if (byte == ']')
+            broken(scan, pos,
+                   "an element was expected, not ] (the comma before it is one too many)");
         else
             begin_element(scan, pos, byte);
         break;

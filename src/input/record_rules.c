@@ -100,11 +100,13 @@ static bool find_object(bm_str object, bm_str name, bm_str *out)
 void bm_name_list_json(bm_name_list *list, bm_str object, const char *path)
 {
     bm_str key, value, prefix = {path, 0};
-    for (const char *part = path, *dot; (dot = strchr(part, '.')) != NULL; part = dot + 1) {
-        if (!find_object(object, (bm_str){part, (size_t)(dot - part)}, &value))
+    for (const char *part = path;;) {
+        const size_t len = bm_dotted_part_bytes(part);
+        if (part[len] == '\0' || !find_object(object, (bm_str){part, len}, &value))
             break;
         object = value;
-        prefix.len = (size_t)(dot - path);
+        prefix.len = (size_t)(part - path) + len;
+        part += len + 1;
     }
     for (size_t at = 0; bm_json_scan_member(object, &at, &key, &value);)
         bm_name_list_add(list, prefix, (bm_str){key.data + 1, key.len - 2});

@@ -36,6 +36,9 @@ void bm_name_list_add(bm_name_list *list, bm_str prefix, bm_str name);
 /* The list in words; "no fields" where it is empty. Nothing may be added any more. */
 const char *bm_name_list_words(bm_name_list *list);
 
+/* For messages about an id that is missing or of another type. */
+#define BM_NO_IDS "`id_field` none names records by their places"
+
 /* For messages about a field that is missing: whose default name is asked for is told the option. */
 const char *bm_text_hint(const char *field);
 

@@ -516,7 +516,7 @@ static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
     if (record->bad)
         return context->settings->input.on_error == BM_ON_ERROR_SKIP
                    ? bm_drops_add(drops, here, name, err)
-                   : bm_fail_at(err, BM_ERR_INPUT, name, record->line, "%s", record->reason);
+                   : bm_fail_bad_record(name, record, err);
     if (docs->number_duplicates && bm_drops_doubt(drops, record->id))
         return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
                           "the id '%.*s' looks numbered: which document dedup removed by it cannot "

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "json/json_simd.h"
 #include "json/json_string.h"
 
@@ -48,6 +49,9 @@ struct bm_json_exact {
     const bm_json_path *paths;
     bm_json_path *split; /* the same, where they are its own; else NULL */
     size_t n_paths;
+    size_t n_keys;            /* of them, the last, which are keys that look like paths, ... */
+    size_t *key_of;           /* ... each of them for this path */
+    bm_json_field *with_keys; /* where there are any: the fields of all */
     follow *follows;
     gathered *begun;       /* of all paths */
     bm_json_field *fields; /* to be filled by this run */
@@ -60,7 +64,7 @@ struct bm_json_exact {
     bm_buf key;
     bm_status status; /* BM_ERR_NOMEM: the run ends */
     bm_error *err;
-    char reason[160];
+    char reason[256];
 };
 
 bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_exact **out,
@@ -101,40 +105,84 @@ static bm_str *split_part(bm_str text, bm_str *part)
     return part;
 }
 
-bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
-                                  bm_error *err)
+/* May a name mean something else than the key that it is? */
+static bool is_path(const char *name)
 {
-    size_t n_parts = 0, n_bytes = 0;
+    return strpbrk(name, ".[") != NULL;
+}
+
+/* Copy bytes of a part, of "\." the dot alone; returns one past them. */
+static char *copy_part(const char *from, size_t len, char *out)
+{
+    for (size_t i = 0; i < len; i++)
+        if (from[i] != '\\' || i + 1 == len || from[i + 1] != '.')
+            *out++ = from[i];
+    return out;
+}
+
+/* Take the names apart: n paths, and behind them the keys of those that may be keys too. */
+static void split_names(const char *const *names, size_t n, bm_json_path *paths, bm_str *part,
+                        char *text)
+{
+    bm_json_path *key = paths + n;
     for (size_t i = 0; i < n; i++) {
-        n_bytes += strlen(paths[i]);
-        n_parts++;
-        for (const char *c = paths[i]; *c != '\0'; c++)
-            n_parts += *c == '.' || *c == '[';
-    }
-    const size_t size = n * sizeof(bm_json_path) + n_parts * sizeof(bm_str) + n_bytes;
-    bm_json_path *split = bm_alloc(size, 1); /* the paths, then their parts, then the text */
-    if (split == NULL)
-        return bm_fail_nomem(err, size);
-    bm_str *part = (bm_str *)(split + n);
-    char *text = (char *)(part + n_parts);
-    for (size_t i = 0; i < n; i++) {
-        split[i].parts = part;
-        for (const char *from = paths[i];; from++) {
-            const size_t len = strcspn(from, ".");
-            memcpy(text, from, len);
-            part = split_part((bm_str){text, len}, part);
-            text += len;
-            from += len;
+        const size_t len = strlen(names[i]);
+        paths[i].parts = part;
+        for (const char *from = names[i];; from++) {
+            const size_t bytes = bm_dotted_part_bytes(from);
+            char *end = copy_part(from, bytes, text);
+            part = split_part((bm_str){text, (size_t)(end - text)}, part);
+            text = end;
+            from += bytes;
             if (*from == '\0')
                 break;
         }
-        split[i].n_parts = (size_t)(part - split[i].parts);
+        paths[i].n_parts = (size_t)(part - paths[i].parts);
+        if (!is_path(names[i]))
+            continue;
+        memcpy(text, names[i], len);
+        *part = (bm_str){text, len};
+        *key++ = (bm_json_path){.parts = part++, .n_parts = 1};
+        text += len;
     }
-    const bm_status status = bm_json_exact_open(split, n, out, err);
-    if (status == BM_OK)
-        (*out)->split = split;
-    else
-        bm_free(split);
+}
+
+bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
+                                  bm_error *err)
+{
+    size_t n_keys = 0, n_parts = 0, n_bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_bytes += 2 * strlen(paths[i]);
+        n_parts += 2;
+        n_keys += is_path(paths[i]);
+        for (const char *c = paths[i]; *c != '\0'; c++)
+            n_parts += *c == '.' || *c == '[';
+    }
+    const size_t n_all = n + n_keys,
+                 size = n_all * sizeof(bm_json_path) + n_parts * sizeof(bm_str) + n_bytes;
+    bm_json_path *split = NULL; /* the paths, then their parts, then the text */
+    bm_json_exact *exact = NULL;
+    bm_status status = BM_OK;
+    if ((split = bm_alloc(size, 1)) == NULL)
+        return bm_fail_nomem(err, size);
+    bm_str *parts = (bm_str *)(split + n_all);
+    split_names(paths, n, split, parts, (char *)(parts + n_parts));
+    BM_TRY_OUT(bm_json_exact_open(split, n_all, &exact, err));
+    exact->split = split;
+    split = NULL;
+    exact->n_keys = n_keys;
+    if (n_keys > 0) {
+        BM_TRY_OUT(bm_new(&exact->key_of, n_keys, err));
+        BM_TRY_OUT(bm_new(&exact->with_keys, n_all, err));
+    }
+    for (size_t i = 0, key = 0; i < n; i++)
+        if (is_path(paths[i]))
+            exact->key_of[key++] = i;
+    *out = exact;
+out:
+    if (status != BM_OK)
+        bm_json_exact_close(exact);
+    bm_free(split);
     return status;
 }
 
@@ -146,7 +194,7 @@ void bm_json_exact_close(bm_json_exact *exact)
         bm_buf_reset(&exact->follows[i].text);
     bm_buf_reset(&exact->out);
     bm_buf_reset(&exact->key);
-    bm_free_all(exact->follows, exact->begun, exact->split, exact);
+    bm_free_all(exact->follows, exact->begun, exact->split, exact->key_of, exact->with_keys, exact);
 }
 
 void bm_json_exact_trim(bm_json_exact *exact, size_t keep)
@@ -157,12 +205,102 @@ void bm_json_exact_trim(bm_json_exact *exact, size_t keep)
         bm_buf_reset(&exact->key);
 }
 
-/* The text is broken at `pos`; bytes are counted from 1. Always false. */
-static bool broken(bm_json_exact *x, size_t pos, const char *why)
+/* What stands where the text is broken, for people, and what is known of it. */
+typedef struct found {
+    char what[80];
+    const char *hint; /* NULL: nothing */
+} found;
+
+#define WORD_MAX 24u /* bytes of a word that are shown */
+
+/* Bytes of the word of letters at `pos`, perhaps behind a minus. */
+static size_t word_bytes(bm_str text, size_t pos)
 {
-    snprintf(x->reason, sizeof x->reason, "broken JSON at byte %zu (%s)", pos + 1, why);
+    size_t end = pos + (text.data[pos] == '-');
+    while (end < text.len && ((text.data[end] | 0x20) >= 'a' && (text.data[end] | 0x20) <= 'z'))
+        end++;
+    return end - pos;
+}
+
+static const struct {
+    const char *word, *hint;
+} foreign_words[] = {
+    {"NaN", "JSON has no NaN: null stands for it"},
+    {"nan", "JSON has no NaN: null stands for it"},
+    {"Infinity", "JSON has no infinity: null stands for it"},
+    {"-Infinity", "JSON has no infinity: null stands for it"},
+    {"None", "Python's None is null in JSON: json.dumps writes it"},
+    {"True", "Python's True is true in JSON: json.dumps writes it"},
+    {"False", "Python's False is false in JSON: json.dumps writes it"},
+    {"undefined", "JSON has no undefined: null stands for it"},
+};
+
+static const struct {
+    const char *bytes, *what, *hint;
+} known_bytes[] = {
+    {"\xEF\xBB\xBF", "U+FEFF, a byte order mark",
+     "one may stand at the beginning of a file, and nowhere else"},
+    {"\x1E", "RS (0x1E), the separator of RFC 7464", "`tr -d '\\036'` takes it out"},
+    {"#", "#", "JSON has no comments"},
+    {"//", "//", "JSON has no comments"},
+    {"/*", "/*", "JSON has no comments"},
+    {"'", "a single quote", "JSON has double quotes; Python's json.dumps writes them"},
+};
+
+/* The word at pos; false: there is none. */
+static bool find_word(bm_str text, size_t pos, found *out)
+{
+    const size_t len = word_bytes(text, pos);
+    if (len < 1 || (len == 1 && text.data[pos] == '-'))
+        return false;
+    snprintf(out->what, sizeof out->what, "%.*s%s", (int)(len < WORD_MAX ? len : WORD_MAX),
+             text.data + pos, len < WORD_MAX ? "" : "...");
+    for (size_t i = 0; i < sizeof foreign_words / sizeof foreign_words[0]; i++)
+        if (strlen(foreign_words[i].word) == len &&
+            memcmp(foreign_words[i].word, text.data + pos, len) == 0)
+            out->hint = foreign_words[i].hint;
+    return true;
+}
+
+static found find_out(bm_str text, size_t pos)
+{
+    found f = {.what = "it ends"};
+    if (pos >= text.len)
+        return f;
+    const char *at = text.data + pos;
+    const size_t left = text.len - pos;
+    for (size_t i = 0; i < sizeof known_bytes / sizeof known_bytes[0]; i++) {
+        const size_t len = strlen(known_bytes[i].bytes);
+        if (len > left || memcmp(at, known_bytes[i].bytes, len) != 0)
+            continue;
+        snprintf(f.what, sizeof f.what, "%s", known_bytes[i].what);
+        f.hint = known_bytes[i].hint;
+        return f;
+    }
+    if (find_word(text, pos, &f))
+        return f;
+    uint32_t code;
+    bool hidden;
+    const size_t len = bm_text_next(at, left, &code, &hidden);
+    if (*at == '\0')
+        snprintf(f.what, sizeof f.what, "NUL");
+    else if (hidden)
+        snprintf(f.what, sizeof f.what, "0x%02X", (unsigned)(unsigned char)*at);
+    else
+        snprintf(f.what, sizeof f.what, "%.*s", (int)len, at);
+    return f;
+}
+
+/* The text is broken at `pos`; bytes are counted from 1. Always false. */
+static bool broken(bm_json_exact *x, size_t pos, const char *expected)
+{
+    const found f = find_out(x->text, pos);
+    snprintf(x->reason, sizeof x->reason, "broken JSON at byte %zu: %s (%s%s%s)", pos + 1, f.what,
+             expected, f.hint != NULL ? "; " : "", f.hint != NULL ? f.hint : "");
     return false;
 }
+
+#define ONE_COMMA_MORE ": the comma before it is one too many"
 
 static bool no_memory(bm_json_exact *x, bm_status status)
 {
@@ -452,8 +590,9 @@ static bool read_key(bm_json_exact *x, char byte)
     bm_json_span span;
     if (byte != '"')
         return broken(x, x->pos,
-                      x->state == KEY ? "a key in double quotes was expected"
-                                      : "a key in double quotes or } was expected");
+                      x->state == KEY_OR_END ? "a key in double quotes or } was expected"
+                      : byte == '}'          ? "a key in double quotes was expected" ONE_COMMA_MORE
+                                             : "a key in double quotes was expected");
     x->state = COLON;
     return read_string(x, &span) && match_key(x, &span);
 }
@@ -467,6 +606,8 @@ static bool step(bm_json_exact *x, char byte)
             return read_value(x, byte);
         break;
     case VALUE:
+        if (byte == ']' && x->depth > 0 && !in_object(x))
+            return broken(x, x->pos, "a value was expected" ONE_COMMA_MORE);
         return read_value(x, byte);
     case KEY_OR_END:
         if (byte != '}')
@@ -513,7 +654,7 @@ static bool read_text(bm_json_exact *x)
             return false;
     }
     if (x->state != DONE)
-        return broken(x, x->pos, "it ends too early");
+        return broken(x, x->pos, x->depth > 0 ? "brackets are open" : "a value was expected");
     if (data[first] != '{') {
         snprintf(x->reason, sizeof x->reason, "not a JSON object (%s)",
                  data[first] == '[' ? "`format` json reads a file that is one array of objects"
@@ -538,6 +679,9 @@ static bm_json_field all_of(const follow *f)
 bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                             const char **broken_why, bm_error *err)
 {
+    bm_json_field *const asked = fields;
+    if (exact->n_keys > 0)
+        fields = exact->with_keys;
     exact->text = text;
     exact->fields = fields;
     exact->pos = 0;
@@ -568,5 +712,11 @@ bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fi
         if (fields[i].value.data == NULL)
             fields[i].value.data = "";
     }
+    const size_t n = exact->n_paths - exact->n_keys;
+    for (size_t i = 0; i < exact->n_keys; i++)
+        if (fields[n + i].kind != BM_JSON_MISSING)
+            fields[exact->key_of[i]] = fields[n + i];
+    if (exact->n_keys > 0)
+        memcpy(asked, fields, n * sizeof *asked);
     return BM_OK;
 }

@@ -69,8 +69,9 @@ typedef struct bm_json_exact bm_json_exact;
 /* `paths` is borrowed until close. */
 bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_exact **out,
                              bm_error *err);
-/* `paths`: n dotted paths, copied. A dot always means nesting, and [] at the end of a part every
- * element of an array: a key that holds a dot, or ends so, cannot be named. */
+/* `paths`: n names, copied. Each is a key as it is, or, where the object has no such key, a dotted
+ * path: a dot means nesting, "\." is a dot within a key, and [] at the end of a part means every
+ * element of an array. */
 bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
                                   bm_error *err);
 /* Free buffers of more than `keep` bytes. */

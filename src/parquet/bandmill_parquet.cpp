@@ -18,16 +18,21 @@ namespace bandmill_tables
 // --- which columns ---
 
 // The child of a schema that a name with dots and brackets leads into: all of the name, or what
-// stands before the first of them.
+// stands before the first of them ("\\." is a dot within a name).
 static int child_of(const arrow::Schema &schema, std::string_view name)
 {
     const int whole = schema.GetFieldIndex(std::string(name));
     if (whole >= 0)
         return whole;
-    std::string_view first = name.substr(0, name.find('.'));
+    std::string first;
+    for (std::size_t i = 0; i < name.size() && name[i] != '.'; i++) {
+        if (name.substr(i, 2) == "\\.")
+            i++;
+        first += name[i];
+    }
     while (first.size() >= 2 && first.substr(first.size() - 2) == "[]")
-        first.remove_suffix(2);
-    return schema.GetFieldIndex(std::string(first));
+        first.resize(first.size() - 2);
+    return schema.GetFieldIndex(first);
 }
 
 std::vector<int> children_of(const arrow::Schema &schema, const bm_table_wish &wish)

@@ -457,8 +457,7 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
     bm_ingest_batch *batch = worker->batch;
     const bm_ingest_cfg *cfg = worker->cfg;
     if (cfg->input->on_error == BM_ON_ERROR_FAIL)
-        return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(cfg->source, record->file),
-                          record->line, "%s", record->reason);
+        return bm_fail_bad_record(bm_batch_source_file(cfg->source, record->file), record, err);
     BM_TRY(bm_grow(&batch->skipped, &batch->capacity.skipped, batch->n_skipped + 1,
                    sizeof *batch->skipped, err));
     char *reason = bm_strdup(record->reason);

@@ -517,6 +517,8 @@ bm_value_form bm_value_form_of(const struct ArrowSchema *schema)
         return (bm_value_form){.kind = BM_FORM_BOOL};
     if (format[0] == 'd')
         return form_of_decimal(format);
+    if (strcmp(format, "w:16") == 0)
+        return (bm_value_form){.kind = BM_FORM_UUID, .width = 16};
     if (format[0] == 't' && format[1] != '\0' && format[2] != '\0')
         return form_of_time(format);
     return (bm_value_form){.kind = BM_FORM_OTHER};
@@ -613,6 +615,24 @@ static bm_status read_decimal(const char *cell, const bm_value_form *form, bm_bu
     BM_TRY(add_fixed(texts, negative, whole, form->digits, err));
     const bm_str text = {texts->data, texts->len};
     *out = (bm_value){.kind = BM_VALUE_EXACT, .text = text, .number = text};
+    return BM_OK;
+}
+
+/* 6ba7b810-9dad-11d1-80b4-00c04fd430c8 */
+static bm_status read_uuid(const char *cell, bm_buf *texts, bm_value *out, bm_error *err)
+{
+    static const char letters[] = "0123456789abcdef";
+    char text[36];
+    size_t len = 0;
+    for (size_t i = 0; i < 16; i++) {
+        const unsigned char byte = (unsigned char)cell[i];
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            text[len++] = '-';
+        text[len++] = letters[byte >> 4];
+        text[len++] = letters[byte & 15];
+    }
+    BM_TRY(bm_buf_add(texts, text, len, err));
+    *out = (bm_value){.kind = BM_VALUE_STRING, .text = {texts->data, texts->len}};
     return BM_OK;
 }
 
@@ -728,8 +748,19 @@ bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm
         (const char *)column->cells.values + (column->cells.first + row) * form->width;
     if (form->kind == BM_FORM_DECIMAL)
         return read_decimal(cell, form, texts, out, err);
+    if (form->kind == BM_FORM_UUID)
+        return read_uuid(cell, texts, out, err);
     if (form->kind == BM_FORM_TIME)
         return read_time(cell, form, texts, out, err);
     read_float(cell, form->width, out);
+    return BM_OK;
+}
+
+bm_status bm_column_id(const bm_column *column, size_t row, bm_buf *texts, bm_str *out,
+                       bm_error *err)
+{
+    bm_value value;
+    BM_TRY(bm_column_value(column, row, texts, &value, err));
+    *out = value.text;
     return BM_OK;
 }

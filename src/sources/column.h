@@ -80,6 +80,7 @@ typedef enum bm_value_form_kind {
     BM_FORM_INTEGER,
     BM_FORM_FLOAT,   /* of `width` bytes */
     BM_FORM_DECIMAL, /* `width` bytes, lowest first; `digits` of them behind the point */
+    BM_FORM_UUID,    /* `width` bytes, of which each is two letters of its text */
     BM_FORM_TIME /* a signed integer of `width` bytes: seconds, with `digits` decimals, or days */
 } bm_value_form_kind;
 
@@ -122,6 +123,10 @@ bm_str bm_column_bytes(const bm_column *column, size_t row);
  * `many`. */
 uint64_t bm_column_entry(const bm_column *column, size_t row);
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS]);
+/* A cell as an id, by the column's form (below): its text, which lies in the column or in `texts`
+ * (emptied). Not for nulls. */
+bm_status bm_column_id(const bm_column *column, size_t row, bm_buf *texts, bm_str *out,
+                       bm_error *err);
 
 /* Each text of a row, in order; one that is null, or stands in a struct that is, is empty, and a
  * list that is null has none. Anything but BM_OK ends it. */

@@ -118,14 +118,16 @@ static uint64_t hash_of(bm_str data)
     return hash != NO_ID ? hash : 1;
 }
 
-static uint64_t hash_of_id(const bm_table_chunk *c, size_t row)
+static bm_status hash_id(const bm_table_chunk *c, size_t row, bm_buf *texts, uint64_t *out,
+                         bm_error *err)
 {
-    char digits[BM_COLUMN_DIGITS];
-    const bm_column *column = &c->columns[0];
-    if (bm_column_is_null(column, row))
-        return NO_ID;
-    return hash_of(bm_column_is_text(column->type) ? bm_column_bytes(column, row)
-                                                   : bm_column_decimal(column, row, digits));
+    bm_str id;
+    *out = NO_ID;
+    if (bm_column_is_null(&c->columns[0], row))
+        return BM_OK;
+    BM_TRY(bm_column_id(&c->columns[0], row, texts, &id, err));
+    *out = hash_of(id);
+    return BM_OK;
 }
 
 static bm_status add_rows(bm_row_digest *rows, const bm_table_chunk *c, bm_error *err)
@@ -140,7 +142,7 @@ static bm_status add_rows(bm_row_digest *rows, const bm_table_chunk *c, bm_error
         BM_TRY(bm_chunk_text(c, &wish, &text, err));
         rows->texts[first + row] = hash_of(text);
         if (c->has_id)
-            rows->ids[before + row] = hash_of_id(c, row);
+            BM_TRY(hash_id(c, row, &rows->joined, &rows->ids[before + row], err));
     }
     if (c->n_rows > 0)
         bm_stream_hash_add(rows->hash, rows->texts + first, c->n_rows * sizeof *rows->texts);
@@ -372,7 +374,7 @@ typedef struct columns_parser {
     const columns *source;
     bm_record_maker maker;
     bm_buf joined, repaired, repaired_id;
-    char digits[BM_COLUMN_DIGITS]; /* of an id that is an integer */
+    bm_buf id; /* the text of one that is a number or a uuid */
     bm_keyer keyer;
 } columns_parser;
 
@@ -826,6 +828,7 @@ static void columns_close_parser(bm_batch_parser *base)
     bm_buf_reset(&parser->joined);
     bm_buf_reset(&parser->repaired);
     bm_buf_reset(&parser->repaired_id);
+    bm_buf_reset(&parser->id);
     bm_free(parser);
 }
 
@@ -903,15 +906,13 @@ static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size
     if (!c->has_id || (bm_column_is_null(&c->columns[0], row) && !rules->id_given))
         return bm_record_place_id(&parser->maker, record, err);
     if (bm_column_is_null(&c->columns[0], row)) {
-        bm_record_bad(&parser->maker, record, "column '%.64s' is null (a text or an integer)",
-                      rules->id);
+        bm_record_bad(&parser->maker, record,
+                      "column '%.64s' is null (an id was expected; " BM_NO_IDS ")", rules->id);
         return BM_OK;
     }
-    if (!bm_column_is_text(c->columns[0].type)) {
-        record->id = bm_column_decimal(&c->columns[0], row, parser->digits);
+    BM_TRY(bm_column_id(&c->columns[0], row, &parser->id, &record->id, err));
+    if (!bm_column_is_text(c->columns[0].type))
         return BM_OK;
-    }
-    record->id = bm_column_bytes(&c->columns[0], row);
     const bm_utf8_value field = {"id", &parser->repaired_id, &record->id};
     status = bm_record_make_valid(&parser->maker, record, &field, err);
     bm_record_check_id(&parser->maker, record);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "input/raw_batch.h"
 
 static bm_status count_bytes(void *ctx, bm_str text, bm_error *err)
@@ -111,15 +112,30 @@ static bm_status no_column(const bm_table_stream *stream, const struct ArrowSche
                       bm_text_hint(field), schema->n_children > 0 ? names : "no columns");
 }
 
+/* Is it the name that the `len` bytes stand for, as they are or, of a part of a path, with "\." for
+ * each dot? */
+static bool is_name(const char *own, const char *name, size_t len, bool part)
+{
+    for (; len > 0 && *own != '\0'; name++, len--, own++) {
+        if (part && len > 1 && name[0] == '\\' && name[1] == '.') {
+            name++;
+            len--;
+        }
+        if (*own != *name)
+            return false;
+    }
+    return len == 0 && *own == '\0';
+}
+
 /* The child whose name is the `len` bytes at `name`; n_children where there is none, and one more
  * than that where there are two. */
-static size_t child_named(const struct ArrowSchema *schema, const char *name, size_t len)
+static size_t child_named(const struct ArrowSchema *schema, const char *name, size_t len, bool part)
 {
     const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
     size_t found = n;
     for (size_t i = 0; i < n; i++) {
         const char *own = schema->children[i]->name;
-        if (own == NULL || strlen(own) != len || memcmp(own, name, len) != 0)
+        if (own == NULL || !is_name(own, name, len, part))
             continue;
         if (found != n)
             return n + 1;
@@ -132,7 +148,7 @@ static size_t child_named(const struct ArrowSchema *schema, const char *name, si
  * these. */
 static size_t part_of(const char *at, size_t *n_lists)
 {
-    const size_t len = strcspn(at, ".");
+    const size_t len = bm_dotted_part_bytes(at);
     size_t end = len;
     while (end >= 2 && at[end - 1] == ']' && at[end - 2] == '[')
         end -= 2;
@@ -158,10 +174,10 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
     *out = (bm_column_found){0};
     while (out->ref.path.n < BM_COLUMN_DEPTH) {
         const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
-        size_t n_lists = 0, len = strlen(at), child = child_named(schema, at, len);
+        size_t n_lists = 0, len = strlen(at), child = child_named(schema, at, len, false);
         if (child == n) {
             len = part_of(at, &n_lists);
-            child = child_named(schema, at, len);
+            child = child_named(schema, at, len, true);
         }
         if (child > n)
             return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "there are two columns '%.64s'",
@@ -205,6 +221,12 @@ out:
     return status;
 }
 
+static bool is_id(bm_value_form_kind kind)
+{
+    return kind == BM_FORM_TEXT || kind == BM_FORM_INTEGER || kind == BM_FORM_DECIMAL ||
+           kind == BM_FORM_UUID;
+}
+
 static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
 {
     const char *field = stream->rules->id;
@@ -214,10 +236,16 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
         BM_TRY_OUT(find_column(stream, schema, field, &found, err));
     if (found.schema == NULL && stream->rules->id_given)
         BM_TRY_OUT(no_column(stream, schema, field, err));
-    if (found.schema != NULL && found.ref.type.kind == BM_COLUMN_OTHER)
+    if (found.schema != NULL)
+        found.ref.form = bm_value_form_of(found.schema);
+    if (found.schema == NULL || is_id(found.ref.form.kind))
+        goto out;
+    if (stream->rules->id_given)
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
-                              "column '%.64s' has the type %.32s (an id: text or an integer)",
+                              "column '%.64s' has the type %.32s (an id: text, an integer, a "
+                              "decimal or a uuid; " BM_NO_IDS ")",
                               field, bm_column_type_name(found.schema)));
+    found = (bm_column_found){0}; /* nobody asked for it */
 out:
     stream->refs[0] = found.ref;
     return status;

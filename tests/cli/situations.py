@@ -13,6 +13,7 @@ directory of its own:
     given KIND/PATH             PATH of the inputs of others, inputs_that_fail/KIND of the corpora (tests/reference/corpora.py);
                                 where they are not there, the situation is skipped with a message
     sh COMMAND                  what else makes inputs; must end with 0
+    needs COMMAND               where it does not end with 0, the situation is skipped: needs "$PYTHON" -c "import pyarrow"
     run COMMAND                 what is tested, a line for sh(1) in which `bandmill` is the program: pipes and `VAR=… bandmill …` work
     exit CODE                   of that command; a must behind each `run`
     stderr ERE, stdout ERE      some line of it matches (re.search)
@@ -23,7 +24,7 @@ directory of its own:
     there PATH, absent PATH     there is such a path, or none (a glob may match)
 
 Checks belong to the last `run`; `file`, `given` and `sh` may stand between two. Devices are not looked for (BANDMILL_DEVICE=cpu);
-$PYTHON is this Python. A situation that needs no root, or a tool, says so with `sh`: exit code 77 skips it.
+$PYTHON is that of the virtual environment (.venv), where there is one.
 
 --each-fails turns the test round: each situation must fail (situations/false_claims.txt, of which each says what is not so).
 Exit codes: 0 all hold, 1 some do not, 77 all were skipped.
@@ -98,7 +99,8 @@ class Situation:
         (top / "bin" / "bandmill").symlink_to(program)
         self.environment = {name: value for name, value in os.environ.items()
                             if name not in ("BANDMILL_CPU", "BANDMILL_CACHE_DIR", "BANDMILL_PROBE")}
-        self.environment.update(BANDMILL_DEVICE="cpu", LC_ALL="C.UTF-8", PYTHON=sys.executable,
+        own = pathlib.Path(__file__).resolve().parents[2] / ".venv/bin/python"
+        self.environment.update(BANDMILL_DEVICE="cpu", LC_ALL="C.UTF-8", PYTHON=str(own) if own.exists() else sys.executable,
                                 PATH=f"{top / 'bin'}:{os.environ.get('PATH', '/usr/bin:/bin')}")
         self.environment.setdefault("BANDMILL_PROBE_SECONDS", "300")
         self.code = None
@@ -131,10 +133,11 @@ class Situation:
                 raise Skipped(f"{source} is not there")
             (self.here / path).parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if source.is_dir() else shutil.copyfile)(source, self.here / path)
+        elif word == "needs":
+            if self.sh(rest)[0] != 0:
+                raise Skipped(f"needs {rest}")
         elif word == "sh":
             code, out, err = self.sh(rest)
-            if code == 77:
-                raise Skipped((out + err).decode(errors="replace").strip() or rest)
             if code != 0:
                 return f"sh: exit code {code}: {(out + err).decode(errors='replace')}"
         else:
@@ -166,7 +169,7 @@ class Situation:
         return None
 
 
-MAKES = {"file", "given", "sh", "run"}
+MAKES = {"file", "given", "needs", "sh", "run"}
 CHECKS = {"exit", "there", "absent", "holds", "count", "in", "in!", "stdout", "stdout!", "stderr", "stderr!"}
 
 

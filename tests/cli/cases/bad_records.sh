@@ -29,8 +29,6 @@ bad missing '{"id":"m","body":"no text here"}' '.*text'
 bad type_number '{"id":"m","text":7}' '.*text'
 bad type_list '{"id":"m","text":["a"]}' '.*text'
 bad type_true '{"id":"m","text":true}' '.*text'
-bad id_list '{"id":[1],"text":"a"}' '.*id'
-bad id_true '{"id":true,"text":"a"}' '.*id'
 bad no_object '["text"]' ''
 bad bare_word '"text"' ''
 # broken JSON, also in what no field visits
@@ -102,13 +100,13 @@ bm pairs ids1.jsonl ids2.jsonl; refused 3 "ids2\\.jsonl:4: .*ids1\\.jsonl:2"
 
 # a field that is missing: the message has those that are there
 printf '{"id":"a","body":"x","meta":{"lang":"de","title":"t"}}\n' > fields.jsonl
-bm sign fields.jsonl -o out; refused 3 "fields\\.jsonl:1: no field 'text' \\(.*'id', 'body', 'meta'\\)"; absent out
-bm sign fields.jsonl --text-field meta.text -o out; refused 3 "fields\\.jsonl:1: no field 'meta\\.text' \\(.*'meta\\.lang', 'meta\\.title'\\)"
-bm sign fields.jsonl --text-field body --id-field key -o out; refused 3 "fields\\.jsonl:1: no field 'key' \\(.*'id', 'body', 'meta'\\)"
+bm sign fields.jsonl -o out; refused 3 "fields\\.jsonl:1: no field 'text' \\(.*'id', 'body', 'meta';"; absent out
+bm sign fields.jsonl --text-field meta.text -o out; refused 3 "fields\\.jsonl:1: no field 'meta\\.text' \\(.*'meta\\.lang', 'meta\\.title';"
+bm sign fields.jsonl --text-field body --id-field key -o out; refused 3 "fields\\.jsonl:1: no field 'key' \\(.*'id', 'body', 'meta';"
 printf '{}\n' > nothing.jsonl
-bm sign nothing.jsonl -o out; refused 3 "nothing\\.jsonl:1: no field 'text' \\(.*no fields\\)"
+bm sign nothing.jsonl -o out; refused 3 "nothing\\.jsonl:1: no field 'text' \\(.*no fields;"
 awk 'BEGIN { printf "{"; for (i = 0; i < 5000; i++) printf "%s\"f%d\":1", i ? "," : "", i; print "}" }' > many.jsonl
-bm sign many.jsonl -o out; refused 3 "many\\.jsonl:1: no field 'text' \\(.*'f0', .*'f9' and 4990 more\\)"
+bm sign many.jsonl -o out; refused 3 "many\\.jsonl:1: no field 'text' \\(.*'f0', .*'f9' and 4990 more;"
 printf '{"\033[31mred":1}\n' | sed 's/\x1b/\\u001b/' > control.jsonl
 bm sign control.jsonl -o out; refused 3 "control\\.jsonl:1: .*'\\\\u001b\\[31mred'"
 printf 'key,"a ""title""",body\n1,2,3\n' > fields.csv

@@ -26,7 +26,7 @@ bad() {
     printf '{"messages":[{"content":"fine"}]}\n%s\n' "$1" > bad.jsonl
     bm sign bad.jsonl --text-field 'messages[].content' -o out_bad; refused 3 "bad\\.jsonl:2: $2"; absent out_bad
 }
-bad '{"messages":[{"content":"a"},{"content":7}]}' "value 2 of field 'messages\\[\\]\\.content' is a number \\(a string or null\\)"
+bad '{"messages":[{"content":"a"},{"content":7}]}' "value 2 of field 'messages\\[\\]\\.content' is a number \\(a string or null; --on-error skip"
 bad '{"messages":[{"content":"a"},{"content":"b"},{"role":"user"}]}' "value 3 of field 'messages\\[\\]\\.content' is missing"
 bad '{"messages":[{"content":["a"]}]}' 'value 1 of .* is an array'
 bad '{"messages":["a"]}' 'value 1 of .* is missing'
@@ -43,7 +43,7 @@ printf '%s\n' '{"id":18416,"items":[456789,12]}' '{"items":[12,456789],"id":7}' 
 bm sign numbers.jsonl --text-field 'items[]' -q -o numbers; exits 0
 printf '18416\n7\n' | holds numbers/ids.txt
 printf '{"items":[1,true]}\n' > bad.jsonl
-bm sign bad.jsonl --text-field 'items[]' -o out_bad; refused 3 "bad\\.jsonl:1: value 2 of field 'items\\[\\]' is true or false \\(a string, a number or null\\)"
+bm sign bad.jsonl --text-field 'items[]' -o out_bad; refused 3 "bad\\.jsonl:1: value 2 of field 'items\\[\\]' is true or false \\(a string, a number or null; --on-error skip"
 
 # an id is one value
 bm sign chat.jsonl --id-field 'messages[].content' -o out_id; refused 2 '.*messages\[\]\.content.*--text-field'; absent out_id

@@ -29,7 +29,7 @@ done << 'END'
 2 | dedup in.jsonl -o in.jsonl | in\.jsonl: the output is the input in\.jsonl
 4 | dedup missing.jsonl -o no | missing\.jsonl: cannot open: No such file
 2 | dedup result -o no | result: is a result of bandmill \(its documents are in result/kept\.jsonl\)
-2 | dedup in.jsonl lines.txt -o no | inputs differ in format: in\.jsonl is jsonl, lines\.txt is files \(one --format for all; of a folder, --include reads some files only, such as '\*\.arrow'\)
+2 | dedup in.jsonl lines.txt -o no | inputs differ in format: in\.jsonl is jsonl, lines\.txt is files \(one --format for all; of a folder, --include reads some files only, such as '\*\.arrow', and --exclude leaves out some\)
 2 | dedup in -o no | in: its first line is a JSON object, and its name tells no format \(--format jsonl
 2 | dedup in.jsonl -o no --treshold .8 | unknown option --treshold \(did you mean --threshold\?\)
 2 | dedup in.jsonl -o no --threshold 80 | --threshold: unusable value "80" \(expected a number above 0 and at most 1\)
@@ -39,7 +39,7 @@ done << 'END'
 2 | dedup in.jsonl -o no --shingle 5 | --shingle: unusable value "5" \(expected word:K, char:K
 2 | dedup -i in.jsonl -o no | unknown option -i \(here it is a path without an option\)
 2 | dedup in.jsonl --output-dir no | unknown option --output-dir \(here it is -o\)
-3 | dedup in.jsonl -o no --text-field content | in\.jsonl:1: no field 'content' \(a string or null; the record has 'id', 'text'\)
+3 | dedup in.jsonl -o no --text-field content | in\.jsonl:1: no field 'content' \(a string or null; the record has 'id', 'text'; --on-error skip
 2 | dedup in.jsonl -o no --format txt | --format: unknown value "txt" \(expected one of auto jsonl
 2 | dedup in.jsonl -o no --keep best | --keep 'best': there is no such rule \(expected first last longest
 2 | dedup in.jsonl -o no --bands 10 | --bands without --rows
@@ -50,14 +50,14 @@ done << 'END'
 7 | filter in.jsonl -o no | in\.jsonl: no manifest\.json and no report\.json in it
 7 | query in.jsonl in.jsonl | in\.jsonl: is not an index \(a directory that index build made\)
 2 | index in.jsonl -o no | unknown command "index in\.jsonl" \(expected index build, add, remove, info, check or compact\)
-3 | dedup content.jsonl -o no | content\.jsonl:1: no field 'text' \(a string or null; --text-field names another; the record has 'id', 'content'\)
+3 | dedup content.jsonl -o no | content\.jsonl:1: no field 'text' \(a string or null; --text-field names another; the record has 'id', 'content';
 3 | dedup semicolons.csv -o no | semicolons\.csv:1: no field 'text' in the header \(--text-field names another; its 1 column, by name or number: 'id;text'; --delimiter names what separates columns\)
-3 | dedup array.jsonl -o no | array\.jsonl:1: not a JSON object \(--format json reads a file that is one array of objects\)
-3 | dedup quotes.jsonl -o no | quotes\.jsonl:1: broken JSON at byte 2 \(a key in double quotes or } was expected\)
-3 | dedup number.jsonl -o no | number\.jsonl:1: field 'text' is a number \(a string or null\)
+3 | dedup array.jsonl -o no | array\.jsonl:1: not a JSON object \(--format json reads a file that is one array of objects; --on-error skip
+3 | dedup quotes.jsonl -o no | quotes\.jsonl:1: broken JSON at byte 2: a single quote \(a key in double quotes or } was expected; JSON has double quotes
+3 | dedup number.jsonl -o no | number\.jsonl:1: field 'text' is a number \(a string or null; --on-error skip uses the other records\)
 3 | dedup twice.jsonl -o no | twice\.jsonl:2: the id 'a' was seen before, at twice\.jsonl:1 \(ids must differ; --duplicate-ids number makes them so\)
 3 | dedup cut.jsonl.gz -o no | cut\.jsonl\.gz: the gzip data is cut short \(--on-error skip uses the records before that\)$
-3 | dedup changed.jsonl.gz -o no | changed\.jsonl\.gz: broken gzip data \([^)]*\) \(--on-error skip uses the records before that\)$
+3 | dedup changed.jsonl.gz -o no | changed\.jsonl\.gz: broken gzip data \([^)]*; --on-error skip uses the records before that\)$
 3 | dedup utf16.jsonl -o no | utf16\.jsonl: this is text in UTF-16, which is not read \(iconv -f UTF-16
 2 | dedup mixed -o no | inputs differ in format: mixed/in\.jsonl is jsonl, mixed/lines\.txt is files \(one --format for all; of a folder, --include
 4 | dedup ~elsewhere/in.jsonl -o no | ~elsewhere/in\.jsonl: ~ is not expanded here: cannot open

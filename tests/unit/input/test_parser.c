@@ -46,11 +46,16 @@ Test(parser, jsonl_ids_are_strings_numbers_as_written_or_the_place)
     cr_assert(ends_with(&r.all[10], "/in:12"));
 }
 
-Test(parser, jsonl_ids_of_other_types_are_bad_records)
+Test(parser, jsonl_ids_of_other_types_are_none_and_bad_records_where_they_are_asked_for)
 {
-    CLEANED records r =
-        READ(BM_FORMAT_JSONL, "{\"id\":true,\"text\":\"\"}\n{\"id\":[1],\"text\":\"\"}\n"
-                              "{\"id\":{},\"text\":\"\"}\n");
+    const char text[] = "{\"id\":true,\"text\":\"\"}\n{\"id\":[1],\"text\":\"\"}\n"
+                        "{\"id\":{},\"text\":\"\"}\n";
+    CLEANED records none = READ(BM_FORMAT_JSONL, text);
+    cr_assert_eq(none.n, 3);
+    for (size_t i = 0; i < 3; i++)
+        cr_assert(!none.all[i].bad);
+    bm_input_options o = with_fields(NULL, 0, "id");
+    CLEANED records r = test_read_bytes(BM_FORMAT_JSONL, text, sizeof text - 1, &o);
     cr_assert_eq(r.n, 3);
     assert_bad(r.all[0], "field 'id' is true or false");
     assert_bad(r.all[1], "field 'id' is an array");
@@ -101,15 +106,15 @@ Test(parser, every_broken_line_of_jsonl_is_a_bad_record_and_the_others_are_not)
                               "{\"text\":\"a\"} x\n{\"text\":\"a\",\"x\":01}\n{\"text\":\"a\tb\"}\n"
                               "[]\n{\"text\":\"a\",}\nnull\n{\"text\":\"fine\"}\n{\"text\":\"a\"");
     cr_assert_eq(r.n, 12);
-    const char *reasons[] = {"byte 17 (a value",           "byte 21 (a comma or ]",
-                             "byte 13 (nothing more",      "byte 1 (a value",
-                             "byte 14 (nothing more",      "byte 17 (a number",
-                             "byte 11 (a control",         "not a JSON object",
-                             "byte 13 (a key in double q", "not a JSON object"};
+    const char *reasons[] = {"byte 17: tru (a value",         "byte 21: } (a comma or ]",
+                             "byte 13: { (nothing more",      "byte 1: U+FEFF",
+                             "byte 14: x (nothing more",      "byte 17: 0 (a number",
+                             "byte 11: 0x09 (a control",      "not a JSON object",
+                             "byte 13: } (a key in double q", "not a JSON object"};
     for (size_t i = 0; i < 10; i++)
         assert_bad(r.all[i], reasons[i]);
     assert_text(r.all[10], "fine");
-    assert_bad(r.all[11], "byte 12 (it ends too early");
+    assert_bad(r.all[11], "byte 12: it ends (brackets");
     for (size_t i = 0; i < 12; i++)
         cr_assert_eq(r.all[i].line, i + 1);
 }

@@ -175,15 +175,15 @@ Test(json_exact, reasons_name_the_byte_from_1)
     const struct {
         const char *text, *reason;
     } cases[] = {
-        {"{\"a\" 1}", "broken JSON at byte 6 (a colon"},
-        {"{\"a\":tru}", "broken JSON at byte 6 (a value"},
-        {"{\"a\":[1,2}", "broken JSON at byte 10 (a comma or ]"},
-        {"{}{}", "broken JSON at byte 3 (nothing more"},
-        {"{\"a\":\"x\ty\"}", "broken JSON at byte 8 (a control character"},
-        {"{\"a\":\"\\q\"}", "broken JSON at byte 7 (an escape"},
-        {"{\"a\":1", "broken JSON at byte 7 (it ends too early"},
-        {"{\"a\":\"b", "broken JSON at byte 8 (the string is never closed"},
-        {"{\"a\":007}", "broken JSON at byte 6 (a number must not begin with 0"},
+        {"{\"a\" 1}", "broken JSON at byte 6: 1 (a colon"},
+        {"{\"a\":tru}", "broken JSON at byte 6: tru (a value"},
+        {"{\"a\":[1,2}", "broken JSON at byte 10: } (a comma or ]"},
+        {"{}{}", "broken JSON at byte 3: { (nothing more"},
+        {"{\"a\":\"x\ty\"}", "broken JSON at byte 8: 0x09 (a control character"},
+        {"{\"a\":\"\\q\"}", "broken JSON at byte 7: \\ (an escape"},
+        {"{\"a\":1", "broken JSON at byte 7: it ends (brackets are open"},
+        {"{\"a\":\"b", "broken JSON at byte 8: it ends (the string is never closed"},
+        {"{\"a\":007}", "broken JSON at byte 6: 0 (a number must not begin with 0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         SETUP s = {0};
