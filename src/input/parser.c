@@ -254,7 +254,9 @@ static bm_status walk_batch(walker *w, bm_error *err)
     for (size_t i = 0; i < w->batch->n_pieces; i++) {
         w->piece = &w->batch->pieces[i];
         size_t len = w->piece->end - w->piece->begin;
-        parser->maker.file_name = bm_input_set_source(parser->set, w->piece->file)->name;
+        const bm_source *source = bm_input_set_source(parser->set, w->piece->file);
+        parser->maker.file_name = source->name;
+        parser->in_folder = source->in_folder;
         if (parser->format->table)
             parser->columns = w->batch->columns + w->piece->columns;
         /* The parser of JSON checks the strings of its fields itself. */

@@ -159,6 +159,7 @@ struct bm_parser {
     const bm_record_format *format;
     const bm_record_rules *rules;
     bm_record_maker maker;
+    bool in_folder; /* the file of the records that come now was found in a folder */
 
     const uint32_t *columns; /* numbers of the piece's file (record_rules.h) */
     bm_buf text, id;         /* rewritten or joined */

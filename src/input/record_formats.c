@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "input/compression_kinds.h"
-#include "input/input_set.h"
 #include "input/record_format.h"
 #include "input/record_rules.h"
 #include "json/json_scan.h"
@@ -152,11 +151,6 @@ static bm_status parse_line(struct bm_parser *parser, bm_str content, bm_record 
 /* The record's file was found in a folder, among others: it may be none of the data. */
 #define LEAVE_OUT "`exclude` leaves out files of a folder, `include` names those to read"
 
-static bool is_of_folder(const struct bm_parser *parser, const bm_record *record)
-{
-    return bm_input_set_source(parser->set, record->file)->in_folder;
-}
-
 static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record *record,
                             bm_error *err)
 {
@@ -164,7 +158,7 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
     if (first > 0 && memchr(content.data, '\0', first) != NULL) {
         bm_record_bad(&parser->maker, record,
                       "a binary file (NUL bytes among its first %u; a text has none%s)",
-                      BINARY_BYTES, is_of_folder(parser, record) ? "; " LEAVE_OUT : "");
+                      BINARY_BYTES, parser->in_folder ? "; " LEAVE_OUT : "");
         return BM_OK;
     }
     bm_status status = set_text(parser, content, record, err);
@@ -501,7 +495,7 @@ static void refuse_json(struct bm_parser *parser, bm_str content, const char *wh
     const size_t len = strlen(why);
     const bool inside = len > 0 && why[len - 1] == ')';
     const char *shown = judge_broken(content);
-    const bool apart = record->line == 1 && is_of_folder(parser, record);
+    const bool apart = record->line == 1 && parser->in_folder;
     if (!inside || (shown == NULL && !apart))
         bm_record_bad(&parser->maker, record, "%s", why);
     else
