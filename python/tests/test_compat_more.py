@@ -35,6 +35,13 @@ def test_every_name_is_here_or_says_where(theirs):
     assert (ours.WeightedMinHashLSH, ours.WeightedMinHashLSHForest) == (ours.MinHashLSH, ours.MinHashLSHForest)
 
 
+def test_names_of_elsewhere_are_not_there():
+    for name in ("HyperLogLog", "HyperLogLogPlusPlus", "HNSW", "MinHashLSHBloom", "AsyncMinHashLSH"):
+        assert not hasattr(ours, name) and getattr(ours, name, None) is None
+    with pytest.raises(AttributeError, match=r"from datasketch import HNSW$"):
+        _ = ours.HNSW
+
+
 # --- b-bit ---
 
 

@@ -1,9 +1,11 @@
 """What datasketch 2 has, by its names: ``from bandmill.compat.datasketch import MinHash``.
 
 The same values, bytes, arguments and kinds of errors, for the schemes affine32, affine64 and legacy; the library does
-``MinHash.bulk``. What has no counterpart here raises an ImportError, which names datasketch's own.
+``MinHash.bulk``. What has no counterpart here is not there; who imports it is told so, and of datasketch's own.
 """
 
+import sys
+from opcode import opmap
 from typing import NoReturn
 
 from bandmill.compat._forest import MinHashLSHEnsemble, MinHashLSHForest
@@ -27,7 +29,11 @@ _ELSEWHERE = {
 
 def __getattr__(name: str) -> NoReturn:
     if name in _ELSEWHERE:
-        raise ImportError(f"bandmill has no {name} ({_ELSEWHERE[name]}): from datasketch import {name}", name=name)
+        hint = f"bandmill has no {name} ({_ELSEWHERE[name]}): from datasketch import {name}"
+        asked = sys._getframe(1)
+        if asked.f_code.co_code[asked.f_lasti] == opmap["IMPORT_FROM"]:  # an AttributeError would lose the hint
+            raise ImportError(hint, name=name)
+        raise AttributeError(hint)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
