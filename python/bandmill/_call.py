@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import os
-import threading
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
 from bandmill import _tables  # noqa: F401  # what reads tables is known to the library from here on
+from bandmill._apart import apart, owned
 from bandmill._errors import Error, error_of, text_of
 from bandmill._native import ffi, lib
 
+T = TypeVar("T")
 LOG = logging.getLogger("bandmill")
 _LEVELS = {
     lib.BM_LOG_ERROR: logging.ERROR,
@@ -109,6 +110,7 @@ class Call:
         self._alive: list[Any] = []
         self._handle = ffi.new_handle(self)
         self.ctx = ffi.new("struct bm_py_cancel *", {"python": self._handle, "stop": 0})
+        self._stop = int(ffi.cast("uintptr_t", ffi.addressof(self.ctx[0], "stop")))
 
     def keep(self, thing: Any) -> Any:
         """``thing``, which lives as long as the call."""
@@ -121,7 +123,10 @@ class Call:
             return ffi.NULL
         if not isinstance(value, (str, bytes, os.PathLike)):
             raise Error(f"{field} of type {type(value).__name__} ({what})", field=field)
-        data = os.fsencode(value)
+        try:
+            data = os.fsencode(value)
+        except UnicodeEncodeError:
+            raise Error(f"{field} {value!r}: a lone surrogate is no character", field=field) from None
         if b"\0" in data:
             raise Error("a text with a NUL byte in it (the option takes none)")
         return self.keep(ffi.new("char[]", data))
@@ -138,65 +143,36 @@ class Call:
         if self.show is not None:
             callbacks.progress = lib.bm_py_progress
 
+    def apart(self, work: Callable[[], T]) -> T:
+        """What ``work`` gives, which no signal enters; one that comes ends the jobs in it."""
+        return apart(work, self._stop)
+
     def run(self, function: Callable[..., int], *args: Any, also: tuple[int, ...] = ()) -> int:
         """The call; its status, which is OK or one of ``also``. Raises Error, or KeyboardInterrupt."""
         err = ffi.new("bm_error *")
-        done: list[int] = []
+        status = self.apart(lambda: self._do(function, *args, err))
+        if status != OK and status not in also:
+            raise error_of(err)
+        return status
+
+    def _do(self, function: Callable[..., int], *args: Any) -> int:
         try:
-            if threading.current_thread() is not threading.main_thread():
-                done.append(function(*args, err))
-            else:
-                self._run_beside(lambda: done.append(function(*args, err)))
+            if self.ctx.stop:
+                raise Error("cancelled", "cancelled")
+            status = function(*args)
         finally:
             self.afterwards()
-        if isinstance(self.show, Bar):
-            self.show.close()
+            if isinstance(self.show, Bar):
+                self.show.close()
         if self.failed is not None:
-            raise self.failed
-        if done[0] != OK and done[0] not in also:
-            raise error_of(err)
-        return done[0]
+            failed, self.failed, self.ctx.stop = self.failed, None, 0
+            raise failed
+        return status
 
     def job(self, function: Callable[..., int], o: Any, also: tuple[int, ...] = ()) -> dict[str, Any]:
         """A job of the library's; its report."""
-        out = ffi.new("bm_summary **")
-        try:
-            self.run(function, o, out, also=also)
-            words = lib.bm_summary_json(out[0])
-            report: dict[str, Any] = json.loads(text_of(words)) if words != ffi.NULL else {}
-            return report
-        finally:
-            lib.bm_summary_free(out[0])
-
-    def _run_beside(self, work: Callable[[], None]) -> None:
-        """In a thread of its own, so that this one can take a signal.
-
-        It is done when it says so: a join that a signal interrupts takes the thread for ended, though it runs.
-        """
-        failed: list[BaseException] = []
-        started, ended = threading.Event(), threading.Event()
-
-        def body() -> None:
-            started.set()
-            try:
-                if not self.ctx.stop:
-                    work()
-            except BaseException as e:
-                failed.append(e)
-            finally:
-                ended.set()
-
-        thread = threading.Thread(target=body, name="bandmill")
-        try:
-            thread.start()
-            ended.wait()
-        except BaseException:
-            self.ctx.stop = 1
-            while (thread.ident is not None or started.is_set()) and not ended.is_set():
-                try:
-                    ended.wait()
-                except KeyboardInterrupt:
-                    continue
-            raise
-        if failed:
-            raise failed[0]
+        out = owned("summary")
+        self.run(function, o, out, also=also)
+        words = lib.bm_summary_json(out[0])
+        report: dict[str, Any] = json.loads(text_of(words)) if words != ffi.NULL else {}
+        return report

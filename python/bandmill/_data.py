@@ -7,7 +7,6 @@ import glob
 import itertools
 import os
 import pathlib
-import tempfile
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from bandmill._call import Call
 from bandmill._errors import Error
 from bandmill._native import ffi, lib
 from bandmill._remote import is_address
-from bandmill._workplace import remove, workplace
+from bandmill._workplace import Workplace
 
 _capsule = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule.restype = ctypes.c_void_p
@@ -79,8 +78,8 @@ class Source:
         """The paths, with copies of what the library does not read, and what they are called. The copies go after the call."""
         from bandmill import _remote
 
-        work = workplace(temp_dir or tempfile.gettempdir(), None)
-        call.afterwards = lambda: remove(work, os.getpid())
+        place = Workplace(temp_dir, None)
+        call.afterwards, work = place.close, place.path
         paths: list[Any] = []
         names: list[Any] = []
         try:

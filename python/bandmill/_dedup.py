@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pathlib
-import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +39,7 @@ from bandmill._native import lib
 from bandmill._options import fill, new, verified, word
 from bandmill._page import Explanation, Page, head_of, page_of, write_page
 from bandmill._rows import Seen, Watch, read_table
-from bandmill._workplace import DAMAGED, checked, digest_of_parcel, goes_with, packed, unpacked, workplace
+from bandmill._workplace import DAMAGED, Workplace, checked, digest_of_parcel, packed, unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +56,7 @@ class Dedup:
 
     def __init__(
         self,
-        work: pathlib.Path,
+        work: Workplace | None,
         out: pathlib.Path,
         report: dict[str, Any],
         rows: bool | list[str],
@@ -75,9 +73,7 @@ class Dedup:
         self._rows, self._ids = rows, rows if isinstance(rows, list) else None
         self._seen = seen
         self._kept: Array | None = None
-        self._is_ours = work != out
-        if self._is_ours:
-            self._finalizer = goes_with(self, work)
+        self._work = work.handed_over() if work is not None else None
 
     def __copy__(self) -> Dedup:
         """The same."""
@@ -90,7 +86,7 @@ class Dedup:
     def __reduce__(self) -> tuple[Any, ...]:
         """What was found goes along; of an ``output`` its path."""
         seen, ids = self._seen.parts() if self._seen is not None else (None, b"")
-        if self._is_ours:
+        if self._work is not None:
             return _found_again, packed(self.path, [self.report, self._rows, seen], **{_IDS: ids})
         said = json.dumps([os.path.abspath(self.path), self.report, self._rows, seen])
         return _found_there, ({_IDS: ids}, said, digest_of_parcel({_IDS: ids}, said))
@@ -248,7 +244,7 @@ def _found_there(*parcel: Any) -> Dedup:
         raise Error(DAMAGED, "format")
     path, report, rows, seen = json.loads(said)
     where = pathlib.Path(path)
-    return Dedup(where, where, report, rows, None if seen is None else Seen.of_parts(seen, files[_IDS]))
+    return Dedup(None, where, report, rows, None if seen is None else Seen.of_parts(seen, files[_IDS]))
 
 
 def _in_memory(data: Any) -> Any:
@@ -329,8 +325,8 @@ def dedup(
     call = Call(progress)
     source = Source(data, call, paths)
     call.text(output, "output")
-    work = pathlib.Path(output) if output is not None else workplace(temp_dir, None)
-    out = work if output is not None else work / "d"
+    work = Workplace(temp_dir, None) if output is None else None
+    out = work.path / "d" if work is not None else pathlib.Path(output or "")
     try:
         o = new("dedup")
         fill(o, call, source, k)
@@ -353,13 +349,13 @@ def dedup(
         o.against = call.text(getattr(known, "path", known), "against", "an index or signatures, or the path of such")
         watch = Watch(o.input, call) if source.stream is not None else None
         seen = None if watch is not None else _seen_of(data, source, text, id)
-        with getattr(known, "_writing", contextlib.nullcontext)():  # of an open index, which a job opens itself
-            report = call.job(lib.bm_job_dedup, o)
+        beside = getattr(known, "_alone", lambda call, job: job())  # of an open index, which a job opens itself
+        report = beside(call, lambda: call.job(lib.bm_job_dedup, o))
         if watch is not None:
             seen = Seen(text, id, watch.rows())
     except BaseException:
-        if output is None:
-            shutil.rmtree(work, ignore_errors=True)
+        if work is not None:
+            work.close()
         raise
     held = None if watch is None or hasattr(data, "read_next_batch") else data
     return Dedup(work, out, report, source.has_rows if source.ids is None else source.ids, seen, held)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bandmill._apart import owned
 from bandmill._call import Call
 from bandmill._errors import text_of
 from bandmill._native import ffi, lib
@@ -29,22 +30,19 @@ def devices() -> list[dict[str, Any]]:
     call = Call()
     o = new("device_list")
     call.callbacks(o.callbacks)
-    out = ffi.new("bm_device_list **")
-    try:
-        call.run(lib.bm_device_list_open_with, o, out)
-        found = [lib.bm_device_list_at(out[0], i) for i in range(lib.bm_device_list_count(out[0]))]
-        return [
-            {
-                **{name: text_of(getattr(d, name)) for name in ("spec", "name", "platform", "driver", "why")},
-                "kind": _KINDS[d.kind],
-                "compute_units": int(d.compute_units),
-                "memory_bytes": int(d.memory_bytes),
-                "usable": bool(d.usable),
-            }
-            for d in found
-        ]
-    finally:
-        lib.bm_device_list_close(out[0])
+    out = owned("device_list")
+    call.run(lib.bm_device_list_open_with, o, out)
+    found = [lib.bm_device_list_at(out[0], i) for i in range(lib.bm_device_list_count(out[0]))]
+    return [
+        {
+            **{name: text_of(getattr(d, name)) for name in ("spec", "name", "platform", "driver", "why")},
+            "kind": _KINDS[d.kind],
+            "compute_units": int(d.compute_units),
+            "memory_bytes": int(d.memory_bytes),
+            "usable": bool(d.usable),
+        }
+        for d in found
+    ]
 
 
 def self_test(device: str = "cpu") -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import re
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from bandmill import _files
+from bandmill._apart import apart, owned
 from bandmill._call import NOT_FOUND, Call
 from bandmill._data import NAME, Source, are_paths, texts_of
 from bandmill._errors import Error, text_of
@@ -37,12 +38,16 @@ from bandmill._keywords import (
 )
 from bandmill._native import ffi, lib
 from bandmill._options import fill, new, number, share, word
-from bandmill._workplace import workplace
+from bandmill._workplace import Workplace
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     import pyarrow as pa
+
+
+T = TypeVar("T")
+_LOOK_S = 0.1  # who waits for a turn looks this often whether it was called off
 
 
 def _rows_of(measure: str) -> dict[str, str]:
@@ -86,7 +91,7 @@ def _id_of(value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass")
+        return re.sub("[\ud800-\udfff]", "\ufffd", value).encode()  # as the index repaired it
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise Error(f"an id of type {type(value).__name__} (str, bytes or int)", field="ids")
     return str(int(value)).encode()
@@ -115,6 +120,57 @@ def _ids_of(table: pa.Table, id: str | None) -> list[str] | None:
     return ids
 
 
+class _Turns:
+    """Who is inside of an index: any number beside each other, or one alone. Only for what no signal enters (`apart`)."""
+
+    def __init__(self) -> None:
+        """Nobody."""
+        self.process = os.getpid()
+        self.lock = threading.Lock()  # of who opens the handle that all share
+        self._moved = threading.Condition()
+        self._inside = self._waiting = 0  # who is beside others; who wants to be alone
+        self._alone: int | None = None  # the thread of who is
+
+    def _wait(self, call: Call, has_turn: Callable[[], bool]) -> None:
+        while not has_turn():
+            if self._alone == threading.get_ident():
+                raise Error("the index is in use by the call that asks it")
+            if call.ctx.stop:
+                raise Error("cancelled", "cancelled")
+            self._moved.wait(_LOOK_S)
+
+    @contextmanager
+    def beside(self, call: Call) -> Iterator[None]:
+        """As one of many, when nobody is alone or waits to be."""
+        with self._moved:
+            self._wait(call, lambda: self._alone is None and not self._waiting)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._moved:
+                self._inside -= 1
+                self._moved.notify_all()
+
+    @contextmanager
+    def alone(self, call: Call) -> Iterator[None]:
+        """Alone, when all others have gone."""
+        with self._moved:
+            self._waiting += 1
+            try:
+                self._wait(call, lambda: self._alone is None and not self._inside)
+                self._alone = threading.get_ident()
+            finally:
+                self._waiting -= 1
+                self._moved.notify_all()
+        try:
+            yield
+        finally:
+            with self._moved:
+                self._alone = None
+                self._moved.notify_all()
+
+
 class Index:
     """An index. `Index.build` makes one, `Index.open` opens it; a with-statement closes it.
 
@@ -126,16 +182,14 @@ class Index:
         """Use `open` or `build`."""
         self.path = os.fspath(path)
         self._threads = threads
-        self._handle: Any = None
-        self._process = os.getpid()
-        self._queries = 0
-        self._free = threading.Condition()
+        self._room: Any = None  # of the open handle
+        self._turns = _Turns()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, threads: int = 0) -> Index:
         """One that is there. ``threads``: of a query of many documents; 0: all."""
         index = cls(path, threads)
-        index._open()
+        apart(index._open)
         return index
 
     @classmethod
@@ -195,44 +249,48 @@ class Index:
         call.job(lib.bm_job_index_build, o)
         return cls.open(path, threads=threads)
 
-    # --- the handle ---
+    # --- the handle: opened, closed and counted in `apart` alone ---
 
     def _open(self) -> None:
         call = Call()
         o = new("index")
         o.resources.threads = self._threads
-        out = ffi.new("bm_index **")
-        call.run(lib.bm_index_open, call.text(self.path), o, out)
-        self._handle = out[0]
-        self._process = os.getpid()
+        room = ffi.gc(ffi.new("struct bm_py_index *"), lib.bm_py_index_close)
+        call.run(lib.bm_py_index_open, call.text(self.path), o, room)
+        self._room = room
 
     def _end(self) -> None:
-        """Closes the handle, which belongs to the process that opened it: a child opens its own."""
-        if self._handle is not None and self._process == os.getpid():
-            lib.bm_index_close(self._handle)
-        self._handle = None
+        room, self._room = self._room, None
+        if room is not None:
+            ffi.release(room)
 
-    def _here(self) -> None:
-        """Opens it again in a process that was forked from the one where it was."""
-        if self._handle is None:
+    def _turns_here(self) -> _Turns:
+        """Of this process: who was inside when it was forked is inside of the other one."""
+        if self._turns.process != os.getpid():
+            self._turns = _Turns()
+        return self._turns
+
+    def _check_open(self) -> None:
+        if self._room is None:
             raise Error("the index is closed")
-        if self._process != os.getpid():
-            self._queries = 0
-            self._open()
 
     def close(self) -> None:
         """Ends it; again is fine."""
-        with self._free:
-            self._free.wait_for(lambda: self._queries == 0)
-            self._end()
+        call = Call()
+
+        def ended() -> None:
+            with self._turns_here().alone(call):
+                self._end()
+
+        call.apart(ended)
 
     def __repr__(self) -> str:
         """Where it is."""
-        return f"<bandmill.Index {self.path!r}{', closed' if self._handle is None else ''}>"
+        return f"<bandmill.Index {self.path!r}{', closed' if self._room is None else ''}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process opens it again."""
-        return _reopened, (self.path, self._threads, self._handle is not None)
+        return _reopened, (self.path, self._threads, self._room is not None)
 
     def __enter__(self) -> Index:
         """The index."""
@@ -242,36 +300,34 @@ class Index:
         """Closes it."""
         self.close()
 
-    def __del__(self) -> None:
-        """Closes what nobody closed."""
-        if getattr(self, "_handle", None) is not None:
-            self._end()
+    def _beside(self, call: Call, function: Callable[..., int], *args: Any) -> None:
+        """A call of the open index, beside others."""
 
-    @contextmanager
-    def _reading(self) -> Iterator[Any]:
-        with self._free:
-            self._here()
-            self._queries += 1
-            handle = self._handle
-        try:
-            yield handle
-        finally:
-            with self._free:
-                self._queries -= 1
-                self._free.notify_all()
+        def body() -> None:
+            turns = self._turns_here()
+            with turns.beside(call):
+                with turns.lock:
+                    self._check_open()
+                    if self._room.process != os.getpid():
+                        self._open()
+                    room = self._room
+                call.run(function, room.index, *args)
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """A job has the index to itself in this process."""
-        with self._free:
-            if self._process == os.getpid():
-                self._free.wait_for(lambda: self._queries == 0)
-            self._here()
-            self._end()
-            try:
-                yield
-            finally:
-                self._open()
+        call.apart(body)
+
+    def _alone(self, call: Call, job: Callable[[], T]) -> T:
+        """A job that has the index to itself in this process, and opens it by itself."""
+
+        def body() -> T:
+            with self._turns_here().alone(call):
+                self._check_open()
+                self._end()
+                try:
+                    return job()
+                finally:
+                    self._open()
+
+        return call.apart(body)
 
     # --- what it does ---
 
@@ -322,14 +378,10 @@ class Index:
         o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, least, skip_same_id
         o.answers.measure = word(lib.BM_OPTION_MEASURE, measure, "measure")
         o.resources.threads = self._threads
-        work = workplace(temp_dir, None)
-        try:
+        with Workplace(temp_dir, None) as work:
             o.output.path = call.text(work / "rows.tsv")
-            with self._writing():  # a job opens the index itself
-                call.job(lib.bm_job_query, o, also=(NOT_FOUND,))
+            self._alone(call, lambda: call.job(lib.bm_job_query, o, also=(NOT_FOUND,)))
             return _files.read_tsv(work / "rows.tsv", _rows_of(measure))
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
 
     def _query_texts(self, asked: _Asked, top: int, threshold: float, measure: str) -> pa.Table:
         pa = _files.arrow()
@@ -338,21 +390,17 @@ class Index:
         o.answers.top, o.answers.threshold = top, threshold
         o.answers.measure = word(lib.BM_OPTION_MEASURE, measure, "measure")
         documents = ffi.new("bm_documents *", {"struct_size": ffi.sizeof("bm_documents"), "n_docs": n, "texts": texts})
-        out = ffi.new("bm_matches **")
-        try:
-            with self._reading() as handle:
-                call.run(lib.bm_index_query, handle, o, documents, out)
-            m = out[0]
-            offsets = lib.bm_matches_offsets(m)
-            rows: tuple[list[str], list[str], list[float]] = ([], [], [])
-            for i in range(n):
-                for j in range(offsets[i], offsets[i + 1]):
-                    target = lib.bm_matches_id(m, j)
-                    rows[0].append(f"{NAME}:{i + 1}" if asked.ids is None else asked.ids[i])
-                    rows[1].append(bytes(ffi.buffer(target.data, target.len)).decode())
-                    rows[2].append(lib.bm_matches_similarities(m)[j])
-        finally:
-            lib.bm_matches_free(out[0])
+        out = owned("matches")
+        self._beside(call, lib.bm_index_query, o, documents, out)
+        m = out[0]
+        offsets = lib.bm_matches_offsets(m)
+        rows: tuple[list[str], list[str], list[float]] = ([], [], [])
+        for i in range(n):
+            for j in range(offsets[i], offsets[i + 1]):
+                target = lib.bm_matches_id(m, j)
+                rows[0].append(f"{NAME}:{i + 1}" if asked.ids is None else asked.ids[i])
+                rows[1].append(bytes(ffi.buffer(target.data, target.len)).decode())
+                rows[2].append(lib.bm_matches_similarities(m)[j])
         types = {name: getattr(pa, kind)() for name, kind in _rows_of(measure).items()}
         return pa.table({name: pa.array(row, types[name]) for name, row in zip(types, rows)})
 
@@ -399,8 +447,7 @@ class Index:
         o.unique, o.threshold, o.json = unique, share(threshold or 0, "threshold"), unique
         if unique:
             o.write, o.write_ctx = lib.bm_py_write, call.ctx
-        with self._writing():
-            call.job(lib.bm_job_index_add, o)
+        self._alone(call, lambda: call.job(lib.bm_job_index_add, o))
         if not unique:
             return None
         pa = _files.arrow()
@@ -417,8 +464,7 @@ class Index:
         o = new("index_remove")
         o.path, o.ids, o.n_ids = call.text(self.path), call.texts(names), len(names)
         call.callbacks(o.callbacks)
-        with self._writing():
-            report = call.job(lib.bm_job_index_remove, o, also=(NOT_FOUND,))
+        report = self._alone(call, lambda: call.job(lib.bm_job_index_remove, o, also=(NOT_FOUND,)))
         return int(report["counts"]["removed"])
 
     def compact(self, progress: Progress = False) -> None:
@@ -427,26 +473,20 @@ class Index:
         o = new("index_compact")
         o.path = call.text(self.path)
         call.callbacks(o.callbacks)
-        with self._writing():
-            call.job(lib.bm_job_index_compact, o)
+        self._alone(call, lambda: call.job(lib.bm_job_index_compact, o))
 
     def info(self) -> dict[str, Any]:
         """What it is and holds, as `bandmill index info --json`."""
         call = Call()
-        out = ffi.new("char **")
-        with self._writing():
-            call.run(lib.bm_index_info, call.text(self.path), out)
-        try:
-            found: dict[str, Any] = json.loads(text_of(out[0]))
-            return found
-        finally:
-            lib.bm_string_free(out[0])
+        out = owned("string")
+        self._alone(call, lambda: call.run(lib.bm_index_info, call.text(self.path), out))
+        found: dict[str, Any] = json.loads(text_of(out[0]))
+        return found
 
     def __len__(self) -> int:
         """Documents in it."""
         stats = ffi.new("bm_index_statistics *")
         stats.struct_size = ffi.sizeof("bm_index_statistics")
         call = Call()
-        with self._reading() as handle:
-            call.run(lib.bm_index_stats, handle, stats)
+        self._beside(call, lib.bm_index_stats, stats)
         return int(stats.documents)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bandmill import _files
+from bandmill._apart import owned
 from bandmill._call import Call
 from bandmill._data import Source, texts_of
 from bandmill._errors import Error, text_of
@@ -37,7 +37,7 @@ from bandmill._keywords import (
 )
 from bandmill._native import ffi, lib
 from bandmill._options import fill, fill_text, new, number, share, size, verified, word
-from bandmill._workplace import workplace
+from bandmill._workplace import Workplace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,8 +103,7 @@ def pairs(
     """
     k = dict(locals())
     call = Call(progress)
-    work = workplace(temp_dir, None)
-    try:
+    with Workplace(temp_dir, None) as work:
         o = new("pairs")
         fill(o, call, Source(data, call, paths), k)
         if candidates is not None:
@@ -119,8 +118,6 @@ def pairs(
         o.histogram, o.histogram_svg = call.text(histogram, "histogram"), call.text(histogram_svg, "histogram_svg")
         call.job(lib.bm_job_pairs, o)
         return _files.read_tsv(work / "pairs.tsv", {"id_a": "string", "id_b": "string", measure: "float64", "edit": "int64"})
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 @described
@@ -153,16 +150,12 @@ def hash_shingles(
     o.sorted, o.cpu = sorted, call.text(cpu, "cpu")
     o.resources.threads, o.resources.memory = number(threads, "threads"), size(memory)
     call.callbacks(o.callbacks)
-    out = ffi.new("bm_hash_sets **")
+    out = owned("hash_sets")
     call.run(lib.bm_shingle_texts, o, texts, n, out)
-    sets = out[0]
-    try:
-        offsets = np.frombuffer(ffi.buffer(lib.bm_hash_sets_offsets(sets), 8 * (n + 1)), dtype=np.int64).copy()
-        if offsets[-1] == 0:
-            return offsets, np.zeros(0, dtype=np.uint64)
-        hashes = np.frombuffer(ffi.buffer(lib.bm_hash_sets_hashes(sets), 8 * int(offsets[-1])), dtype=np.uint64).copy()
-    finally:
-        lib.bm_hash_sets_free(sets)
+    offsets = np.frombuffer(ffi.buffer(lib.bm_hash_sets_offsets(out[0]), 8 * (n + 1)), dtype=np.int64).copy()
+    if offsets[-1] == 0:
+        return offsets, np.zeros(0, dtype=np.uint64)
+    hashes = np.frombuffer(ffi.buffer(lib.bm_hash_sets_hashes(out[0]), 8 * int(offsets[-1])), dtype=np.uint64).copy()
     return offsets, hashes
 
 
@@ -231,10 +224,7 @@ def tune(
         texts[i] = usual.text
         fill_text(texts[i], call, {**k, "shingle": kind})
     o.texts, o.n_texts = texts, len(kinds)
-    out = ffi.new("bm_tune_result **")
-    try:
-        call.run(lib.bm_tune, o, out)
-        found: dict[str, Any] = json.loads(text_of(lib.bm_tune_result_json(out[0])))
-        return found
-    finally:
-        lib.bm_tune_result_free(out[0])
+    out = owned("tune_result")
+    call.run(lib.bm_tune, o, out)
+    found: dict[str, Any] = json.loads(text_of(lib.bm_tune_result_json(out[0])))
+    return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from bandmill import _files
+from bandmill._apart import owned
 from bandmill._call import Call
 from bandmill._data import NAME, Source, no_data
 from bandmill._errors import Error
@@ -48,16 +49,15 @@ class Watch:
 
     def __init__(self, options: Any, call: Call) -> None:
         """``options``: bm_input_options, whose stream is another one from here on."""
-        out = ffi.new("bm_row_digest **")
-        call.run(lib.bm_row_digest_open, ffi.addressof(options), options.stream, False, out)
-        self._handle = call.keep(ffi.gc(out[0], lib.bm_row_digest_close))
+        self._handle = call.keep(owned("row_digest"))
+        call.run(lib.bm_row_digest_open, ffi.addressof(options), options.stream, False, self._handle)
         stream = call.keep(ffi.gc(ffi.new("struct ArrowArrayStream *"), lib.bm_py_release_stream))
-        lib.bm_row_digest_pass(self._handle, stream)
+        lib.bm_row_digest_pass(self._handle[0], stream)
         options.stream = stream
 
     def rows(self) -> Rows | None:
         """Once the stream has ended."""
-        return _facts(self._handle)
+        return _facts(self._handle[0])
 
 
 def _read(data: Any, text: Names, id: str | None, each: bool = False) -> tuple[Rows, Array | None]:
@@ -68,13 +68,12 @@ def _read(data: Any, text: Names, id: str | None, each: bool = False) -> tuple[R
         raise no_data(data)
     o = new("sign")
     fill_input(o.input, call, source, {"text": text, "id": id})
-    out = ffi.new("bm_row_digest **")
+    out = owned("row_digest")
     call.run(lib.bm_row_digest_open, ffi.addressof(o[0], "input"), o.input.stream, each, out)
-    handle = ffi.gc(out[0], lib.bm_row_digest_close)
-    call.run(lib.bm_row_digest_read, handle, call.text(NAME))
-    rows = _facts(handle)
+    call.run(lib.bm_row_digest_read, out[0], call.text(NAME))
+    rows = _facts(out[0])
     assert rows is not None
-    texts = lib.bm_row_digest_facts(handle).texts
+    texts = lib.bm_row_digest_facts(out[0]).texts
     return rows, np.frombuffer(ffi.buffer(texts, 8 * rows.n), dtype=np.uint64).copy() if each and rows.n else None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandmill import _files
+from bandmill._apart import owned
 from bandmill._call import OK, Call
 from bandmill._data import Source, rows_of
 from bandmill._errors import Error, text_of
@@ -36,7 +37,7 @@ from bandmill._keywords import (
 )
 from bandmill._native import ffi, lib
 from bandmill._options import fill, fill_shard, new
-from bandmill._workplace import checked, goes_with, packed, unpacked, workplace
+from bandmill._workplace import Workplace, checked, packed, unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -152,13 +153,14 @@ class _InMemory(Signatures):
     """What stands in memory of the library's, which goes when nobody uses it any more."""
 
     def __init__(self, call: Call, handle: Any) -> None:
-        """``call`` has what the options of ``handle`` point to."""
+        """``call`` has what the options of ``handle``, a place of one, point to."""
         self._call, self._handle = call, handle
         self._lock = threading.Lock()
+        self._work: Workplace | None = None
         self._ids = None
-        self._words = text_of(lib.bm_signed_json(handle)).encode()
+        self._words = text_of(lib.bm_signed_json(handle[0])).encode()
         self.manifest = json.loads(self._words)
-        a = lib.bm_signed_data(handle)
+        a = lib.bm_signed_data(handle[0])
         n = int(a.n_docs)
         self._arrays = {
             "signatures": (a.words, (n, int(a.perms)), f"<u{int(a.word_bytes)}"),
@@ -171,12 +173,11 @@ class _InMemory(Signatures):
     def path(self) -> pathlib.Path:
         """A directory with them, which is written now and goes with the object."""
         with self._lock:
-            if not hasattr(self, "_path"):
-                work = workplace(None, self.signatures.nbytes + 64 * len(self))
-                self._finalizer = goes_with(self, work)
-                self._write_native(work / "s")
-                self._path = work / "s"
-        return self._path
+            if self._work is None:
+                work = Workplace(None, self.signatures.nbytes + 64 * len(self))
+                self._write_native(work.path / "s")
+                self._work = work.handed_over()
+            return self._work.path / "s"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """They go along."""
@@ -192,13 +193,10 @@ class _InMemory(Signatures):
         return "band_keys" in self._arrays
 
     def _read_ids(self) -> list[str]:
-        out = ffi.new("char **")
+        out = owned("string")
         with self._lock:
-            self._call.run(lib.bm_signed_ids, self._handle, out)
-        try:
-            return _files.read_lines(bytes(ffi.string(out[0])))
-        finally:
-            lib.bm_string_free(out[0])
+            self._call.run(lib.bm_signed_ids, self._handle[0], out)
+        return _files.read_lines(bytes(ffi.string(out[0])))
 
     def _provenance(self) -> bytes:
         return self._words
@@ -210,9 +208,7 @@ class _InMemory(Signatures):
     def _write_native(self, target: pathlib.Path) -> None:
         output = ffi.new("bm_output_options *")
         output.path = self._call.text(target)
-        out = ffi.new("bm_summary **")
-        self._call.run(lib.bm_signed_save, self._handle, output, out)
-        lib.bm_summary_free(out[0])
+        self._call.run(lib.bm_signed_save, self._handle[0], output, owned("summary"))
 
 
 class _Lent:
@@ -226,9 +222,9 @@ class _Lent:
 class _Owned(Signatures):
     """Signatures in a directory that goes with them."""
 
-    def __init__(self, path: pathlib.Path, work: pathlib.Path) -> None:
+    def __init__(self, path: pathlib.Path, work: Workplace) -> None:
         super().__init__(path)
-        self._finalizer = goes_with(self, work)
+        self._work = work.handed_over()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """They go along."""
@@ -303,19 +299,19 @@ def sign(
         return made
     n = rows_of(data)
     wanted = None if n is None else n * (4 * (perms or 128) + 64 + 8 * (bands or 0)) + (1 << 20)
-    work = workplace(temp_dir, wanted)
+    work = Workplace(temp_dir, wanted)
     try:
         o = new("sign")
         fill(o, call, source, k)
-        o.output.path = call.text(work / "signatures")
+        o.output.path = call.text(work.path / "signatures")
         o.band_keys = k["band_keys"]
         fill_shard(o, k)
         call.job(lib.bm_job_sign, o)
-        (work / "signatures").rename(work / "s")
+        (work.path / "signatures").rename(work.path / "s")
+        return _Owned(work.path / "s", work)
     except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
+        work.close()
         raise
-    return _Owned(work / "s", work)
 
 
 def _sign_in_memory(call: Call, source: Source, k: dict[str, Any]) -> Signatures | None:
@@ -326,11 +322,7 @@ def _sign_in_memory(call: Call, source: Source, k: dict[str, Any]) -> Signatures
     fill(o, call, source, k)
     o.band_keys = k["band_keys"]
     fill_shard(o, k)
-    out = ffi.new("bm_signed **")
-    try:
-        if call.run(lib.bm_sign_table, o, out, also=(lib.BM_ERR_UNSUPPORTED,)) != OK:
-            return None
-    except BaseException:
-        lib.bm_signed_free(out[0])  # of a call that was done when it was interrupted
-        raise
-    return _InMemory(call, ffi.gc(out[0], lib.bm_signed_free))
+    out = owned("signed")
+    if call.run(lib.bm_sign_table, o, out, also=(lib.BM_ERR_UNSUPPORTED,)) != OK:
+        return None
+    return _InMemory(call, out)

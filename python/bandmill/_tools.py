@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import pathlib
-import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,7 @@ from bandmill._keywords import (
 from bandmill._native import ffi, lib
 from bandmill._options import fill, new, share, word
 from bandmill._signatures import Signatures
-from bandmill._workplace import workplace
+from bandmill._workplace import Workplace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,8 +76,7 @@ def cluster(
     Returns a table of group, kept, size, members, or of these counts.
     """
     call = Call(progress)
-    work = workplace(None, None)
-    try:
+    with Workplace(None, None) as work:
         o = new("cluster")
         path = pairs
         if not isinstance(pairs, (str, os.PathLike)):
@@ -95,8 +93,6 @@ def cluster(
         if several and len(values) > 1:
             return _files.read_tsv(work / "out", _COUNTS)
         return _files.read_groups(work / "out")
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 @described
@@ -189,12 +185,8 @@ def query(
         with Index.open(index, threads=threads) as known:
             return known.query(queries, text, id, **asked, **{name: k[name] for name in k.keys() & taken.keys()})
     asked.update({name: k[name] for name in ("format", "header", "delimiter", "include", "exclude", "progress")})
-    work = workplace(temp_dir, None)
-    try:
-        with Index.build(work / "i", targets, text, id, **k) as known:
-            return known.query(queries, text, id, **asked)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with Workplace(temp_dir, None) as work, Index.build(work / "i", targets, text, id, **k) as known:
+        return known.query(queries, text, id, **asked)
 
 
 __all__ = ["cluster", "export", "query"]

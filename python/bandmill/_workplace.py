@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import pathlib
-import shutil
+import secrets
 import tempfile
-import weakref
 from typing import Any
 
 from bandmill._call import Call
@@ -19,24 +19,47 @@ DAMAGED = "the pickle is damaged: it does not hold what was pickled"
 Parcel = tuple[dict[str, bytes], str, tuple[int, int]]
 
 
-def workplace(temp_dir: str | os.PathLike[str] | None, bytes_wanted: int | None) -> pathlib.Path:
-    """A directory for what a job writes: in memory where it is known to fit there with room to spare."""
-    where: str | None = os.fspath(temp_dir) if temp_dir is not None else None
-    if where is None and bytes_wanted is not None and os.access(_RAM, os.W_OK):
-        free = os.statvfs(_RAM)
-        if bytes_wanted * 2 < free.f_bavail * free.f_frsize:
-            where = str(_RAM)
-    return pathlib.Path(tempfile.mkdtemp(prefix="bandmill-", dir=where))
+class Workplace:
+    """A directory for what a job writes, which goes at the end of a with-statement, or with this object (tools/apart.c).
+
+    It goes in the process that made it, not in one that was forked from it.
+    """
+
+    def __init__(self, temp_dir: str | os.PathLike[str] | None, bytes_wanted: int | None) -> None:
+        """In memory where ``bytes_wanted`` is known to fit there with room to spare."""
+        where = os.fspath(temp_dir) if temp_dir is not None else tempfile.gettempdir()
+        if temp_dir is None and bytes_wanted is not None and os.access(_RAM, os.W_OK):
+            free = os.statvfs(_RAM)
+            if bytes_wanted * 2 < free.f_bavail * free.f_frsize:
+                where = str(_RAM)
+        self.path = pathlib.Path(where) / f"bandmill-{secrets.token_hex(8)}"
+        self._folder = ffi.gc(ffi.new("struct bm_py_folder *"), lib.bm_py_folder_remove)
+        error = lib.bm_py_folder_make(os.fsencode(self.path), self._folder)
+        if error:
+            raise OSError(error, os.strerror(error), str(self.path))
+
+    def handed_over(self) -> Workplace:
+        """The same, of another owner: who knows this object keeps nothing."""
+        other = object.__new__(Workplace)
+        other.path, other._folder = self.path, self._folder
+        self._folder = None
+        return other
+
+    def close(self) -> None:
+        """Removes it; again is fine."""
+        if self._folder is not None:
+            ffi.release(self._folder)
+
+    def __enter__(self) -> pathlib.Path:
+        """The directory."""
+        return self.path
+
+    def __exit__(self, *error: Any) -> None:
+        """Removes it."""
+        self.close()
 
 
-def goes_with(owner: Any, work: pathlib.Path) -> Any:
-    """The directory is removed when ``owner`` goes: by the process that made it, not by one that was forked from it."""
-    return weakref.finalize(owner, remove, work, os.getpid())
-
-
-def remove(work: pathlib.Path, process: int) -> None:
-    if os.getpid() == process:
-        shutil.rmtree(work, ignore_errors=True)
+atexit.register(lib.bm_py_folders_end)
 
 
 def digest_of(data: Any) -> tuple[int, int]:
@@ -70,14 +93,15 @@ def checked(parcel: tuple[Any, ...]) -> Parcel:
     return files, said, digest
 
 
-def unpacked(parcel: Parcel, name: str, *own: str) -> tuple[pathlib.Path, pathlib.Path, Any]:
-    """That as a directory of this name again, the one that it is in, and what was said. ``own`` is not written."""
+def unpacked(parcel: Parcel, name: str, *own: str) -> tuple[pathlib.Path, Workplace, Any]:
+    """That as a directory of this name again, its workplace, and what was said. ``own`` is not written."""
     files, said, digest = parcel
     if digest_of_parcel(files, said) != digest or not all(lib.bm_py_is_ours(n.encode()) for n in files if n not in own):
         raise Error(DAMAGED, "format")
-    work = workplace(None, sum(map(len, files.values())))
-    (work / name).mkdir()
+    work = Workplace(None, sum(map(len, files.values())))
+    path = work.path / name
+    path.mkdir()
     for file, data in files.items():
         if file not in own:
-            (work / name / file).write_bytes(data)
-    return work / name, work, json.loads(said)
+            (path / file).write_bytes(data)
+    return path, work, json.loads(said)

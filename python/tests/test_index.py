@@ -88,10 +88,10 @@ def test_tables_are_asked_of_the_open_index(index, table, monkeypatch):
     by_job = index.query(late, id="id", skip_same_id=True)
     first_ten = set(late["id"].to_pylist()[:10])
 
-    def closed(self):
+    def closed(self, call, job):
         raise AssertionError("the index was closed")
 
-    monkeypatch.setattr(bandmill.Index, "_writing", closed)
+    monkeypatch.setattr(bandmill.Index, "_alone", closed)
     forms = {
         "table": late,
         "batch": late.combine_chunks().to_batches()[0],

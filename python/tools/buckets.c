@@ -340,10 +340,10 @@ static void bm_py_buckets_end(PyObject *capsule)
     bm_py_buckets_free(PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* A new reference to the function, of sketches of these two types, as a number; 0: no memory. Holds
- * Python's lock. */
-static uintptr_t bm_py_buckets(uintptr_t first_type, uintptr_t second_type, uint32_t bands,
-                               uint32_t rows)
+/* Appends the function, of sketches of these two types, to the list at this address; false: no
+ * memory. Holds Python's lock. */
+static bool bm_py_buckets(uintptr_t to, uintptr_t first_type, uintptr_t second_type, uint32_t bands,
+                          uint32_t rows)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
     struct bm_py_buckets *b = calloc(1, sizeof *b);
@@ -367,9 +367,9 @@ static uintptr_t bm_py_buckets(uintptr_t first_type, uintptr_t second_type, uint
             look = PyCFunction_NewEx(&bm_py_look_method, capsule, NULL);
         Py_XDECREF(capsule);
     }
-    PyErr_Clear();
+    const bool done = bm_py_hand_over(to, look);
     PyGILState_Release(lock);
-    return (uintptr_t)look;
+    return done;
 }
 
 /* What take compares with; all live as long as the module. */
@@ -442,9 +442,9 @@ static void bm_py_taker_end(PyObject *capsule)
     bm_py_taker_free(PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* A new reference to the function, as a number; 0: no memory. `objects`: two types of sketches,
- * that of arrays, and the types of their values of 4 and of 8 bytes. */
-static uintptr_t bm_py_taker(const uintptr_t *objects)
+/* Appends the function to the list at this address; false: no memory. `objects`: two types of
+ * sketches, that of arrays, and the types of their values of 4 and of 8 bytes. */
+static bool bm_py_taker(uintptr_t to, const uintptr_t *objects)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
     struct bm_py_taker *taker = calloc(1, sizeof *taker);
@@ -467,7 +467,7 @@ static uintptr_t bm_py_taker(const uintptr_t *objects)
             take = PyCFunction_NewEx(&bm_py_take_method, capsule, NULL);
         Py_XDECREF(capsule);
     }
-    PyErr_Clear();
+    const bool done = bm_py_hand_over(to, take);
     PyGILState_Release(lock);
-    return (uintptr_t)take;
+    return done;
 }

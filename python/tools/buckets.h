@@ -1,2 +1,3 @@
-uintptr_t bm_py_buckets(uintptr_t first_type, uintptr_t second_type, uint32_t bands, uint32_t rows);
-uintptr_t bm_py_taker(const uintptr_t *objects);
+_Bool bm_py_buckets(uintptr_t to, uintptr_t first_type, uintptr_t second_type, uint32_t bands,
+                    uint32_t rows);
+_Bool bm_py_taker(uintptr_t to, const uintptr_t *objects);

@@ -86,7 +86,7 @@ def main() -> None:
     for name in ORDER:
         ffi.cdef(declarations(texts[name], numbers))
     ffi.cdef("".join(f"#define {name} {value}\n" for name, value in numbers.items()))
-    own = ("glue", "tokens", "buckets", "tables", "rows", "program")
+    own = ("glue", "rows", "apart", "tokens", "buckets", "tables", "program")
     for name in own:
         ffi.cdef((here / f"{name}.h").read_text())
     code = "".join((here / f"{name}.c").read_text() for name in own)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh PART BUILD PROGRAM -- the tests (package, checked; corpora for those that use the corpora beside the repository; spark, spark_files and
+# run.sh PART BUILD PROGRAM -- the tests (package, checked, interrupts; corpora for those that use the corpora beside the repository; spark, spark_files and
 # executors for those that need Java), types or form of the Python package that stands in BUILD/bandmill. Where it was not built: a message and
 # 77, or a failure where BANDMILL_REQUIRE_PYTHON=1.
 #
@@ -49,6 +49,7 @@ checked)
     LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$build/checked \
         BANDMILL_PROGRAM=$program exec $fixed "$python" -m pytest --capture=sys -p no:cacheprovider -c "$root/python/pyproject.toml" -k "$which" "$@"
     ;;
+interrupts) PYTHONPATH=$2 exec "$python" "$root/tests/python/interrupts.py" ;; # before a release: --interrupts 2000 --uncaught 30
 spark | spark_files | executors) # in processes of their own: one has one session
     which="not on_executors" file=test_$1.py
     [ "$1" != executors ] || which=on_executors file=test_spark.py

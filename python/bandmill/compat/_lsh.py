@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import functools
 import gc
 import pickle
@@ -14,6 +12,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from bandmill._apart import apart
 from bandmill._native import lib
 from bandmill.compat._lean import LeanMinHash
 from bandmill.compat._minhash import MinHash
@@ -21,6 +20,7 @@ from bandmill.compat._storage import Lists, Sets, Storage
 
 _WORDS: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 _MADE = ("_buckets", "_calm", "_keys", "_late", "_lock", "_tables", "_take")
+_MANY = 1000  # sets that are made at once
 _ELSEWHERE = ("redis", "cassandra", "mongodb", "aioredis", "aiomongo")
 
 
@@ -128,15 +128,29 @@ class MinHashLSH:
         """Fills the tables with what came late; a second time it would change nothing."""
         if not self._late:
             return
-        with self._lock, _without_collections():
-            while n := len(self._late):
-                late = self._late[:n]
-                rows = [self._cut(raw) for _, raw in late]
-                for table, column in zip(self._tables, zip(*rows)):
-                    for band, (key, _) in zip(column, late):
-                        table.setdefault(band, set()).add(key)
-                self._keys.update((key, list(bands)) for (key, _), bands in zip(late, rows))
-                del self._late[:n]
+        with self._lock:
+            if len(self._late) < _MANY or not gc.isenabled():
+                self._fill()
+            else:
+                apart(self._fill_at_once)
+
+    def _fill_at_once(self) -> None:
+        """No search for garbage meanwhile: of many sets that are made at once none is any, and it took three times as long."""
+        gc.disable()
+        try:
+            self._fill()
+        finally:
+            gc.enable()
+
+    def _fill(self) -> None:
+        while n := len(self._late):
+            late = self._late[:n]
+            rows = [self._cut(raw) for _, raw in late]
+            for table, column in zip(self._tables, zip(*rows)):
+                for band, (key, _) in zip(column, late):
+                    table.setdefault(band, set()).add(key)
+            self._keys.update((key, list(bands)) for (key, _), bands in zip(late, rows))
+            del self._late[:n]
 
     def _cut(self, raw: bytes) -> tuple[bytes, ...]:
         """The bands of the bytes of hash values."""
@@ -349,26 +363,15 @@ class MinHashLSH:
         return MinHashLSHDeletionSession(self, buffer_size)
 
 
-@contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """No search for garbage: of many sets that are made at once none is any, and it took three times as long as they."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
-
-
 class _Buckets:
     """What the tables hold, for queries alone (tools/buckets.c)."""
 
     def __init__(self, bands: int, rows: int) -> None:
         """Empty ones."""
-        made = ctypes.cast(lib.bm_py_buckets(id(MinHash), id(LeanMinHash), bands, rows), ctypes.py_object)
-        self.look: Callable[..., list[Hashable] | None] = made.value
-        ctypes.pythonapi.Py_DecRef(made)
+        made: list[Callable[..., list[Hashable] | None]] = []
+        if not lib.bm_py_buckets(id(made), id(MinHash), id(LeanMinHash), bands, rows):
+            raise MemoryError("no memory for buckets")
+        self.look = made[0]
         self.keys: list[Hashable] = []
         self.waiting: list[tuple[Hashable, bytes | tuple[bytes, ...]]] = []
 
@@ -377,10 +380,10 @@ class _Buckets:
 def _taker() -> Callable[..., bytes | None]:
     """The bytes of a sketch's hash values, where it is one that can wait (tools/buckets.c)."""
     known = [id(kind) for kind in (MinHash, LeanMinHash, np.ndarray, _WORDS[4], _WORDS[8])]
-    made = ctypes.cast(lib.bm_py_taker(known), ctypes.py_object)
-    take: Callable[..., bytes | None] = made.value
-    ctypes.pythonapi.Py_DecRef(made)
-    return take
+    made: list[Callable[..., bytes | None]] = []
+    if not lib.bm_py_taker(id(made), known):
+        raise MemoryError("no memory for sketches")
+    return made[0]
 
 
 class _Session:

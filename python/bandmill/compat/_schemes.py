@@ -9,6 +9,7 @@ from typing import Any, Callable, Final
 
 import numpy as np
 
+from bandmill._apart import owned
 from bandmill._errors import error_of
 from bandmill._native import ffi, lib
 
@@ -169,10 +170,9 @@ class Signer:
         options.text.hash = lib.bm_scheme_hash(options.sketch.scheme)
         options.resources.threads = threads
         self._word = np.uint32 if SCHEMES[name].letter == "I" else np.uint64
-        out = ffi.new("bm_signer **")
-        self._check(lib.bm_signer_open(options, out, self._err))
+        self._signer = owned("signer")
+        self._check(lib.bm_signer_open(options, self._signer, self._err))
         self._count = count
-        self._handle = ffi.gc(out[0], lib.bm_signer_close)
 
     def _check(self, status: int) -> None:
         if status != lib.BM_OK:
@@ -201,12 +201,12 @@ class Signer:
         out = ffi.new("bm_signer_out *")
         out.struct_size = ffi.sizeof("bm_signer_out")
         out.words = alive[1]
-        self._check(lib.bm_signer_sign(self._handle, documents, out, self._err))
+        self._check(lib.bm_signer_sign(self._signer[0], documents, out, self._err))
         return words
 
     def close(self) -> None:
         """Ends its threads."""
-        ffi.release(self._handle)
+        ffi.release(self._signer)
 
 
 _SIGNED: Final = {

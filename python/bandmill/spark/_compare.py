@@ -11,6 +11,7 @@ from typing import Any, Callable
 import numpy as np
 import pyarrow as pa
 
+from bandmill._apart import owned
 from bandmill._call import Call
 from bandmill._native import ffi, lib
 from bandmill._options import new
@@ -127,14 +128,11 @@ def group(n: int, pairs: Array, star: bool) -> Array:
     """bm_group_pairs: the document that stands for each."""
     o = new("group")
     o.n_docs, o.cluster = n, lib.BM_CLUSTER_STAR if star else lib.BM_CLUSTER_COMPONENTS
-    out = ffi.new("bm_groups **")
+    out = owned("groups")
     Call().run(lib.bm_group_pairs, o, ffi.cast("bm_pair *", ffi.from_buffer(pairs)), len(pairs), out)
-    try:
-        kept: Any = ffi.buffer(lib.bm_groups_kept(out[0]), 4 * n)
-        found: Array = np.frombuffer(kept, dtype=np.uint32).copy()
-        return found
-    finally:
-        lib.bm_groups_free(out[0])
+    kept: Any = ffi.buffer(lib.bm_groups_kept(out[0]), 4 * n)
+    found: Array = np.frombuffer(kept, dtype=np.uint32).copy()
+    return found
 
 
 def join(a: str, b: str, also: str = "") -> Callable[[Batches], Batches]:

@@ -11,6 +11,7 @@ from typing import Any, Callable
 import numpy as np
 import pyarrow as pa
 
+from bandmill._apart import owned
 from bandmill._call import Call
 from bandmill._data import strings_of
 from bandmill._native import ffi, lib
@@ -60,18 +61,17 @@ class Cutter:
         self._shingling.text.hash, self._shingling.sorted = o.text.hash, True
         self._shingling.cpu = self._call.text(options.get("cpu"))
         self._shingling.resources.threads = 1
-        out = ffi.new("bm_signer **")
-        self._call.run(lib.bm_signer_open, o, out)
-        self._signer = ffi.gc(out[0], lib.bm_signer_close)
+        self._signer = owned("signer")
+        self._call.run(lib.bm_signer_open, o, self._signer)
 
     def cut(self, texts: pa.Array) -> dict[str, Array]:
         """Of a binary array: n_shingles, content (2 words each), offsets and hashes; keys and words as the recipe says."""
         call, n, recipe = Call(), len(texts), self.recipe
         texts = texts.fill_null(b"") if texts.null_count else texts
         strings, _ = strings_of([(bytes_of(texts), offsets_of(texts))], call)
-        out = ffi.new("bm_hash_sets **")
+        out = owned("hash_sets")
         call.run(lib.bm_shingle_texts, self._shingling, strings, n, out)
-        sets = ffi.gc(out[0], lib.bm_hash_sets_free)
+        sets = out[0]
         offsets = _copy(lib.bm_hash_sets_offsets(sets), n + 1, np.int64)
         found = {
             "n_shingles": np.diff(offsets),
@@ -91,7 +91,7 @@ class Cutter:
             found["words"] = np.empty((n, recipe.perms), dtype=np.uint32)
             signed.words = ffi.cast("uint32_t *", ffi.from_buffer(found["words"]))
         if recipe.bands or recipe.words:
-            call.run(lib.bm_signer_sign, self._signer, documents, signed)
+            call.run(lib.bm_signer_sign, self._signer[0], documents, signed)
         return found
 
     def why_bad(self, row: int, texts: pa.Array, ids: pa.Array) -> str | None:
