@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import ctypes
 import glob
 import itertools
@@ -26,6 +27,16 @@ _capsule.argtypes = [ctypes.py_object, ctypes.c_char_p]
 NAME = "table"
 _DATASET_ROWS = 10000
 Array = np.ndarray[Any, Any]
+_REPAIRED = "bandmill-repaired"
+
+
+def _as_one_byte(e: UnicodeError) -> tuple[bytes, int]:
+    """A lone surrogate as a byte that is no UTF-8, for which the library writes one U+FFFD, and counts it."""
+    assert isinstance(e, UnicodeEncodeError)
+    return b"\xff" * (e.end - e.start), e.end
+
+
+codecs.register_error(_REPAIRED, _as_one_byte)
 
 
 class Source:
@@ -183,10 +194,28 @@ def stream_of(data: Any) -> Any:
     try:
         return data.__arrow_c_stream__()
     except (TypeError, ValueError) as e:  # as pyarrow raises them
+        if isinstance(e, UnicodeEncodeError):
+            return _as_bytes(data).__arrow_c_stream__()
         why = " ".join(str(part) for part in (e.args[0] if e.args and isinstance(e.args[0], tuple) else e.args))
         raise Error(
             f"{NAME}: no Arrow table: {why} (one type a column: astype(str), or drop it)", "input", NAME, field="data"
         ) from e
+
+
+def _as_bytes(data: Any) -> Any:
+    """A data frame, or a column of one, of which Arrow takes no text, for it has a lone surrogate: such columns as bytes."""
+    pa = _files.arrow()
+
+    def column(values: Any) -> Any:
+        try:
+            return pa.array(values, from_pandas=True)
+        except UnicodeEncodeError:
+            items = (None if is_missing(item) else bytes_of(i, item) for i, item in enumerate(values))
+            return pa.array(items, pa.large_binary())
+
+    if not hasattr(data, "columns"):
+        return pa.chunked_array([column(data)])
+    return pa.table({str(name): column(data[name]) for name in data.columns})
 
 
 def are_paths(data: Any) -> bool:
@@ -244,13 +273,22 @@ def no_data(data: Any) -> Error:
 def bytes_of(i: int, item: Any) -> bytes:
     """A text as its bytes, whatever it is."""
     if isinstance(item, str):
-        return item.encode("utf-8", "surrogatepass")
+        return item.encode("utf-8", _REPAIRED)
     if isinstance(item, (bytes, bytearray, memoryview)):
         return bytes(item)
-    if item is None:
+    if is_missing(item):
         return b""
     hint = "; pyarrow.Table.from_pylist() makes a table of records" if isinstance(item, dict) else ""
     raise Error(f"item {i} is of type {type(item).__name__} (a text is str, bytes or None{hint})", "input", NAME, i + 1, "data")
+
+
+def is_missing(item: Any) -> bool:
+    """None, NaN, or what pandas and numpy.ma have in their place."""
+    if item is None or item is np.ma.masked:
+        return True
+    if isinstance(item, (float, np.floating)):
+        return bool(item != item)
+    return type(item).__name__ in ("NAType", "NaTType") and type(item).__module__.startswith("pandas")
 
 
 def strings_of(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:
@@ -285,7 +323,7 @@ def texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
     data = in_hand(data)
     if isinstance(data, (list, tuple, np.ndarray)):
         warn_of_paths(data, 5)
-        items = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else bytes_of(i, t) for i, t in enumerate(data)]
+        items = [t.encode("utf-8", _REPAIRED) if isinstance(t, str) else bytes_of(i, t) for i, t in enumerate(data)]
         offsets = np.zeros(len(items) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, items), dtype=np.int64, count=len(items)), out=offsets[1:])
         return strings_of([(call.keep(b"".join(items)), offsets)], call)
@@ -318,6 +356,8 @@ def _column_of(data: Any, text: str) -> Any:
             raise no_data(data)
         try:
             data = pa.RecordBatchReader.from_stream(data).read_all()
+        except UnicodeEncodeError:
+            return _column_of(_as_bytes(data), text)
         except pa.ArrowInvalid:  # no table
             return pa.chunked_array(data)
     if data.column_names.count(text) != 1:

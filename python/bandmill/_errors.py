@@ -25,8 +25,8 @@ class Error(Exception):
         line: int | None = None,
         field: str | None = None,
     ) -> None:
-        """The words, then the place."""
-        super().__init__(message)
+        """The words, then the place. Both can be printed, whatever stood in a text or is the name of a file."""
+        super().__init__(message.encode("utf-8", "backslashreplace").decode())
         self.status = status
         self.file = file
         self.line = line

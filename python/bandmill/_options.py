@@ -17,7 +17,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 def word(option: int, value: str, field: str) -> int:
     """The number of an option's word."""
     out = ffi.new("unsigned *")
-    data = str(value).encode()
+    data = str(value).encode("utf-8", "replace")
     if lib.bm_option_value(option, data, len(data), out):
         return int(out[0])
     words, i = [], 0

@@ -35,13 +35,17 @@ struct bm_py_view {
 
 enum { BM_PY_INLINE = 12 }; /* bytes that stand in a view */
 
-/* A text, or bytes; None is an empty one. False: it is neither, or has no UTF-8, or is too long for
- * a view. */
+/* A text, or bytes; None and NaN are empty ones. False: it is none of these, or has no UTF-8, or is
+ * too long for a view. */
 static bool bm_py_cell(PyObject *item, const char **data, Py_ssize_t *size)
 {
     *data = "", *size = 0;
     if (item == Py_None)
         return true;
+    if (PyFloat_Check(item)) {
+        const double value = PyFloat_AsDouble(item);
+        return value != value;
+    }
     if (PyUnicode_Check(item))
         *data = PyUnicode_AsUTF8AndSize(item, size);
     else if (PyBytes_Check(item))
