@@ -5,6 +5,8 @@ import json
 import typing
 
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 import bandmill
@@ -146,7 +148,10 @@ def test_a_keyword_that_repeats_a_presets_value_changes_nothing(name):
     texts = [f"one two three {i // 2} four five six seven eight nine ten eleven twelve thirteen {i}" for i in range(6)]
     how = {"device": "cpu", "threads": 1}
     plain = bandmill.sign(texts, preset=name, **how)
-    said = {field: plain.manifest["provenance"][field] for field in ("scheme", "hash", "seed", "perms", "shingle", "words", "normalize")}
+    said = {
+        field: plain.manifest["provenance"][field]
+        for field in ("scheme", "hash", "seed", "perms", "shingle", "words", "normalize")
+    }
     for beside in [{field: value} for field, value in said.items()] + [said]:
         again = bandmill.sign(texts, preset=name, **beside, **how)
         assert (again.signatures == plain.signatures).all(), beside
@@ -212,3 +217,20 @@ def test_a_plan_gives_band_keys_in_memory_and_of_files(table, jsonl, program, tm
     theirs = bandmill.load(tmp_path / "s").band_keys
     for data in (table, jsonl):
         assert (bandmill.sign(data, id="id", threshold=0.7, recall=0.9, device="cpu").band_keys == theirs).all()
+
+
+def test_a_field_of_keep_that_no_document_has_is_refused(tmp_path):
+    table = pa.table({"id": ["a", "b"], "text": ["one two three four five six"] * 2, "n": [None, 2]})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    pa.csv.write_csv(table, tmp_path / "t.csv")
+    with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as file:
+        file.write_table(table)
+    for data in (table, table.to_pandas(), tmp_path / "t.parquet", tmp_path / "t.csv", tmp_path / "t.arrow"):
+        for rule in ("max:size", "longest,min:size", "order:size=1|2"):
+            with pytest.raises(bandmill.Error, match=r"no document has a field 'size' \(.* has 'id', 'text', 'n'\)") as e:
+                bandmill.dedup(data, keep=rule, device="cpu")
+            assert e.value.status == "input"
+        assert bandmill.dedup(data, keep="max:n", device="cpu").report["counts"]["removed"] == 1
+    with pytest.raises(bandmill.Error, match=r"no document has a field 'size' \(the first one has 'text'\)"):
+        bandmill.dedup(["one two", "one two"], keep="max:size", device="cpu")
+    assert bandmill.dedup([], keep="max:size", device="cpu").report["counts"]["documents"] == 0

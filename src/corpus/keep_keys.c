@@ -9,9 +9,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MEMORY_SHARE  32u /* of the job: one part of so many */
-#define MEMORY_MOST   ((uint64_t)256 << 20)
-#define UNSAVED_BLOCK ((size_t)256 << 10) /* bytes of unsaved keys that go to the file at once */
+#define MEMORY_SHARE    32u /* of the job: one part of so many */
+#define MEMORY_MOST     ((uint64_t)256 << 20)
+#define NAMES_LEN_BYTES 2u                  /* input/keep_key.h */
+#define UNSAVED_BLOCK   ((size_t)256 << 10) /* bytes of unsaved keys that go to the file at once */
 
 size_t bm_keep_keys_memory(uint64_t total)
 {
@@ -42,20 +43,30 @@ void bm_keep_keys_close(bm_keep_keys *keys)
     bm_sorted_bytes_close(keys->sorter);
     bm_keep_keys_forget(keys);
     bm_free(keys->counts);
+    bm_buf_reset(&keys->names);
     *keys = (bm_keep_keys){0};
 }
 
 /* Count what stands at the end of a key, and cut it off: it is not compared. */
-static void count(bm_keep_keys *keys, bm_str *key)
+static bm_status count(bm_keep_keys *keys, bm_str *key, bm_error *err)
 {
     const size_t n = keys->rules->n_by_field;
     key->len -= n;
     for (size_t i = 0; i < n; i++) {
         const bm_keep_seen seen = (bm_keep_seen)key->data[key->len + i];
-        keys->counts[i].missing += seen == BM_KEEP_SEEN_MISSING;
+        keys->counts[i].absent += seen == BM_KEEP_SEEN_ABSENT;
+        keys->counts[i].missing += seen == BM_KEEP_SEEN_MISSING || seen == BM_KEEP_SEEN_ABSENT;
         keys->counts[i].other += seen == BM_KEEP_SEEN_OTHER;
         keys->counts[i].unlisted += seen == BM_KEEP_SEEN_UNLISTED;
     }
+    const unsigned char *len = (const unsigned char *)key->data + key->len - NAMES_LEN_BYTES;
+    const size_t names = (size_t)len[0] << 8 | len[1];
+    key->len -= NAMES_LEN_BYTES;
+    if (names > key->len)
+        return bm_fail(err, BM_ERR_INTERNAL, "a key has %zu bytes of names in %zu", names,
+                       key->len);
+    key->len -= names;
+    return keys->n > 0 ? BM_OK : bm_buf_add(&keys->names, key->data + key->len, names, err);
 }
 
 /* Unsaved keys in memory go to the file. */
@@ -85,11 +96,11 @@ static bm_status hold_unsaved(bm_keep_keys *keys, bm_str key, bm_error *err)
 bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err)
 {
     const uint32_t doc = (uint32_t)keys->n;
-    if (key.len < keys->rules->n_by_field || key.len > UINT32_MAX)
+    if (key.len < keys->rules->n_by_field + NAMES_LEN_BYTES || key.len > UINT32_MAX)
         return bm_fail(err, BM_ERR_INPUT, "a document has no key to rank it by");
     if (keys->saves)
         BM_TRY(hold_unsaved(keys, key, err));
-    count(keys, &key);
+    BM_TRY(count(keys, &key, err));
     keys->n++;
     /* of equal keys the least number comes first */
     return bm_sorted_bytes_add(keys->sorter, key, keys->rules->last ? UINT32_MAX - doc : doc, err);
@@ -147,11 +158,27 @@ void bm_keep_keys_forget(bm_keep_keys *keys)
     keys->unsaved = (bm_unsaved_keys){0};
 }
 
+/* A rule whose field no document has is a slip of the pen, and not a wish for the first of all. */
+static bm_status check_fields(const bm_keep_keys *keys, bm_error *err)
+{
+    for (size_t i = 0; i < keys->rules->n_by_field && keys->n > 0; i++) {
+        const bm_keep_counts *c = &keys->counts[i];
+        if (c->absent == keys->n)
+            return bm_fail(err, BM_ERR_INPUT,
+                           "`keep` %.100s: no document has a field '%.64s' (the first one has "
+                           "%.*s)",
+                           c->rule->words, keys->rules->fields[c->rule->field],
+                           (int)keys->names.len, keys->names.data);
+    }
+    return BM_OK;
+}
+
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err)
 {
     bm_bytes_record record;
     uint32_t *ranks = NULL, rank = 0;
     bm_status status = BM_OK;
+    BM_TRY_OUT(check_fields(keys, err));
     BM_TRY_OUT(bm_new(&ranks, keys->n, err));
     BM_TRY_OUT(bm_sorted_bytes_begin(keys->sorter, err));
     for (;;) {

@@ -16,7 +16,8 @@
 /* Documents that a rule on a field could not compare. */
 typedef struct bm_keep_counts {
     const bm_keep_rule *rule;
-    uint64_t missing;  /* no value */
+    uint64_t absent;   /* no such field */
+    uint64_t missing;  /* no value; the absent ones are among them */
     uint64_t other;    /* of a type that has no order */
     uint64_t unlisted; /* `order`: not among its values */
 } bm_keep_counts;
@@ -38,6 +39,7 @@ typedef struct bm_keep_keys {
     bool saves; /* somebody saves them: */
     bm_unsaved_keys unsaved;
     bm_keep_counts *counts; /* rules->n_by_field, of the documents so far */
+    bm_buf names;           /* of fields of the first document, if it lacks one that a rule names */
 } bm_keep_keys;             /* {0} is empty */
 
 /* Bytes of memory that the sorter may use, of so many for the whole job. */
@@ -63,5 +65,5 @@ bm_status bm_keep_keys_copy_unsaved(const bm_keep_keys *keys, bm_unsaved_reader 
                                     bm_buf *to, bm_error *err);
 /* All are saved, or nobody will save them: forget them. */
 void bm_keep_keys_forget(bm_keep_keys *keys);
-/* All are there: rank the documents. Frees the sorter's keys; those that were not saved stay. */
+/* All are there: rank the documents. BM_ERR_INPUT: none of them has a field that a rule names. Frees the sorter's keys; those that were not saved stay. */
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err);

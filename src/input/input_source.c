@@ -10,6 +10,6 @@ void bm_source_reset(bm_source *source)
     bm_free(source->address);
     bm_free((char *)source->path);
     bm_free(source->unreadable);
-    bm_free(source->copy);
+    bm_free_all(source->copy, source->columns);
     bm_free(source->cut.first_row);
 }

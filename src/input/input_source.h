@@ -50,6 +50,9 @@ typedef struct bm_source {
     uint64_t bytes_read; /* as stored, likewise */
     bm_hash128
         header; /* XXH3 128 of its row of names; zeros until that was read, or where it has none */
+    struct bm_name_list
+        *columns; /* of the header, if it lacks a field of `keep`; NULL. Owned by the
+                                   * set */
     /* The path of the copy of a table that can be read only once (input_bytes.h); NULL: none was
      * made. Owned by the set. */
     char *copy;

@@ -290,6 +290,8 @@ static size_t place_of(const bm_keep_rule *rule, const bm_value *value)
 
 static bm_keep_seen seen_by(const bm_keep_rule *rule, const bm_value *value)
 {
+    if (value->kind == BM_VALUE_ABSENT)
+        return BM_KEEP_SEEN_ABSENT;
     if (value->kind == BM_VALUE_MISSING)
         return BM_KEEP_SEEN_MISSING;
     if (value->kind == BM_VALUE_OTHER)
@@ -327,6 +329,9 @@ bm_status bm_keep_key_add(const bm_keep_rules *rules, const bm_keep_facts *facts
 {
     for (size_t i = 0; i < rules->n; i++)
         BM_TRY(add_rule(&rules->rules[i], facts, out, err));
+    BM_TRY(bm_buf_add(out, facts->names.data, facts->names.len, err));
+    const char names_len[] = {(char)(facts->names.len >> 8), (char)facts->names.len};
+    BM_TRY(bm_buf_add(out, names_len, sizeof names_len, err));
     for (size_t i = 0; i < rules->n; i++) {
         const bm_keep_kind kind = rules->rules[i].kind;
         if (kind != BM_KEEP_RULE_MAX && kind != BM_KEEP_RULE_MIN && kind != BM_KEEP_RULE_ORDER)
@@ -356,10 +361,28 @@ void bm_keyer_reset(bm_keyer *keyer)
     bm_buf_reset(&keyer->key);
 }
 
+bool bm_keyer_wants_names(bm_keyer *keyer)
+{
+    size_t i = 0;
+    while (i < keyer->rules->n_fields && keyer->values[i].kind != BM_VALUE_ABSENT)
+        i++;
+    if (keyer->named || i == keyer->rules->n_fields)
+        return false;
+    keyer->names = (bm_name_list){0};
+    return true;
+}
+
 bm_status bm_keyer_make(bm_keyer *keyer, const char *source, bm_record *record, bm_error *err)
 {
     keyer->key.len = 0;
+    bm_str names = {0};
+    if (keyer->names.n > 0 && !keyer->named) {
+        names.data = bm_name_list_words(&keyer->names);
+        names.len = strlen(names.data);
+        keyer->named = true;
+    }
     const bm_keep_facts facts = {.values = keyer->values,
+                                 .names = names,
                                  .text_bytes = record->text_bytes,
                                  .source = {source, strlen(source)}};
     BM_TRY(bm_keep_key_add(keyer->rules, &facts, &keyer->key, err));

@@ -11,16 +11,19 @@
  * 64 bits and decimals of tables compare exactly with one another and with doubles a string its
  * bytes, NUL as 00 01, and 00 00 at the end (of max all behind the class is complemented)
  *
- * At the end stands a byte for each rule that looks at a field, which is not compared:
- * bm_keep_seen. */
+ * At the end stands what is not compared: names of the record's fields, how many bytes that are (2),
+ * and a byte for each rule that looks at a field, bm_keep_seen. The names are there if a field is
+ * absent, of the first such record of a batch: the first document of all always has them. */
 #pragma once
 
 #include "base/memory.h"
 #include "input/record.h"
+#include "input/record_rules.h"
 #include "model/keep_rules.h"
 
 typedef enum bm_value_kind {
-    BM_VALUE_MISSING, /* or null */
+    BM_VALUE_MISSING, /* null, or a cell that is not there */
+    BM_VALUE_ABSENT,  /* the record has no such field, the table no such column */
     BM_VALUE_OTHER,   /* true, false, an array, an object, not a number */
     BM_VALUE_STRING,
     BM_VALUE_NUMBER, /* `number` as JSON has it: integers of 64 bits are exact, others doubles */
@@ -43,6 +46,7 @@ typedef struct bm_keep_facts {
     const bm_value *values; /* of bm_keep_rules.fields */
     uint64_t text_bytes;
     bm_str source; /* its name */
+    bm_str names;  /* of the record's fields; empty: they are not wanted */
 } bm_keep_facts;
 
 /* Append the key of a record. */
@@ -55,10 +59,20 @@ typedef struct bm_keyer {
     bm_value *values;           /* of the rules' fields, for the parser to fill */
     bm_buf *texts;              /* one a value: where its bytes may be made */
     bm_buf key;
+    /* Names of the fields of the first record of a batch that lacks one; n 0: no record did so. */
+    bm_name_list names;
+    bool named; /* they are in a key */
 } bm_keyer;
 
 /* `rules` NULL: no keys. Good for reset whatever the status. */
 bm_status bm_keyer_init(bm_keyer *keyer, const bm_keep_rules *rules, bm_error *err);
 void bm_keyer_reset(bm_keyer *keyer);
+/* A batch begins. */
+static inline void bm_keyer_begin(bm_keyer *keyer)
+{
+    keyer->named = false;
+}
+/* Is a field absent, and shall the parser set `names`, begun anew, before it makes the key? */
+bool bm_keyer_wants_names(bm_keyer *keyer);
 /* The key of the record, of the values, lives until the next one. */
 bm_status bm_keyer_make(bm_keyer *keyer, const char *source, bm_record *record, bm_error *err);

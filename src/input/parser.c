@@ -251,6 +251,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
 static bm_status walk_batch(walker *w, bm_error *err)
 {
     bm_parser *parser = w->parser;
+    bm_keyer_begin(&parser->keyer);
     for (size_t i = 0; i < w->batch->n_pieces; i++) {
         w->piece = &w->batch->pieces[i];
         size_t len = w->piece->end - w->piece->begin;

@@ -98,7 +98,11 @@ static bm_status find_columns(struct bm_reader *reader, bm_str row, bm_error *er
         source->header = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
     }
     const bm_first_row first = {.row = row, .syntax = reader->rules->syntax, .file = source->name};
-    return bm_row_numbers_from(reader->rules, &first, reader->columns, err);
+    BM_TRY(bm_row_numbers_from(reader->rules, &first, reader->columns, err));
+    return reader->rules->header && source->columns == NULL
+               ? bm_row_names_if_absent(reader->rules, &first, reader->columns, &source->columns,
+                                        err)
+               : BM_OK;
 }
 
 /* The current file begins with the current piece, and that with the first row. */

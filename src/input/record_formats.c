@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "input/compression_kinds.h"
+#include "input/input_set.h"
 #include "input/record_format.h"
 #include "input/record_rules.h"
 #include "json/json_scan.h"
@@ -296,12 +297,30 @@ static bm_status set_table_id(row_job *job, bm_error *err)
 static void set_table_values(struct bm_parser *parser)
 {
     const bm_str *cells = parser->cells + parser->rules->n_text;
+    const uint32_t *columns = parser->columns + 1 + parser->rules->n_text;
+    const uint32_t n_first = parser->columns[bm_columns_count(parser->rules)];
     for (size_t i = 0; i < bm_rules_n_keep(parser->rules); i++)
         parser->keyer.values[i] =
-            cells[i].data == NULL ? (bm_value){.kind = BM_VALUE_MISSING}
+            columns[i] >= n_first   ? (bm_value){.kind = BM_VALUE_ABSENT}
+            : cells[i].data == NULL ? (bm_value){.kind = BM_VALUE_MISSING}
             : bm_value_is_number(cells[i])
                 ? (bm_value){.kind = BM_VALUE_NUMBER, .text = cells[i], .number = cells[i]}
                 : (bm_value){.kind = BM_VALUE_STRING, .text = cells[i]};
+}
+
+/* The columns of the record's file: by the header, or as many as there are. */
+static void name_columns(struct bm_parser *parser, const bm_record *record)
+{
+    const bm_name_list *names = bm_input_set_source(parser->set, record->file)->columns;
+    const uint32_t n = parser->columns[bm_columns_count(parser->rules)];
+    bm_name_list *out = &parser->keyer.names;
+    if (names != NULL) {
+        *out = *names;
+        return;
+    }
+    out->n = out->n_shown = n;
+    out->len =
+        (size_t)snprintf(out->text, sizeof out->text, "%" PRIu32 " column%s", n, n == 1 ? "" : "s");
 }
 
 static bm_status parse_table(struct bm_parser *parser, bm_str content, bm_record *record,
@@ -316,6 +335,8 @@ static bm_status parse_table(struct bm_parser *parser, bm_str content, bm_record
     if (record->bad || parser->keyer.rules == NULL)
         return BM_OK;
     set_table_values(parser);
+    if (bm_keyer_wants_names(&parser->keyer))
+        name_columns(parser, record);
     return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
 }
 
@@ -436,7 +457,9 @@ static void set_jsonl_values(struct bm_parser *parser)
     for (size_t i = 0; i < bm_rules_n_keep(rules); i++) {
         bm_value *value = &parser->keyer.values[i];
         *value = (bm_value){.kind = BM_VALUE_OTHER, .text = found[i].value};
-        if (found[i].kind == BM_JSON_MISSING || found[i].kind == BM_JSON_NULL)
+        if (found[i].kind == BM_JSON_MISSING)
+            value->kind = BM_VALUE_ABSENT;
+        else if (found[i].kind == BM_JSON_NULL)
             value->kind = BM_VALUE_MISSING;
         else if (found[i].kind == BM_JSON_STRING)
             value->kind = BM_VALUE_STRING;
@@ -519,6 +542,8 @@ static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record
     if (record->bad || parser->keyer.rules == NULL)
         return BM_OK;
     set_jsonl_values(parser);
+    if (bm_keyer_wants_names(&parser->keyer))
+        bm_name_list_json(&parser->keyer.names, content, "");
     return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
 }
 

@@ -509,3 +509,16 @@ bm_status bm_row_numbers_from(const bm_record_rules *rules, const bm_first_row *
         numbers[bm_columns_count(rules)] = row.n_cells;
     return BM_OK;
 }
+
+bm_status bm_row_names_if_absent(const bm_record_rules *rules, const bm_first_row *header,
+                                 const uint32_t *numbers, bm_name_list **out, bm_error *err)
+{
+    const uint32_t *keep = numbers + 1 + rules->n_text;
+    size_t i = 0;
+    while (i < bm_rules_n_keep(rules) && keep[i] != BM_NO_COLUMN)
+        i++;
+    if (i == bm_rules_n_keep(rules))
+        return BM_OK;
+    BM_TRY(bm_new_zero(out, 1, err));
+    return list_names(header, *out, err);
+}

@@ -166,3 +166,6 @@ typedef struct bm_first_row {
 void bm_row_numbers_begin(const bm_record_rules *rules, uint32_t *numbers);
 bm_status bm_row_numbers_from(const bm_record_rules *rules, const bm_first_row *first,
                               uint32_t *numbers, bm_error *err);
+/* The names of a header, if a field of `keep` is none of them; else *out stays as it is. */
+bm_status bm_row_names_if_absent(const bm_record_rules *rules, const bm_first_row *header,
+                                 const uint32_t *numbers, bm_name_list **out, bm_error *err);

@@ -336,6 +336,12 @@ static void log_not_ranked(bm_job_context *context)
 {
     for (size_t i = 0; i < context->settings->keep.n_by_field; i++) {
         const bm_keep_counts *c = &context->keep.counts[i];
+        if (c->rule->kind == BM_KEEP_RULE_ORDER && context->keep.n > 0 &&
+            c->unlisted == context->keep.n)
+            bm_meter_log(&context->meter, BM_LOG_WARNING,
+                         "keep %.200s: no document has one of these values there: it decides "
+                         "nothing",
+                         c->rule->words);
         if (c->missing + c->other > 0)
             bm_meter_log(&context->meter, BM_LOG_WARNING,
                          "keep %.200s: %" PRIu64 " of %zu documents have no value there, %" PRIu64

@@ -43,9 +43,10 @@ typedef struct bm_keep_rules {
  * (input/keep_key.h). */
 typedef enum bm_keep_seen {
     BM_KEEP_SEEN,
-    BM_KEEP_SEEN_MISSING, /* no value */
-    BM_KEEP_SEEN_OTHER,   /* of a type that has no order */
-    BM_KEEP_SEEN_UNLISTED /* `order`: a value that it does not list */
+    BM_KEEP_SEEN_MISSING,  /* no value */
+    BM_KEEP_SEEN_OTHER,    /* of a type that has no order */
+    BM_KEEP_SEEN_UNLISTED, /* `order`: a value that it does not list */
+    BM_KEEP_SEEN_ABSENT    /* the record has no such field */
 } bm_keep_seen;
 
 /* BM_ERR_USAGE names `keep`. On failure `out` is {0}. */

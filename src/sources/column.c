@@ -721,7 +721,7 @@ bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm
 {
     const bm_value_form *form = &column->form;
     char digits[BM_COLUMN_DIGITS];
-    *out = (bm_value){.kind = form->kind == BM_FORM_MISSING ? BM_VALUE_MISSING : BM_VALUE_OTHER};
+    *out = (bm_value){.kind = form->kind == BM_FORM_MISSING ? BM_VALUE_ABSENT : BM_VALUE_OTHER};
     texts->len = 0;
     if (form->kind <= BM_FORM_OTHER)
         return BM_OK;

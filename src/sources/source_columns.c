@@ -332,6 +332,36 @@ out:
     return source->lost ? BM_OK : status;
 }
 
+/* The table lacks a column of `keep`, and what was opened of it has only those that are read: fill
+ * `names` with all that the file has. */
+static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names, bm_error *err)
+{
+    const char *absent[] = {"\x01"}; /* if a text's column is missing, all columns are given */
+    bm_record_rules rules = *file->rules;
+    rules.text = absent;
+    rules.n_text = 1;
+    rules.id = NULL;
+    rules.keep = NULL;
+    bm_table_cut cut = {0};
+    bm_table_file whole = *file;
+    whole.rules = &rules;
+    whole.range_bytes = 0;
+    whole.cut = &cut;
+    struct ArrowArrayStream stream = {0};
+    struct ArrowSchema schema = {0};
+    bm_error lost = {0};
+    BM_TRY(table_file_open(&whole, &stream, &lost, err));
+    if (stream.release == NULL)
+        return BM_OK;
+    if (stream.get_schema(&stream, &schema) == 0) {
+        *names = (bm_name_list){0};
+        bm_table_names(&schema, names);
+        schema.release(&schema);
+    }
+    stream.release(&stream);
+    return BM_OK;
+}
+
 #define LONG_FOLD 6u /* a part of so many of what may be read in one go is no long record */
 
 typedef struct columns {
@@ -517,21 +547,25 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
                           .name = bm_batch_source_file(&source->base, (uint32_t)source->file),
                           .stream = source->in_memory};
     source->in_memory.release = NULL; /* moved */
+    bm_table_file file = {0};
     if (provider != NULL) {
-        const bm_table_file file = {.provider = provider,
-                                    .inputs = source->base.inputs,
-                                    .index = source->file,
-                                    .rules = rules,
-                                    .batch_bytes = source->limits.bytes,
-                                    .range_bytes = ranges ? source->limits.range_bytes : 0,
-                                    .cut = &table->cut};
+        file = (bm_table_file){.provider = provider,
+                               .inputs = source->base.inputs,
+                               .index = source->file,
+                               .rules = rules,
+                               .batch_bytes = source->limits.bytes,
+                               .range_bytes = ranges ? source->limits.range_bytes : 0,
+                               .cut = &table->cut};
         bm_status status = table_file_open(&file, &table->stream.stream, &source->lost, err);
         if (status != BM_OK || source->lost.status != BM_OK) {
             source->inside = false;
             return status;
         }
     }
-    return bm_table_stream_begin(&table->stream, err);
+    BM_TRY(bm_table_stream_begin(&table->stream, err));
+    return provider != NULL && table->stream.names.n > 0
+               ? name_all_columns(&file, &table->stream.names, err)
+               : BM_OK;
 }
 
 /* All of a file was read, in whatever order: its digest is made now, of what the system still has.
@@ -859,6 +893,8 @@ static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_
     for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
         BM_TRY(bm_column_value(&c->columns[1 + rules->n_text + i], row, &keyer->texts[i],
                                &keyer->values[i], err));
+    if (bm_keyer_wants_names(keyer))
+        keyer->names = c->names;
     return bm_keyer_make(keyer, parser->maker.file_name, record, err);
 }
 
@@ -971,6 +1007,7 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
     if (batch->lost != NULL)
         return report_lost(batch, fn, ctx, err);
     parser->maker.file_name = bm_batch_source_file(&parser->source->base, batch->file);
+    bm_keyer_begin(&parser->keyer);
     if (base->own_ids && !batch->chunk->has_id && !batch->chunk->columns[1].many &&
         parser->source->rules.n_text == 1 && parser->keyer.rules == NULL)
         return parse_texts(parser, batch, fn, ctx, err);

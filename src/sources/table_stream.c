@@ -251,6 +251,15 @@ out:
     return status;
 }
 
+void bm_table_names(const struct ArrowSchema *schema, bm_name_list *out)
+{
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        const char *name = schema->children[i]->name;
+        if (name != NULL)
+            bm_name_list_add(out, (bm_str){0}, (bm_str){name, strlen(name)});
+    }
+}
+
 /* A column that `keep` looks at: it may be missing. */
 static bm_status find_keep(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
                            bm_error *err)
@@ -259,6 +268,8 @@ static bm_status find_keep(bm_table_stream *stream, const struct ArrowSchema *sc
     BM_TRY(find_column(stream, schema, stream->rules->keep->fields[i], &found, err));
     if (found.schema != NULL)
         found.ref.form = bm_value_form_of(found.schema);
+    if (found.schema == NULL && stream->names.n == 0)
+        bm_table_names(schema, &stream->names);
     stream->refs[1 + stream->rules->n_text + i] = found.ref;
     return BM_OK;
 }
@@ -346,6 +357,7 @@ bm_status bm_table_stream_chunk(const bm_table_stream *stream, struct ArrowArray
     }
     atomic_init(&c->users, 1);
     c->array = *array;
+    c->names = stream->names;
     const bm_status status = open_columns(stream, c, err);
     if (status == BM_OK)
         *out = c;

@@ -28,6 +28,7 @@ typedef struct bm_table_stream {
     const char *name;             /* for messages; borrowed */
     struct ArrowArrayStream stream;
     bm_column_ref *refs; /* bm_columns_count: the id's, one a text field, one a field of `keep` */
+    bm_name_list names;  /* of its columns, if it lacks a field of `keep` */
 } bm_table_stream;       /* {0} is closed */
 
 /* One array. Whoever uses it counts among its users, and the last one frees it. */
@@ -37,6 +38,7 @@ typedef struct bm_table_chunk {
     size_t n_rows;
     bool has_id;
     uint32_t number;     /* which one of its source it is, from 1 */
+    bm_name_list names;  /* as in bm_table_stream */
     bm_column columns[]; /* as bm_table_stream.refs; [0] only where has_id */
 } bm_table_chunk;
 
@@ -49,6 +51,8 @@ bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm
 /* The same of an array of the stream's schema that came from elsewhere, and is taken. Any thread. */
 bm_status bm_table_stream_chunk(const bm_table_stream *stream, struct ArrowArray *array,
                                 bm_table_chunk **out, bm_error *err);
+/* The names of the columns of a schema. */
+void bm_table_names(const struct ArrowSchema *schema, bm_name_list *out);
 void bm_table_stream_close(bm_table_stream *stream);
 
 static inline void bm_table_chunk_use(bm_table_chunk *chunk)
