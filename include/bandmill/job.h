@@ -219,6 +219,7 @@ typedef struct bm_counts {
     uint64_t sampled; /* of `documents`, with bm_pairs_options.sample; else 0 */
     bm_result_counts results;
     uint64_t unreadable; /* in another encoding than UTF-8: without shingles, and kept */
+    uint64_t other_records; /* of WET files: of types that are no documents */
 } bm_counts;
 
 typedef struct bm_summary bm_summary;

@@ -43,7 +43,7 @@ void cli_report_documents(cli_context *context, const bm_summary *summary)
                     cli_format_count(counts->empty, n[1], sizeof n[1]),
                     cli_format_of(counts->skipped, "record", n[2], sizeof n[2]),
                     cli_format_of(counts->shingles, "shingle", n[3], sizeof n[3]));
-    if (counts->records == 0)
+    if (counts->records == 0 && counts->other_records == 0)
         cli_report_note(&context->console, "the input is empty: there is nothing to do");
     if (context->settings.match.sample > 0)
         cli_report_note(&context->console, "a sample of %s of them, drawn by the seed %" PRIu32,
@@ -64,6 +64,10 @@ void cli_report_documents(cli_context *context, const bm_summary *summary)
                         "no other",
                         cli_format_of(counts->unreadable, "document", n[0], sizeof n[0]),
                         cli_verb_of(counts->unreadable, "is", "are"));
+    if (counts->other_records > 0)
+        cli_report_note(&context->console, "%s of other types %s left out",
+                        cli_format_of(counts->other_records, "record", n[0], sizeof n[0]),
+                        cli_verb_of(counts->other_records, "was", "were"));
     if (counts->hidden_files > 0)
         cli_report_note(&context->console, "%s in directories %s with . or _ and %s left out",
                         cli_format_of(counts->hidden_files, "name", n[0], sizeof n[0]),

@@ -79,6 +79,9 @@ typedef struct bm_batch_source_ops {
     /* How many records has a batch, bad ones too? */
     bm_status (*count)(bm_batch_source *source, const bm_source_batch *batch, uint64_t *n,
                        bm_error *err);
+    /* All was parsed or counted: is each file from *file on of its format? Else BM_ERR_INPUT, and
+     * *file is the one behind it. *n_other grows by the records that are no documents. NULL: yes. */
+    bm_status (*check)(bm_batch_source *source, uint32_t *file, uint64_t *n_other, bm_error *err);
     void (*end)(bm_batch_source *source);
     void (*free_batch)(bm_source_batch *batch);
     void (*close)(bm_batch_source *source);

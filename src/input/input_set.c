@@ -234,6 +234,8 @@ out:
     return status;
 }
 
+#define WARC "WARC/1."
+
 static bm_status judge(const bm_head *head, bm_beginning *out, bm_error *err)
 {
     const size_t bom = bm_bom_bytes(head->bytes, head->len);
@@ -244,6 +246,8 @@ static bm_status judge(const bm_head *head, bm_beginning *out, bm_error *err)
         *out = BM_BEGINS_NOT;
     else if (text.data[at] == '[')
         *out = BM_BEGINS_ARRAY;
+    else if (text.len >= sizeof WARC - 1 && memcmp(text.data, WARC, sizeof WARC - 1) == 0)
+        *out = BM_BEGINS_WARC;
     if (at == text.len || text.data[0] != '{')
         return BM_OK;
     const char *newline = memchr(text.data, '\n', text.len);
@@ -735,7 +739,7 @@ static bool is_open(const struct bm_input_set *set, const bm_source *source)
     size_t len = strlen(source->name);
     (void)bm_compression_of_name(source->name, &len);
     const bm_format format = bm_format_of_name(source->name, len);
-    return set->options.format == BM_FORMAT_AUTO && strcmp(source->path, "-") != 0 &&
+    return set->options.format == BM_FORMAT_AUTO &&
            (format == BM_FORMAT_FILES || format == BM_FORMAT_JSON);
 }
 
@@ -945,11 +949,13 @@ static bm_format format_of_source(const bm_source *source)
 {
     if (source->table != BM_FORMAT_AUTO)
         return source->table;
-    if (strcmp(source->path, "-") == 0)
-        return BM_FORMAT_JSONL;
     size_t len = strlen(source->name);
     (void)bm_compression_of_name(source->name, &len);
     bm_format format = bm_format_of_name(source->name, len);
+    if (source->beginning == BM_BEGINS_WARC && format == BM_FORMAT_FILES)
+        return BM_FORMAT_WET;
+    if (strcmp(source->path, "-") == 0)
+        return BM_FORMAT_JSONL;
     return format == BM_FORMAT_JSON && source->beginning != BM_BEGINS_ARRAY ? BM_FORMAT_JSONL
                                                                             : format;
 }

@@ -14,7 +14,8 @@ typedef enum bm_beginning {
     BM_BEGINS_OTHERWISE, /* or it was not looked at */
     BM_BEGINS_NOT,       /* there is nothing but white space */
     BM_BEGINS_ARRAY,     /* the bracket of JSON's arrays */
-    BM_BEGINS_OBJECT     /* the line is an object of JSON */
+    BM_BEGINS_OBJECT,    /* the line is an object of JSON */
+    BM_BEGINS_WARC       /* a record of WARC */
 } bm_beginning;
 
 /* The part of a plain file or of Parquet that is read, where its records are shared out

@@ -77,7 +77,7 @@ void bm_parser_close(bm_parser *parser)
     bm_buf_reset(&parser->repaired);
     bm_buf_reset(&parser->repaired_id);
     bm_record_maker_reset(&parser->maker);
-    bm_free(parser);
+    bm_free_all(parser->types, parser);
 }
 
 static bool is_blank(bm_str line)
@@ -106,6 +106,7 @@ typedef struct walker {
     const bm_raw_piece *piece;
     bool full;  /* parse the records; else only tell their bounds */
     bool parse; /* full, or elements of an array, of which several may begin on a line */
+    bool types; /* count the types of records */
     bm_record_fn fn;
     void *ctx;
 } walker;
@@ -150,6 +151,14 @@ static void too_long(const walker *w, bm_record *record, bm_str content, size_t 
     }
 }
 
+/* What says of a file what it is about is neither a document nor another type. */
+static void count_type(bm_record_types *types, bm_record_role role, bm_str type)
+{
+    types->n_documents += role == BM_ROLE_DOCUMENT;
+    if (role == BM_ROLE_NONE && type.data != NULL)
+        bm_record_types_add(types, type);
+}
+
 /* Hand one record over. Its bytes are record->raw, with the byte order mark (`bom` bytes) before it
  * and its line ending behind it. */
 static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_error *err)
@@ -164,9 +173,13 @@ static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_
     const bool first = w->piece->file_begin && record->raw.data == w->batch->data + w->piece->begin;
     bm_record_role role =
         first && parser->format->table && parser->rules->header ? BM_ROLE_HEADER : BM_ROLE_DOCUMENT;
+    bm_str type = {0};
     if (parser->format->role != NULL && !cut)
         role = parser->format->role(
-            (bm_str){content.data, (size_t)(record->raw.data + record->raw.len - content.data)});
+            (bm_str){content.data, (size_t)(record->raw.data + record->raw.len - content.data)},
+            &type);
+    if (w->types)
+        count_type(&parser->types[parser->n_types - 1].types, role, type);
     if (role == BM_ROLE_NONE || (role == BM_ROLE_HEADER && !first))
         return BM_OK;
     record->is_header = role == BM_ROLE_HEADER;
@@ -209,8 +222,12 @@ static bm_status emit_rest(const walker *w, bm_error *err)
 
 static bm_status walk_piece(const walker *w, bm_error *err)
 {
-    if (w->piece->broken != NULL)
+    if (w->piece->broken != NULL) {
+        if (w->types)
+            count_type(&w->parser->types[w->parser->n_types - 1].types, BM_ROLE_DOCUMENT,
+                       (bm_str){0});
         return emit_rest(w, err);
+    }
     const bm_record_format *format = w->parser->format;
     const char *data = w->batch->data;
     size_t pos = w->piece->begin, end = w->piece->end;
@@ -248,10 +265,22 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     return status;
 }
 
+/* The types of the piece's file are counted in parser->types[n_types-1] from now on. */
+static bm_status begin_types(bm_parser *parser, uint32_t file, bm_error *err)
+{
+    if (parser->n_types > 0 && parser->types[parser->n_types - 1].file == file)
+        return BM_OK;
+    BM_TRY(bm_grow_array(&parser->types, &parser->cap_types, parser->n_types + 1, err));
+    parser->types[parser->n_types++] = (bm_file_types){.file = file};
+    return BM_OK;
+}
+
 static bm_status walk_batch(walker *w, bm_error *err)
 {
     bm_parser *parser = w->parser;
     bm_keyer_begin(&parser->keyer);
+    w->types = w->types && parser->format->role != NULL;
+    parser->n_types = 0;
     for (size_t i = 0; i < w->batch->n_pieces; i++) {
         w->piece = &w->batch->pieces[i];
         size_t len = w->piece->end - w->piece->begin;
@@ -263,9 +292,17 @@ static bm_status walk_batch(walker *w, bm_error *err)
         /* The parser of JSON checks the strings of its fields itself. */
         parser->maker.all_valid = w->full && parser->json == NULL &&
                                   bm_simd_utf8_valid(w->batch->data + w->piece->begin, len);
+        if (w->types)
+            BM_TRY(begin_types(parser, w->piece->file, err));
         BM_TRY(walk_piece(w, err));
     }
     return BM_OK;
+}
+
+const bm_file_types *bm_parser_types(const bm_parser *parser, size_t *n)
+{
+    *n = parser->n_types;
+    return parser->types;
 }
 
 /* No thread keeps the scratch that a long record needed. */
@@ -283,8 +320,13 @@ static void trim_scratch(bm_parser *parser)
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                         bm_error *err)
 {
-    walker w = {
-        .parser = parser, .batch = batch, .full = true, .parse = true, .fn = fn, .ctx = ctx};
+    walker w = {.parser = parser,
+                .batch = batch,
+                .full = true,
+                .parse = true,
+                .types = true,
+                .fn = fn,
+                .ctx = ctx};
     bm_status status = walk_batch(&w, err);
     trim_scratch(parser);
     return status;
@@ -308,7 +350,7 @@ static bm_status count_record(void *ctx, const bm_record *record, bm_error *err)
 
 bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t *n, bm_error *err)
 {
-    walker w = {.parser = parser, .batch = batch, .fn = count_record, .ctx = n};
+    walker w = {.parser = parser, .batch = batch, .types = true, .fn = count_record, .ctx = n};
     *n = 0;
     return walk_batch(&w, err);
 }

@@ -9,6 +9,7 @@
 #include "input/input_set.h"
 #include "input/raw_batch.h"
 #include "input/record.h"
+#include "input/record_types.h"
 
 typedef struct bm_parser bm_parser;
 
@@ -24,6 +25,9 @@ bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_recor
                           bm_error *err);
 /* How many records a batch has, bad ones too, from their bounds alone. */
 bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t *n, bm_error *err);
+/* The types of the records of the batch that was parsed or counted last, file by file; of formats
+ * whose records have none: no files. Valid until the next. */
+const bm_file_types *bm_parser_types(const bm_parser *parser, size_t *n);
 void bm_parser_close(bm_parser *parser); /* NULL is fine */
 
 /* read_again -- records that are read a second time, each from where it stands in its file: of plain

@@ -1060,6 +1060,10 @@ typedef struct records {
     bm_batch_source base;
     bm_reader *reader;   /* NULL: not begun */
     bm_parser *splitter; /* counts records that are passed over; opened when needed */
+    /* Of formats whose records have types: those of each file, as far as they were read; NULL: of
+     * another format. */
+    bm_record_types *types;
+    pthread_mutex_t types_lock;
 } records;
 
 typedef struct records_batch {
@@ -1069,7 +1073,7 @@ typedef struct records_batch {
 
 typedef struct records_parser {
     bm_batch_parser base;
-    const bm_input_set *inputs;
+    records *source;
     bm_parser *parser;
     bm_read_again *again; /* opened when needed */
 } records_parser;
@@ -1083,6 +1087,12 @@ static bm_status records_open(bm_input_set *inputs, bm_batch_source **out, bm_er
 {
     records *source = NULL;
     BM_TRY(bm_new_zero(&source, 1, err));
+    if (bm_record_format_of(bm_input_set_format(inputs))->role != NULL &&
+        bm_new_zero(&source->types, bm_input_set_count(inputs), err) != BM_OK) {
+        bm_free(source);
+        return BM_ERR_NOMEM;
+    }
+    pthread_mutex_init(&source->types_lock, NULL);
     source->base = (bm_batch_source){
         .ops = &bm_source_records,
         .inputs = inputs,
@@ -1106,6 +1116,8 @@ static bm_status records_begin(bm_batch_source *base, const bm_batch_limits *lim
 {
     records *source = (records *)base;
     records_end(base);
+    for (size_t i = 0; source->types != NULL && i < bm_input_set_count(base->inputs); i++)
+        source->types[i] = (bm_record_types){0};
     BM_TRY(bm_reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err));
     bm_reader_set_gate(source->reader, limits->gate);
     if (limits->helped)
@@ -1160,6 +1172,33 @@ static bool records_help(bm_batch_source *base)
     return reader_help(((records *)base)->reader);
 }
 
+/* All of a batch was parsed, or counted. */
+static void add_types(records *source, const bm_parser *parser)
+{
+    size_t n;
+    const bm_file_types *files = bm_parser_types(parser, &n);
+    if (n == 0)
+        return;
+    pthread_mutex_lock(&source->types_lock);
+    for (size_t i = 0; i < n; i++)
+        bm_record_types_join(&source->types[files[i].file], &files[i].types);
+    pthread_mutex_unlock(&source->types_lock);
+}
+
+static bm_status records_check(bm_batch_source *base, uint32_t *file, uint64_t *n_other,
+                               bm_error *err)
+{
+    const records *source = (records *)base;
+    bm_status status = BM_OK;
+    while (source->types != NULL && status == BM_OK && *file < bm_input_set_count(base->inputs)) {
+        const bm_record_types *types = &source->types[*file];
+        *n_other += types->n_other;
+        status = bm_record_types_check(types, bm_batch_source_file(base, *file), err);
+        ++*file;
+    }
+    return status;
+}
+
 static bm_status records_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
                                bm_error *err)
 {
@@ -1167,13 +1206,16 @@ static bm_status records_count(bm_batch_source *base, const bm_source_batch *bat
     if (source->splitter == NULL)
         BM_TRY(bm_parser_open(base->inputs, &source->splitter, err));
     *n = 0;
-    return bm_parser_count(source->splitter, ((const records_batch *)batch)->raw, n, err);
+    BM_TRY(bm_parser_count(source->splitter, ((const records_batch *)batch)->raw, n, err));
+    add_types(source, source->splitter);
+    return BM_OK;
 }
 
 static void records_close(bm_batch_source *base)
 {
     records_end(base);
-    bm_free(base);
+    pthread_mutex_destroy(&((records *)base)->types_lock);
+    bm_free_all(((records *)base)->types, base);
 }
 
 static bm_status records_open_parser(const bm_batch_source *base, bm_batch_parser **out,
@@ -1182,7 +1224,7 @@ static bm_status records_open_parser(const bm_batch_source *base, bm_batch_parse
     records_parser *parser = NULL;
     BM_TRY(bm_new_zero(&parser, 1, err));
     parser->base.ops = &bm_source_records;
-    parser->inputs = base->inputs;
+    parser->source = (records *)base; /* whose counts are behind a lock */
     bm_status status = bm_parser_open(base->inputs, &parser->parser, err);
     if (status == BM_OK)
         *out = &parser->base;
@@ -1194,8 +1236,11 @@ static bm_status records_open_parser(const bm_batch_source *base, bm_batch_parse
 static bm_status records_parse(bm_batch_parser *parser, const bm_source_batch *batch,
                                bm_record_fn fn, void *ctx, bm_error *err)
 {
-    return bm_parser_run(((records_parser *)parser)->parser, ((const records_batch *)batch)->raw,
-                         fn, ctx, err);
+    const records_parser *of = (records_parser *)parser;
+    BM_TRY(bm_parser_run(of->parser, ((const records_batch *)batch)->raw, fn, ctx, err));
+    if (batch->passed_over == 0) /* else it was counted */
+        add_types(of->source, of->parser);
+    return BM_OK;
 }
 
 static bm_status records_parse_again(bm_batch_parser *base, const bm_record_place *places, size_t n,
@@ -1203,7 +1248,7 @@ static bm_status records_parse_again(bm_batch_parser *base, const bm_record_plac
 {
     records_parser *parser = (records_parser *)base;
     if (parser->again == NULL)
-        BM_TRY(bm_read_again_open(parser->inputs, &parser->again, err));
+        BM_TRY(bm_read_again_open(parser->source->base.inputs, &parser->again, err));
     return bm_read_again_run(parser->again, parser->parser, places, n, fn, ctx, err);
 }
 
@@ -1232,6 +1277,7 @@ const bm_batch_source_ops bm_source_records = {
     .fill = records_fill,
     .help = records_help,
     .count = records_count,
+    .check = records_check,
     .end = records_end,
     .free_batch = records_free_batch,
     .close = records_close,

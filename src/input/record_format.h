@@ -12,6 +12,7 @@
 #include "input/keep_key.h"
 #include "input/record.h"
 #include "input/record_rules.h"
+#include "input/record_types.h"
 #include "json/json_exact.h"
 
 struct bm_parser;
@@ -81,7 +82,8 @@ typedef struct bm_record_format {
     bm_record_end_fn record_end;
     bm_likely_end_fn likely_end; /* NULL: only a scan finds ends */
     bm_parse_fn parse;
-    bm_record_role (*role)(bm_str raw); /* NULL: each record is a document */
+    /* *type is of what is no document nor header; NULL: each record is a document. */
+    bm_record_role (*role)(bm_str raw, bm_str *type);
 } bm_record_format;
 
 /* scan->begin says where the element begins that ends. What breaks the array itself, or leaves open
@@ -162,7 +164,9 @@ struct bm_parser {
     bool in_folder; /* the file of the records that come now was found in a folder */
 
     const uint32_t *columns; /* numbers of the piece's file (record_rules.h) */
-    bm_buf text, id;         /* rewritten or joined */
+    bm_file_types *types;    /* of the batch that was walked last, file by file */
+    size_t n_types, cap_types;
+    bm_buf text, id; /* rewritten or joined */
     bm_buf joined, repaired, repaired_id;
     bm_json_exact *json; /* jsonl only */
     bm_json_field *json_fields;

@@ -727,13 +727,14 @@ static bool is_word(bm_str value, const char *word)
     return value.len == strlen(word) && strncasecmp(value.data, word, value.len) == 0;
 }
 
-static bm_record_role wet_role(bm_str raw)
+static bm_record_role wet_role(bm_str raw, bm_str *type)
 {
     const wet_record r = read_record(raw);
     if (r.blank)
         return BM_ROLE_NONE;
     if (r.broken != NULL || is_word(r.type, "conversion"))
         return BM_ROLE_DOCUMENT;
+    *type = r.type;
     return is_word(r.type, "warcinfo") ? BM_ROLE_HEADER : BM_ROLE_NONE;
 }
 

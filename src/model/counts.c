@@ -13,6 +13,7 @@ const bm_count_row bm_count_rows[] = {
     {"skipped", offsetof(bm_counts, skipped), BM_COUNTS_OF_ALL, true},
     {"invalid_utf8", offsetof(bm_counts, invalid_utf8), BM_COUNTS_OF_ALL, true},
     {"hidden_files", offsetof(bm_counts, hidden_files), BM_COUNTS_OF_ALL, true},
+    {"other_records", offsetof(bm_counts, other_records), BM_COUNTS_OF_SOME, false},
     {"shingles", offsetof(bm_counts, shingles), BM_COUNTS_OF_ALL, false},
     {"edit_unknown", offsetof(bm_counts, results.edit_unknown), BM_COUNTS_OF_SOME, false},
     {"weightless", offsetof(bm_counts, results.weightless), BM_COUNTS_OF_SOME, false},

@@ -164,6 +164,7 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
 #define IN_PLACE_BYTES        (256u << 10) /* a second-level cache holds them with their hashes */
 #define RANGE_BYTES_MAX       (8u << 20)
 #define REASON_BYTES          256u
+#define FILES_SHOWN           5u /* of another format */
 
 static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
 {
@@ -1064,6 +1065,29 @@ static void ingest_close(ingest *in)
     pthread_mutex_destroy(&in->read_lock);
 }
 
+/* All inputs were read: were they of their format? Where bad records are skipped, a file that is not
+ * is only warned of. */
+static bm_status check_files(const bm_ingest_cfg *cfg, bm_error *err)
+{
+    bm_batch_source *source = cfg->source;
+    const bool skips = cfg->input->on_error == BM_ON_ERROR_SKIP;
+    uint64_t n_other = 0, n_warned = 0;
+    uint32_t file = 0;
+    char words[sizeof err->message];
+    bm_error why = {0};
+    bm_status status = BM_OK;
+    while (source->ops->check != NULL &&
+           (status = source->ops->check(source, &file, &n_other, &why)) == BM_ERR_INPUT && skips) {
+        bm_error_format(&why, words, sizeof words);
+        if (n_warned++ < FILES_SHOWN)
+            bm_meter_log(cfg->meter, BM_LOG_WARNING, "%s", words);
+    }
+    cfg->counts->other_records = n_other;
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
 bm_status bm_ingest_run(const bm_ingest_cfg *cfg, bm_error *err)
 {
     ingest in;
@@ -1086,5 +1110,5 @@ bm_status bm_ingest_run(const bm_ingest_cfg *cfg, bm_error *err)
         *cfg->times = *times;
     bm_pool_close(pool);
     ingest_close(&in);
-    return status;
+    return status == BM_OK ? check_files(cfg, err) : status;
 }

@@ -236,6 +236,32 @@ Test(parser, records_of_type_conversion_are_the_documents_of_wet)
     assert_text(r.all[2], "\n");
 }
 
+Test(parser, a_file_of_records_that_are_no_documents_is_named_with_their_types)
+{
+    bm_record_types types = {0}, part = {0};
+    bm_error err = {0};
+    cr_assert_eq(bm_record_types_check(&types, "a", &err), BM_OK, "of no records");
+    bm_record_types_add(&part, (bm_str){"Request", 7});
+    bm_record_types_join(&types, &part);
+    for (unsigned i = 0; i < 40; i++)
+        bm_record_types_add(&part, (bm_str){"response and what follows it", 28});
+    bm_record_types_join(&types, &part);
+    cr_assert_eq(types.n_other, 42);
+    cr_assert_eq(bm_record_types_check(&types, "a", &err), BM_ERR_INPUT);
+    cr_assert_str_eq(err.file, "a");
+    cr_assert_not_null(
+        strstr(err.message, "conversion, 40 of response?and?what?follo, 2 of request:"), "%s",
+        err.message);
+    types.n_documents = 1;
+    cr_assert_eq(bm_record_types_check(&types, "a", &err), BM_OK);
+    for (unsigned i = 0; i < 30; i++) { /* more than are kept apart */
+        const char name[] = {'t', (char)('a' + i), '\0'};
+        bm_record_types_add(&types, (bm_str){name, 2});
+    }
+    cr_assert_eq(types.n_other, 72);
+    cr_assert_leq(types.n_types, BM_RECORD_TYPES_MOST);
+}
+
 Test(parser, a_record_of_wet_that_ends_within_a_character_is_repaired_whatever_stands_beside_it)
 {
     CLEANED records r = READ(BM_FORMAT_WET, WET("conversion", WET_ID, "4", "ab\xE2\x82\xAC" WET_END)
