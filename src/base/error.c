@@ -85,6 +85,16 @@ void bm_error_advise(bm_error *err, const char *way_out)
     snprintf(err->message + at, sizeof err->message - at, "%s%s)", inside ? "; " : " (", way_out);
 }
 
+bool bm_errno_is_absence(int errnum)
+{
+    return errnum == ENOENT || errnum == ENOTDIR || errnum == ENAMETOOLONG;
+}
+
+bool bm_is_absent(bm_status status, const bm_error *err)
+{
+    return status == BM_ERR_IO && bm_errno_is_absence((int)err->code);
+}
+
 bool bm_errno_is_of_file(int errnum)
 {
     return errnum != ENOMEM && errnum != EMFILE && errnum != ENFILE && errnum != EINTR;

@@ -86,6 +86,15 @@ bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *er
     return open_file(path, is_given(path), other, fd, err);
 }
 
+bm_status bm_look_at(int folder, const char *path, int flags, bool *there, struct stat *info,
+                     bm_error *err)
+{
+    struct stat own;
+    *there = fstatat(folder, path, info != NULL ? info : &own, flags) == 0;
+    return *there || bm_errno_is_absence(errno) ? BM_OK
+                                                : bm_fail_errno(err, errno, path, "cannot look at");
+}
+
 const char *bm_name_in(int folder, const char *path)
 {
     const char *slash = folder == AT_FDCWD ? NULL : strrchr(path, '/');

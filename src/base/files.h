@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <bandmill/status.h>
@@ -26,6 +27,13 @@ bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *
  * /dev/fd/N, /proc/self/fd/N: process substitution) whatever that is, a pipe or a terminal. Reading
  * it waits. */
 bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *err);
+
+/* Is there anything at `path`, a link itself (AT_SYMLINK_NOFOLLOW in `flags`) or where it leads (0),
+ * below the open folder or AT_FDCWD? Every look for a file of ours goes through here, or through an
+ * open whose failure bm_is_absent judges: *there and *info (NULL: not asked) where it is; BM_OK and
+ * not *there where nothing is; BM_ERR_IO where nobody can tell, which is never "not there". */
+bm_status bm_look_at(int folder, const char *path, int flags, bool *there, struct stat *info,
+                     bm_error *err);
 
 /* Where a call takes an open folder and a path, the last part of the path is the name of a file in
  * the folder, whatever the path has come to lead to, and the path is for messages; AT_FDCWD: the

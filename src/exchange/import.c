@@ -5,6 +5,7 @@
 #include <bandmill/words.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,8 +83,10 @@ bm_status bm_import_place_find(const char *path, const bm_import_request *reques
                                bm_import_place *out, bm_error *err)
 {
     struct stat info;
+    bool there;
     *out = (bm_import_place){0};
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+    BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, &info, err));
+    if (!there || !S_ISDIR(info.st_mode)) /* opening it says what is wrong */
         return bm_copy_text(path, &out->file, err);
     BM_TRY(open_report(path, request, out, err));
     return find_files(path, request->from, out, err);

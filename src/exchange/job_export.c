@@ -7,9 +7,11 @@
 #include <bandmill/exchange.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "model/file_names.h"
 #include "job/job_context.h"
 #include "job/recipe.h"
@@ -81,9 +83,10 @@ static bm_status resolve(bm_sign_dir *dir, bm_recipe *recipe, bm_settings *setti
 static bm_status open_dir(const bm_settings *settings, const char *path, bm_sign_dir **out,
                           bm_error *err)
 {
-    bool is = false;
-    if (access(path, F_OK) != 0)
-        return bm_fail_errno(err, errno, path, "cannot open");
+    bool is = false, there;
+    BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, NULL, err));
+    if (!there)
+        return bm_fail_errno(err, ENOENT, path, "cannot open");
     BM_TRY(bm_sign_dir_is(path, settings->memory, &is, err));
     if (!is)
         return bm_fail_at(err, BM_ERR_USAGE, path, 0,

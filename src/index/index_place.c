@@ -223,9 +223,11 @@ bm_store_cfg bm_index_store_cfg(bm_job_context *job, bm_store_mode mode)
 bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err)
 {
     struct stat info;
+    bool is;
     if (stat(path, &info) != 0)
         return bm_fail_errno(err, errno, path, "cannot open the index");
-    if (!bm_store_is(path))
+    BM_TRY(bm_store_is(path, &is, err));
+    if (!is)
         return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                           "is not an index (a directory that index build made)");
     if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode)) {

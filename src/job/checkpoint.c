@@ -4,6 +4,7 @@
  * Tests: tests/cli/cases/ownership.sh, tests/unit/jobs/test_checkpoint.c */
 #include "job/checkpoint.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "job/report_file.h"
 #include "model/file_names.h"
@@ -20,8 +22,8 @@
 #include "spill/spill_saved.h"
 
 /* checkpoint_done -- a job that is to be resumed and has been done already: the report of the
- * output that stands at its place is compared with the job. Whatever cannot be read or differs
- * means that it is another's, which the job's opening reports. */
+ * output that stands at its place is compared with the job. Whatever is damaged or differs means
+ * that it is another's, which the job's opening reports. */
 
 static bool same_input(const bm_job_context *job, const bm_source *source,
                        const bm_manifest_input *was, bm_status *status, bm_error *err)
@@ -61,28 +63,34 @@ static bm_status same_inputs(const bm_job_context *job, const bm_manifest *repor
 }
 
 /* Is every file there that the report lists? */
-static bool is_whole(const char *target, const bm_manifest *report)
+static bm_status is_whole(const char *target, const bm_manifest *report, bool *whole, bm_error *err)
 {
-    bool whole = true;
-    for (size_t i = 0; whole && i < bm_manifest_n_outputs(report); i++) {
+    bm_buf path = {0};
+    bm_status status = BM_OK;
+    *whole = true;
+    for (size_t i = 0; *whole && i < bm_manifest_n_outputs(report); i++) {
         struct stat info;
-        char *path = NULL;
-        whole = bm_string_format(&path, NULL, "%s/%s", target,
-                                 bm_manifest_output_at(report, i)->name) == BM_OK &&
-                lstat(path, &info) == 0 && S_ISREG(info.st_mode);
-        bm_free(path);
+        path.len = 0;
+        BM_TRY_OUT(
+            bm_buf_add_format(&path, err, "%s/%s", target, bm_manifest_output_at(report, i)->name));
+        BM_TRY_OUT(bm_buf_end(&path, err));
+        BM_TRY_OUT(bm_look_at(AT_FDCWD, path.data, AT_SYMLINK_NOFOLLOW, whole, &info, err));
+        *whole = *whole && S_ISREG(info.st_mode);
     }
-    return whole;
+out:
+    bm_buf_reset(&path);
+    return status;
 }
 
 /* A journal goes before the rename: where one stands, `force` was to replace what is there with
  * work that is not done. */
 static bm_status has_journal(const char *work, bool *out, bm_error *err)
 {
-    struct stat info;
     char *path = NULL;
-    bm_status status = bm_string_format(&path, err, "%s/%s", work, BM_OUT_JOURNAL);
-    *out = status == BM_OK && lstat(path, &info) == 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&path, err, "%s/%s", work, BM_OUT_JOURNAL));
+    status = bm_look_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, out, NULL, err);
+out:
     bm_free(path);
     return status;
 }
@@ -94,12 +102,14 @@ static bm_status compare(const bm_job_context *job, bm_summary **out, bm_error *
     bm_error inner = {0};
     bool same = false;
     bm_status status = bm_manifest_open_dir(target, job->settings->memory, &report, &inner);
-    if (status == BM_ERR_NOMEM && err != NULL)
+    if (bm_is_absent(status, &inner) || status == BM_ERR_FORMAT)
+        return BM_OK;
+    if (status != BM_OK && err != NULL)
         *err = inner;
-    if (status != BM_OK)
-        return status == BM_ERR_NOMEM ? status : BM_OK;
+    BM_TRY(status);
     BM_TRY_OUT(bm_report_is_of(job, report, &same, err));
-    same = same && is_whole(target, report);
+    if (same)
+        BM_TRY_OUT(is_whole(target, report, &same, err));
     if (same)
         BM_TRY_OUT(same_inputs(job, report, &same, err));
     if (same && bm_report_read(job, report, out, &inner) == BM_ERR_NOMEM)

@@ -516,7 +516,11 @@ void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_j
 bm_status bm_checkpoint_sets_remove_stale(const bm_checkpoint *checkpoint, bm_error *err)
 {
     const char *path = checkpoint->sets_path;
-    if (checkpoint->sets_beside || access(path, F_OK) != 0)
+    bool there;
+    if (checkpoint->sets_beside)
+        return BM_OK;
+    BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, NULL, err));
+    if (!there)
         return BM_OK;
     if (!bm_spill_is_saved(path, BM_SPILL_SETS))
         return bm_fail_at(err, BM_ERR_USAGE, path, 0,

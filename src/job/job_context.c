@@ -6,12 +6,14 @@
  *        tests/unit/jobs/test_jobs.c */
 #include "job/job_context.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "corpus/df_table.h"
 #include "input/input_ahead.h"
@@ -275,13 +277,16 @@ typedef struct search {
     size_t n;
     char *other; /* the first file there is, of another size */
     uint64_t other_bytes;
+    bm_error why; /* of the first place that nobody can look at */
 } search;
 
 /* `path` is taken. */
 static void try_path(search *s, char *path)
 {
     struct stat st;
-    const bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    bool there;
+    (void)bm_look_at(AT_FDCWD, path, 0, &there, &st, s->why.status == BM_OK ? &s->why : NULL);
+    there = there && S_ISREG(st.st_mode);
     bool known = s->n == FOUND_MAX;
     for (size_t i = 0; there && i < s->n; i++)
         known = known || (s->found[i].device == st.st_dev && s->found[i].inode == st.st_ino);
@@ -427,6 +432,10 @@ static bm_status not_found(const search *s, bm_error *err)
                           "the file is not the one that %s was made from (it has %" PRIu64
                           " bytes, had %" PRIu64 ")",
                           s->places->manifest, s->other_bytes, s->input->bytes);
+    if (s->why.status != BM_OK && err != NULL)
+        *err = s->why;
+    if (s->why.status != BM_OK)
+        return s->why.status;
     return bm_fail_at(err, BM_ERR_IO, s->input->file, 0,
                       "the file is not there any more (looked for here, beside %s%s%s%s)",
                       s->beside, sources != NULL ? " and below " : "",

@@ -68,8 +68,14 @@ static bm_status check_report_place(bm_job *job, bm_error *err)
         status = bm_place_exists(s->output.report, &there, err);
     if (status != BM_OK || !there)
         return status;
-    if (bm_manifest_open(s->output.report, s->memory, &report, NULL) == BM_OK)
+    bm_error why = {0};
+    status = bm_manifest_open(s->output.report, s->memory, &report, &why);
+    if (status == BM_OK)
         status = bm_report_is_of(&job->context, report, &same, err);
+    else if (status == BM_ERR_FORMAT) /* somebody else's */
+        status = BM_OK;
+    else if (err != NULL)
+        *err = why;
     bm_manifest_close(report);
     if (status == BM_OK && same)
         job->existing_report = BM_OUT_REPLACE;

@@ -5,6 +5,7 @@
 #include "jobs/pairing_inputs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "corpus/corpus.h"
 #include "corpus/corpus_parts.h"
@@ -174,18 +176,21 @@ void bm_against_log(const bm_against *against, bm_meter *meter)
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err)
 {
     const char *path = settings->pairs.against;
-    bool is = bm_store_is(path), is_signatures = false;
-    bm_status status = is ? BM_OK : bm_sign_dir_is(path, settings->memory, &is_signatures, err);
-    if (status == BM_OK && !is && !is_signatures && access(path, F_OK) != 0)
-        return bm_fail_errno(err, errno, path, "cannot open");
-    if (status == BM_OK && !is && !is_signatures)
+    bool is = false, is_signatures = false, there = true;
+    BM_TRY(bm_store_is(path, &is, err));
+    if (!is)
+        BM_TRY(bm_sign_dir_is(path, settings->memory, &is_signatures, err));
+    if (!is && !is_signatures)
+        BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, NULL, err));
+    if (!there)
+        return bm_fail_errno(err, ENOENT, path, "cannot open");
+    if (!is && !is_signatures)
         return bm_fail_field(err, "against",
                              "`against` %s is no index and no directory that sign wrote", path);
-    bm_against *against = status == BM_OK ? bm_alloc_zero(1, sizeof *against) : NULL;
-    if (status == BM_OK && against == NULL)
-        status = bm_fail_nomem(err, sizeof *against);
-    if (status != BM_OK)
-        return status;
+    bm_against *against = bm_alloc_zero(1, sizeof *against);
+    if (against == NULL)
+        return bm_fail_nomem(err, sizeof *against);
+    bm_status status = BM_OK;
     against->known = *settings;
     against->known.stop = (bm_stop_settings){0};
     against->known.keep = (bm_keep_rules){0};

@@ -445,7 +445,10 @@ bm_status bm_inspect_within(const char *path, uint64_t memory, char **json, bm_e
     bm_status status = BM_OK;
     if (stat(path, &info) != 0)
         return bm_fail_errno(err, errno, path, "cannot open");
-    if (S_ISDIR(info.st_mode) && bm_store_is(path))
+    bool is_index = false;
+    if (S_ISDIR(info.st_mode))
+        BM_TRY(bm_store_is(path, &is_index, err));
+    if (is_index)
         return bm_index_info(path, json, err);
     bm_json_begin_object(&out);
     bm_json_key_uint(&out, "schema", 1);

@@ -11,13 +11,14 @@
  * Tests: tests/unit/jobs/test_cluster_groups.c, tests/unit/jobs/test_job_cluster.c */
 #include <bandmill/cluster.h>
 
-#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/meter.h"
 #include "base/sized_struct.h"
 #include "jobs/cluster_groups.h"
@@ -182,16 +183,19 @@ static bm_status read_parameters(listed_pairs *out, bm_error *err)
 static bm_status open_report(const char *path, int folder_len, bm_manifest **out, bm_error *err)
 {
     char *report = NULL;
-    bm_error why = {0};
-    *out = NULL;
-    BM_TRY(bm_string_format(&report, err, "%.*s" BM_FILE_REPORT, folder_len, path));
-    bm_status status = bm_manifest_open(report, REPORT_BYTES, out, &why);
+    struct stat info;
+    bool there = false;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&report, err, "%.*s" BM_FILE_REPORT, folder_len, path));
+    BM_TRY_OUT(bm_manifest_find(report, REPORT_BYTES, out, err));
+    if (*out == NULL)
+        BM_TRY_OUT(bm_look_at(AT_FDCWD, report, 0, &there, &info, err));
+    if (there && S_ISREG(info.st_mode) && info.st_size == 0)
+        status = bm_fail_at(err, BM_ERR_FORMAT, report, 0,
+                            "is empty (expected the report of the job that wrote the pairs, or "
+                            "none)");
+out:
     bm_free(report);
-    if (status == BM_ERR_FORMAT ||
-        (status == BM_ERR_IO && (why.code == ENOENT || why.code == ENOTDIR)))
-        return BM_OK;
-    if (status != BM_OK && err != NULL)
-        *err = why;
     return status;
 }
 

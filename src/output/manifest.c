@@ -11,6 +11,7 @@
 #include "output/manifest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,18 +111,34 @@ static bm_status manifest_too_large(const char *path, uint64_t bytes, unsigned s
                       (unsigned long long)bytes, (unsigned long long)(needed >> 20) + 1);
 }
 
-/* Does the beginning of a file have the name of the tool? In ours it stands in the second member.
- */
-static bool begins_as_ours(const char *path)
+#define HEAD_BYTES 4096u
+
+/* The first bytes of a file; what is no regular file has none. */
+static bm_status read_head(const char *path, char head[HEAD_BYTES], size_t *len, bm_error *err)
 {
-    char head[4096];
     int fd;
-    const ssize_t got = bm_open_regular(path, BM_ERR_FORMAT, &fd, NULL) == BM_OK
-                            ? pread(fd, head, sizeof head, 0)
-                            : -1;
-    if (fd >= 0)
-        close(fd);
-    return got > 0 && memmem(head, (size_t)got, "\"bandmill\"", 10) != NULL;
+    *len = 0;
+    const bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, err);
+    if (status != BM_OK)
+        return status == BM_ERR_FORMAT ? BM_OK : status;
+    const int code = bm_pread_all(fd, head, HEAD_BYTES, 0, len);
+    close(fd);
+    return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot read");
+}
+
+/* By the name of the tool, which in ours stands in the second member; where just that is damaged, by
+ * the names of the members about it. */
+static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
+{
+    static const char *const members[] = {"\"schema\"", "\"tool\"", "\"kind\"", "\"version\""};
+    const size_t n = sizeof members / sizeof members[0];
+    char head[HEAD_BYTES];
+    size_t len, found = 0;
+    BM_TRY(read_head(path, head, &len, err));
+    for (size_t i = 0; i < n; i++)
+        found += memmem(head, len, members[i], strlen(members[i])) != NULL;
+    *begins = found == n || memmem(head, len, "\"bandmill\"", 10) != NULL;
+    return BM_OK;
 }
 
 /* Before all of it is read: will it fit? Else BM_ERR_NOMEM, or BM_ERR_FORMAT where it does not
@@ -134,9 +151,10 @@ static bm_status manifest_check_size(const char *path, bm_manifest_budget budget
     const uint64_t bytes = (uint64_t)info.st_size;
     if (bytes <= budget.memory / budget.share / USUAL_FOLD)
         return BM_OK;
-    return begins_as_ours(path)
-               ? manifest_too_large(path, bytes, budget.share, false, err)
-               : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no report of bandmill");
+    bool begins;
+    BM_TRY(manifest_begins(path, &begins, err));
+    return begins ? manifest_too_large(path, bytes, budget.share, false, err)
+                  : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no report of bandmill");
 }
 
 /* All of the file, which is a regular one. */
@@ -695,10 +713,42 @@ bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out,
     return open_within(path, (bm_manifest_budget){memory, 1}, out, err);
 }
 
+bm_status bm_manifest_find(const char *path, uint64_t memory, bm_manifest **out, bm_error *err)
+{
+    bm_error why = {0};
+    *out = NULL;
+    const bm_status status = bm_manifest_open(path, memory, out, &why);
+    if (bm_is_absent(status, &why))
+        return BM_OK;
+    if (status == BM_ERR_FORMAT) {
+        bool begins;
+        BM_TRY(manifest_begins(path, &begins, err));
+        if (!begins)
+            return BM_OK;
+    }
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
 bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
                                bm_error *err)
 {
     return bm_manifest_open_share(folder, (bm_manifest_budget){memory, 1}, out, err);
+}
+
+static bm_status open_if_there(const char *folder, const char *name, bm_manifest_budget budget,
+                               bm_manifest **out, bool *there, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&path, err, "%s/%s", folder, name));
+    BM_TRY_OUT(bm_look_at(AT_FDCWD, path, 0, there, NULL, err));
+    if (*there)
+        status = open_within(path, budget, out, err);
+out:
+    bm_free(path);
+    return status;
 }
 
 bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, bm_manifest **out,
@@ -706,20 +756,10 @@ bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, 
 {
     static const char *const names[] = {BM_FILE_MANIFEST, BM_FILE_REPORT};
     for (int i = 0; i < 2; i++) {
-        struct stat info;
-        char *path = NULL;
         bool there = false;
-        bm_status status = bm_string_format(&path, err, "%s/%s", folder, names[i]);
-        if (status == BM_OK) {
-            there = stat(path, &info) == 0;
-            if (there)
-                status = open_within(path, budget, out, err);
-            else if (errno != ENOENT && errno != ENOTDIR)
-                status = bm_fail_errno(err, errno, path, "cannot be looked at");
-        }
-        bm_free(path);
-        if (there || status != BM_OK)
-            return status;
+        BM_TRY(open_if_there(folder, names[i], budget, out, &there, err));
+        if (there)
+            return BM_OK;
     }
     struct stat info;
     if (stat(folder, &info) != 0)
@@ -994,7 +1034,7 @@ static bm_status stat_output(checking *c, const char *folder, size_t index, bm_e
     int fd = -1;
     BM_TRY(bm_string_format(&c->paths[index], err, "%s/%s", folder, name));
     bm_status status = bm_open_regular(c->paths[index], BM_ERR_FORMAT, &fd, &inner);
-    if (status == BM_ERR_IO && inner.code == ENOENT)
+    if (bm_is_absent(status, &inner))
         return bm_fail_at(err, BM_ERR_FORMAT, c->paths[index], 0,
                           "is missing (the manifest lists it)");
     if (status != BM_OK && err != NULL)

@@ -108,6 +108,10 @@ bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest 
 /* The same, of a part of the memory. */
 bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, bm_manifest **out,
                                  bm_error *err);
+/* A manifest where one may be. *out NULL: nothing is at `path`, or something that does not begin as
+ * ours do. BM_ERR_FORMAT: one of ours that is damaged, or of a later version; BM_ERR_IO: nobody can
+ * tell what is there. */
+bm_status bm_manifest_find(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
 /* Open a manifest whose text stands in another file of ours, written with it: it is not checked as
  * JSON. `path`: of that file, for messages. */
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);

@@ -460,13 +460,12 @@ static void release(bm_out_claim *claim)
 
 static bm_status has_journal(const bm_out_claim *claim, const char *work, bool *out, bm_error *err)
 {
-    struct stat info;
-    const int code =
-        fstatat(claim->folder, BM_OUT_JOURNAL, &info, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
-    *out = code == 0;
-    if (code != 0 && code != ENOENT) /* there may be one, and work that must not be cleared */
-        return bm_fail_errno(err, code, work, "cannot look at the journal in it");
-    return BM_OK;
+    bm_error why = {0};
+    const bm_status status =
+        bm_look_at(claim->folder, BM_OUT_JOURNAL, AT_SYMLINK_NOFOLLOW, out, NULL, &why);
+    return status == BM_OK
+               ? BM_OK
+               : bm_fail_errno(err, (int)why.code, work, "cannot look at the journal in it");
 }
 
 /* Sync the folder: the names that are in it, and those that went, are on the disk then. */

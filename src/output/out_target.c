@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "model/file_names.h"
 #include "output/manifest.h"
@@ -52,10 +53,7 @@ bm_status bm_place_sync_folder(const char *path, bm_error *err)
 
 bm_status bm_place_exists(const char *path, bool *there, bm_error *err)
 {
-    struct stat info;
-    *there = lstat(path, &info) == 0;
-    return *there || errno == ENOENT ? BM_OK
-                                     : bm_fail_errno(err, errno, path, "cannot look at the output");
+    return bm_look_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, there, NULL, err);
 }
 
 static bool lacks_renameat2(int code)
@@ -312,11 +310,64 @@ bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_O
     return walk_all(&w, err);
 }
 
+/* Does each folder above the name stand where it says, and is no link? */
+static bool is_below(int folder, char *name)
+{
+    struct stat info;
+    bool below = true;
+    for (char *slash = strchr(name, '/'); below && slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        below = fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+        *slash = '/';
+    }
+    return below;
+}
+
+static bm_status remove_one(ours_walk *w, bm_str id, bool is_folder, bm_error *err)
+{
+    struct stat info;
+    w->name.len = 0;
+    BM_TRY(bm_buf_add(&w->name, id.data, id.len, err));
+    BM_TRY(bm_buf_end(&w->name, err));
+    char *name = w->name.data;
+    if ((!is_folder && w->goes != NULL && !w->goes(w->ctx, name)) ||
+        !is_below(w->at.folder, name) ||
+        fstatat(w->at.folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+        (is_folder ? !S_ISDIR(info.st_mode)
+                   : !S_ISREG(info.st_mode) || (w->at.single && info.st_nlink > 1)))
+        return BM_OK;
+    if (unlinkat(w->at.folder, name, is_folder ? AT_REMOVEDIR : 0) != 0 && errno != ENOENT &&
+        errno != ENOTEMPTY && errno != EEXIST)
+        return failed(w, errno, "cannot remove", err);
+    return BM_OK;
+}
+
+/* The same without a descriptor, where the process may open no more: not what lies there is gone
+ * through, but what is listed, folders behind what lies in them. */
+static bm_status remove_listed(ours_walk *w, bm_error *err)
+{
+    const bm_id_set *files = &w->ours->files, *folders = &w->ours->folders;
+    bm_status status = BM_OK;
+    for (uint32_t i = 0; i < files->n; i++)
+        BM_TRY_OUT(remove_one(w, bm_id_set_id(files, i), false, err));
+    for (uint32_t i = (uint32_t)folders->n; i > 0; i--)
+        BM_TRY_OUT(remove_one(w, bm_id_set_id(folders, i - 1), true, err));
+out:
+    bm_buf_reset(&w->name);
+    return status;
+}
+
 bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes, const void *ctx,
                          bm_error *err)
 {
     ours_walk w = {.ours = ours, .at = at, .goes = goes, .ctx = ctx};
-    return walk_all(&w, err);
+    bm_error why = {0};
+    const bm_status status = walk_all(&w, &why);
+    if (status == BM_ERR_IO && (why.code == EMFILE || why.code == ENFILE))
+        return remove_listed(&w, err);
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
 }
 
 /* out_parents -- folders above an output, made one after another from the top.
@@ -519,7 +570,10 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
 /* List the files of a kind that has no report. */
 static bm_status list_kind(const char *path, const bm_out_kind *kind, bm_ours *out, bm_error *err)
 {
-    BM_TRY(kind->is(path) ? BM_OK : not_ours(path, kind->not_one, err));
+    bool is;
+    BM_TRY(kind->is(path, &is, err));
+    if (!is)
+        return not_ours(path, kind->not_one, err);
     for (size_t i = 0; kind->files[i] != NULL; i++)
         BM_TRY(bm_ours_add(out, kind->files[i], err));
     return BM_OK;
@@ -597,18 +651,19 @@ static bool has_name(const char *path, size_t len)
 }
 
 /* Is the directory empty? One that cannot be looked into is not. */
-static bool is_empty(const char *path)
+static bm_status is_empty(const char *path, bool *empty, bm_error *err)
 {
     DIR *folder = opendir(path);
     struct dirent *entry;
     if (folder == NULL)
-        return false;
+        return bm_fail_errno(err, errno, path, "cannot look at the output");
     while ((errno = 0, entry = readdir(folder)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             break;
-    const bool empty = entry == NULL && errno == 0;
+    const int code = entry == NULL ? errno : 0;
+    *empty = entry == NULL;
     closedir(folder);
-    return empty;
+    return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot look at the output");
 }
 
 /* An empty directory stands at the target: the new one is renamed over it, which a mount point does
@@ -658,6 +713,7 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
     if (kind == A_FILE && target[strlen(target) - 1] == '/')
         return bm_fail_at(err, BM_ERR_USAGE, target, 0, "names a directory (expected a file)");
     char *plain;
+    bool empty = false;
     BM_TRY(bm_copy_bytes(target, len, &plain, err));
     int code = lstat(plain, &info) == 0 ? 0 : errno;
     bm_free(plain);
@@ -671,7 +727,9 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
                           kind == A_DIR ? "the name of a new directory"
                                         : "the name of a new regular file; without -o rows go to "
                                           "standard output");
-    if (kind == A_DIR && is_empty(target))
+    if (kind == A_DIR)
+        BM_TRY(is_empty(target, &empty, err));
+    if (empty)
         return check_empty(target, &info, err);
     if (existing.is == BM_OUT_IS_LOOKED_AT)
         return BM_OK;

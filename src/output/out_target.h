@@ -132,7 +132,7 @@ void bm_out_parents_reset(bm_out_parents *parents);
 typedef struct bm_out_kind {
     const char *not_one;      /* "is not an index" */
     const char *const *files; /* all that may lie in one, ended by NULL */
-    bool (*is)(const char *path);
+    bm_status (*is)(const char *path, bool *is, bm_error *err); /* BM_ERR_IO: nobody can tell */
 } bm_out_kind;
 
 /* How to treat something that stands there already. A file is replaced if it is a regular file that

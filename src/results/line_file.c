@@ -166,7 +166,7 @@ bm_status bm_tsv_table_open(const char *path, bm_table_head head, bm_tsv_table *
     bm_error why = {0};
     int fd;
     bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, &why);
-    if (status == BM_ERR_IO && why.code == ENOENT)
+    if (bm_is_absent(status, &why))
         return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "the file is missing");
     if (status != BM_OK && err != NULL)
         *err = why;

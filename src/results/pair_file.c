@@ -197,7 +197,7 @@ bm_status bm_group_file_open(const char *path, uint64_t memory, bm_group_file *o
                                 .name = path,
                                 .longest = memory < SIZE_MAX / 2 ? (size_t)memory : SIZE_MAX / 2,
                                 .too_long = BM_ERR_NOMEM};
-    if (status == BM_ERR_IO && why.code == ENOENT)
+    if (bm_is_absent(status, &why))
         return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "the file is missing");
     if (status != BM_OK && err != NULL)
         *err = why;

@@ -6,7 +6,6 @@
 
 #include <bandmill/words.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,7 +59,7 @@ static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, 
     BM_TRY(bm_string_format(&out->path, err, "%s/%s", dir->path, name));
     bm_error why = {0};
     bm_status status = bm_open_regular(out->path, BM_ERR_FORMAT, &out->fd, &why);
-    if (status == BM_ERR_IO && why.code == ENOENT)
+    if (bm_is_absent(status, &why))
         return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "is missing (sign writes it)");
     if (status != BM_OK && err != NULL)
         *err = why;
@@ -475,35 +474,37 @@ out:
 
 /* sign_dir_is -- told by the manifest alone. */
 
-/* The files beside an unreadable manifest.json show whether it is ours. */
-static bool has_signatures(const char *path)
+/* Is there a file of this name in the directory? */
+static bm_status has_file(const char *path, const char *name, bool *has, bm_error *err)
 {
-    char *name = NULL;
-    bool has = false;
-    if (bm_string_format(&name, NULL, "%s/%s", path, BM_FILE_SIGNATURES) == BM_OK)
-        has = access(name, F_OK) == 0;
-    bm_free(name);
-    return has;
+    char *whole = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&whole, err, "%s/%s", path, name));
+    status = bm_look_at(AT_FDCWD, whole, 0, has, NULL, err);
+out:
+    bm_free(whole);
+    return status;
 }
 
 bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *err)
 {
     char *name = NULL;
     bm_manifest *manifest = NULL;
-    bm_error why = {0};
+    bool has = false, beside = false;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_string_format(&name, &why, "%s/%s", path, BM_FILE_MANIFEST));
-    status = bm_manifest_open(name, memory, &manifest, &why);
+    BM_TRY_OUT(bm_string_format(&name, err, "%s/%s", path, BM_FILE_MANIFEST));
+    BM_TRY_OUT(bm_manifest_find(name, memory, &manifest, err));
+    *is = manifest != NULL;
+    if (*is)
+        goto out;
+    /* one that is nobody's as it stands, beside signatures, is ours, and damaged */
+    BM_TRY_OUT(has_file(path, BM_FILE_MANIFEST, &has, err));
+    BM_TRY_OUT(has_file(path, BM_FILE_SIGNATURES, &beside, err));
+    if (has && beside)
+        status = bm_manifest_open(name, memory, &manifest, err);
 out:
-    *is = status == BM_OK;
     bm_manifest_close(manifest);
     bm_free(name);
-    if (status == BM_ERR_IO && (why.code == ENOENT || why.code == ENOTDIR))
-        return BM_OK;
-    if (status == BM_ERR_FORMAT && !has_signatures(path)) /* not ours */
-        return BM_OK;
-    if (status != BM_OK && err != NULL)
-        *err = why;
     return status;
 }
 

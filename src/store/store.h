@@ -102,5 +102,6 @@ void bm_store_close(bm_store *store);
 /* As long as it is open. */
 const bm_store_facts *bm_store_facts_of(const bm_store *store);
 
-/* Is there an index at that path, by its files and first bytes? Opens nothing for long. */
-bool bm_store_is(const char *dir);
+/* Is there an index at that path, by its files and first bytes? A damaged one is one. Opens nothing
+ * for long. BM_ERR_IO: nobody can tell. */
+bm_status bm_store_is(const char *dir, bool *is, bm_error *err);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "store/store_write.h"
 #include "store/store_writer.h"
@@ -159,9 +160,10 @@ static bm_status create(bm_store *store, const bm_store_facts *facts, bm_error *
 {
     const bm_store_place *place = &store->place;
     const bm_store_env_cfg env = {bm_store_place_name(place), place->path, MDB_NOSYNC, 0};
-    struct stat info;
-    if (fstatat(place->dir, BM_STORE_DATA, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
-        fstatat(place->dir, BM_STORE_LOCK, &info, AT_SYMLINK_NOFOLLOW) == 0)
+    bool data, lock;
+    BM_TRY(bm_look_at(place->dir, BM_STORE_DATA, AT_SYMLINK_NOFOLLOW, &data, NULL, err));
+    BM_TRY(bm_look_at(place->dir, BM_STORE_LOCK, AT_SYMLINK_NOFOLLOW, &lock, NULL, err));
+    if (data || lock)
         return bm_fail_at(err, BM_ERR_USAGE, place->path, 0, "there is an index already");
     BM_TRY(bm_store_env_open(&env, &store->env, err));
     BM_TRY(bm_store_place_data(&store->place, err));

@@ -325,21 +325,38 @@ bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out
     return status;
 }
 
-/* By LMDB's first page, or where that is damaged by a record that is whole. */
-bool bm_store_is(const char *dir)
+/* Is the file of a place an index's? By LMDB's first page, or where that is damaged by the record
+ * beside it. */
+static bm_status is_index(const bm_store_place *place, bool *is, bm_error *err)
 {
-    bm_store_place place = {.data = -1};
-    bm_store_record record = {0};
     uint8_t head[24];
     size_t got = 0;
+    const int code = bm_pread_all(place->data, head, sizeof head, 0, &got);
+    if (code != 0)
+        return bm_fail_errno(err, code, place->path, "cannot read its " BM_STORE_DATA);
+    *is = got == sizeof head && bm_le32_get(head + 16) == UINT32_C(0xBEEFC0DE);
+    return *is ? BM_OK
+               : bm_look_at(place->dir, BM_STORE_RECORD, AT_SYMLINK_NOFOLLOW, is, NULL, err);
+}
+
+bm_status bm_store_is(const char *dir, bool *is, bm_error *err)
+{
+    bm_store_place place = {.data = -1};
+    *is = false;
     place.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is = place.dir >= 0 && bm_store_place_data(&place, NULL) == BM_OK;
-    if (is && (bm_pread_all(place.data, head, sizeof head, 0, &got) != 0 || got < sizeof head ||
-               bm_le32_get(head + 16) != UINT32_C(0xBEEFC0DE)))
-        is = bm_store_record_read(&place, &record, NULL) == BM_OK;
-    bm_store_record_reset(&record);
+    if (place.dir < 0)
+        return bm_errno_is_absence(errno) ? BM_OK
+                                          : bm_fail_errno(err, errno, dir, "cannot look at");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_copy_text(dir, &place.path, err));
+    status = bm_store_place_data(&place, err);
+    if (status == BM_OK)
+        status = is_index(&place, is, err);
+    else if (status == BM_ERR_FORMAT) /* it has no such file */
+        status = BM_OK;
+out:
     bm_store_place_close(&place);
-    return is;
+    return status;
 }
 
 /* A record (NULL: none) into a slot of the file, with zeros behind it up to ALLOCATED. */
