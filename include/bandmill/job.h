@@ -209,6 +209,13 @@ typedef struct bm_result_counts {
     uint64_t divided;      /* with bm_dedup_options.max_group_size: components that were larger */
 } bm_result_counts;
 
+/* What was left out of directories on the way to their files, beside hidden names. */
+typedef struct bm_left_out {
+    uint64_t directory_links; /* links to directories, which are not followed */
+    uint64_t broken_links;    /* links to nothing */
+    uint64_t not_regular;     /* pipes, sockets, devices */
+} bm_left_out;
+
 /* Counts are in documents unless their name says otherwise. The library's own: read by pointer,
  * later versions may add fields behind. */
 typedef struct bm_counts {
@@ -220,6 +227,7 @@ typedef struct bm_counts {
     bm_result_counts results;
     uint64_t unreadable; /* in another encoding than UTF-8: without shingles, and kept */
     uint64_t other_records; /* of WET files: of types that are no documents */
+    bm_left_out left_out;
 } bm_counts;
 
 typedef struct bm_summary bm_summary;

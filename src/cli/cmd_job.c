@@ -73,6 +73,14 @@ void cli_report_documents(cli_context *context, const bm_summary *summary)
                         cli_format_of(counts->hidden_files, "name", n[0], sizeof n[0]),
                         cli_verb_of(counts->hidden_files, "starts", "start"),
                         cli_verb_of(counts->hidden_files, "was", "were"));
+    const bm_left_out *left = &counts->left_out;
+    if (left->directory_links + left->broken_links + left->not_regular > 0)
+        cli_report_note(&context->console,
+                        "left out of directories: %s to directories, %s to nothing, %s no regular "
+                        "file",
+                        cli_format_of(left->directory_links, "link", n[0], sizeof n[0]),
+                        cli_format_of(left->broken_links, "link", n[1], sizeof n[1]),
+                        cli_format_count(left->not_regular, n[2], sizeof n[2]));
 }
 
 void cli_report_pairs(cli_context *context, const bm_summary *summary)

@@ -119,10 +119,12 @@ static bm_status run_member(bm_decompress *d, bm_decompress_step *step, bm_error
                               "the %s data asks for a window of more than %u MiB, which is what "
                               "`memory` leaves for one (at least %uM for any)",
                               kind, (1u << d->window_log) >> 20, BM_WINDOW_MEMORY_MIB);
-        return bm_fail_at(err, BM_ERR_INPUT, d->name, 0,
-                          "the %s data asks for a window of more than 2^%d bytes (compress it with "
-                          "a smaller one)",
-                          kind, BM_WINDOW_LOG_MAX);
+        return bm_fail_at(
+            err, BM_ERR_INPUT, d->name, 0,
+            "the %s data asks for a window of more than 2^%d bytes (`%s | bandmill ... "
+            "-` unpacks it before; or compress it with a smaller one)",
+            kind, BM_WINDOW_LOG_MAX,
+            d->kind == BM_COMPRESSION_ZST ? "zstd -dc --long=31" : "xz -dc");
     case BM_UNPACK_NO_MEMORY:
         return bm_fail_nomem(err, (size_t)1 << BM_WINDOW_LOG_MAX);
     }

@@ -37,6 +37,8 @@ void bm_input_set_close(bm_input_set *set)
     }
     for (size_t i = 0; i < set->n_sources; i++)
         bm_source_reset(&set->sources[i]);
+    for (size_t i = 0; i < BM_LEFT_OUT_NAMED; i++)
+        bm_free(set->left_out_paths[i].path);
     bm_remotes_close(set->remotes);
     bm_free(set->held);
     bm_free(set->sources);
@@ -108,6 +110,18 @@ bool bm_input_set_stays(const bm_input_set *set)
 uint64_t bm_input_set_hidden(const bm_input_set *set)
 {
     return set->n_hidden;
+}
+
+bm_left_out bm_input_set_left_out(const bm_input_set *set)
+{
+    return set->left_out;
+}
+
+const bm_left_out_path *bm_input_set_left_out_path(const bm_input_set *set, size_t index)
+{
+    return index < BM_LEFT_OUT_NAMED && set->left_out_paths[index].path != NULL
+               ? &set->left_out_paths[index]
+               : NULL;
 }
 
 bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_error *err)
@@ -362,24 +376,68 @@ static bm_status push_dir(walk *w, char *path, bm_error *err)
     return status;
 }
 
-/* DT_REG, DT_DIR, or DT_UNKNOWN for what a directory does not stand for: pipes, links to
- * directories, links to nothing. */
-static bm_status entry_type(int dir_fd, const char *dir, const struct dirent *entry,
-                            unsigned char *type, bm_error *err)
+/* What a name in a directory is. */
+typedef enum entry_kind {
+    ENTRY_FILE, /* or a link to one; or it cannot be looked at, which whoever opens it will say */
+    ENTRY_DIRECTORY,
+    ENTRY_DIRECTORY_LINK,
+    ENTRY_BROKEN_LINK,
+    ENTRY_OTHER
+} entry_kind;
+
+/* Does this error say that a link leads to nothing? */
+static bool is_broken_link(int errnum)
+{
+    return errnum == ENOENT || errnum == ELOOP || errnum == ENOTDIR || errnum == ENAMETOOLONG;
+}
+
+static entry_kind entry_kind_of(int dir_fd, const struct dirent *entry)
 {
     struct stat st;
-    *type = entry->d_type;
-    if (*type == DT_UNKNOWN) {
+    unsigned char type = entry->d_type;
+    if (type == DT_UNKNOWN) {
         if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-            return bm_fail_errno(err, errno, dir, "cannot look at a file in this directory");
-        *type = S_ISREG(st.st_mode)   ? DT_REG
-                : S_ISDIR(st.st_mode) ? DT_DIR
-                : S_ISLNK(st.st_mode) ? DT_LNK
-                                      : DT_UNKNOWN;
+            return ENTRY_FILE;
+        type = S_ISREG(st.st_mode)   ? DT_REG
+               : S_ISDIR(st.st_mode) ? DT_DIR
+               : S_ISLNK(st.st_mode) ? DT_LNK
+                                     : DT_UNKNOWN;
     }
-    if (*type == DT_LNK)
-        *type = fstatat(dir_fd, entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) ? DT_REG
-                                                                                   : DT_UNKNOWN;
+    if (type == DT_REG || type == DT_DIR)
+        return type == DT_REG ? ENTRY_FILE : ENTRY_DIRECTORY;
+    if (type != DT_LNK)
+        return ENTRY_OTHER;
+    if (fstatat(dir_fd, entry->d_name, &st, 0) != 0)
+        return is_broken_link(errno) ? ENTRY_BROKEN_LINK : ENTRY_FILE;
+    return S_ISREG(st.st_mode)   ? ENTRY_FILE
+           : S_ISDIR(st.st_mode) ? ENTRY_DIRECTORY_LINK
+                                 : ENTRY_OTHER;
+}
+
+/* Note that it is left out; `path` is taken. */
+static void leave_out(struct bm_input_set *set, char *path, entry_kind kind)
+{
+    bm_left_out_path next = {path, kind == ENTRY_DIRECTORY_LINK ? "a link to a directory"
+                                   : kind == ENTRY_BROKEN_LINK  ? "a link to nothing"
+                                                                : "no regular file"};
+    set->left_out.directory_links += kind == ENTRY_DIRECTORY_LINK;
+    set->left_out.broken_links += kind == ENTRY_BROKEN_LINK;
+    set->left_out.not_regular += kind == ENTRY_OTHER;
+    for (size_t i = 0; i < BM_LEFT_OUT_NAMED && next.path != NULL; i++) {
+        const bm_left_out_path here = set->left_out_paths[i];
+        if (here.path != NULL && strcmp(here.path, next.path) < 0)
+            continue;
+        set->left_out_paths[i] = next;
+        next = here;
+    }
+    bm_free(next.path);
+}
+
+/* A file below a directory; `path` is taken. */
+static bm_status add_found(struct bm_input_set *set, char *path, bm_error *err)
+{
+    BM_TRY(add_source(set, path, err));
+    set->sources[set->n_sources - 1].in_folder = true;
     return BM_OK;
 }
 
@@ -392,39 +450,47 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
         w->set->n_hidden++;
         return BM_OK;
     }
-    unsigned char type;
-    BM_TRY(entry_type(dirfd(stream), dir, entry, &type, err));
-    if ((type != DT_REG && type != DT_DIR))
-        return BM_OK;
+    const entry_kind kind = entry_kind_of(dirfd(stream), entry);
     char *path = join(dir, entry->d_name);
     if (path == NULL)
         return bm_fail_nomem(err, strlen(dir));
-    if (type == DT_DIR)
+    if (kind == ENTRY_DIRECTORY)
         return push_dir(w, path, err);
-    if (is_chosen(w->set, path, w->root_len)) {
-        BM_TRY(add_source(w->set, path, err));
-        w->set->sources[w->set->n_sources - 1].in_folder = true;
+    /* below a link to a directory there may be files that are asked for */
+    if (kind != ENTRY_DIRECTORY_LINK && !is_chosen(w->set, path, w->root_len)) {
+        w->set->n_left_out++;
+        bm_free(path);
         return BM_OK;
     }
-    w->set->n_left_out++;
-    bm_free(path);
+    if (kind == ENTRY_FILE)
+        return add_found(w->set, path, err);
+    leave_out(w->set, path, kind);
     return BM_OK;
+}
+
+/* A directory that cannot be read, or not to its end, is a file that cannot be read. */
+static bm_status miss_dir(walk *w, const char *dir, int code, bm_error *err)
+{
+    if (!is_skipped(w->set, code))
+        return bm_fail_errno(err, code, dir, "cannot read the directory");
+    BM_TRY(add_copy(w->set, dir, err));
+    bm_source *source = &w->set->sources[w->set->n_sources - 1];
+    return bm_string_format(&source->unreadable, err, "cannot read the directory: %s",
+                            strerror(code));
 }
 
 static bm_status read_dir(walk *w, const char *dir, bm_error *err)
 {
     DIR *stream = opendir(dir);
-    if (stream == NULL && is_skipped(w->set, errno))
-        return add_copy(w->set, dir, err);
     if (stream == NULL)
-        return bm_fail_errno(err, errno, dir, "cannot read the directory");
+        return miss_dir(w, dir, errno, err);
     bm_status status = BM_OK;
     while (status == BM_OK) {
         errno = 0;
         const struct dirent *entry = readdir(stream);
         if (entry == NULL) {
             if (errno != 0)
-                status = bm_fail_errno(err, errno, dir, "cannot read the directory");
+                status = miss_dir(w, dir, errno, err);
             break;
         }
         status = add_entry(w, stream, dir, entry, err);
@@ -664,11 +730,14 @@ static bm_status read_list(struct bm_input_set *set, FILE *list, bm_error *err)
         line++;
         if (len > 0 && entry[len - 1] == separator)
             entry[--len] = '\0';
+        if (separator == '\n' && len > 0 && entry[len - 1] == '\r')
+            entry[--len] = '\0';
+        const size_t mark = line == 1 ? bm_bom_bytes(entry, (size_t)len) : 0;
         if (memchr(entry, '\0', (size_t)len) != NULL)
             status = bm_fail_at(err, BM_ERR_INPUT, name, line,
                                 "a NUL in a list with a path a line (-0 for NUL-separated paths)");
-        else if (len > 0)
-            status = add_path(set, entry, err);
+        else if ((size_t)len > mark)
+            status = add_path(set, entry + mark, err);
     }
     free(entry);
     return status;
@@ -896,7 +965,7 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
 static bm_status note_unreadable(bm_source *source, bm_status status, const bm_error *why,
                                  bm_error *err)
 {
-    if (status == BM_OK)
+    if (status == BM_OK || source->unreadable != NULL)
         return BM_OK;
     if (status != BM_ERR_INPUT && (status != BM_ERR_IO || !bm_errno_is_of_file((int)why->code))) {
         if (err != NULL)
@@ -917,7 +986,10 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
     for (size_t i = 0; i < set->n_sources; i++) {
         bm_source *source = &set->sources[i];
         why = (bm_error){0};
-        bm_status found = probe_one(set, i, &why);
+        bm_status found =
+            source->unreadable != NULL /* a directory: its walk has said why */
+                ? bm_fail_at(&why, BM_ERR_IO, source->name, 0, "%s", source->unreadable)
+                : probe_one(set, i, &why);
         if (found != BM_OK && !(found == BM_ERR_INPUT && breaks_promise(source)) && n_lost++ == 0) {
             first = why;
             first_status = found;
@@ -1013,6 +1085,14 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
         return bm_fail(err, BM_ERR_USAGE, "no input (files, directories, or - for stdin)");
     BM_TRY(input_set_expand(set, err));
     if (set->n_sources == 0) {
+        const bm_left_out *left = &set->left_out;
+        char others[160] = "";
+        if (left->directory_links + left->broken_links + left->not_regular > 0)
+            snprintf(others, sizeof others,
+                     ", and %llu links to directories, %llu to nothing, %llu that are no regular "
+                     "files",
+                     (unsigned long long)left->directory_links,
+                     (unsigned long long)left->broken_links, (unsigned long long)left->not_regular);
         const char *where =
             set->options.n_paths > 0 ? set->options.paths[0] : set->options.files_from;
         if (set->n_left_out > 0)
@@ -1021,8 +1101,8 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
                               "out)",
                               (unsigned long long)set->n_left_out);
         return bm_fail_at(err, BM_ERR_INPUT, where, 0,
-                          "no files there (%llu names that begin with . or _ were left out)",
-                          (unsigned long long)set->n_hidden);
+                          "no files there (%llu names that begin with . or _ were left out%s)",
+                          (unsigned long long)set->n_hidden, others);
     }
     /* Arrays of hashes, which hold no records, are probed by their own reader. */
     if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||

@@ -44,6 +44,15 @@ bool bm_input_set_stays(const bm_input_set *set);
 uint64_t bm_input_set_copied(const bm_input_set *set);
 /* Names that were left out because they begin with . or _. */
 uint64_t bm_input_set_hidden(const bm_input_set *set);
+/* What else was left out of directories, and the first of these in byte order of their paths, with
+ * what they are; NULL: there are no more. */
+bm_left_out bm_input_set_left_out(const bm_input_set *set);
+typedef struct bm_left_out_path {
+    char *path; /* NULL: none */
+    const char *what;
+} bm_left_out_path;
+#define BM_LEFT_OUT_NAMED 5u
+const bm_left_out_path *bm_input_set_left_out_path(const bm_input_set *set, size_t index);
 /* The held stream of a source (input_set.h); NULL: it is a regular file. */
 struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
 
@@ -93,8 +102,10 @@ struct bm_input_set {
     uint64_t total_bytes;
     uint64_t n_hidden;   /* names left out because they begin with . or _ */
     uint64_t n_left_out; /* files left out by `include` and `exclude` */
-    bool unknown_size;   /* there is standard input or a pipe */
-    bool stdin_taken;    /* standard input was named */
+    bm_left_out left_out;
+    bm_left_out_path left_out_paths[BM_LEFT_OUT_NAMED];
+    bool unknown_size; /* there is standard input or a pipe */
+    bool stdin_taken;  /* standard input was named */
     char *spool_dir;
     bm_remotes *remotes; /* NULL: no input has an address */
     bool expects;        /* they know which files are read */
@@ -116,8 +127,9 @@ struct bm_input_set {
  * another compression. BM_ERR_IO: a path that cannot be read. BM_ERR_NOMEM. `options` is copied,
  * but what it points to is borrowed until bm_input_set_close.
  *
- * In a directory, names that begin with . or _ are left out and counted; what is no regular file
- * (and no link to one), and what `include` and `exclude` do not choose, is left out. A path
+ * In a directory, names that begin with . or _ are left out and counted, and so is what is no regular
+ * file (and no link to one), by its kind; what `include` and `exclude` do not choose is left out.
+ * What cannot be looked at is a file that cannot be read. A path
  * itself leads to a regular file, or is the name of a descriptor that the process was given
  * (base/files.h): of that a pipe is read once, like standard input.
  * `spool_dir`: where standard input and pipes are copied to, while they are read, so that they can

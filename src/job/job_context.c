@@ -740,6 +740,16 @@ static bm_status list_names(bm_job_context *job, bm_error *err)
     return BM_OK;
 }
 
+/* Count what directories hold and is not read, and name the first of it that is not hidden. */
+static void report_left_out(bm_job_context *job)
+{
+    const bm_left_out_path *left;
+    job->counts.hidden_files = bm_input_set_hidden(job->inputs.set);
+    job->counts.left_out = bm_input_set_left_out(job->inputs.set);
+    for (size_t i = 0; (left = bm_input_set_left_out_path(job->inputs.set, i)) != NULL; i++)
+        bm_meter_log(&job->meter, BM_LOG_WARNING, "%s: left out: %s", left->path, left->what);
+}
+
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
 {
     const bm_settings *s = job->settings;
@@ -761,7 +771,7 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     else if (s->input.names != NULL)
         return bm_fail_field(err, "names", "names for other files than there are (one for each)");
     BM_TRY(list_names(job, err));
-    job->counts.hidden_files = bm_input_set_hidden(job->inputs.set);
+    report_left_out(job);
     return BM_OK;
 }
 

@@ -26,17 +26,27 @@
 
 /* report_counts -- loops over the rows of counts (model/counts.h). */
 
+#define LEFT_OUT "left_out" /* the only object among the counts, and not the last */
+
 static void report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
 {
+    bool within = false; /* the object LEFT_OUT */
     bm_json_key_object(json, "counts");
     for (size_t i = 0; i < BM_N_COUNTS; i++) {
         const bm_report_counts_of which = bm_count_rows[i].of;
         const uint64_t n = *(const uint64_t *)((const char *)counts + bm_count_rows[i].at);
         const bool groups = of == BM_COUNTS_OF_GROUPS || of == BM_COUNTS_OF_AGAINST;
-        if (which == BM_COUNTS_OF_ALL || which == of || (which == BM_COUNTS_OF_SOME && n > 0) ||
-            (which == BM_COUNTS_OF_LOSS && groups && n != BM_COUNT_UNKNOWN) ||
-            (which == BM_COUNTS_OF_GROUPS && groups))
-            bm_json_key_uint(json, bm_count_rows[i].name, n);
+        if (which != BM_COUNTS_OF_ALL && which != of && (which != BM_COUNTS_OF_SOME || n == 0) &&
+            (which != BM_COUNTS_OF_LOSS || !groups || n == BM_COUNT_UNKNOWN) &&
+            (which != BM_COUNTS_OF_GROUPS || !groups))
+            continue;
+        const char *name = bm_count_rows[i].name, *dot = strchr(name, '.');
+        if (within && dot == NULL)
+            bm_json_end_object(json);
+        if (!within && dot != NULL)
+            bm_json_key_object(json, LEFT_OUT);
+        within = dot != NULL;
+        bm_json_key_uint(json, dot != NULL ? dot + 1 : name, n);
     }
     bm_json_end_object(json);
 }

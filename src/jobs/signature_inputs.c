@@ -286,7 +286,10 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
         uint64_t *sum = bm_count_at(counts, row), n = 0;
         if (!row->of_reading)
             continue;
-        BM_TRY(bm_manifest_count(manifest, row->name, &n, err));
+        const bool some = row->of == BM_COUNTS_OF_SOME;
+        const bm_status found = bm_manifest_count(manifest, row->name, &n, some ? NULL : err);
+        if (found != BM_OK && !some)
+            return found;
         if (__builtin_add_overflow(*sum, n, sum))
             return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
                               "counts.%s is %" PRIu64 ", which passes 2^64", row->name, n);

@@ -15,13 +15,13 @@ typedef enum bm_report_counts_of {
 } bm_report_counts_of;
 
 typedef struct bm_count_row {
-    const char *name;
-    size_t at; /* in bm_counts */
+    const char *name; /* "left_out.x": x in the object left_out */
+    size_t at;        /* in bm_counts */
     bm_report_counts_of of;
     bool of_reading; /* directories of signatures say it of their documents: it is their sum */
 } bm_count_row;
 
-enum { BM_N_COUNTS = 39 };
+enum { BM_N_COUNTS = 42 };
 extern const bm_count_row bm_count_rows[BM_N_COUNTS];
 
 static inline uint64_t *bm_count_at(bm_counts *counts, const bm_count_row *row)

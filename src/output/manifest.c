@@ -251,7 +251,7 @@ static bm_status manifest_field_uint(const manifest_fields *fields, bm_str objec
                                      uint64_t *out, bm_error *err)
 {
     bm_str value;
-    if (!bm_json_scan_find(object, key, &value) || !bm_json_scan_uint(value, out))
+    if (!bm_json_scan_path(object, key, &value) || !bm_json_scan_uint(value, out))
         return manifest_field_bad(fields, key, "expected a whole number", err);
     return BM_OK;
 }
