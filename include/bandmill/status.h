@@ -78,6 +78,11 @@ BM_API void bm_error_format(const bm_error *err, char *out, size_t cap);
  * U+001F, U+007F to U+009F), those that turn the direction of text or end a line (U+061C, U+200E,
  * U+200F, U+2028 to U+202E, U+2066 to U+2069), and bytes that are not UTF-8, one by one. */
 BM_API size_t bm_text_next(const char *text, size_t len, uint32_t *code, bool *hidden);
+/* Take out of a text, in place, what nobody should read of the addresses in it ("scheme://..."):
+ * users and passwords, and the query, from "?" to the next white space, quote or angle bracket, or,
+ * of an address in quotes, to the next quote. The library's errors and log lines have gone through
+ * it. */
+BM_API void bm_text_hide(char *text);
 
 #if defined(__cplusplus)
 }

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/address.h"
+
 /* A new error, without a file; nothing where `err` is NULL. */
 static void fill(bm_error *err, bm_status status, const char *format, va_list args)
 {
@@ -15,6 +17,7 @@ static void fill(bm_error *err, bm_status status, const char *format, va_list ar
         return;
     char message[sizeof err->message];
     vsnprintf(message, sizeof message, format, args); /* first: args may point into err */
+    bm_text_hide(message);
     memset(err, 0, sizeof *err);
     err->status = status;
     memcpy(err->message, message, sizeof message);
@@ -33,7 +36,7 @@ bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t
                      const char *format, ...)
 {
     char path[sizeof err->file]; /* first: `file` may point into err */
-    snprintf(path, sizeof path, "%s", file != NULL ? file : "");
+    bm_path_show(file, path, sizeof path);
     va_list args;
     va_start(args, format);
     fill(err, status, format, args);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/error.h"
 
 /* open_file -- stat, open, fstat. O_NONBLOCK is for a FIFO that takes a file's place between the
@@ -74,6 +75,15 @@ out:
         *fd = -1;
     }
     return status;
+}
+
+bm_status bm_address_name(const char *address, char **out, bm_error *err)
+{
+    char *name = NULL;
+    BM_TRY(bm_copy_text(address, &name, err));
+    bm_path_show(address, name, strlen(address) + 1);
+    *out = name;
+    return BM_OK;
 }
 
 bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *err)

@@ -19,6 +19,8 @@
  * or a file of ours. So what a path leads to is looked at before it is opened, and once more
  * through the descriptor, since it may be another file by then. */
 
+/* The name of an address (base/address.h): all that is shown of it. The caller frees it. */
+bm_status bm_address_name(const char *address, char **out, bm_error *err);
 /* Open a regular file for reading; *fd -1 on failure. `other`: the status of a FIFO, a socket
  * or a device, whose message says which it is. BM_ERR_IO, and the error's code, for what the system
  * says, and for a directory (EISDIR). */

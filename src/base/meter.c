@@ -193,6 +193,7 @@ void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    bm_text_hide(line);
     pthread_mutex_lock(&meter->lock);
     meter->callbacks.log(meter->callbacks.ctx, level, line);
     pthread_mutex_unlock(&meter->lock);

@@ -22,7 +22,20 @@ bm_status args_fail(bm_error *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
+    bm_text_hide(err->message);
     return BM_ERR_USAGE;
+}
+
+arg_quoted args_quote(const char *value)
+{
+    arg_quoted quoted = {""};
+    char *whole = strdup(value);
+    if (whole == NULL)
+        return quoted;
+    bm_text_hide(whole);
+    snprintf(quoted.text, sizeof quoted.text, "%s", whole);
+    free(whole);
+    return quoted;
 }
 
 static const char *choice_at(const arg_option *option, unsigned index, unsigned *value)
@@ -82,9 +95,9 @@ static bm_status bad_value(const arg_option *option, const char *text, bm_error 
 {
     char expected[512];
     args_expected(option, expected, sizeof expected);
-    return args_fail(err, "--%s: %s \"%.200s\" (expected %s)", option->name,
-                     option->type == ARG_CHOICE ? "unknown value" : "unusable value", text,
-                     expected);
+    return args_fail(err, "--%s: %s \"%s\" (expected %s)", option->name,
+                     option->type == ARG_CHOICE ? "unknown value" : "unusable value",
+                     args_quote(text).text, expected);
 }
 
 /* Digits only; *end is what follows them. */
@@ -232,7 +245,8 @@ bm_status args_store(const arg_option *option, const char *text, void *target, b
         return set_number(option, text, field, err);
     case ARG_PARSED:
         if (!option->parse(text, field, why, sizeof why))
-            return args_fail(err, "--%s: unusable value \"%.200s\" (%s)", option->name, text, why);
+            return args_fail(err, "--%s: unusable value \"%s\" (%s)", option->name,
+                             args_quote(text).text, why);
         return BM_OK;
     case ARG_LATER:
         break;
@@ -389,7 +403,8 @@ static bm_status read_value(const arg_request *request, const arg_option *option
     const char *text = attached;
     if (!needs_value(option->type)) {
         if (attached != NULL && option->type != ARG_LATER)
-            return args_fail(err, "--%s takes no value (got \"%.200s\")", option->name, attached);
+            return args_fail(err, "--%s takes no value (got \"%s\")", option->name,
+                             args_quote(attached).text);
     } else if (text == NULL) {
         const char *next = cursor->next < cursor->argc ? cursor->argv[cursor->next] : NULL;
         if (next == NULL || (next[0] == '-' && next[1] == '-')) {

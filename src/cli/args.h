@@ -86,6 +86,12 @@ const char *args_choice(const arg_option *option, unsigned index, unsigned *valu
 void args_expected(const arg_option *option, char *out, size_t cap);
 /* Fill *err with a usage error. Returns BM_ERR_USAGE. */
 bm_status args_fail(bm_error *err, const char *format, ...) BM_PRINTF(2, 3);
+/* A word of the command line as messages quote it: without what an address in it hides
+ * (bm_text_hide), and cut to a readable length. */
+typedef struct arg_quoted {
+    char text[201];
+} arg_quoted;
+arg_quoted args_quote(const char *value);
 
 /* The name that other tools use for an option, for those who come from them. */
 typedef struct arg_foreign {

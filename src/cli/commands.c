@@ -30,13 +30,15 @@ bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
     }
     const char *nearest = args_nearest(name, cli_options.commands, CLI_N_COMMANDS);
     if (nearest != NULL)
-        return args_fail(err, "unknown command \"%.200s\" (did you mean %s?)", name, nearest);
+        return args_fail(err, "unknown command \"%s\" (did you mean %s?)", args_quote(name).text,
+                         nearest);
     if (strncmp(name, CLI_INDEX " ", sizeof CLI_INDEX) == 0)
         return args_fail(err,
                          "unknown command \"%.200s\" (expected index build, add, remove, info, "
                          "check or compact)",
                          name);
-    return args_fail(err, "unknown command \"%.200s\" (bandmill help lists the commands)", name);
+    return args_fail(err, "unknown command \"%s\" (bandmill help lists the commands)",
+                     args_quote(name).text);
 }
 
 const cli_command cli_commands[CLI_N_COMMANDS] = {

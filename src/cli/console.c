@@ -279,6 +279,7 @@ void cli_report_note(cli_console *console, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    bm_text_hide(text);
     report(console, "", text);
 }
 

@@ -135,7 +135,7 @@ static bm_status second_word(int *n, const char **args, char *out, size_t cap, b
     snprintf(out, cap, CLI_INDEX);
     if (status != BM_OK || at == *n)
         return status;
-    snprintf(out, cap, CLI_INDEX " %.200s", args[at]);
+    snprintf(out, cap, CLI_INDEX " %s", args_quote(args[at]).text);
     memmove(args + at, args + at + 1, (size_t)(*n - at - 1) * sizeof *args);
     --*n;
     return BM_OK;

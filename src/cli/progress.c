@@ -105,6 +105,9 @@ static void format_parts(const bm_progress *p, parts *out)
     if (p->total > 0)
         snprintf(out->text[PART_PERCENT], cap, "  %3u %%",
                  (unsigned)(100.0 * (double)done / (double)p->total));
+    else if (done > 0 && p->n_docs == 0 && p->unit != NULL && strcmp(p->unit, "names") == 0)
+        snprintf(out->text[PART_PERCENT], cap, "  %s names",
+                 cli_format_count(done, number, sizeof number));
     format_rate(p, done, out);
     if (p->n_docs > 0)
         snprintf(out->text[PART_DOCS], cap, "  %s documents",

@@ -101,8 +101,8 @@ static bm_status check_index(const cli_settings *s, cli_command_id command, bm_e
     if (command == CLI_INDEX_REMOVE && n == 1 && s->index.ids == NULL)
         return args_fail(err, "no ids (expected some behind the index, or --ids FILE)");
     if ((BIT(command) & INDEXES & ~FILLS) && command != CLI_INDEX_REMOVE && n > 1)
-        return args_fail(err, "%s takes one index (got \"%.200s\" too)", name,
-                         s->operands.items[1]);
+        return args_fail(err, "%s takes one index (got \"%s\" too)", name,
+                         args_quote(s->operands.items[1]).text);
     return BM_OK;
 }
 
@@ -155,7 +155,8 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     const char *name = cli_options.commands[command];
     bool listed = s->input.files_from != NULL;
     if (command == CLI_DEVICES && s->operands.n > 0)
-        return args_fail(err, "%s takes no input (got \"%.200s\")", name, s->operands.items[0]);
+        return args_fail(err, "%s takes no input (got \"%s\")", name,
+                         args_quote(s->operands.items[0]).text);
     if (command == CLI_CLUSTER && s->operands.n != 1)
         return args_fail(err, "%zu inputs (expected one pairs.tsv, or - for stdin)", s->operands.n);
     if (command == CLI_CLUSTER && is_directory(s->operands.items[0]))

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/glob.h"
@@ -615,8 +616,8 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
     if (!is_chosen(set, address, strlen(root)))
         set->n_left_out++;
     else if (strchr(below, '?') != NULL)
-        status = bm_fail_at(err, BM_ERR_INPUT, address, 0,
-                            "a name that holds ? cannot be read at an address");
+        status = bm_fail_at(err, BM_ERR_INPUT, root, 0,
+                            "the name %s there holds ?, and cannot be read at an address", below);
     else
         status = add_address(set, address, err);
     if (status == BM_OK && set->n_sources > n)
@@ -653,11 +654,15 @@ static bm_status add_folder(struct bm_input_set *set, const char *address, bm_er
     bm_status status = BM_OK;
     if (set->remotes == NULL)
         BM_TRY(bm_remotes_open(set->callbacks, &set->remotes, err));
-    BM_TRY_OUT(bm_remote_list(set->remotes, address, &names, err));
+    BM_TRY_OUT(bm_remote_list(set->remotes, address,
+                              &(bm_remote_bounds){set->memory, set->callbacks}, &names, err));
     const size_t len = strcspn(address, "?"), root_len = strlen(names.root);
     BM_TRY_OUT(bm_copy_bytes(address + (root_len < len ? root_len : len),
                              root_len < len ? len - root_len : 0, &pattern, err));
+    const size_t n_before = set->n_sources;
     BM_TRY_OUT(add_matching(set, &names, pattern, err));
+    for (size_t i = n_before; i < set->n_sources; i++)
+        set->listed += sizeof set->sources[i] + 2 * strlen(set->sources[i].address);
 out:
     bm_remote_names_reset(&names);
     bm_free(pattern);
@@ -1115,17 +1120,18 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
                             bm_input_set **out, bm_error *err)
 {
-    return bm_input_set_open_watched(options, spool_dir, NULL, out, err);
+    return bm_input_set_open_watched(options, spool_dir, 0, NULL, out, err);
 }
 
 bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
-                                    const bm_callbacks *callbacks, bm_input_set **out,
-                                    bm_error *err)
+                                    uint64_t memory, const bm_callbacks *callbacks,
+                                    bm_input_set **out, bm_error *err)
 {
     bm_input_set *set = NULL;
     BM_TRY(bm_new_zero(&set, 1, err));
     set->options = *options;
     set->callbacks = callbacks;
+    set->memory = memory;
     bm_status status = BM_OK;
     if (spool_dir != NULL && (set->spool_dir = bm_strdup(spool_dir)) == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, strlen(spool_dir)));

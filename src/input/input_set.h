@@ -108,6 +108,8 @@ struct bm_input_set {
     bool stdin_taken;  /* standard input was named */
     char *spool_dir;
     bm_remotes *remotes; /* NULL: no input has an address */
+    uint64_t memory;     /* that names of folders at addresses may take a part of; 0: any */
+    uint64_t listed;     /* bytes that such names take */
     bool expects;        /* they know which files are read */
     bm_input_shard shard;
     bm_input_resources resources;
@@ -137,10 +139,11 @@ struct bm_input_set {
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
                             bm_input_set **out, bm_error *err);
 /* The same with callbacks (borrowed until close, may be NULL): while a pipe or a terminal has
- * nothing to read, `cancelled` is asked a few times a second, and BM_ERR_CANCELLED returned. */
+ * nothing to read, `cancelled` is asked a few times a second, and BM_ERR_CANCELLED returned. Names
+ * of folders at addresses may take a part of `memory` (0: any), else BM_ERR_NOMEM. */
 bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
-                                    const bm_callbacks *callbacks, bm_input_set **out,
-                                    bm_error *err);
+                                    uint64_t memory, const bm_callbacks *callbacks,
+                                    bm_input_set **out, bm_error *err);
 /* One stream of this name, which somebody else reads: nothing is opened, nor looked at. The format
  * of the options is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
 bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,

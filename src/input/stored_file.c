@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/error.h"
 #include "base/files.h"
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/address.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
@@ -544,7 +545,7 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
                                                    .temp_dir = job->settings->temp_dir});
     if (set->remotes != NULL) {
         BM_TRY(bm_remotes_grant(set->remotes, threads, total, &known, err));
-        bm_job_context_reserve(job, known);
+        bm_job_context_reserve(job, known + set->listed);
     }
     job->ahead = bm_input_ahead_grant(set, threads, bm_budget_ahead(&job->budget, threads));
     job->budget.ahead = job->ahead = job->ahead > ahead ? job->ahead : ahead;
@@ -662,7 +663,8 @@ static bm_status open_set(bm_job_context *job, bm_error *err)
     const bm_settings *s = job->settings;
     bm_input_options table = s->input;
     if (table.stream == NULL) {
-        BM_TRY(bm_input_set_open_watched(&s->input, reads_twice(s) ? s->temp_dir : NULL,
+        bm_meter_stage(&job->meter, "list", "names"); /* of folders at addresses, before the plan */
+        BM_TRY(bm_input_set_open_watched(&s->input, reads_twice(s) ? s->temp_dir : NULL, s->memory,
                                          &job->callbacks, &job->inputs.set, err));
         return s->results.n_shards == 0 ? BM_OK
                                         : bm_input_set_shard(job->inputs.set, s->results.shard,

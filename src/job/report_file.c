@@ -15,7 +15,9 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/address.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "base/system.h"
 #include "input/input_shard.h"
@@ -704,19 +706,20 @@ static void write_asked(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-/* A word of the command line; of an address what it is called, also behind `--option=`. */
+/* A word of the command line; of the address in it, which reaches to its end, the name. */
 static void write_word(bm_json *json, const char *word)
 {
-    const char *equals = word[0] == '-' ? strchr(word, '=') : NULL,
-               *value = equals != NULL ? equals + 1 : word;
+    const char *address = word;
     char *name = NULL, *shown = NULL;
     bm_status status = BM_OK;
-    if (!bm_is_address(value)) {
+    while (*address != '\0' && !bm_is_address(address))
+        address++;
+    if (*address == '\0') {
         report_text(json, word);
         return;
     }
-    BM_TRY_OUT(bm_address_name(value, &name, NULL));
-    BM_TRY_OUT(bm_string_format(&shown, NULL, "%.*s%s", (int)(value - word), word, name));
+    BM_TRY_OUT(bm_address_name(address, &name, NULL));
+    BM_TRY_OUT(bm_string_format(&shown, NULL, "%.*s%s", (int)(address - word), word, name));
     report_text(json, shown);
 out:
     if (status != BM_OK)

@@ -12,8 +12,14 @@
  * needs a handle, which keeps its connection for the next one: those that no thread uses wait in a
  * list.
  *
- * Tests: tests/cli/cases/addresses.sh, tests/cli/cases/addresses_signed.sh,
- * tests/cli/cases/addresses_tls.sh */
+ * An answer counts if it is 200 and holds a whole file or page, 206 with the part that was asked for,
+ * by its Content-Range, or 416 of an empty file. Redirections are followed here, and not by libcurl,
+ * whose versions differ in what they send along: only to http:// and https://, never from https:// to
+ * http://, and keys, tokens and passwords stay with the scheme, host and port that they are for. The
+ * same holds for the next page of a list.
+ *
+ * Tests: tests/cli/cases/addresses.sh, tests/cli/cases/addresses_answers.sh,
+ * tests/cli/cases/addresses_signed.sh, tests/cli/cases/addresses_tls.sh */
 #include "remote/remote_provider.h"
 
 #if defined(BM_SONAME_CURL)
@@ -36,8 +42,11 @@
 #define CONNECT_SECONDS 10L
 #define SLOW_BYTES      1024L /* a second; a server that sends less ... */
 #define SLOW_SECONDS    30L   /* ... for so long has stopped sending */
-#define HOPS            10L
-#define IDLE_MAX        64u /* handles */
+#define HOPS            10u
+#define HEAD_MOST       ((size_t)256 << 10) /* bytes of an answer's header lines */
+#define NUMBER_MOST     ((uint64_t)INT64_MAX)
+#define TOO_LARGE       ((CURLcode)100) /* CURLE_TOO_LARGE of libcurl 8.6 */
+#define IDLE_MAX        64u             /* handles */
 
 #define FUNCTIONS(X)                                                                               \
     X(curl_global_init)                                                                            \
@@ -47,9 +56,15 @@
     X(curl_easy_reset)                                                                             \
     X(curl_easy_setopt)                                                                            \
     X(curl_easy_perform)                                                                           \
+    X(curl_easy_getinfo)                                                                           \
     X(curl_easy_strerror)                                                                          \
     X(curl_slist_append)                                                                           \
-    X(curl_slist_free_all)
+    X(curl_slist_free_all)                                                                         \
+    X(curl_url)                                                                                    \
+    X(curl_url_cleanup)                                                                            \
+    X(curl_url_set)                                                                                \
+    X(curl_url_get)                                                                                \
+    X(curl_free)
 typedef struct calls {
     FUNCTIONS(BM_LIBRARY_MEMBER)
 } calls;
@@ -65,10 +80,13 @@ typedef struct connections {
 /* --- which URL, and by which right --- */
 
 typedef struct place {
-    bm_buf url;
+    bm_buf url;   /* ended by NUL */
+    char *origin; /* SCHEME://HOST:PORT of it */
+    /* What these open, and no other origin: */
     char *sigv4; /* what libcurl signs for; NULL: nothing */
     const char *user, *password;
     struct curl_slist *headers;
+    char *own[2]; /* user and password, where the address has them */
 } place;
 
 static const char *given(const char *value)
@@ -160,8 +178,6 @@ static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page
     const char *at = memchr(path, '@', (size_t)(rest - path));
     if (token != NULL)
         BM_TRY(add_header(curl, t, "Authorization: Bearer ", token));
-    if (page != NULL && page->after != NULL)
-        return bm_buf_add_text(&t->url, page->after, NULL);
     BM_TRY(bm_buf_add_format(&t->url, NULL, "%s/%s%s",
                              host != NULL ? host : "https://huggingface.co",
                              page == NULL      ? ""
@@ -179,13 +195,13 @@ static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page
 /* A page of what a bucket holds; older libcurls sign a query as it stands: in order, and encoded. */
 static bm_status add_list(bm_buf *url, const bm_remote_page *page, const char *prefix)
 {
-    BM_TRY(bm_buf_add_text(url, "/?", NULL));
-    if (page->after != NULL) {
-        BM_TRY(bm_buf_add_text(url, "continuation-token=", NULL));
+    const bool token = page->after != NULL && !page->after_is_name;
+    BM_TRY(bm_buf_add_text(url, token ? "/?continuation-token=" : "/?list-type=2", NULL));
+    if (page->after_is_name)
+        BM_TRY(bm_buf_add_text(url, "&marker=", NULL));
+    if (page->after != NULL)
         BM_TRY(add_encoded(url, page->after, strlen(page->after), true));
-        BM_TRY(bm_buf_add_text(url, "&", NULL));
-    }
-    BM_TRY(bm_buf_add_text(url, "list-type=2&prefix=", NULL));
+    BM_TRY(bm_buf_add_text(url, token ? "&list-type=2&prefix=" : "&prefix=", NULL));
     return add_encoded(url, prefix, strlen(prefix), true);
 }
 
@@ -217,75 +233,301 @@ static bm_status find_target(const calls *curl, const bm_remote_request *request
     return bm_buf_end(&t->url, NULL);
 }
 
+/* --- where a reference leads --- */
+
+#if !defined(CURLU_ALLOW_SPACE)
+#define CURLU_ALLOW_SPACE 0 /* of libcurl 7.78 */
+#endif
+
+static char *part_of(const calls *curl, CURLU *url, CURLUPart which, unsigned flags)
+{
+    char *text = NULL;
+    return curl->curl_url_get(url, which, &text, flags) == CURLUE_OK ? text : NULL;
+}
+
+/* What follows `reference`, seen from where `t` is (or, at first, nowhere): the URL, its origin, and
+ * of the first address its user and password, which leave the URL. What is for another origin is
+ * forgotten. `words`: why it is refused (BM_ERR_USAGE). */
+static bm_status go_to(const calls *curl, place *t, const char *reference, char *words, size_t cap)
+{
+    const bool first = t->origin == NULL;
+    CURLU *url = curl->curl_url();
+    char *text = NULL, *scheme = NULL, *host = NULL, *port = NULL, *origin = NULL;
+    bm_status status = BM_OK;
+    if (url == NULL)
+        return BM_ERR_NOMEM;
+    const unsigned flags = CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_ALLOW_SPACE |
+                           (first ? CURLU_GUESS_SCHEME : 0u);
+    if ((!first && curl->curl_url_set(url, CURLUPART_URL, t->url.data, 0) != CURLUE_OK) ||
+        curl->curl_url_set(url, CURLUPART_URL, reference, flags) != CURLUE_OK) {
+        snprintf(words, cap, "%s", first ? "it is no URL" : "the server leads to what is no URL");
+        BM_TRY_OUT(BM_ERR_USAGE);
+    }
+    scheme = part_of(curl, url, CURLUPART_SCHEME, 0);
+    if (scheme == NULL || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)) {
+        snprintf(words, cap, "%s %.20s:// (only http:// and https:// are read)",
+                 first ? "its place is given as" : "the server leads to",
+                 scheme != NULL ? scheme : "");
+        BM_TRY_OUT(BM_ERR_USAGE);
+    }
+    if (!first && scheme[4] == '\0' && strncmp(t->origin, "https:", 6) == 0) {
+        snprintf(words, cap, "the server leads from https:// to http://, which anybody can change");
+        BM_TRY_OUT(BM_ERR_USAGE);
+    }
+    if (first && (t->own[0] = part_of(curl, url, CURLUPART_USER, CURLU_URLDECODE)) != NULL) {
+        t->own[1] = part_of(curl, url, CURLUPART_PASSWORD, CURLU_URLDECODE);
+        t->user = t->own[0];
+        t->password = t->own[1] != NULL ? t->own[1] : "";
+        (void)curl->curl_url_set(url, CURLUPART_USER, NULL, 0);
+        (void)curl->curl_url_set(url, CURLUPART_PASSWORD, NULL, 0);
+    }
+    host = part_of(curl, url, CURLUPART_HOST, 0);
+    port = part_of(curl, url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+    text = part_of(curl, url, CURLUPART_URL, 0);
+    BM_TRY_OUT(host != NULL && port != NULL && text != NULL ? BM_OK : BM_ERR_NOMEM);
+    BM_TRY_OUT(bm_string_format(&origin, NULL, "%s://%s:%s", scheme, host, port));
+    t->url.len = 0;
+    BM_TRY_OUT(bm_buf_add_text(&t->url, text, NULL));
+    BM_TRY_OUT(bm_buf_end(&t->url, NULL));
+    if (!first && strcasecmp(origin, t->origin) != 0) {
+        curl->curl_slist_free_all(t->headers);
+        bm_free(t->sigv4);
+        t->headers = NULL;
+        t->sigv4 = NULL;
+        t->user = t->password = NULL;
+    }
+    bm_free(t->origin);
+    t->origin = origin;
+out:
+    curl->curl_free(text);
+    curl->curl_free(scheme);
+    curl->curl_free(host);
+    curl->curl_free(port);
+    curl->curl_url_cleanup(url);
+    return status;
+}
+
+static void free_place(const calls *curl, place *t)
+{
+    curl->curl_slist_free_all(t->headers);
+    curl->curl_free(t->own[0]);
+    curl->curl_free(t->own[1]);
+    bm_free_all(t->sigv4, t->origin);
+    bm_buf_reset(&t->url);
+}
+
 /* --- one transfer --- */
+
+/* The head of an answer. Interim answers (1xx) come before it. */
+typedef struct answer_head {
+    long code; /* of HTTP; 0: no answer yet */
+    bool ended;
+    size_t bytes;
+    bool has_range, has_part; /* Content-Range; of a part, and not only the size */
+    uint64_t from, to;        /* of the part, which ends before `to` */
+    uint64_t total;           /* of the file, or unknown */
+    uint64_t length;          /* Content-Length, or unknown */
+    bm_buf location;          /* ended by NUL; or empty */
+    const char *fault;        /* in a header line; NULL: none */
+} answer_head;
 
 typedef struct transfer {
     const bm_remote_request *request;
     bm_remote_told *told;
-    long code;       /* of HTTP; 0: no answer yet */
-    uint64_t from;   /* where the part begins that is sent */
-    uint64_t length; /* that is promised */
-    bool enough;     /* more is sent than is wanted */
-    int failed;      /* errno of writing to `fd` */
+    bool ranged;   /* a part was asked for */
+    bool led_away; /* from what keys, tokens or passwords were for */
+    answer_head head;
+    const char *fault; /* why the answer is none to the question; NULL: none was seen */
+    bool enough;       /* more is sent than is wanted */
+    bool no_memory;
+    int failed; /* errno of writing to `fd` */
 } transfer;
 
-static const char *value_of(const char *line, const char *name)
+/* The value of a header line, without the blanks around it. False: the line has another name. */
+static bool value_of(bm_str line, const char *name, bm_str *value)
 {
     const size_t n = strlen(name);
-    return strncasecmp(line, name, n) == 0 ? line + n + strspn(line + n, " ") : NULL;
+    if (line.len <= n || strncasecmp(line.data, name, n) != 0 || line.data[n] != ':')
+        return false;
+    *value = (bm_str){line.data + n + 1, line.len - n - 1};
+    while (value->len > 0 && (value->data[0] == ' ' || value->data[0] == '\t'))
+        value->data++, value->len--;
+    while (value->len > 0 && strchr(" \t", value->data[value->len - 1]) != NULL)
+        value->len--;
+    return true;
 }
 
-/* The address in `<…>; rel="next"`, of which there may be others before. */
-static void read_link(const char *value, bm_remote_page *page)
+/* Digits alone; *at moves behind them. */
+static bool read_number(bm_str text, size_t *at, uint64_t *out)
 {
-    for (const char *open = strchr(value, '<'); open != NULL; open = strchr(open + 1, '<')) {
-        const size_t n = strcspn(++open, ">"), rest = strcspn(open + n, ",<");
-        const char *next = strstr(open + n, "rel=\"next\"");
-        if (next != NULL && next < open + n + rest && n < sizeof page->next)
-            snprintf(page->next, sizeof page->next, "%.*s", (int)n, open);
+    const size_t begin = *at;
+    uint64_t value = 0;
+    for (; *at < text.len && text.data[*at] >= '0' && text.data[*at] <= '9'; ++*at) {
+        const uint64_t digit = (uint64_t)(text.data[*at] - '0');
+        if (value > (NUMBER_MOST - digit) / 10)
+            return false;
+        value = value * 10 + digit;
     }
+    *out = value;
+    return *at > begin;
 }
 
-/* A line of the head of an answer; of several, behind redirections, the last answer counts. */
+static bool passes(bm_str text, size_t *at, char byte)
+{
+    const bool is_there = *at < text.len && text.data[*at] == byte;
+    *at += is_there;
+    return is_there;
+}
+
+/* "bytes FIRST-LAST/SIZE", where the size may be *; or "bytes *" and a slash and the size. */
+static bool read_range(bm_str value, answer_head *h)
+{
+    size_t at = 5;
+    uint64_t last = 0;
+    if (h->has_range || value.len < 6 || strncasecmp(value.data, "bytes", 5) != 0 ||
+        !passes(value, &at, ' '))
+        return false;
+    h->has_range = true;
+    h->has_part = !passes(value, &at, '*');
+    if (h->has_part && (!read_number(value, &at, &h->from) || !passes(value, &at, '-') ||
+                        !read_number(value, &at, &last) || last < h->from))
+        return false;
+    h->to = last + 1;
+    if (!passes(value, &at, '/') ||
+        (!(h->has_part && passes(value, &at, '*')) && !read_number(value, &at, &h->total)))
+        return false;
+    return at == value.len && (!h->has_part || h->total >= h->to);
+}
+
+static uint64_t hash_of(bm_str text)
+{
+    uint64_t hash = 0xCBF29CE484222325u; /* FNV-1a */
+    for (size_t i = 0; i < text.len; i++)
+        hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001B3u;
+    return hash | 1; /* 0 is none */
+}
+
+/* Why this head is no answer to the question; NULL: it is one. */
+static const char *find_fault(const transfer *t)
+{
+    const answer_head *h = &t->head;
+    const bm_remote_request *request = t->request;
+    if (h->fault != NULL)
+        return h->fault;
+    if (h->code == 200)
+        return request->at > 0 ? ": the whole file, where a part of it was asked for" : NULL;
+    if (h->code != 206)
+        return h->code == 203 ? ": a proxy on the way has changed the file"
+               : t->ranged    ? " (200 or 206 was expected)"
+                              : " (200 was expected)";
+    if (!t->ranged)
+        return ": a part, where all of it was asked for";
+    if (!h->has_range)
+        return " without a Content-Range";
+    if (!h->has_part || h->from != request->at)
+        return ": another part than was asked for";
+    if (h->total == BM_REMOTE_SIZE_UNKNOWN)
+        return " without the size of the file (Content-Range: bytes FIRST-LAST/SIZE)";
+    const uint64_t left = h->total - h->from, len = left < request->len ? left : request->len;
+    if (h->to - h->from != len)
+        return h->to - h->from < len ? ": less than was asked for" : ": more than was asked for";
+    if (h->length != BM_REMOTE_SIZE_UNKNOWN && h->length != len)
+        return ": its Content-Length is not the length of its Content-Range";
+    return NULL;
+}
+
+static bool is_file_or_page(const answer_head *h)
+{
+    return h->code >= 200 && h->code < 300;
+}
+
+static bm_status read_line(transfer *t, bm_str line)
+{
+    answer_head *h = &t->head;
+    bm_remote_told *told = t->told;
+    bm_remote_page *page = t->request->page;
+    bm_str value;
+    size_t at = 0;
+    if (value_of(line, "content-range", &value)) {
+        if (!read_range(value, h))
+            h->fault = " with a Content-Range that cannot be read (bytes FIRST-LAST/SIZE)";
+    } else if (value_of(line, "content-length", &value)) {
+        const uint64_t before = h->length;
+        if (!read_number(value, &at, &h->length) || at < value.len ||
+            (before != BM_REMOTE_SIZE_UNKNOWN && before != h->length))
+            h->fault = " with a Content-Length that cannot be read";
+    } else if (value_of(line, "location", &value)) {
+        h->location.len = 0;
+        BM_TRY(bm_buf_add(&h->location, value.data, value.len, NULL));
+        return bm_buf_end(&h->location, NULL);
+    } else if (page != NULL && value_of(line, "link", &value)) {
+        BM_TRY(bm_buf_add(&page->links, value.data, value.len, NULL));
+        return bm_buf_add(&page->links, ",", 1, NULL);
+    } else if (value_of(line, "etag", &value) && value.len > 0) {
+        told->etag_is_weak = value.len > 2 && memcmp(value.data, "W/", 2) == 0;
+        told->etag = hash_of((bm_str){value.data + 2 * told->etag_is_weak,
+                                      value.len - 2 * (size_t)told->etag_is_weak});
+    } else if (value_of(line, "last-modified", &value) && value.len > 0) {
+        told->date = hash_of(value);
+    }
+    return BM_OK;
+}
+
+static void begin_head(transfer *t, bm_str line)
+{
+    const size_t blank = (size_t)((const char *)memchr(line.data, ' ', line.len) - line.data);
+    const bm_buf location = {.data = t->head.location.data, .cap = t->head.location.cap};
+    size_t at = blank + 1;
+    uint64_t code = 0;
+    if (!read_number(line, &at, &code) || code > 999)
+        code = 0;
+    t->head = (answer_head){.code = (long)code,
+                            .bytes = t->head.bytes,
+                            .total = BM_REMOTE_SIZE_UNKNOWN,
+                            .length = BM_REMOTE_SIZE_UNKNOWN,
+                            .location = location};
+    t->told->etag = t->told->date = 0;
+    t->told->etag_is_weak = false;
+    if (t->request->page != NULL)
+        t->request->page->links.len = 0;
+}
+
+/* A line of the head of an answer. What follows the body (trailers) does not count. */
 static size_t read_header(char *data, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
-    bm_remote_told *told = t->told;
-    char line[4096];
-    const char *value;
+    answer_head *h = &t->head;
+    bm_str line = {data, len};
     (void)one;
-    const size_t n = len < sizeof line - 1 ? len : sizeof line - 1;
-    memcpy(line, data, n);
-    line[n] = '\0';
-    line[strcspn(line, "\r\n")] = '\0';
-    if (strncmp(line, "HTTP/", 5) == 0) {
-        const char *code = strchr(line, ' ');
-        t->code = code != NULL ? strtol(code, NULL, 10) : 0;
-        t->from = 0;
-        t->length = BM_REMOTE_SIZE_UNKNOWN;
-        told->size = BM_REMOTE_SIZE_UNKNOWN;
-        told->version[0] = '\0';
-    } else if ((value = value_of(line, "content-range: bytes")) != NULL) {
-        const char *slash = strchr(value, '/');
-        t->from = strtoull(value, NULL, 10);
-        if (slash != NULL && slash[1] != '*')
-            told->size = strtoull(slash + 1, NULL, 10);
-    } else if ((value = value_of(line, "content-length:")) != NULL) {
-        t->length = strtoull(value, NULL, 10);
-    } else if (t->request->page != NULL && (value = value_of(line, "link:")) != NULL) {
-        read_link(value, t->request->page);
-    } else if (((value = value_of(line, "etag:")) != NULL && value[0] == '"') ||
-               ((value = value_of(line, "last-modified:")) != NULL && told->version[0] == '\0')) {
-        snprintf(told->version, sizeof told->version, "%.127s", value);
+    if (h->ended && h->code >= 200)
+        return len;
+    h->bytes += len;
+    if (h->bytes > HEAD_MOST) {
+        t->fault = "the head of the server's answer does not end";
+        return 0;
     }
-    return len;
+    while (line.len > 0 && strchr("\r\n", line.data[line.len - 1]) != NULL)
+        line.len--;
+    h->ended = line.len == 0;
+    if (line.len > 5 && memcmp(line.data, "HTTP/", 5) == 0 && memchr(line.data, ' ', line.len))
+        begin_head(t, line);
+    else if (line.len > 0)
+        t->no_memory = read_line(t, line) != BM_OK;
+    else if (is_file_or_page(h))
+        t->fault = find_fault(t);
+    return t->no_memory || t->fault != NULL ? 0 : len;
 }
 
 static size_t write_copy(transfer *t, const char *data, size_t len)
 {
-    if (t->request->page != NULL) {
-        t->failed = bm_buf_add(&t->request->page->body, data, len, NULL) == BM_OK ? 0 : ENOMEM;
-        return t->failed == 0 ? len : 0;
+    bm_remote_page *page = t->request->page;
+    if (page != NULL && page->body.max > 0 && len >= page->body.max - page->body.len) {
+        t->fault = "a page of the server's list is too long";
+        return 0;
+    }
+    if (page != NULL) {
+        t->no_memory = bm_buf_add(&page->body, data, len, NULL) != BM_OK;
+        return t->no_memory ? 0 : len;
     }
     for (size_t done = 0; done < len;) {
         const ssize_t n = write(t->request->fd, data + done, len - done);
@@ -307,16 +549,18 @@ static size_t read_body(char *data, size_t one, size_t len, void *ctx)
     bm_remote_told *told = t->told;
     const bm_remote_request *request = t->request;
     (void)one;
-    if (t->code != 200 && t->code != 206)
+    if (!is_file_or_page(&t->head))
         return len;
     if (request->out == NULL)
         return write_copy(t, data, len);
-    if (t->from != request->at || (t->code == 200 && request->at > 0))
-        return 0;
-    const size_t room = request->len - told->got, n = len < room ? len : room;
+    const bool part = t->head.code == 206;
+    const size_t most = part ? (size_t)(t->head.to - t->head.from) : request->len,
+                 space = most - told->got, n = len < space ? len : space;
     memcpy(request->out + told->got, data, n);
     told->got += n;
-    t->enough = n < len;
+    t->enough = !part && n < len;
+    if (part && n < len)
+        t->fault = ": it sends more than its Content-Range says";
     return n < len ? 0 : len;
 }
 
@@ -330,7 +574,9 @@ static int ask_to_stop(void *ctx, curl_off_t all, curl_off_t now, curl_off_t up,
 
 static const char *meaning_of(long code)
 {
-    return code == 401 || code == 403   ? ": not allowed"
+    return code == 301 || code == 302 || code == 307 || code == 308
+               ? ": it leads elsewhere, and does not say where"
+           : code == 401 || code == 403 ? ": not allowed"
            : code == 404 || code == 410 ? ": not found"
            : code == 429                ? ": too many questions"
            : code == 400                ? ": a wrong question"
@@ -338,58 +584,85 @@ static const char *meaning_of(long code)
                                         : "";
 }
 
+static bm_remote_answer refuse(bm_remote_told *told, const char *words)
+{
+    snprintf(told->words, sizeof told->words, "%s", words);
+    return BM_REMOTE_REFUSED;
+}
+
+static bm_remote_answer refuse_code(const transfer *t)
+{
+    const long code = t->head.code;
+    const bool can_pass = code == 408 || code == 429 || code >= 500,
+               web = strncasecmp(t->request->address, "http", 4) == 0;
+    snprintf(
+        t->told->words, sizeof t->told->words, "the server answers %ld%s%s", code, meaning_of(code),
+        code == 404 && t->request->page == NULL && !web ? " (the address of a folder ends with /)"
+        : (code == 401 || code == 403) && t->led_away
+            ? " (by another server, to which the first one led: it gets no key and no token)"
+            : "");
+    return can_pass ? BM_REMOTE_FAILED : BM_REMOTE_REFUSED;
+}
+
+/* libcurl calls it a lack of memory if a header line is longer than it takes, in some versions. */
+static bool is_endless_line(const connections *c, CURL *handle, const transfer *t)
+{
+    double first_byte = 0;
+    void *some = bm_alloc(HEAD_MOST, 1);
+    const bool has_memory = some != NULL;
+    bm_free(some);
+    return has_memory && !t->head.ended && !t->no_memory &&
+           c->curl.curl_easy_getinfo(handle, CURLINFO_STARTTRANSFER_TIME, &first_byte) ==
+               CURLE_OK &&
+           first_byte > 0;
+}
+
 /* What came of it. */
-static bm_remote_answer judge(const connections *c, transfer *t, CURLcode result)
+static bm_remote_answer judge(const connections *c, CURL *handle, transfer *t, CURLcode result)
 {
     bm_remote_told *told = t->told;
     const bm_remote_request *request = t->request;
+    const answer_head *h = &t->head;
     const char *words = c->curl.curl_easy_strerror(result);
-    const bool right = t->code == 200 || t->code == 206;
     if (result == CURLE_ABORTED_BY_CALLBACK)
         return BM_REMOTE_STOPPED;
-    if (result == CURLE_OUT_OF_MEMORY || (request->page != NULL && t->failed != 0))
+    if (result == TOO_LARGE || (result == CURLE_OUT_OF_MEMORY && is_endless_line(c, handle, t)))
+        return refuse(told, "a header line of the server's answer does not end");
+    if (result == CURLE_OUT_OF_MEMORY || t->no_memory)
         return BM_REMOTE_NO_MEMORY;
     if (t->failed != 0) {
         snprintf(told->words, sizeof told->words, "its copy cannot be written: %.200s",
                  strerror(t->failed));
         return BM_REMOTE_REFUSED;
     }
-    if (t->code == 416 && request->at == 0) { /* it is empty */
-        told->size = 0;
-        return BM_REMOTE_DONE;
-    }
-    if (t->code >= 300) {
-        const bool passes = t->code == 408 || t->code == 429 || t->code >= 500;
-        const bool web = strncasecmp(request->address, "http", 4) == 0;
-        snprintf(told->words, sizeof told->words, "the server answers %ld%s%s", t->code,
-                 meaning_of(t->code),
-                 t->code == 404 && request->page == NULL && !web
-                     ? " (the address of a folder ends with /)"
-                     : "");
-        return passes ? BM_REMOTE_FAILED : BM_REMOTE_REFUSED;
-    }
-    if (right && request->out != NULL &&
-        (t->from != request->at || (t->code == 200 && request->at > 0))) {
-        snprintf(told->words, sizeof told->words,
-                 "the server sends another part than was asked for");
+    if (t->fault != NULL && (t->fault[0] == ':' || t->fault[0] == ' ')) {
+        snprintf(told->words, sizeof told->words, "the server answers %ld%s", h->code, t->fault);
         return BM_REMOTE_REFUSED;
     }
-    told->whole = t->code == 200 || told->size == BM_REMOTE_SIZE_UNKNOWN;
-    if (t->code == 200)
-        told->size = t->length;
+    if (t->fault != NULL)
+        return refuse(told, t->fault);
+    if (h->code == 416 && t->ranged && h->has_range && !h->has_part && h->fault == NULL &&
+        h->total <= request->at) { /* it is empty, or ends before this part */
+        told->size = h->total;
+        return BM_REMOTE_DONE;
+    }
+    if (h->code >= 300 || (h->code > 0 && h->code < 200))
+        return refuse_code(t);
+    told->whole = h->code == 200;
+    told->size = told->whole ? h->length : h->total;
     if (result == CURLE_OK || t->enough) {
-        const uint64_t left = told->size - request->at; /* of an unknown size: much */
-        if (request->out == NULL || told->whole || told->got > 0 || left == 0)
+        if (h->code == 0)
+            return refuse(told, "the server's answer is none of HTTP");
+        if (told->whole || told->got == h->to - h->from)
             return BM_REMOTE_DONE;
         words = "it broke off";
     }
     snprintf(told->words, sizeof told->words, "%.200s", words);
-    if (right)
+    if (h->ended && is_file_or_page(h))
         return BM_REMOTE_BROKEN;
     return result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_URL_MALFORMAT ||
                    result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_NOT_BUILT_IN ||
-                   result == CURLE_UNKNOWN_OPTION || result == CURLE_TOO_MANY_REDIRECTS ||
-                   result == CURLE_SSL_CACERT_BADFILE
+                   result == CURLE_UNKNOWN_OPTION || result == CURLE_SSL_CACERT_BADFILE
                ? BM_REMOTE_REFUSED
                : BM_REMOTE_FAILED;
 }
@@ -408,8 +681,8 @@ static CURLcode set_up(const calls *curl, CURL *handle, const place *from, trans
     SET(CURLOPT_NOPROGRESS, 0L);
     SET(CURLOPT_XFERINFOFUNCTION, ask_to_stop);
     SET(CURLOPT_XFERINFODATA, (void *)(uintptr_t)request->callbacks);
-    SET(CURLOPT_FOLLOWLOCATION, 1L);
-    SET(CURLOPT_MAXREDIRS, HOPS);
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* of a proxy, which are no answer of the server */
     SET(CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
     SET(CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
     SET(CURLOPT_LOW_SPEED_TIME, SLOW_SECONDS);
@@ -422,12 +695,13 @@ static CURLcode set_up(const calls *curl, CURL *handle, const place *from, trans
         SET(CURLOPT_CAINFO, roots);
     if (from->headers != NULL)
         SET(CURLOPT_HTTPHEADER, from->headers);
-    if (from->sigv4 != NULL) {
+    if (from->sigv4 != NULL)
         SET(CURLOPT_AWS_SIGV4, from->sigv4);
+    if (from->user != NULL) {
         SET(CURLOPT_USERNAME, from->user);
         SET(CURLOPT_PASSWORD, from->password);
     }
-    if (request->out != NULL) {
+    if (t->ranged) {
         snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->at,
                  request->at + request->len - 1);
         SET(CURLOPT_RANGE, range);
@@ -458,36 +732,98 @@ static void release(connections *c, CURL *handle)
         c->curl.curl_easy_cleanup(handle);
 }
 
+/* Nothing of an answer is there yet. */
+static void begin_answer(transfer *t, bool ranged)
+{
+    const bm_remote_request *request = t->request;
+    bm_buf_reset(&t->head.location);
+    *t = (transfer){.request = request, .told = t->told, .ranged = ranged};
+    *t->told = (bm_remote_told){.size = BM_REMOTE_SIZE_UNKNOWN};
+    if (request->page != NULL)
+        request->page->body.len = request->page->links.len = 0;
+    else if (request->out == NULL &&
+             (ftruncate(request->fd, 0) != 0 || lseek(request->fd, 0, SEEK_SET) != 0))
+        t->failed = errno;
+}
+
+static bool is_redirection(const answer_head *h)
+{
+    return h->location.len > 0 &&
+           (h->code == 301 || h->code == 302 || h->code == 303 || h->code == 307 || h->code == 308);
+}
+
+/* Ask, and follow redirections. */
+static bm_remote_answer ask_place(connections *c, CURL *handle, place *at, transfer *t)
+{
+    char words[sizeof t->told->words];
+    bool ranged = t->request->out != NULL;
+    const bool has_rights = at->user != NULL || at->headers != NULL;
+    for (unsigned hops = 0;; hops++) {
+        begin_answer(t, ranged);
+        t->led_away = has_rights && at->user == NULL && at->headers == NULL;
+        c->curl.curl_easy_reset(handle);
+        CURLcode result = set_up(&c->curl, handle, at, t);
+        if (result == CURLE_OK && t->failed == 0)
+            result = c->curl.curl_easy_perform(handle);
+        /* of a file that is empty, some stores say no more than that it has no such part */
+        if (t->head.code == 416 && ranged && t->request->at == 0 && !t->head.has_range) {
+            ranged = false;
+            continue;
+        }
+        if (t->fault != NULL || t->no_memory || !is_redirection(&t->head))
+            return judge(c, handle, t, result);
+        if (hops == HOPS)
+            return refuse(t->told, "the server leads from one place to another, without an end");
+        const bm_status status = go_to(&c->curl, at, t->head.location.data, words, sizeof words);
+        if (status != BM_OK)
+            return status == BM_ERR_NOMEM ? BM_REMOTE_NO_MEMORY : refuse(t->told, words);
+    }
+}
+
+/* Where the request leads at first, which is the address of the next page where there is one. */
+static bm_status find_place(const calls *curl, const bm_remote_request *request, place *at,
+                            char *words, size_t cap)
+{
+    const bm_remote_page *page = request->page;
+    bm_status status = find_target(curl, request, at);
+    char *first = NULL;
+    if (status == BM_ERR_USAGE)
+        snprintf(words, cap,
+                 "no such address (https://…, http://…, s3://BUCKET/KEY, gs://BUCKET/OBJECT, "
+                 "hf://datasets/OWNER/NAME/PATH)");
+    BM_TRY(status);
+    BM_TRY(bm_copy_text(at->url.data, &first, NULL));
+    status = go_to(curl, at, first, words, cap);
+    bm_free(first);
+    BM_TRY(status);
+    if (page == NULL || page->base == NULL)
+        return BM_OK;
+    BM_TRY(go_to(curl, at, page->base, words, cap));
+    return go_to(curl, at, page->after, words, cap);
+}
+
 static bm_remote_answer get(void *ctx, const bm_remote_request *request, bm_remote_told *told)
 {
     connections *c = ctx;
     place at = {0};
-    transfer t = {.request = request, .told = told, .length = BM_REMOTE_SIZE_UNKNOWN};
+    transfer t = {.request = request, .told = told};
     bm_remote_answer answer = BM_REMOTE_NO_MEMORY;
-    const bm_status found = find_target(&c->curl, request, &at);
+    char words[sizeof told->words] = "";
+    const bm_status found = find_place(&c->curl, request, &at, words, sizeof words);
     CURL *handle = found == BM_OK ? acquire(c) : NULL;
-    if (request->page != NULL) {
-        request->page->body.len = 0;
-        request->page->next[0] = '\0';
-    } else if (request->out == NULL &&
-               (ftruncate(request->fd, 0) != 0 || lseek(request->fd, 0, SEEK_SET))) {
-        t.failed = errno;
-    }
     if (handle != NULL) {
-        CURLcode result = set_up(&c->curl, handle, &at, &t);
-        if (result == CURLE_OK)
-            result = c->curl.curl_easy_perform(handle);
-        answer = judge(c, &t, result);
+        answer = ask_place(c, handle, &at, &t);
         release(c, handle);
     } else if (found == BM_ERR_USAGE) {
-        snprintf(told->words, sizeof told->words,
-                 "no such address (https://…, http://…, s3://BUCKET/KEY, gs://BUCKET/OBJECT, "
-                 "hf://datasets/OWNER/NAME/PATH)");
-        answer = BM_REMOTE_REFUSED;
+        answer = refuse(told, words);
     }
-    c->curl.curl_slist_free_all(at.headers);
-    bm_free(at.sigv4);
-    bm_buf_reset(&at.url);
+    if (request->page != NULL && answer == BM_REMOTE_DONE) {
+        request->page->url.len = 0;
+        if (bm_buf_add(&request->page->url, at.url.data, at.url.len + 1, NULL) != BM_OK)
+            answer = BM_REMOTE_NO_MEMORY;
+    }
+    bm_buf_reset(&t.head.location);
+    free_place(&c->curl, &at);
     return answer;
 }
 

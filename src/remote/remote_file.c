@@ -14,12 +14,10 @@
  *        tests/race/race_remote.c, tests/cli/cases/addresses.sh */
 #include "remote/remote_file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,27 +88,6 @@ struct bm_remote {
     uint64_t from, to;       /* bytes that are read */
     uint64_t begun, reached; /* blocks that were read in order: from this one to before that one */
 };
-
-bool bm_is_address(const char *path)
-{
-    const char *end = path;
-    while (isalnum((unsigned char)*end) || (end > path && strchr("+-.", *end) != NULL && *end))
-        end++;
-    return end > path && isalpha((unsigned char)*path) && strncmp(end, "://", 3) == 0;
-}
-
-bm_status bm_address_name(const char *address, char **out, bm_error *err)
-{
-    const bool web = strncasecmp(address, "http", 4) == 0;
-    const char *host = strstr(address, "://") + 3, *user = host;
-    const size_t scheme = (size_t)(host - address), len = strcspn(host, web ? "?#" : "?"),
-                 authority = strcspn(host, "/?#");
-    for (size_t i = 0; web && i < authority; i++)
-        if (host[i] == '@')
-            user = host + i + 1;
-    return bm_string_format(out, err, "%.*s%.*s", (int)scheme, address,
-                            (int)(len - (size_t)(user - host)), user);
-}
 
 static bool is_stopped(void *ctx)
 {
@@ -216,10 +193,13 @@ static bm_status changed(const bm_remote *remote, bm_error *err)
 /* Is this answer of another file than the first one was? What is not told is not compared. */
 static bool differs(const bm_remote_told *first, const bm_remote_told *told)
 {
-    return (first->size != BM_REMOTE_SIZE_UNKNOWN && told->size != BM_REMOTE_SIZE_UNKNOWN &&
-            first->size != told->size) ||
-           (first->version[0] != '\0' && told->version[0] != '\0' &&
-            strcmp(first->version, told->version) != 0);
+    const bool tagged = first->etag != 0 && told->etag != 0;
+    if (first->size != BM_REMOTE_SIZE_UNKNOWN && told->size != BM_REMOTE_SIZE_UNKNOWN &&
+        first->size != told->size)
+        return true;
+    if (tagged && (first->etag != told->etag || !(first->etag_is_weak || told->etag_is_weak)))
+        return first->etag != told->etag;
+    return first->date != 0 && told->date != 0 && first->date != told->date;
 }
 
 /* Ask until it is all there, `tries` times at most. `first` NULL: this is the first answer. */
@@ -246,10 +226,6 @@ static bm_status ask(const bm_remote *remote, bm_remote_request request, unsigne
             request.at += told->got;
             request.out += told->got;
             request.len -= told->got;
-        }
-        if (answer == BM_REMOTE_DONE && first != NULL && told->got > 0 && request.len > 0) {
-            turn--; /* a server may send less than was asked for */
-            continue;
         }
         if (answer == BM_REMOTE_DONE) {
             told->got = got;

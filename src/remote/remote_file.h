@@ -11,12 +11,6 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* Is this an address, "scheme://", and not a path? */
-bool bm_is_address(const char *path);
-/* What an address is called, wherever it is shown: without its query, and without the name and the
- * password of a user. The caller frees it. */
-bm_status bm_address_name(const char *address, char **out, bm_error *err);
-
 /* All files that one set of inputs has at addresses: their connections, and the blocks of what was
  * read and of what is loaded ahead. Files stay until close. */
 typedef struct bm_remotes bm_remotes;
@@ -69,10 +63,17 @@ typedef struct bm_remote_names {
     char *root;   /* the address of the folder, with its slash */
     char **below; /* the paths of its files below it, in the order of their bytes */
     size_t n, cap;
+    uint64_t bytes; /* of these paths */
 } bm_remote_names;
 
-/* Fill `out`, which is zeros. BM_ERR_USAGE: a plain server; BM_ERR_INPUT: an answer that is no list;
- * else as bm_remote_open. */
-bm_status bm_remote_list(bm_remotes *remotes, const char *address, bm_remote_names *out,
-                         bm_error *err);
+typedef struct bm_remote_bounds {
+    uint64_t memory;               /* of which names may take a part; 0: any */
+    const bm_callbacks *callbacks; /* that show how many names there are; may be NULL */
+} bm_remote_bounds;
+
+/* Fill `out`, which is zeros. BM_ERR_USAGE: a plain server; BM_ERR_INPUT: an answer that is no list,
+ * or not a whole one; BM_ERR_NOMEM: also more names than the memory is for; else as
+ * bm_remote_open. */
+bm_status bm_remote_list(bm_remotes *remotes, const char *address, const bm_remote_bounds *bounds,
+                         bm_remote_names *out, bm_error *err);
 void bm_remote_names_reset(bm_remote_names *names);

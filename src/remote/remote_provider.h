@@ -14,9 +14,12 @@
 
 /* One page of the names of files whose addresses begin as one does. */
 typedef struct bm_remote_page {
-    const char *after; /* what the page before said of the next; NULL: this is the first */
-    bm_buf body;       /* as the server sends it */
-    char next[2048];   /* the address of the next page, if a header has it; else "" */
+    const char *after;  /* what the page before said of the next; NULL: this is the first */
+    bool after_is_name; /* `after` is the marker of a store's version 1, and no token */
+    const char *base; /* `after` is a reference to a URL, which leads on from this one; else NULL */
+    bm_buf body;      /* as the server sends it */
+    bm_buf links;     /* the values of its Link headers, each followed by a comma */
+    bm_buf url;       /* where it is, ended by a NUL that counts */
 } bm_remote_page;
 
 /* Bytes of a file: `len` from `at` on to `out`, or all of it to the descriptor `fd`; or a page. */
@@ -32,11 +35,14 @@ typedef struct bm_remote_request {
 
 /* What the server said. */
 typedef struct bm_remote_told {
-    size_t got;        /* bytes that are in `out` */
-    uint64_t size;     /* of the file; or unknown */
-    bool whole;        /* it gives no parts: `out` has the first bytes of all that it sends */
-    char version[128]; /* that changes with the file; "": it tells none */
-    char words[256];   /* on what went wrong, without the address */
+    size_t got;    /* bytes that are in `out` */
+    uint64_t size; /* of the file; or unknown */
+    bool whole;    /* it gives no parts: `out` has the first bytes of all that it sends */
+    /* Hashes of its ETag and of the date of its last change; 0: it tells none. A weak ETag may stay
+     * while bytes change, so the date counts too. */
+    uint64_t etag, date;
+    bool etag_is_weak;
+    char words[256]; /* on what went wrong, without the address */
 } bm_remote_told;
 
 typedef enum bm_remote_answer {

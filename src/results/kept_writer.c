@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
@@ -716,7 +717,9 @@ const bm_kept_writer_ops bm_kept_tables = {.names_files = true,
  *
  * A path is made absolute and plain first ("." and ".." taken out by its text, links not followed),
  * so what is left below the common directory can hold no "..": a kept file cannot leave the output
- * whatever its input is called. */
+ * whatever its input is called. Addresses lie in no directory of this machine, and no path lies at an
+ * address: each kind has its own common directory. Beside paths addresses keep all of their names,
+ * so that a file of the one kind has not the name of one of the other. */
 
 static const char *format_ending(bm_format format)
 {
@@ -798,7 +801,7 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
 /* `name` made absolute and plain, appended: "/a/b/c". */
 static bm_status add_plain_path(bm_buf *out, const char *cwd, const char *name, bm_error *err)
 {
-    const char *parts[2] = {name[0] == '/' ? "" : cwd, name};
+    const char *parts[2] = {name[0] == '/' || bm_is_address(name) ? "" : cwd, name};
     for (int i = 0; i < 2; i++) {
         for (const char *c = parts[i]; *c != '\0';) {
             size_t len = strcspn(c, "/");
@@ -827,17 +830,19 @@ static size_t shared_folder(const char *first, const char *path, size_t common)
     return same; /* with its last slash */
 }
 
-/* Paths made plain, and what they have in common. */
+/* Paths made plain, and what those of a kind have in common. */
 typedef struct plain_list {
     char **paths; /* NULL: standard input */
-    size_t n, common;
+    size_t n;
+    size_t common[2]; /* of paths, of addresses */
 } plain_list;
 
 static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, plain_list *out,
                              bm_error *err)
 {
-    const char *first = NULL;
+    const char *first[2] = {NULL, NULL};
     for (size_t i = 0; i < out->n; i++) {
+        const bool kind = bm_is_address(sources[i].name);
         if (strcmp(sources[i].name, "-") == 0)
             continue;
         bm_buf path = {0};
@@ -848,12 +853,14 @@ static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, pla
         }
         out->paths[i] = path.data;
         const char *slash = strrchr(path.data, '/');
-        if (first == NULL)
-            out->common = slash != NULL ? (size_t)(slash - path.data) + 1 : 0;
+        if (first[kind] == NULL)
+            out->common[kind] = slash != NULL ? (size_t)(slash - path.data) + 1 : 0;
         else
-            out->common = shared_folder(first, path.data, out->common);
-        first = first != NULL ? first : path.data;
+            out->common[kind] = shared_folder(first[kind], path.data, out->common[kind]);
+        first[kind] = first[kind] != NULL ? first[kind] : path.data;
     }
+    if (first[0] != NULL)
+        out->common[1] = 1;
     return BM_OK;
 }
 
@@ -955,7 +962,9 @@ bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_n
     bm_status status = BM_OK;
     BM_TRY_OUT(plain_paths(sources, asked->cwd, &plain, err));
     for (size_t i = 0; i < n; i++) {
-        const char *below = plain.paths[i] != NULL ? plain.paths[i] + plain.common : "-";
+        const char *below = plain.paths[i] != NULL
+                                ? plain.paths[i] + plain.common[bm_is_address(sources[i].name)]
+                                : "-";
         BM_TRY_OUT(make_name(&sources[i], below, &how, &names[i], err));
     }
     status = check_distinct(names, n, asked, err);

@@ -1,7 +1,7 @@
 """A server of files for the cases about addresses: address_server.py FOLDER READY LOG [CERTIFICATE]
 
 It serves FOLDER on a free port of 127.0.0.1, writes that to READY, and a line for each question to LOG: number, path,
-range. The first step of a path says how it behaves:
+range, host, session token, authorization. The first step of a path says how it behaves:
 
     plain     parts, an ETag                           whole     no parts
     flaky     503 to each first question               gone      404, and other numbers: 403, 500
@@ -10,6 +10,8 @@ range. The first step of a path says how it behaves:
     moved     redirects to `plain`                     signed    403 unless the S3 signature is right (KEY, SECRET)
     short     parts of half of what was asked for       failsN    503 to the first N questions for this file
     secret    403 without SECRET behind ?                late      `plain`, after 50 ms
+    as-NAME   the answer that address_answers.tsv has under this name
+    away      redirects to `plain` of localhost, another host    to   redirects to `plain` of TO in the environment
 
 BUCKET/?list-type=2&prefix=… is answered as S3 does, and api/datasets/OWNER/NAME/tree/REVISION/PATH?recursive=true as the
 hub does, both in pages of three; under `odd` with an answer that is neither, under `round` with pages that go in a circle. The files of a repository lie below
@@ -31,6 +33,11 @@ import threading
 import time
 import urllib.parse
 
+answers = {}
+for row in pathlib.Path(__file__).with_name("address_answers.tsv").read_text().splitlines():
+    if row and not row.startswith("#"):
+        name, kind, when, code, headers, body, *_ = row.split("\t")
+        answers[name] = (kind, when, code, [] if headers == "-" else headers.split(" | "), body)
 folder, ready, log = (pathlib.Path(word) for word in sys.argv[1:4])
 lock = threading.Lock()
 asked: dict[str, int] = {}
@@ -112,6 +119,12 @@ def page_of_repository(way: str, path: str, query: dict[str, str], here: str) ->
     return json.dumps(entries[first : first + 3]), link
 
 
+SECOND = {
+    "bucket": "<ListBucketResult><Contents><Key>c/b.jsonl</Key></Contents></ListBucketResult>",
+    "hub": '[{"type":"file","path":"c/b.jsonl"}]',
+}
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -144,6 +157,53 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text.encode())
 
+    def send_as(self, name: str, number: int, file: pathlib.Path, lists: bool) -> bool:
+        """The answer of the table, where the question is one that it is for."""
+        kind, when, code, headers, body = answers[name]
+        here = "http://" + self.headers["Host"] + "/as-" + name
+        part = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if lists != (kind in SECOND):
+            return False
+        if (when == "1" and number > 1) or (when == "2+" and number < 2) or (when == "ranged" and not part):
+            if not lists:
+                return False
+            headers, body, code = [], SECOND[kind], "200"
+        data = b"" if lists else read(file)[0]
+        first, last = (int(part[1]), min(int(part[2]), len(data) - 1)) if part else (0, len(data) - 1)
+        half = first + (last - first) // 2
+        parts = {
+            "part": data[first : last + 1],
+            "half": data[first : half + 1],
+            "long": data[first : last + 1] + b"!",
+            "whole": data,
+            "-": b"",
+        }
+        sent = parts[body] if body in parts else body.replace("%number%", str(number)).encode()
+        values = {"first": first, "last": last, "half": half, "size": len(data), "next": last + 1, "here": here, "number": number}
+        values |= {"pad": "x" * 3000, "port": server.server_address[1], "digest": "0" * 200}
+        values["to"] = os.environ.get("TO", here)
+        lines = [f"HTTP/1.1 {code} Any words"]
+        for header in headers:
+            for word, value in values.items():
+                header = header.replace(f"%{word}%", str(value))
+            lines.append(header)
+        if any(line.startswith("Transfer-Encoding") for line in lines):
+            behind = b"Content-Range: bytes 1-2/3\r\n" if any(line.startswith("Trailer") for line in lines) else b""
+            sent = f"{len(sent):x}\r\n".encode() + sent + b"\r\n0\r\n" + behind + b"\r\n"
+        elif not any(line.startswith("Content-Length") for line in lines):
+            lines.append(f"Content-Length: {len(sent)}")
+        self.close_connection = True
+        try:
+            if body == "endless line":
+                self.wfile.write(b"HTTP/1.1 200 Any words\r\nX: " + b"x" * (1 << 20))
+            elif body == "endless head":
+                self.wfile.write(b"HTTP/1.1 200 Any words\r\n" + b"X: some words\r\n" * (1 << 16))
+            else:
+                self.wfile.write("\r\n".join([*lines, "", ""]).encode() + sent)
+        except OSError:
+            pass  # who asked has heard enough
+        return True
+
     def do_GET(self) -> None:
         path = urllib.parse.urlsplit(self.path).path
         _, way, name = path.split("/", 2)
@@ -151,7 +211,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with lock:
             number = asked[self.path] = asked.get(self.path, 0) + 1
             with log.open("a") as out:
-                print(number, self.path, wanted or "-", self.headers.get("Authorization", "-"), file=out)
+                token = self.headers.get("x-amz-security-token", "-")
+                print(number, self.path, wanted or "-", self.headers["Host"], token, self.headers.get("Authorization", "-"), file=out)
         if way == "late":
             time.sleep(0.05)
         if way == "secret" and "SECRET" not in self.path:
@@ -167,17 +228,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
             print(signature_of(self), self.headers.get("Authorization"), file=sys.stderr)
             self.refuse(403)
             return
-        if way == "moved":
+        if way in ("moved", "away", "to"):
+            to = {"moved": "", "away": f"http://localhost:{server.server_address[1]}", "to": os.environ.get("TO", "")}
             self.send_response(302)
-            self.send_header("Location", "/plain/" + name)
+            self.send_header("Location", to[way] + "/plain/" + name + ("?" + urllib.parse.urlsplit(self.path).query).rstrip("?"))
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query, keep_blank_values=True))
-        if "list-type" in query or name.startswith("api/"):
+        lists = "list-type" in query or name.startswith("api/")
+        file = folder / urllib.parse.unquote(name) / ("index.jsonl" if name.endswith("/") else "")
+        if way.startswith("as-"):
+            with lock:
+                turn = asked[way] = asked.get(way, 0) + 1
+            if self.send_as(way[3:], turn, file, lists):
+                return
+        if lists:
             self.send_list(way, name, path, query)
             return
-        file = folder / urllib.parse.unquote(name) / ("index.jsonl" if name.endswith("/") else "")
         if not file.is_file():
             self.refuse(404)
             return

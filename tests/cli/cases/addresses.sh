@@ -32,7 +32,7 @@ same() {
     checks=$((checks + 1))
     if grep -rq SECRET "$dir" ../err ../out; then fail "$dir, or what was said, has a secret"; fi
 }
-for way in plain whole moved slow short; do
+for way in plain whole moved slow; do
     bm sign "$at/$way/in.jsonl$secret" -o $way; exits 0
     same $way
 done
@@ -111,6 +111,15 @@ printf '%s\n' "$at/plain/in.jsonl$secret" "$at/plain/a/few.jsonl" > list
 bm dedup --files-from list $columns -o two; exits 0
 checks=$((checks + 1)); [ -f two/kept/in.jsonl ] && [ -f two/kept/a/few.jsonl ] || fail "kept documents lie elsewhere"
 says two/removed.tsv "identical	$at/plain/a/few.jsonl	1"
+# a file here too, from elsewhere: no name of a directory that neither lies in
+mkdir ../elsewhere
+cp web/a/few.jsonl ../elsewhere/
+# shellcheck disable=SC2086
+bm dedup "$at/plain/in.jsonl$secret" "$(cd ../elsewhere && pwd -P)/few.jsonl" $columns -o mixed; exits 0
+(cd mixed/kept && find . -type f) | sort > files
+printf './few.jsonl\n./http:/127.0.0.1:%s/plain/in.jsonl\n' "${at##*:}" | holds files
+bm filter mixed -o mixed-again; exits 0
+checks=$((checks + 1)); diff -r mixed/kept mixed-again/kept || fail "filter keeps others"
 checks=$((checks + 1)); if grep -rq SECRET two r-in.jsonl; then fail "a result has a secret"; fi
 
 # tables, which are read to and fro: where there is bandmill-parquet
@@ -139,6 +148,8 @@ bm sign "$at/500/in.jsonl" -o no; exits 4; says ../err "^bandmill: $at/500/in.js
 bm sign "http://127.0.0.1:1/in.jsonl$secret" -o no; exits 4; says ../err '^bandmill: http://127.0.0.1:1/in.jsonl: cannot read: '
 silent_words SECRET
 bm sign "$at/broken/large.jsonl" -o no; exits 3; says ../err "^bandmill: $at/broken/large.jsonl: cannot read: "
+bm sign "$at/short/large.jsonl" -o no
+refused 4 "$at/short/large.jsonl: cannot read: the server answers 206: less than was asked for"
 bm sign "$at/changes/large.jsonl" -o no; refused 3 "$at/changes/large.jsonl: the file changed while the job read it"
 # four questions, and no more
 bm sign "$at/fails3/in.jsonl$secret" -o fails; exits 0; same fails3 fails

@@ -85,6 +85,6 @@ AWS_ENDPOINT_URL="$at/flaky"
 bm sign s3://bucket/c/sub/ -o flaky; exits 0; says ../err '^bandmill: warning: s3://bucket/c/sub/: the server answers 503'
 : > 'web/bucket/other/a?b.jsonl'
 AWS_ENDPOINT_URL="$at/plain"
-bm sign s3://bucket/other/ -o no; refused 3 's3://bucket/other/a\?b.jsonl: a name that holds \? cannot be read at an address'
+bm sign s3://bucket/other/ -o no; refused 3 's3://bucket/other/: the name a\?b.jsonl there holds \?, and cannot be read at an address'
 absent no
 kill $server

@@ -32,5 +32,37 @@ export HF_ENDPOINT="$at/plain" HF_TOKEN=hftoken
 bm sign hf://datasets/me/set/data/x.jsonl hf://datasets/me/set@v1/x.jsonl hf://me/model/x.jsonl --id-field none -o hf; exits 0
 says log '/plain/datasets/me/set/resolve/v1/x.jsonl .* Bearer hftoken$'
 says hf/ids.txt '^hf://datasets/me/set@v1/x.jsonl:1$'
+
+# keys, tokens and passwords stay with their host: `away` is localhost, which is 127.0.0.1 by another name
+port=${at##*:}
+stays() { # stays: whoever was asked at localhost got no right with it
+    checks=$((checks + 1)); grep -q " localhost:$port " log || fail "nobody was asked at localhost"
+    checks=$((checks + 1)); if grep " localhost:$port " log | grep -qv " localhost:$port - -$"; then fail "a key, token or password went to localhost"; fi
+    : > log
+}
+: > log
+export AWS_ENDPOINT_URL_S3="$at/away" AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=SECRET
+bm sign s3://bucket/x.jsonl -o away-s3; exits 0
+says log "/away/bucket/x.jsonl .* 127.0.0.1:$port token/with\+signs= AWS4"
+stays
+export STORAGE_EMULATOR_HOST="$at/away" HF_ENDPOINT="$at/away"
+bm sign gs://bucket/x.jsonl hf://me/model/x.jsonl --id-field none -o away-tokens; exits 0
+says log "/away/bucket/x.jsonl .* Bearer gstoken$"
+says log "/away/me/model/resolve/main/x.jsonl .* Bearer hftoken$"
+stays
+bm sign "http://me:secret@127.0.0.1:$port/away/in.jsonl" -o away-user; exits 0
+says log '/away/in.jsonl .* Basic bWU6c2VjcmV0$'
+stays
+# ... and on the same one they are sent again
+bm sign "http://me:secret@127.0.0.1:$port/moved/in.jsonl" -o moved-user; exits 0
+says log '/plain/in.jsonl .* Basic bWU6c2VjcmV0$'
+AWS_ENDPOINT_URL_S3="$at/away/signed"
+bm sign s3://bucket/x.jsonl -o no
+refused 4 's3://bucket/x.jsonl: cannot read: the server answers 404'
+: > log
+# a list that goes on elsewhere
+HF_ENDPOINT="$at/as-link-away"
+bm sign hf://datasets/me/set/ --format jsonl --id-field none -o no; exits 4
+stays
 absent no
 kill $server

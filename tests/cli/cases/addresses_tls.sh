@@ -33,5 +33,28 @@ holds by_openssl/signatures.npy < local/signatures.npy
 trusts first CURL_CA_BUNDLE="$PWD/authority.pem" SSL_CERT_FILE="$PWD/server.csr"; exits 0
 trusts no CURL_CA_BUNDLE="$PWD/none.pem" SSL_CERT_FILE="$PWD/authority.pem"
 refused 4 "$at/plain/in.jsonl: cannot read: "
-absent no
-kill $server
+
+# https:// leads to other places of https://, and never to http://, by a redirection or by a list that goes on there
+serve() { # serve NAME [CERTIFICATE]
+    name=$1
+    shift
+    "$PYTHON" "$(dirname "$CASE")/../address_server.py" web "$name" "$name.log" "$@" 2> "$name.served" &
+    servers="$servers $!"
+    comes test -s "$name"
+}
+servers=$server
+serve plain
+export TO="http://127.0.0.1:$(cat plain)"
+serve downward server.pem
+export TO="https://127.0.0.1:$(cat downward)"
+serve upward
+down=$TO
+export CURL_CA_BUNDLE="$PWD/authority.pem" HF_ENDPOINT="$down/as-link-to"
+bm sign "$down/moved/in.jsonl" -o moved; exits 0
+bm sign "http://127.0.0.1:$(cat upward)/to/in.jsonl" -o upwards; exits 0
+leads='the server leads from https:// to http://, which anybody can change'
+bm sign "$down/to/in.jsonl?SECRET" -o no; refused 4 "$down/to/in.jsonl: cannot read: $leads"
+bm sign hf://datasets/me/set/ -o no; refused 4 "hf://datasets/me/set/: cannot read: $leads"
+absent no plain.log
+# shellcheck disable=SC2086 # several
+kill $servers

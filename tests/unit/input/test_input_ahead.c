@@ -454,7 +454,7 @@ Test(input_ahead, it_stops_when_it_is_told_and_when_it_is_closed_early)
     bm_input_set_close(s.set);
     const bm_callbacks callbacks = {.cancelled = is_asked, .ctx = &asked};
     bm_input_options o = test_options((const char *const *)s.paths, 3, BM_FORMAT_LINES);
-    cr_assert_eq(bm_input_set_open_watched(&o, NULL, &callbacks, &s.set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open_watched(&o, NULL, 0, &callbacks, &s.set, NULL), BM_OK);
     cr_assert_gt(bm_input_ahead_grant(s.set, 4, MANY), 0);
     outcome got[3];
     for (size_t k = 0; k < 4; k++) {

@@ -131,6 +131,18 @@ Test(kept_names, absolute_paths_and_dots_stay_below_kept)
     expect_names(2, NAMES("...", "..a"), BM_KEPT_SAME, "/x", NAMES("kept/...", "kept/..a"));
 }
 
+Test(kept_names, paths_and_addresses_have_no_directory_in_common)
+{
+    expect_names(3, NAMES("/data/x/a.jsonl", "/data/y/b.jsonl", "https://h/p/a.jsonl"),
+                 BM_KEPT_SAME, "/home/me",
+                 NAMES("kept/x/a.jsonl", "kept/y/b.jsonl", "kept/https:/h/p/a.jsonl"));
+    expect_names(3, NAMES("s3://b/c/a.jsonl", "in.jsonl", "s3://b/c/d.jsonl"), BM_KEPT_SAME,
+                 "/home/me",
+                 NAMES("kept/s3:/b/c/a.jsonl", "kept/in.jsonl", "kept/s3:/b/c/d.jsonl"));
+    expect_names(3, NAMES("s3://b/c/a.jsonl", "-", "s3://b/c/e/d.jsonl"), BM_KEPT_SAME, "/home/me",
+                 NAMES("kept/a.jsonl", "kept/stdin.jsonl", "kept/e/d.jsonl"));
+}
+
 Test(kept_names, compression_changes_the_ending_of_each)
 {
     expect_names(3, NAMES("a.jsonl.gz", "b.jsonl", "c.zst"), BM_KEPT_ZST, "/",

@@ -1,0 +1,127 @@
+/* address.c -- what of an address is shown.
+ *
+ *     https://me:secret@host:80/a/b.jsonl?X-Signature=1#part
+ *     [scheme][  user  ][     shown     ][    not shown    ]
+ *
+ * What stands before the last @ of the authority, which ends at the first / ? or #, is a user. An
+ * authority whose port is no number has a user too, with a / ? or # in the password that nobody
+ * encoded: he ends at the last @ of all, and where there is none nothing of it is shown. Buckets and
+ * repositories have no port. In a text an address in quotes ends with them, any other at white space, a
+ * quote or an angle bracket, without the punctuation before that.
+ *
+ * Tests: tests/unit/base/test_address.c, tests/cli/cases/addresses_hidden.sh */
+#include "base/address.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Bytes of "scheme://" at the beginning of `text`; 0: it begins otherwise. */
+static size_t scheme_bytes(const char *text)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)text[n]) || (n > 0 && text[n] != '\0' && strchr("+-.", text[n])))
+        n++;
+    return n > 0 && isalpha((unsigned char)text[0]) && strncmp(text + n, "://", 3) == 0 ? n + 3 : 0;
+}
+
+bool bm_is_address(const char *path)
+{
+    return scheme_bytes(path) > 0;
+}
+
+/* Where the parts of an address begin, in bytes from its beginning. */
+typedef struct parts {
+    size_t user, shown, hidden;
+} parts;
+
+static size_t count_until(const char *text, size_t len, const char *ends)
+{
+    size_t n = 0;
+    while (n < len && strchr(ends, text[n]) == NULL)
+        n++;
+    return n;
+}
+
+/* Bytes of `text` to behind its last @; 0: it has none. */
+static size_t behind_at(const char *text, size_t len)
+{
+    while (len > 0 && text[len - 1] != '@')
+        len--;
+    return len;
+}
+
+/* Ends an authority with what cannot be a port? */
+static bool has_odd_port(const char *authority, size_t len)
+{
+    size_t port = len;
+    while (port > 0 && authority[port - 1] != ':' && authority[port - 1] != ']')
+        port--;
+    if (port == 0 || authority[port - 1] == ']')
+        return false;
+    while (port < len && isdigit((unsigned char)authority[port]))
+        port++;
+    return port < len;
+}
+
+static parts find_parts(const char *address, size_t len)
+{
+    const bool store = strncmp(address, "s3:", 3) == 0 || strncmp(address, "gs:", 3) == 0 ||
+                       strncmp(address, "hf:", 3) == 0,
+               web = strncasecmp(address, "http", 4) == 0;
+    const size_t user = scheme_bytes(address), left = len - user;
+    const char *authority = address + user;
+    const size_t n = count_until(authority, left, "/?#");
+    size_t skipped = behind_at(authority, n);
+    if (skipped == 0 && !store && has_odd_port(authority, n)) {
+        skipped = behind_at(authority, left);
+        skipped = skipped > 0 ? skipped : n;
+    }
+    return (parts){user, user + skipped,
+                   user + skipped +
+                       count_until(authority + skipped, left - skipped, web ? "?#" : "?")};
+}
+
+void bm_path_show(const char *path, char *out, size_t cap)
+{
+    parts p = {0};
+    if (path == NULL)
+        path = "";
+    p.hidden = strlen(path);
+    if (bm_is_address(path))
+        p = find_parts(path, p.hidden);
+    snprintf(out, cap, "%.*s%.*s", (int)p.user, path, (int)(p.hidden - p.shown), path + p.shown);
+}
+
+/* Bytes of the address at the beginning of a text. */
+static size_t address_bytes(const char *text, char before)
+{
+    if (before == '"' || before == '\'')
+        return strcspn(text, (char[]){before, '\0'});
+    size_t n = strcspn(text, " \t\r\n\v\f\"<>");
+    while (n > 0 && strchr(".,:;)'", text[n - 1]) != NULL)
+        n--;
+    return n;
+}
+
+void bm_text_hide(char *text)
+{
+    char *out = text;
+    char before = ' ';
+    while (*text != '\0') {
+        const size_t scheme = scheme_bytes(text),
+                     len = scheme > 0 ? address_bytes(text, before) : 0;
+        before = *text;
+        if (len <= scheme) {
+            *out++ = *text++;
+            continue;
+        }
+        const parts p = find_parts(text, len);
+        memmove(out, text, p.user);
+        memmove(out + p.user, text + p.shown, p.hidden - p.shown);
+        out += p.user + (p.hidden - p.shown);
+        text += len;
+    }
+    *out = '\0';
+}
