@@ -4,8 +4,8 @@
     scripts/gen-unicode-tables.py [UCD_DIR] > src/text/unicode_tables.c
 
 UCD_DIR (default /usr/share/unicode, the Debian package unicode-data) must hold UnicodeData.txt,
-PropList.txt, Scripts.txt and DerivedAge.txt. The result is committed, so that a build needs neither Python nor the
-database, and so that signatures do not depend on what a machine has installed.
+PropList.txt, Scripts.txt, DerivedCoreProperties.txt and DerivedAge.txt. The result is committed, so that a build needs
+neither Python nor the database, and so that signatures do not depend on what a machine has installed.
 
 One trie of two levels: stage 1 is indexed by code point / 128 and gives a block, stage 2 by block
 and code point % 128 and gives a row of bm_char_rows, which code points of the same properties share:
@@ -25,8 +25,10 @@ LAST = 0x110000
 SPLIT_SCRIPTS = {"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"}
 # The same values as in unicode_tables.h.
 OTHER, SPACE, WORD, SPLIT, MARK, SPLIT_MARK = range(6)
+IS_IGNORABLE = 0x08
 IS_MN, IS_ND, IS_P, IS_CN = 0x10, 0x20, 0x40, 0x80
 OLDEST = (13, 0)
+ZERO_WIDTH_SPACE = 0x200B
 
 
 def ranges(path):
@@ -81,7 +83,7 @@ def late_compat(decomposed, ages):
     return rows
 
 
-def classes(category, spaces, split):
+def classes(category, spaces, split, ignorable):
     out = bytearray(LAST)
     for code, name in enumerate(category):
         if code in spaces:
@@ -99,6 +101,9 @@ def classes(category, spaces, split):
             out[code] |= IS_P
         if name == "Cn":
             out[code] |= IS_CN
+        if code in ignorable:
+            assert code not in spaces
+            out[code] |= IS_IGNORABLE
     return out
 
 
@@ -146,7 +151,10 @@ def main():
               for c in range(a, b + 1)}
     split = {c for a, b, name in ranges(f"{ucd}/Scripts.txt") if name in SPLIT_SCRIPTS
              for c in range(a, b + 1)}
-    info = classes(category, spaces, split)
+    ignorable = {c for a, b, name in ranges(f"{ucd}/DerivedCoreProperties.txt") if name == "Default_Ignorable_Code_Point"
+                 for c in range(a, b + 1)} - {ZERO_WIDTH_SPACE}
+    info = classes(category, spaces, split, ignorable)
+    assert all(info[code] == info[small] for code, small in lower.items())  # join_exact.c looks at one of them
     late = late_compat(decomposed, ranges(f"{ucd}/DerivedAge.txt"))
     print("/* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character\n"
           " * Database; do not edit. What the numbers mean stands in unicode_tables.h.\n"

@@ -116,13 +116,16 @@ typedef struct bm_input_options {
 
 /* --- from text to shingles (docs/text.md) --- */
 
-enum { /* bits of bm_text_options.normalize, applied in this order */
+enum { /* bits of bm_text_options.normalize, applied in this order; the last one first of all */
        BM_NORM_NFC = 1u << 0,
        BM_NORM_NFKC = 1u << 1, /* instead of NFC */
        BM_NORM_LOWER = 1u << 2,
        BM_NORM_STRIP_ACCENTS = 1u << 3,
        BM_NORM_DIGITS = 1u << 4,
-       BM_NORM_PUNCT = 1u << 5 /* drops each character of category P */
+       BM_NORM_PUNCT = 1u << 5, /* drops each character of category P */
+       /* Drops Default_Ignorable code points, and runs of marks that follow no letter or number;
+        * U+200B becomes a blank. */
+       BM_NORM_INVISIBLE = 1u << 6
 };
 typedef enum bm_words {
     BM_WORDS_ALNUM,

@@ -146,7 +146,7 @@ _bandmill_value() {
         ;;
     'sign --normalize' | 'dedup --normalize' | 'pairs --normalize' | 'tune --normalize' | 'index build --normalize' | 'index add --normalize' | 'query --normalize' | 'import --normalize' | 'bench --normalize')
         list=${cur%"${cur##*,}"} cur=${cur##*,}
-        _bandmill_words 'none nfc nfkc lower strip-accents digits punct'
+        _bandmill_words 'none nfc nfkc lower strip-accents digits punct invisible'
         COMPREPLY=("${COMPREPLY[@]/#/$list}") cur=$list$cur
         ;;
     'sign --words' | 'dedup --words' | 'pairs --words' | 'tune --words' | 'index build --words' | 'index add --words' | 'query --words' | 'import --words' | 'bench --words')

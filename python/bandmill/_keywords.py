@@ -72,7 +72,7 @@ LINES = {
     "ceiling": "{similarity: probability}: the greatest probability that a pair of that similarity is a candidate (none)",
     "shingle": '"word:K", "char:K", "byte:K" or "stopword:K"; of tune also several ("word:5")',
     "words": '"alnum", "space" or "text-dedup": what a word is ("alnum")',
-    "normalize": '"none", or some of nfc, nfkc, lower, strip-accents, digits, punct ("lower")',
+    "normalize": '"none", or some of invisible, nfc, nfkc, lower, strip-accents, digits, punct ("invisible,lower")',
     "short": '"whole" or "skip": what becomes of a text of fewer units than a shingle ("whole")',
     "stopwords": 'stop words of shingle="stopword:K": "en", or a file, one a line ("en")',
     "bag": "repeated shingles of a document count each time",

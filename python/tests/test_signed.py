@@ -29,6 +29,8 @@ ODD = [
     "the same words the same words the same words",
     "x" * 70000,
     " ".join(str(i) for i in range(20000)),
+    "\N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16}" * 3,
+    "so\N{SOFT HYPHEN}ft hy\N{ZERO WIDTH NON-JOINER}phens e\N{ZERO WIDTH JOINER}\N{COMBINING ACUTE ACCENT} a\N{ZERO WIDTH SPACE}b",
     "twelve bytes",
     "thirteen byte",
 ]
@@ -41,11 +43,25 @@ KINDS = {
     "bag": {"bag": True, "shingle": "word:2"},
     "no normalising": {"normalize": "none"},
     "accents": {"normalize": "nfkc,lower,strip-accents,digits,punct"},
+    "as before `invisible`": {"normalize": ["lower"]},
+    "visible and composed": {"normalize": ["lower", "nfc", "invisible"]},
     "short ones skipped": {"short": "skip"},
     "keys": {"bands": 16, "rows": 8},
     "oph": {"scheme": "oph", "perms": 64},
     "one word of a signature": {"perms": 1},
 }
+
+
+def test_what_is_not_seen_changes_nothing():
+    seen = ["a soft hyphen and a heart \N{HEAVY BLACK HEART}", "\N{HEAVY BLACK HEART}", "\N{AIRPLANE}"]
+    unseen = ["a so\N{SOFT HYPHEN}ft hyphen and a heart \N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16}"] + [
+        text + "\N{VARIATION SELECTOR-16}" for text in seen[1:]
+    ]
+    a, b, before = bandmill.sign(seen), bandmill.sign(unseen), bandmill.sign(unseen, normalize="lower")
+    assert (a.signatures == b.signatures).all() and (a.signatures != before.signatures).any()
+    assert bandmill.dedup(unseen).report["counts"]["empty"] == 2
+    spelled = bandmill.sign(unseen, normalize="invisible,lower")
+    assert (spelled.signatures == b.signatures).all()
 
 
 def real_texts():

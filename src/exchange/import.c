@@ -951,7 +951,6 @@ static bool same_heads(const bm_import_head *a, const bm_import_head *b)
 bm_status bm_import_check_same(const bm_import_source *first, const bm_import_source *other,
                                bm_error *err)
 {
-    const char *field = NULL;
     const bm_provenance *a = NULL, *b = NULL;
     if (!same_heads(&first->head, &other->head))
         return bm_fail_at(err, BM_ERR_FORMAT, other->path, 0,
@@ -960,9 +959,5 @@ bm_status bm_import_check_same(const bm_import_source *first, const bm_import_so
         return BM_OK;
     BM_TRY(bm_manifest_provenance(first->head.manifest, &a, err));
     BM_TRY(bm_manifest_provenance(other->head.manifest, &b, err));
-    if (!bm_provenance_same(a, b, &field))
-        return bm_fail_at(err, BM_ERR_FORMAT, other->path, 0,
-                          "provenance.%s differs from that of %s (signatures made alike)", field,
-                          first->path);
-    return BM_OK;
+    return bm_provenance_check(first->path, a, other->path, b, err);
 }

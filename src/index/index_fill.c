@@ -8,6 +8,8 @@
 #include <bandmill/words.h>
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -17,7 +19,9 @@
 #include "index/signed_lines.h"
 #include "job/job_context.h"
 #include "job/settings.h"
+#include "model/option_words.h"
 #include "model/scheme_facts.h"
+#include "output/manifest.h"
 #include "results/result_tables.h"
 
 /* index_sources -- settings of documents from manifests.
@@ -79,15 +83,13 @@ static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
 
 static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error *err)
 {
-    const char *field;
     BM_TRY(bm_new_zero(&out->dirs, s->input.n_paths, err));
     for (size_t i = 0; i < s->input.n_paths; i++) {
         BM_TRY(bm_sign_dir_open(s->input.paths[i], s->memory / 4 + 1, &out->dirs[i], err));
         out->n = out->n_open = i + 1;
-        if (!bm_sign_dir_same_provenance(out->dirs[0], out->dirs[i], &field))
-            return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(out->dirs[i]), 0,
-                              "provenance.%s differs from that of %s (signatures made alike)",
-                              field, bm_sign_dir_path(out->dirs[0]));
+        BM_TRY(bm_provenance_check(
+            bm_sign_dir_path(out->dirs[0]), bm_sign_dir_provenance(out->dirs[0]),
+            bm_sign_dir_path(out->dirs[i]), bm_sign_dir_provenance(out->dirs[i]), err));
     }
     return BM_OK;
 }
@@ -114,11 +116,14 @@ static bm_status resolve_signed(const bm_index_signed *dirs, const char *path, b
     BM_TRY(bm_recipe_signed(bm_sign_dir_manifest(dirs->dirs[0]), &are, err));
     if (path != NULL) {
         const char *field = differs(s, &are);
-        return field == NULL ? BM_OK
-                             : bm_fail_at(err, BM_ERR_FORMAT, dir, 0,
-                                          "provenance.%s differs from that of the index %s "
-                                          "(signatures made alike)",
-                                          field, path);
+        char name[PATH_MAX], of_index[64], of_dir[64];
+        if (field == NULL)
+            return BM_OK;
+        snprintf(name, sizeof name, "the index %s", path);
+        bm_normalize_words(s->text.normalize, of_index, sizeof of_index);
+        bm_normalize_words(are.text.normalize, of_dir, sizeof of_dir);
+        return bm_provenance_differs(field, (bm_provenance_side){name, of_index},
+                                     (bm_provenance_side){dir, of_dir}, err);
     }
     BM_TRY(bm_recorded_options_check(s, &are, dir, err));
     if (s->sketch.perms != 0 && s->sketch.perms != are.sketch.perms)

@@ -25,9 +25,11 @@
 #include "job/settings.h"
 #include "lsh/verify.h"
 #include "match/edges.h"
+#include "model/field_rows.h"
 #include "model/file_names.h"
 #include "model/option_words.h"
 #include "model/scheme_facts.h"
+#include "output/manifest.h"
 #include "results/listed_order.h"
 #include "results/result_tables.h"
 #include "sketch/scheme.h"
@@ -219,8 +221,15 @@ void bm_against_resolve(const bm_against *against, bm_settings *settings)
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err)
 {
     const bm_settings *known = &against->known;
-    const char *differs = NULL;
-    if (bm_text_differs(&known->text, &settings->text) != NULL)
+    const char *differs = bm_text_differs(&known->text, &settings->text);
+    if (differs != NULL && strcmp(differs, bm_field_rows[BM_ROW_NORMALIZE].key) == 0) {
+        char theirs[64], ours[64];
+        bm_normalize_words(known->text.normalize, theirs, sizeof theirs);
+        bm_normalize_words(settings->text.normalize, ours, sizeof ours);
+        return bm_provenance_differs(differs, (bm_provenance_side){"the inputs", ours},
+                                     (bm_provenance_side){settings->pairs.against, theirs}, err);
+    }
+    if (differs != NULL)
         differs = "text";
     else if (known->sketch.scheme != settings->sketch.scheme ||
              known->sketch.seed != settings->sketch.seed ||

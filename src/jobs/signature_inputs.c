@@ -428,7 +428,6 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     BM_TRY(bm_new_zero(&out->dirs, n, err));
     BM_TRY(bm_new_zero(&out->manifests, n, err));
     for (size_t i = 0; i < n; i++) {
-        const char *field;
         BM_TRY(bm_sign_dir_open(input->paths[i], memory, &out->dirs[i], err));
         out->n = i + 1;
         out->manifests[i] = bm_sign_dir_manifest(out->dirs[i]);
@@ -439,10 +438,9 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
             out->no_content = true;
             out->older = i;
         }
-        if (!bm_sign_dir_same_provenance(out->dirs[0], out->dirs[i], &field))
-            return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(out->manifests[i]), 0,
-                              "provenance.%s differs from that of %s (signatures made alike)",
-                              field, bm_manifest_path(out->manifests[0]));
+        BM_TRY(bm_provenance_check(
+            bm_manifest_path(out->manifests[0]), bm_sign_dir_provenance(out->dirs[0]),
+            bm_manifest_path(out->manifests[i]), bm_sign_dir_provenance(out->dirs[i]), err));
     }
     BM_TRY(order_shares(out, err));
     out->recipe = (bm_recipe){.manifests = out->manifests, .n = n};

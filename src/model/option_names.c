@@ -17,7 +17,8 @@ static const char *const headers[] = {"", "yes", "no"};
 static const char *const duplicate_ids[] = {"error", "number", "skip", "replace"};
 static const char *const on_errors[] = {"fail", "skip"};
 static const char *const invalid_utf8[] = {"replace", "error"};
-static const char *const normalize[] = {"nfc", "nfkc", "lower", "strip-accents", "digits", "punct"};
+static const char *const normalize[] = {"nfc",    "nfkc",  "lower",    "strip-accents",
+                                        "digits", "punct", "invisible"};
 static const char *const words[] = {"alnum", "space", "text-dedup"};
 static const char *const shingles[] = {"word", "char", "byte", "stopword"};
 static const char *const shorts[] = {"whole", "skip"};
@@ -39,6 +40,8 @@ static const char *const exchanges[] = {"leanminhash", "datatrove", "nemo", "tex
                                         "arrow",       "parquet"};
 static const char *const export_whats[] = {"signatures", "bands"};
 static const char *const measures[] = {"jaccard", "containment"};
+
+#define N_NORMALIZE (unsigned)(sizeof normalize / sizeof normalize[0])
 
 #define LIST(field, names)                                                                         \
     {                                                                                              \
@@ -119,10 +122,12 @@ void bm_normalize_words(uint32_t bits, char *out, size_t cap)
 {
     size_t used = 0;
     snprintf(out, cap, "none");
-    for (unsigned i = 0; i < sizeof normalize / sizeof normalize[0]; i++)
-        if ((bits & (1u << i)) != 0 && used < cap)
+    for (unsigned i = 0; i < N_NORMALIZE; i++) {
+        const unsigned bit = (i + N_NORMALIZE - 1) % N_NORMALIZE; /* the last is applied first */
+        if ((bits & (1u << bit)) != 0 && used < cap)
             used += (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? "" : ",",
-                                     normalize[i]);
+                                     normalize[bit]);
+    }
 }
 
 bool bm_normalize_value(const char *list, uint32_t *bits)

@@ -14,7 +14,8 @@ const char *bm_option_word_or(bm_option option, unsigned value, const char *othe
 const char *bm_option_field(bm_option option);
 /* BM_ERR_USAGE naming the option's field, unless it has such a value. */
 bm_status bm_option_check(bm_option option, unsigned value, bm_error *err);
-/* The list of normalisation steps, "none" for 0: `out` is filled, cut short at `cap`. */
+/* The list of normalisation steps in the order in which they are applied, "none" for 0: `out` is
+ * filled, cut short at `cap`. */
 void bm_normalize_words(uint32_t bits, char *out, size_t cap);
 /* And back; false: a word that is none. Steps that exclude each other are for others to refuse. */
 bool bm_normalize_value(const char *list, uint32_t *bits);
@@ -37,7 +38,7 @@ static inline bool bm_verify_reads_sets(bm_verify verify)
     }
 #define BM_TEXT_DEFAULTS                                                                           \
     {                                                                                              \
-        .normalize = BM_NORM_LOWER, .shingle_k = 5                                                 \
+        .normalize = BM_NORM_INVISIBLE | BM_NORM_LOWER, .shingle_k = 5                             \
     }
 #define BM_SKETCH_DEFAULTS                                                                         \
     {                                                                                              \

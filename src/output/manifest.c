@@ -25,6 +25,7 @@
 #include "base/system.h"
 #include "json/json_scan.h"
 #include "model/file_names.h"
+#include "model/option_words.h"
 
 /* listed -- a digest that grows with the reading, and what it must come to. */
 
@@ -354,23 +355,56 @@ static bool same_text(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* Weights decide the scheme, so they are compared first. */
-bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **key)
+/* The first key that differs; NULL: none. Weights decide the scheme, so they are compared first. */
+static const char *differing_key(const bm_provenance *a, const bm_provenance *b)
 {
-    *key = !same_text(a->texts[BM_ROW_WEIGHTS], b->texts[BM_ROW_WEIGHTS]) ? "weights"
-           : !same_text(a->weights_digest, b->weights_digest)             ? "weights_digest"
-                                                                          : NULL;
-    for (size_t i = 0; i < BM_N_ROWS && *key == NULL; i++)
+    const char *key = !same_text(a->texts[BM_ROW_WEIGHTS], b->texts[BM_ROW_WEIGHTS]) ? "weights"
+                      : !same_text(a->weights_digest, b->weights_digest) ? "weights_digest"
+                                                                         : NULL;
+    for (size_t i = 0; i < BM_N_ROWS && key == NULL; i++)
         if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) &&
             (!same_text(a->texts[i], b->texts[i]) || a->numbers[i] != b->numbers[i]))
-            *key = bm_field_rows[i].key;
-    if (*key == NULL && !same_text(a->unicode, b->unicode))
-        *key = "unicode";
-    if (*key == NULL && !same_text(a->utf8proc_unicode, b->utf8proc_unicode))
-        *key = "utf8proc_unicode";
-    if (*key == NULL && a->format != b->format)
-        *key = "format";
-    return *key == NULL;
+            key = bm_field_rows[i].key;
+    if (key == NULL && !same_text(a->unicode, b->unicode))
+        key = "unicode";
+    if (key == NULL && !same_text(a->utf8proc_unicode, b->utf8proc_unicode))
+        key = "utf8proc_unicode";
+    if (key == NULL && a->format != b->format)
+        key = "format";
+    return key;
+}
+
+/* Does the list have the step that older versions had not? */
+static bool is_of_later_version(const char *normalize)
+{
+    uint32_t bits = 0;
+    return bm_normalize_value(normalize, &bits) && (bits & BM_NORM_INVISIBLE) != 0;
+}
+
+bm_status bm_provenance_differs(const char *key, bm_provenance_side first, bm_provenance_side other,
+                                bm_error *err)
+{
+    if (strcmp(key, bm_field_rows[BM_ROW_NORMALIZE].key) != 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, other.path, 0,
+                          "provenance.%s differs from that of %s (signatures made alike)", key,
+                          first.path);
+    const bool other_is_older =
+        is_of_later_version(first.normalize) && !is_of_later_version(other.normalize);
+    return bm_fail_at(err, BM_ERR_FORMAT, other.path, 0,
+                      "provenance.%s differs from that of %s (here %s, there %s; signatures made "
+                      "alike: `normalize` %s for both)",
+                      key, first.path, other.normalize, first.normalize,
+                      other_is_older ? other.normalize : first.normalize);
+}
+
+bm_status bm_provenance_check(const char *first_path, const bm_provenance *first, const char *path,
+                              const bm_provenance *other, bm_error *err)
+{
+    const char *key = differing_key(first, other);
+    return key == NULL ? BM_OK
+                       : bm_provenance_differs(
+                             key, (bm_provenance_side){first_path, first->texts[BM_ROW_NORMALIZE]},
+                             (bm_provenance_side){path, other->texts[BM_ROW_NORMALIZE]}, err);
 }
 
 const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b)

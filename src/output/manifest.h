@@ -40,8 +40,18 @@ typedef struct bm_provenance {
     uint64_t weights_documents, format;
 } bm_provenance;
 
-/* May the signatures of both be used together? False: *key names what differs. */
-bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **key);
+/* A job, a directory or an index whose signatures are used. */
+typedef struct bm_provenance_side {
+    const char *path, *normalize; /* as messages name it; its list of normalisers */
+} bm_provenance_side;
+
+/* BM_ERR_FORMAT: `other` cannot be used with `first`, since their `key` differs. Of normalisers the
+ * message says which list would do for both. */
+bm_status bm_provenance_differs(const char *key, bm_provenance_side first, bm_provenance_side other,
+                                bm_error *err);
+/* BM_ERR_FORMAT unless the signatures of both can be used together. */
+bm_status bm_provenance_check(const char *first_path, const bm_provenance *first, const char *path,
+                              const bm_provenance *other, bm_error *err);
 /* The first key in which two jobs read their inputs differently; NULL: none. */
 const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b);
 

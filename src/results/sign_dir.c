@@ -317,11 +317,6 @@ const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir)
     return dir->provenance;
 }
 
-bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field)
-{
-    return bm_provenance_same(a->provenance, b->provenance, field);
-}
-
 static bm_status check_range(const bm_sign_dir *dir, uint64_t first, size_t n, bm_error *err)
 {
     if (first <= dir->n_docs && n <= dir->n_docs - first)

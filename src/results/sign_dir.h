@@ -44,8 +44,6 @@ bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t 
 /* Documents that are unreadable (text/unreadable.h): 0 in what earlier versions wrote. Their rows
  * look as if they were empty, too. */
 uint64_t bm_sign_dir_unreadable(const bm_sign_dir *dir);
-/* May the two be used together (bm_provenance_same)? False: *field names what differs. */
-bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field);
 
 /* Fills `words` with the signatures first … first+n-1: n * perms words, of 64 bits where the
  * scheme's are (bm_scheme_row_uints). Where all rows are asked for in their order, from row 0 on,

@@ -8,6 +8,10 @@
  * character is a separator of its own, a mark too: what stands between two of them is an empty
  * word.
  *
+ * The normaliser `invisible` drops marks that follow no letter or number. Under `alnum` that is
+ * where no word is open, as long as no normaliser but `lower` is at work; elsewhere
+ * joined->after_base knows it.
+ *
  * Tests: tests/unit/text/test_shingler.c */
 #include "text/join_exact.h"
 
@@ -30,6 +34,7 @@ bm_join_rules bm_join_rules_of(const bm_text_options *options)
         rules.rule = BM_JOIN_COPY;
     else if (bm_shingle_is_of_words(options->shingle))
         rules.rule = of_words[options->words];
+    rules.invisible = (options->normalize & BM_NORM_INVISIBLE) != 0;
     rules.lower = (options->normalize & BM_NORM_LOWER) != 0;
     rules.digits = (options->normalize & BM_NORM_DIGITS) != 0;
     rules.punct = (options->normalize & BM_NORM_PUNCT) != 0;
@@ -66,6 +71,7 @@ void bm_joined_begin(bm_joined *joined)
     joined->split = false;
     joined->ascii = true;
     joined->odd = joined->unreadable = false;
+    joined->after_base = false;
 }
 
 void bm_joined_end(bm_joined *joined, bm_join_rule rule)
@@ -99,7 +105,7 @@ static bool may_cut(const char *s, const char *end)
  * be read again after each store, for a store through a char pointer may change anything.) */
 typedef struct place {
     char *out;
-    bool after_sep, split;
+    bool after_sep, split, after_base;
 } place;
 
 static inline void separate(place *at)
@@ -116,17 +122,17 @@ static inline void put(place *at, uint32_t code)
     at->out = bm_utf8_put(at->out, code);
 }
 
-static inline void add_by_space(place *at, uint32_t code)
+static inline void add_by_space(place *at, uint32_t code, uint32_t cls)
 {
-    if (bm_char_class_of(code) == BM_CLASS_SPACE)
+    if (cls == BM_CLASS_SPACE)
         separate(at);
     else
         put(at, code);
 }
 
-static inline void add_by_alnum(place *at, uint32_t code)
+/* `invisible`: the class is one with BM_IS_IGNORABLE, if so it is. */
+static inline void add_by_alnum(place *at, uint32_t code, uint32_t cls, bool invisible)
 {
-    const bm_char_class cls = bm_char_class_of(code);
     if (cls == BM_CLASS_WORD && !at->split) {
         put(at, code);
         return;
@@ -139,41 +145,44 @@ static inline void add_by_alnum(place *at, uint32_t code)
         separate(at);
         at->split = true;
         break;
-    case BM_CLASS_SPLIT_MARK:
-        at->split |= at->after_sep;
-        break;
     case BM_CLASS_MARK:
+    case BM_CLASS_SPLIT_MARK:
+        if (at->after_sep && invisible)
+            return;
+        at->split |= at->after_sep && cls == BM_CLASS_SPLIT_MARK;
         break;
     case BM_CLASS_SPACE:
     case BM_CLASS_OTHER:
         separate(at);
         return;
+    default: /* BM_IS_IGNORABLE */
+        return;
     }
     put(at, code);
 }
 
-static inline void add_by_each(place *at, uint32_t code)
+static inline void add_by_each(place *at, uint32_t code, uint32_t cls)
 {
-    const bm_char_class cls = bm_char_class_of(code);
     put(at, cls == BM_CLASS_WORD || cls == BM_CLASS_SPLIT || code == '_' ? code : ' ');
 }
 
-/* Append a code point by the rule: five bytes at most. */
-static inline void add(bm_join_rule rule, place *at, uint32_t code)
+/* Append a code point of a class by the rule: five bytes at most. `invisible`: see add_by_alnum. */
+static inline void add(bm_join_rule rule, place *at, uint32_t code, uint32_t cls, bool invisible)
 {
     if (rule == BM_JOIN_ALNUM)
-        add_by_alnum(at, code);
+        add_by_alnum(at, code, cls, invisible);
     else if (rule == BM_JOIN_SPACE)
-        add_by_space(at, code);
+        add_by_space(at, code, cls);
     else if (rule == BM_JOIN_EACH)
-        add_by_each(at, code);
+        add_by_each(at, code, cls);
     else
         put(at, code);
 }
 
 static place place_of(const bm_joined *joined)
 {
-    return (place){joined->data + joined->len, joined->after_sep, joined->split};
+    return (place){joined->data + joined->len, joined->after_sep, joined->split,
+                   joined->after_base};
 }
 
 static void set_place(bm_joined *joined, const place *at)
@@ -181,6 +190,7 @@ static void set_place(bm_joined *joined, const place *at)
     joined->len = (size_t)(at->out - joined->data);
     joined->after_sep = at->after_sep;
     joined->split = at->split;
+    joined->after_base = at->after_base;
 }
 
 /* --- a stretch --- */
@@ -206,6 +216,9 @@ static inline __attribute__((always_inline)) const char *join_codes(const bm_joi
     const char *const text = rest.data, *const end = rest.data + rest.len;
     const char *const most = end - text < (ptrdiff_t)STRETCH ? end : text + STRETCH;
     const bool lower = rules->lower, digits = rules->digits, punct = rules->punct;
+    const bool by_rule = rule == BM_JOIN_ALNUM && !maps && rules->invisible;
+    const bool invisible = rules->invisible && !by_rule;
+    const uint32_t class_bits = by_rule ? BM_CLASS_BITS | BM_IS_IGNORABLE : BM_CLASS_BITS;
     place to = *joined;
     const char *at = text;
     do {
@@ -214,18 +227,26 @@ static inline __attribute__((always_inline)) const char *join_codes(const bm_joi
             if (at > text && ascii_ahead(at, end))
                 break;
             at++;
-            if (lower && code - 'A' < 26)
-                code += 'a' - 'A';
         } else {
             code = bm_utf8_next(&at, end);
-            if (lower)
-                code = bm_char_lower(code);
         }
-        if (maps && digits && (bm_char_info(code) & BM_IS_ND) != 0)
-            code = '0';
-        if (maps && punct && (bm_char_info(code) & BM_IS_P) != 0)
+        const bm_char_row *row = bm_char_row_of(code);
+        uint32_t info = row->info;
+        if (invisible && !bm_char_is_kept(info, &to.after_base))
             continue;
-        add(rule, &to, code);
+        if (invisible && code == BM_ZERO_WIDTH_SPACE) {
+            code = ' ';
+            info = BM_CLASS_SPACE;
+        }
+        if (lower)
+            code += (uint32_t)row->lower;
+        if (maps && digits && (info & BM_IS_ND) != 0) {
+            code = '0';
+            info = BM_CLASS_WORD;
+        }
+        if (maps && punct && (info & BM_IS_P) != 0)
+            continue;
+        add(rule, &to, code, info & class_bits, by_rule);
     } while (at < most && !rules->high_is_plain);
     *joined = to;
     return at;
@@ -284,11 +305,14 @@ static bm_status join_composed(const bm_join_rules *rules, bm_str *rest, bm_code
                                bm_joined *joined, bm_error *err)
 {
     const bm_str text = {rest->data, composed_stretch(*rest)};
-    BM_TRY(bm_normalize_run(text, rules->normalize, &codes[0], &codes[1], err));
+    BM_TRY(
+        bm_normalize_run(text, rules->normalize, &joined->after_base, &codes[0], &codes[1], err));
     BM_TRY(bm_joined_reserve(joined, 5 * codes->len, err));
     place to = place_of(joined);
-    for (size_t i = 0; i < codes->len; i++)
-        add(rules->rule, &to, (uint32_t)codes->data[i]);
+    for (size_t i = 0; i < codes->len; i++) {
+        const uint32_t code = (uint32_t)codes->data[i];
+        add(rules->rule, &to, code, bm_char_class_of(code), false);
+    }
     set_place(joined, &to);
     go_to(rest, text.data + text.len);
     return BM_OK;

@@ -8,6 +8,7 @@
 #include "model/batches.h"
 #include "text/normalize.h"
 #include "text/shingle_ops.h"
+#include "text/unicode_tables.h"
 
 /* How texts are joined for these options. */
 bm_join_rules bm_join_rules_of(const bm_text_options *options);
@@ -19,6 +20,11 @@ void bm_joined_begin(bm_joined *joined);
 /* The document is complete: drops a separator at its end. */
 void bm_joined_end(bm_joined *joined, bm_join_rule rule);
 void bm_joined_reset(bm_joined *joined); /* frees */
+/* The fast path has taken text whose last byte is this one. */
+static inline void bm_joined_go_behind(bm_joined *joined, char byte)
+{
+    joined->after_base = bm_char_class_of((unsigned char)byte) == BM_CLASS_WORD;
+}
 
 /* Append the joined form of the stretch of valid UTF-8 that *rest begins with, where the fast path
  * stopped, and move *rest behind it. The stretch has at least one byte. It ends where 16 bytes of

@@ -1,4 +1,4 @@
-/* normalize.c -- nfc, nfkc, lower, strip-accents, digits, punct, in this order.
+/* normalize.c -- invisible, nfc, nfkc, lower, strip-accents, digits, punct, in this order.
  *
  * Lower case, Mn, Nd and P are from our tables; decomposition and composition are utf8proc's, code
  * point by code point. The canonical ordering between the two is ours: utf8proc sorts by exchanging
@@ -220,21 +220,42 @@ static bm_status strip_accents(bm_codes *codes, bm_codes *spare, bm_error *err)
     return compose(codes, err);
 }
 
-bm_status bm_normalize_run(bm_str text, uint32_t normalize, bm_codes *codes, bm_codes *spare,
-                           bm_error *err)
+/* The code points of a text; -1 for those that `invisible` drops. */
+typedef struct visible_codes {
+    const char *at, *end;
+    bool invisible; /* is it asked for? */
+    bool *after_base;
+} visible_codes;
+
+static int32_t next_code(visible_codes *from)
 {
-    const char *at = text.data, *end = text.data + text.len;
+    const uint32_t code = bm_utf8_next(&from->at, from->end);
+    if (!from->invisible)
+        return (int32_t)code;
+    if (!bm_char_is_kept(bm_char_info(code), from->after_base))
+        return -1;
+    return code == BM_ZERO_WIDTH_SPACE ? ' ' : (int32_t)code;
+}
+
+bm_status bm_normalize_run(bm_str text, uint32_t normalize, bool *after_base, bm_codes *codes,
+                           bm_codes *spare, bm_error *err)
+{
+    const bool composes = (normalize & (BM_NORM_NFC | BM_NORM_NFKC)) != 0;
+    visible_codes from = {text.data, text.data + text.len, (normalize & BM_NORM_INVISIBLE) != 0,
+                          after_base};
     codes->len = 0;
-    if (normalize & (BM_NORM_NFC | BM_NORM_NFKC)) {
-        while (at < end)
-            BM_TRY(add_decomposed(codes, (int32_t)bm_utf8_next(&at, end), decomposing(normalize),
-                                  err));
+    if (!composes)
+        BM_TRY(codes_reserve(codes, text.len, err));
+    while (from.at < from.end) {
+        const int32_t code = next_code(&from);
+        if (code >= 0 && composes)
+            BM_TRY(add_decomposed(codes, code, decomposing(normalize), err));
+        else if (code >= 0)
+            codes->data[codes->len++] = code;
+    }
+    if (composes) {
         BM_TRY(order_marks(codes, spare, err));
         BM_TRY(compose(codes, err));
-    } else {
-        BM_TRY(codes_reserve(codes, text.len, err));
-        while (at < end)
-            codes->data[codes->len++] = (int32_t)bm_utf8_next(&at, end);
     }
     if (normalize & BM_NORM_LOWER)
         to_lower(codes);

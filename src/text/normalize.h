@@ -1,5 +1,5 @@
-/* normalize.h -- the normalisers: nfc, nfkc, lower, strip-accents, digits and punct over code
- * points. */
+/* normalize.h -- the normalisers: invisible, nfc, nfkc, lower, strip-accents, digits and punct over
+ * code points. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -17,9 +17,10 @@ typedef struct bm_codes {
 /* Fill `codes` with the normalised code points of valid UTF-8; `normalize` has bits of BM_NORM_*.
  * `spare` is scratch. A text may be normalised in parts where each part but the first begins with
  * an ASCII character, a White_Space, U+3001, U+3002 or U+FF0C: these never compose with what stands
- * before them. BM_ERR_NOMEM; BM_ERR_INPUT where utf8proc refuses the text. */
-bm_status bm_normalize_run(bm_str text, uint32_t normalize, bm_codes *codes, bm_codes *spare,
-                           bm_error *err);
+ * before them. *after_base is what `invisible` hands on from part to part (bm_char_is_kept): false
+ * before the first. BM_ERR_NOMEM; BM_ERR_INPUT where utf8proc refuses the text. */
+bm_status bm_normalize_run(bm_str text, uint32_t normalize, bool *after_base, bm_codes *codes,
+                           bm_codes *spare, bm_error *err);
 void bm_codes_reset(bm_codes *codes); /* frees */
 
 /* The Unicode version of our tables, "15.0.0". */

@@ -28,8 +28,8 @@ typedef enum bm_join_rule {
 
 typedef struct bm_join_rules {
     bm_join_rule rule;
-    uint32_t normalize;        /* BM_NORM_* */
-    bool lower, digits, punct; /* of `normalize` */
+    uint32_t normalize;                   /* BM_NORM_* */
+    bool invisible, lower, digits, punct; /* of `normalize` */
     bool composes; /* nfc, nfkc or strip-accents: a character depends on what follows it */
     /* No normaliser, and no rule that looks at characters beyond ASCII but for White_Space: a byte
      * >= 0x80 is plain unless it may begin one. */
@@ -53,6 +53,7 @@ typedef struct bm_joined {
     bool ascii;      /* no byte >= 0x80 so far */
     bool odd;        /* U+FFFD or a control may have been in the text (unreadable.h) */
     bool unreadable; /* the text was, and so nothing was joined */
+    bool after_base; /* for `invisible` (bm_char_is_kept), where the rule does not know it itself */
 } bm_joined;
 
 /* Slices of joined text: slice i has the bytes from starts[i] to starts[i+k] - gap. */

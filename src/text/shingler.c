@@ -58,7 +58,7 @@ typedef struct document {
 static bm_status check(const bm_text_options *options, bm_error *err)
 {
     const uint32_t known = BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS |
-                           BM_NORM_DIGITS | BM_NORM_PUNCT;
+                           BM_NORM_DIGITS | BM_NORM_PUNCT | BM_NORM_INVISIBLE;
     if (options->shingle_k < 1 || options->shingle_k > 1024)
         return bm_fail(err, BM_ERR_USAGE, "shingles of %u units (1 to 1024)", options->shingle_k);
     if ((options->normalize & ~known) != 0)
@@ -220,6 +220,8 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
         BM_TRY(check_joined(shingler, rest.len, text.len, err));
         BM_TRY(bm_joined_reserve(joined, rest.len + 1, err));
         size_t n = shingler->ops->join(rules, rest.data, rest.len, joined);
+        if (n > 0)
+            bm_joined_go_behind(joined, rest.data[n - 1]);
         rest.data += n;
         rest.len -= n;
         if (rest.len == 0)

@@ -1,5 +1,5 @@
 /* unicode_tables.h -- what the text rules need to know of a code point: word class, White_Space,
- * Mn, Nd, P, whether it is assigned, simple lower case, canonical combining class.
+ * Mn, Nd, P, whether it is assigned or invisible, simple lower case, canonical combining class.
  *
  * The tables are ours (scripts/gen-unicode-tables.py makes unicode_tables.c from the Unicode
  * Character Database, and both are committed), because they define signatures and must be the same
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Low four bits of a class byte. */
+/* Low three bits of a class byte. */
 typedef enum bm_char_class {
     BM_CLASS_OTHER,     /* parts words under `alnum` */
     BM_CLASS_SPACE,     /* White_Space */
@@ -24,7 +24,8 @@ typedef enum bm_char_class {
     BM_CLASS_SPLIT_MARK /* M of those scripts */
 } bm_char_class;
 enum {
-    BM_CLASS_BITS = 0x0F,
+    BM_CLASS_BITS = 0x07,
+    BM_IS_IGNORABLE = 0x08, /* Default_Ignorable, but for U+200B: `invisible` drops it */
     BM_IS_MN = 0x10,
     BM_IS_ND = 0x20,
     BM_IS_P = 0x40, /* Pc Pd Ps Pe Pi Pf Po */
@@ -39,8 +40,8 @@ typedef struct bm_char_row {
 
 extern const char bm_unicode_tables_version[];
 extern const uint8_t bm_char_stage1[8704];
-extern const uint8_t bm_char_stage2[31232];
-extern const bm_char_row bm_char_rows[154];
+extern const uint8_t bm_char_stage2[31488];
+extern const bm_char_row bm_char_rows[159];
 /* Compatibility decompositions that are newer than Unicode 13.0: pairs of a code point and the one
  * that it becomes, by code point. */
 #define BM_N_LATE_COMPAT 121u
@@ -63,7 +64,24 @@ static inline bm_char_class bm_char_class_of(uint32_t cp)
     return (bm_char_class)(bm_char_info(cp) & BM_CLASS_BITS);
 }
 
-/* Simple lower-case mapping (UnicodeData.txt, field 13): one code point to one. */
+/* What the normaliser `invisible` turns into a blank. */
+#define BM_ZERO_WIDTH_SPACE 0x200Bu
+
+/* Does `invisible` keep a code point with these bits? *after_base, false where a text begins: the
+ * last one that was kept is a letter, a number, or a mark behind one. */
+static inline bool bm_char_is_kept(uint32_t info, bool *after_base)
+{
+    const uint32_t is = UINT32_C(1) << (info & BM_CLASS_BITS);
+    if ((info & BM_IS_IGNORABLE) != 0)
+        return false;
+    if ((is & (1u << BM_CLASS_MARK | 1u << BM_CLASS_SPLIT_MARK)) != 0)
+        return *after_base;
+    *after_base = (is & (1u << BM_CLASS_WORD | 1u << BM_CLASS_SPLIT)) != 0;
+    return true;
+}
+
+/* Simple lower-case mapping (UnicodeData.txt, field 13): one code point to one. It has the class
+ * and the BM_IS_ bits of its capital. */
 static inline uint32_t bm_char_lower(uint32_t cp)
 {
     return (uint32_t)((int32_t)cp + bm_char_row_of(cp)->lower);

@@ -202,8 +202,9 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
  * composes with what is before it joined      a   l   m   a  20       é ............          its
  * bytes come from the segment units     [ a   l   m   a ]       [ é            ]
  *
- * A character begins a segment where it is no mark (of combining class 0) and the normal form of
- * the segment before it and itself is that of the one followed by that of the other. That is so for
+ * A character begins a segment where it is no mark (of combining class 0), is not dropped as
+ * invisible, and the normal form of the segment before it and itself is that of the one followed by
+ * that of the other. That is so for
  * all text that we know; where the segments' forms should not add up to that of the whole text, the
  * cuts that are proved to be safe are made instead (normalize.h). */
 
@@ -223,6 +224,7 @@ typedef struct mapping {
     size_t cap_segments;
     size_t *begins; /* n_begins + 1 */
     size_t n_begins, cap_begins;
+    bool after_base; /* before the last segment that begins; see bm_normalize_run */
     bm_codes codes[2], whole, parts;
 } mapping;
 
@@ -236,9 +238,9 @@ static bm_status begin_segment(mapping *m, size_t at, bm_error *err)
     return BM_OK;
 }
 
-static bm_status add_form(mapping *m, bm_str part, bm_codes *out, bm_error *err)
+static bm_status add_form(mapping *m, bm_str part, bool *after_base, bm_codes *out, bm_error *err)
 {
-    BM_TRY(bm_normalize_run(part, m->rules.normalize, &m->codes[0], &m->codes[1], err));
+    BM_TRY(bm_normalize_run(part, m->rules.normalize, after_base, &m->codes[0], &m->codes[1], err));
     BM_TRY(bm_grow(&out->data, &out->cap, out->len + m->codes[0].len, sizeof *out->data, err));
     if (m->codes[0].len > 0)
         memcpy(out->data + out->len, m->codes[0].data, m->codes[0].len * sizeof *out->data);
@@ -257,11 +259,15 @@ static bool same_codes(const bm_codes *a, const bm_codes *b)
 static bm_status may_cut(mapping *m, size_t begin, size_t at, size_t end, bool *may, bm_error *err)
 {
     const char *text = m->text.data;
+    bool of_whole = m->after_base, of_parts = m->after_base;
     m->whole.len = m->parts.len = 0;
-    BM_TRY(add_form(m, (bm_str){text + begin, end - begin}, &m->whole, err));
-    BM_TRY(add_form(m, (bm_str){text + begin, at - begin}, &m->parts, err));
-    BM_TRY(add_form(m, (bm_str){text + at, end - at}, &m->parts, err));
+    BM_TRY(add_form(m, (bm_str){text + begin, end - begin}, &of_whole, &m->whole, err));
+    BM_TRY(add_form(m, (bm_str){text + begin, at - begin}, &of_parts, &m->parts, err));
+    const bool before = of_parts;
+    BM_TRY(add_form(m, (bm_str){text + at, end - at}, &of_parts, &m->parts, err));
     *may = same_codes(&m->whole, &m->parts);
+    if (*may)
+        m->after_base = before;
     return BM_OK;
 }
 
@@ -275,11 +281,13 @@ static bm_status cut(mapping *m, bool proved_alone, bm_error *err)
 {
     const char *const text = m->text.data, *at = text, *const end = text + m->text.len;
     m->n_begins = 0;
+    m->after_base = false;
     while (at < end) {
         const size_t place = (size_t)(at - text);
         const uint32_t code = bm_utf8_next(&at, end);
         bool begins = m->n_begins == 0 || !m->rules.composes || is_safe(code);
-        if (!begins && !proved_alone && bm_char_ccc(code) == 0)
+        const bool dropped = m->rules.invisible && (bm_char_info(code) & BM_IS_IGNORABLE) != 0;
+        if (!begins && !proved_alone && !dropped && bm_char_ccc(code) == 0)
             BM_TRY(
                 may_cut(m, m->begins[m->n_begins - 1], place, (size_t)(at - text), &begins, err));
         if (begins)
@@ -293,11 +301,12 @@ static bm_status make_segments(mapping *m, bm_error *err)
     BM_TRY(cut(m, false, err));
     if (!m->rules.composes)
         return BM_OK;
+    bool of_whole = false, of_parts = false;
     m->whole.len = m->parts.len = 0;
-    BM_TRY(add_form(m, m->text, &m->whole, err));
+    BM_TRY(add_form(m, m->text, &of_whole, &m->whole, err));
     for (size_t i = 0; i < m->n_begins; i++)
         BM_TRY(add_form(m, (bm_str){m->text.data + m->begins[i], m->begins[i + 1] - m->begins[i]},
-                        &m->parts, err));
+                        &of_parts, &m->parts, err));
     return same_codes(&m->whole, &m->parts) ? BM_OK : cut(m, true, err);
 }
 

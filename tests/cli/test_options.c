@@ -107,7 +107,7 @@ Test(options, every_option_and_choice_is_documented)
 Test(options, defaults_are_those_of_the_documentation)
 {
     cr_assert_eq(READ(CLI_DEDUP, "in.jsonl", "-o", "out"), BM_OK, "%s", error.message);
-    cr_assert_eq(got.text.normalize, BM_NORM_LOWER);
+    cr_assert_eq(got.text.normalize, BM_NORM_INVISIBLE | BM_NORM_LOWER);
     cr_assert_eq(got.text.words, BM_WORDS_ALNUM);
     cr_assert_eq(got.text.shingle, BM_SHINGLE_WORD);
     cr_assert_eq(got.text.shingle_k, 5);

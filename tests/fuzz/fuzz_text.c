@@ -27,6 +27,8 @@ static bm_text_options text_options(const uint8_t *data)
                                .shingle_k = 1 + data[2] % 40u};
     if ((data[1] & 48) == 48) /* was of no meaning */
         options.words = BM_WORDS_TEXT_DEDUP;
+    if ((data[0] & 128) != 0)
+        options.normalize |= BM_NORM_INVISIBLE;
     if (options.normalize & BM_NORM_NFC)
         options.normalize &= ~(uint32_t)BM_NORM_NFKC;
     if (data[2] >= 250)

@@ -93,13 +93,16 @@ static void add_random(corpus *c, uint64_t *state, size_t n, int kind)
                                          "\xF0\x9F\x98\x80 ",
                                          "0",
                                          "\xC2\xA0",
+                                         "\u00AD",
+                                         "\u200B",
+                                         "\uFE0F\u20E3",
                                          "\xFF",
                                          "\xE4\xB8"};
     char *data = malloc(n * 12 + 1);
     size_t len = 0;
     for (size_t i = 0; i < n; ++i) {
         const char *piece =
-            pieces[kind == 0 ? next(state) % 3 : next(state) % (kind == 1 ? 10 : 18)];
+            pieces[kind == 0 ? next(state) % 3 : next(state) % (kind == 1 ? 10 : 21)];
         memcpy(data + len, piece, strlen(piece));
         len += strlen(piece);
     }
@@ -299,6 +302,7 @@ static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
         bm_text_options options = {.normalize = BM_NORM_LOWER, .shingle = kind, .shingle_k = *ks};
         options.short_rule = *ks % 2 == 0 ? BM_SHORT_SKIP : BM_SHORT_WHOLE;
         options.normalize |= *ks % 5 == 0 ? BM_NORM_PUNCT : 0;
+        options.normalize |= *ks % 3 != 0 ? BM_NORM_INVISIBLE : 0;
         options.words = (bm_words)(*ks % 3);
         check_options(infos, n, &options, turn);
     }

@@ -119,7 +119,7 @@ def main():
         sets = [isa for isa in ("scalar", "avx2", "avx512", "neon") if usable(runs, isa)]
         for kind, k in kinds:
             for words, short in (("alnum", "whole"), ("space", "skip")):
-                options = text_model.text_options(["lower"], words, kind, k, short)
+                options = text_model.text_options(text_model.DEFAULT, words, kind, k, short)
                 wanted = model(texts, options)
                 for isa in sets:
                     claims.attempt(f"{isa}, {kind}:{k}, words {words}, short {short}",

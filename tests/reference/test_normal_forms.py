@@ -16,7 +16,8 @@ np = harness.need_modules("numpy")
 import text_model
 
 FORMS = {"nfc": ("nfc",), "nfkc": ("nfkc",), "strip": ("strip-accents",),
-         "all": ("nfkc", "lower", "strip-accents", "digits", "punct")}
+         "all": ("nfkc", "lower", "strip-accents", "digits", "punct"), "seen": ("invisible",),
+         "seen_all": ("invisible", "nfkc", "lower", "strip-accents", "punct")}
 NO_CHARACTER = "\uffff"
 ALWAYS = ["--shingle", "byte:1024", "--perms", "2", "--id-field", "none", "--device", "cpu"]
 
@@ -86,7 +87,7 @@ def random_sequences(rng, common, n):
     spacing = [mark for mark in ordered if unicodedata.category(mark) != "Mn"]
     loose = [mark for mark in marks if not unicodedata.combining(mark) and unicodedata.category(mark) == "Mn"]
     composed = [chr(cp) for cp in common if unicodedata.decomposition(chr(cp))]
-    starters = list("aeioA=<>\u09c7\u0dd9\u1100\u1161\u11a7\u11a8\uac00\uac01\U00011131\U0001d157 .\u3002")
+    starters = list("\u00ad\u034f\u200b\u200d\ufe0f\u3164aeioA=<>\u09c7\u0dd9\u1100\u1161\u11a7\u11a8\uac00\uac01\U00011131\U0001d157 .\u3002")
     kinds = (ordered, ordered, spacing, spacing, loose, marks, starters, composed)
     draw = np.random.default_rng(rng.randrange(1 << 32))
     lengths = draw.integers(2, 10, n)

@@ -364,8 +364,8 @@ def all_options():
         [("char", k, "alnum") for k in (1, 3, 5, 9)] + [("byte", k, "alnum") for k in (1, 4, 8)] + \
         [("stopword", k, words) for k in (1, 2) for words in ("alnum", "space")]
     forms = [(), ("nfc",), ("nfkc",)]
-    rest = [c for n in range(5) for c in
-            itertools.combinations(("lower", "strip-accents", "digits", "punct"), n)]
+    rest = [c for n in range(6) for c in
+            itertools.combinations(("invisible", "lower", "strip-accents", "digits", "punct"), n)]
     return [text_model.text_options(form + more, words, kind, k, short, bag) for (kind, k, words), form, more, short, bag in
             itertools.product(kinds, forms, rest, ("whole", "skip"), (False, True))]
 
@@ -377,7 +377,7 @@ def main():
     rng, alphabet, started = random.Random(args.seed), Alphabet(), time.monotonic()
     n_text, n_dedup = {"small": (24, 12), "normal": (160, 80), "full": (None, 1440)}[args.size]
     combinations = all_options()
-    chosen = combinations if n_text is None else [text_model.text_options(["lower"])] + rng.sample(combinations, n_text)
+    chosen = combinations if n_text is None else [text_model.text_options(text_model.DEFAULT)] + rng.sample(combinations, n_text)
     print(f"seed {args.seed}, Unicode {unicodedata.unidata_version} in Python, {len(chosen)} of {len(combinations)} option sets")
     with harness.scratch() as folder, np.errstate(over="ignore"):
         runs = Runs(bandmill, folder)

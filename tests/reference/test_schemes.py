@@ -17,7 +17,7 @@ import text_model
 from test_hashes import ALPHABETS
 
 PRIME, M32, M64 = 2**61 - 1, 2**32 - 1, 2**64 - 1
-OPTIONS = text_model.text_options(normalize=("lower",), kind="word", k=3)
+OPTIONS = text_model.text_options(normalize=text_model.DEFAULT, kind="word", k=3)
 
 
 def make_texts():
@@ -199,7 +199,7 @@ def check_pairs(claims, bandmill, folder, signed, wanted, sets, name):
 
 def check_char(claims, bandmill, folder, docs, texts):
     """nemo as its preset cuts texts: characters."""
-    options = text_model.text_options(normalize=("lower",), kind="char", k=24)
+    options = text_model.text_options(normalize=text_model.DEFAULT, kind="char", k=24)
     out = os.path.join(folder, "nemo-char")
     bandmill.run("sign", "-q", "--scheme", "nemo", "--shingle", "char:24", "--perms", 20, "-o", out, docs)
     wanted = np.stack([nemo(sorted(set(text_model.sequence(text, options))), 20, 42) for text in texts])

@@ -138,11 +138,11 @@ class Runs:
 def check_corpus(claims, runs, corpus, native, device, every):
     for kind, k, words, bag in all_options():
         environments = native + (device if k == 2 or every else []) # some of them: a driver takes longer than all the rest
-        options = text_model.text_options(["lower"], words, kind, k, bag=bag)
+        options = text_model.text_options(text_model.DEFAULT, words, kind, k, bag=bag)
         arguments = text_model.option_arguments(options)
         if kind == "stopword" and corpus.list_path:
             arguments += ["--stopwords", corpus.list_path]
-            options["stopwords"] = frozenset(text_model.normalize(line.strip(), ["lower"])
+            options["stopwords"] = frozenset(text_model.normalize(line.strip(), text_model.DEFAULT)
                                              for line in LISTS[corpus.name].replace("\r", "").split("\n") if line.strip())
             if words == "alnum": # U+FFFD is no letter, and a list that has it is refused
                 options["stopwords"] -= {"\ufffd"}
@@ -160,7 +160,7 @@ def check_lost_list(runs, corpus, folder):
     path = os.path.join(folder, "gone.txt")
     with open(path, "w", encoding="utf-8") as file:
         file.write("Dog\nFOX\nwords\n")
-    options = text_model.text_options(["lower"], kind="stopword", k=1)
+    options = text_model.text_options(text_model.DEFAULT, kind="stopword", k=1)
     options["stopwords"] = {"dog", "fox", "words"}
     model = Model(corpus, options)
     wrong, target = runs.sign(corpus, model, [*text_model.option_arguments(options), "--stopwords", path])

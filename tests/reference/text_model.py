@@ -28,6 +28,14 @@ SPLIT_SCRIPTS = [
     (0x1B150, 0x1B152), (0x1B155, 0x1B155), (0x1B164, 0x1B167), (0x1F200, 0x1F200), (0x20000, 0x2A6DF),
     (0x2A700, 0x2B739), (0x2B740, 0x2B81D), (0x2B820, 0x2CEA1), (0x2CEB0, 0x2EBE0), (0x2F800, 0x2FA1D),
     (0x30000, 0x3134A), (0x31350, 0x323AF)]
+# Default_Ignorable_Code_Point of DerivedCoreProperties.txt 15.0: first and last of each run.
+DEFAULT_IGNORABLE = [
+    (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+    (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)]
+INVISIBLE = {cp: "" for first, last in DEFAULT_IGNORABLE for cp in range(first, last + 1)}
+INVISIBLE[0x200B] = " "
+DEFAULT = ("invisible", "lower")  # of --normalize
 SPLIT_FIRST = [first for first, _ in SPLIT_SCRIPTS]
 
 
@@ -70,8 +78,24 @@ DIGITS = PerCharacter(lambda c: "0" if unicodedata.category(c) == "Nd" else c)
 WITHOUT_PUNCTUATION = PerCharacter(lambda c: "" if unicodedata.category(c)[0] == "P" else c)
 
 
+def without_invisible(text):
+    """Without what is not seen, and then without each run of marks that follows no letter or number."""
+    if text.isascii():
+        return text
+    kept, after_base = [], False
+    for char in text.translate(INVISIBLE):
+        kind = unicodedata.category(char)[0]
+        if kind != "M":
+            after_base = kind in "LN"
+        if kind != "M" or after_base:
+            kept.append(char)
+    return "".join(kept)
+
+
 def normalize(text, rules):
-    """`rules`: a set of nfc nfkc lower strip-accents digits punct; always applied in this order."""
+    """`rules`: a set of invisible nfc nfkc lower strip-accents digits punct; always applied in this order."""
+    if "invisible" in rules:
+        text = without_invisible(text)
     for form in ("nfc", "nfkc"):
         if form in rules:
             text = unicodedata.normalize(form.upper(), text)

@@ -32,7 +32,7 @@ REFUSED = [  # options, what the error must say
     (["--seed", "2"], '"seed": 1, .*"seed": 2'),
     (["--perms", "256"], '"perms": 128, .*"perms": 256'),
     (["--shingle", "word:4"], '"shingle": "word:5", .*"shingle": "word:4"'),
-    (["--normalize", "none"], '"normalize": "lower", .*"normalize": "none"'),
+    (["--normalize", "none"], '"normalize": "invisible,lower", .*"normalize": "none"'),
     (["--words", "space"], '"words": "alnum", .*"words": "space"'),
     (["--short", "skip"], '"short": "whole", .*"short": "skip"'),
     (["--bands", "20", "--rows", "5"], "had .*, this one has"),

@@ -33,7 +33,7 @@ bm pairs --format keys keys.npy; refused 2 '--format keys .*--verify none'
 for verify in exact signature; do bm pairs --format keys --verify $verify keys.npy; refused 2 '.*--verify none'; done
 for rule in all length; do bm pairs --format keys --verify none --candidates $rule keys.npy; refused 2 "--candidates $rule"; done
 for option in '--threshold 0.8' '--recall 0.95' '--bands 2' '--rows 1' '--perms 128' '--scheme affine32' '--hash xxh3' '--seed 1' '--device cpu' \
-    '--normalize lower' '--words alnum' '--shingle word:5' '--short whole' '--text-field text' '--id-field id' '--header no' \
+    '--normalize invisible,lower' '--words alnum' '--shingle word:5' '--short whole' '--text-field text' '--id-field id' '--header no' \
     '--duplicate-ids error' '--on-error fail' '--identical all' '--sample 2' '--offsets keys.npy' '--max-doc-bytes 1G'; do
     # shellcheck disable=SC2086
     bm pairs --format keys --verify none keys.npy $option; refused 2 "${option%% *} means nothing for --format keys"

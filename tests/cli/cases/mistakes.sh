@@ -62,7 +62,7 @@ done << 'END'
 2 | dedup mixed -o no | inputs differ in format: mixed/in\.jsonl is jsonl, mixed/lines\.txt is files \(one --format for all; of a folder, --include
 4 | dedup ~elsewhere/in.jsonl -o no | ~elsewhere/in\.jsonl: ~ is not expanded here: cannot open
 2 | dedup in.jsonl -o no --perms 64 --bands 20 --rows 5 | --bands 20 --rows 5 use 100 permutations \(expected at most 64\)
-2 | dedup in.jsonl -o no --lowercase | unknown option --lowercase \(here it is --normalize lower\)
+2 | dedup in.jsonl -o no --lowercase | unknown option --lowercase \(here it is --normalize invisible,lower\)
 2 | dedup in.jsonl -o no -t .8 | unknown option -t \(here it is --threshold T\)
 2 | tune 0.8 | no file "0\.8" \(a threshold is --threshold 0\.8\)
 2 | cluster result | result is a directory \(expected its pairs\.tsv, which --pairs writes\)

@@ -45,7 +45,7 @@ for dir in sig out; do
     wrong $dir 's/"on_error": "skip"/"on_error": "skap"/' "provenance\\.on_error is 'skap'"
     wrong $dir 's/"duplicate_ids": "error"/"duplicate_ids": ""/' "provenance\\.duplicate_ids is ''"
     wrong $dir 's/"invalid_utf8": "replace"/"invalid_utf8": "replacf"/' "provenance\\.invalid_utf8 is 'replacf'"
-    wrong $dir 's/"normalize": "lower"/"normalize": "nfc,nfkc"/' 'provenance'
+    wrong $dir 's/"normalize": "invisible,lower"/"normalize": "nfc,nfkc"/' 'provenance'
     wrong $dir 's/"delimiter": null/"delimiter": "\\n"/' '"delimiter" is missing or wrong'
 done
 for records in 2 4 18446744073709551615; do wrong sig "s/\"records\": 3/\"records\": $records/" "counts\\.records is $records"; done

@@ -17,9 +17,10 @@ contradicts '--shingle char:5' char:4
 contradicts '--shingle word:4' char:4
 contradicts '--shingle word:5' char:4 # the default, asked for
 agrees '--shingle char:4'
-contradicts '--normalize lower,digits' lower
-contradicts '--normalize none' lower
-agrees '--normalize lower'
+contradicts '--normalize lower,digits' invisible,lower
+contradicts '--normalize none' invisible,lower
+contradicts '--normalize lower' invisible,lower
+agrees '--normalize invisible,lower'
 contradicts '--words space' alnum
 agrees '--words alnum'
 contradicts '--short skip' whole

@@ -41,7 +41,7 @@ static void expect_document_defaults(const bm_settings *s)
     cr_expect_eq(s->input.max_errors, UINT64_MAX, "no limit");
     cr_expect_eq(s->input.invalid_utf8, BM_INVALID_UTF8_REPLACE);
     cr_expect_eq(s->input.max_doc_bytes, GIB);
-    cr_expect_eq(s->text.normalize, (uint32_t)BM_NORM_LOWER);
+    cr_expect_eq(s->text.normalize, (uint32_t)(BM_NORM_INVISIBLE | BM_NORM_LOWER));
     cr_expect_eq(s->text.words, BM_WORDS_ALNUM);
     cr_expect_eq(s->text.shingle, BM_SHINGLE_WORD);
     cr_expect_eq(s->text.shingle_k, 5);

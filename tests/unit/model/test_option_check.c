@@ -150,11 +150,11 @@ Test(option_check, shingles_have_a_length_and_steps_that_go_together)
         EXPECT_WRONG(w, "shingle_k");
     }
     w = make();
-    w.text.normalize = 2 * BM_NORM_PUNCT - 1 - BM_NORM_NFC;
+    w.text.normalize = 2 * BM_NORM_INVISIBLE - 1 - BM_NORM_NFC;
     EXPECT_FINE(w);
     w.text.normalize |= BM_NORM_NFC;
     EXPECT_WRONG(w, "normalize");
-    static const uint32_t no_steps[] = {2 * BM_NORM_PUNCT, UINT32_C(1) << 31, UINT32_MAX};
+    static const uint32_t no_steps[] = {2 * BM_NORM_INVISIBLE, UINT32_C(1) << 31, UINT32_MAX};
     for (size_t i = 0; i < 3; i++) {
         w.text.normalize = no_steps[i];
         EXPECT_WRONG(w, "normalize");

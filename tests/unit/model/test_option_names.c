@@ -32,7 +32,7 @@ static const list lists[] = {
     {BM_OPTION_NORMALIZE,
      "normalize",
      0,
-     {"nfc", "nfkc", "lower", "strip-accents", "digits", "punct"}},
+     {"nfc", "nfkc", "lower", "strip-accents", "digits", "punct", "invisible"}},
     {BM_OPTION_WORDS, "words", BM_WORDS_ALNUM, {"alnum", "space", "text-dedup"}},
     {BM_OPTION_SHINGLE, "shingle", BM_SHINGLE_WORD, {"word", "char", "byte", "stopword"}},
     {BM_OPTION_SHORT, "short_rule", BM_SHORT_WHOLE, {"whole", "skip"}},
@@ -138,7 +138,8 @@ Test(option_names, steps_of_normalisation_are_listed_in_their_order_and_read_bac
                  {BM_NORM_NFKC | BM_NORM_DIGITS, "nfkc,digits"},
                  {BM_NORM_NFC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS,
                   "nfc,lower,strip-accents,digits"},
-                 {BM_NORM_LOWER | BM_NORM_PUNCT, "lower,punct"}};
+                 {BM_NORM_LOWER | BM_NORM_PUNCT, "lower,punct"},
+                 {BM_NORM_INVISIBLE | BM_NORM_LOWER | BM_NORM_NFC, "invisible,nfc,lower"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char out[64];
         uint32_t bits = 99;

@@ -89,6 +89,53 @@ static inline bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_err
     return BM_OK;
 }
 
+/* Default_Ignorable_Code_Point as DerivedCoreProperties.txt 15.0 lists it, without U+200B. */
+static inline bool is_ignorable(int32_t code)
+{
+    static const int32_t runs[][2] = {{0xAD, 0xAD},       {0x34F, 0x34F},    {0x61C, 0x61C},
+                                      {0x115F, 0x1160},   {0x17B4, 0x17B5},  {0x180B, 0x180F},
+                                      {0x200C, 0x200F},   {0x202A, 0x202E},  {0x2060, 0x206F},
+                                      {0x3164, 0x3164},   {0xFE00, 0xFE0F},  {0xFEFF, 0xFEFF},
+                                      {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFF8},  {0x1BCA0, 0x1BCA3},
+                                      {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
+        if (code >= runs[i][0] && code <= runs[i][1])
+            return true;
+    return false;
+}
+
+static inline bool is_of_class(int32_t code, bm_char_class one, bm_char_class other)
+{
+    const bm_char_class is = bm_char_class_of((uint32_t)code);
+    return is == one || is == other;
+}
+
+static inline bool is_mark_code(int32_t code)
+{
+    return is_of_class(code, BM_CLASS_MARK, BM_CLASS_SPLIT_MARK);
+}
+
+/* First all that is ignorable goes, then each run of marks behind no letter or number. */
+static inline void drop_invisible(bm_codes *codes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < codes->len; i++)
+        if (!is_ignorable(codes->data[i]))
+            codes->data[n++] = codes->data[i] == 0x200B ? ' ' : codes->data[i];
+    codes->len = 0;
+    for (size_t i = 0; i < n;) {
+        const int32_t base = codes->data[i++];
+        size_t end = i;
+        while (end < n && is_mark_code(codes->data[end]))
+            end++;
+        if (!is_mark_code(base)) /* else a run of marks begins the text */
+            codes->data[codes->len++] = base;
+        for (; i < end; i++)
+            if (is_of_class(base, BM_CLASS_WORD, BM_CLASS_SPLIT))
+                codes->data[codes->len++] = codes->data[i];
+    }
+}
+
 /* The code points as UTF-8. */
 static inline bm_status encode(const bm_codes *codes, bm_buf *out, bm_error *err)
 {
@@ -125,7 +172,20 @@ static inline bm_status normalize_exactly(bm_str text, uint32_t normalize, bm_co
     int form = normalize & BM_NORM_NFKC  ? UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT
                : normalize & BM_NORM_NFC ? UTF8PROC_STABLE | UTF8PROC_COMPOSE
                                          : 0;
-    BM_TRY(map_whole(text, form, codes, err));
+    if (normalize & BM_NORM_INVISIBLE) {
+        bm_buf visible = {0};
+        bm_status status = BM_OK;
+        codes->len = 0;
+        BM_TRY_OUT(map_part(text, 0, codes, err));
+        drop_invisible(codes);
+        BM_TRY_OUT(encode(codes, &visible, err));
+        status = map_whole((bm_str){visible.data, visible.len}, form, codes, err);
+    out:
+        bm_buf_reset(&visible);
+        BM_TRY(status);
+    } else {
+        BM_TRY(map_whole(text, form, codes, err));
+    }
     if (normalize & BM_NORM_LOWER)
         to_lower(codes);
     if (normalize & BM_NORM_STRIP_ACCENTS)

@@ -54,9 +54,9 @@ static void expect(uint32_t normalize, const int32_t *from, const int32_t *to)
     size_t n = 0;
     for (size_t i = 0; from[i] != 0; i++)
         end = bm_utf8_put(end, (uint32_t)from[i]);
-    cr_assert_eq(
-        bm_normalize_run((bm_str){text, (size_t)(end - text)}, normalize, &codes, &spare, NULL),
-        BM_OK);
+    cr_assert_eq(bm_normalize_run((bm_str){text, (size_t)(end - text)}, normalize, &(bool){false},
+                                  &codes, &spare, NULL),
+                 BM_OK);
     while (to[n] != 0)
         n++;
     cr_expect(codes.len == n && memcmp(codes.data, to, n * sizeof *to) == 0,
@@ -80,8 +80,8 @@ Test(normalize_versions, utf8proc_is_asked_only_about_what_all_versions_agree_on
         end = bm_utf8_put(bm_utf8_put(end, 0xAC00), 0x11A7);
         end = bm_utf8_put(bm_utf8_put(end, code), 0x301);
         for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
-            cr_assert_eq(bm_normalize_run((bm_str){text, (size_t)(end - text)}, forms[i], &codes,
-                                          &spare, NULL),
+            cr_assert_eq(bm_normalize_run((bm_str){text, (size_t)(end - text)}, forms[i],
+                                          &(bool){false}, &codes, &spare, NULL),
                          BM_OK);
     }
     bm_codes_reset(&codes);

@@ -271,12 +271,38 @@ Test(shingler, makes_one_shingle_of_a_short_document_or_none)
     bm_shingle_batch_reset(&batch);
 }
 
+/* Each text begins and ends in the fast path or not, and each rule is asked. */
+Test(shingler, words_are_those_of_the_text_that_is_seen)
+{
+    const uint32_t seen = BM_NORM_INVISIBLE, punct = BM_NORM_INVISIBLE | BM_NORM_PUNCT;
+    expect(word(1, seen | LOWER, BM_WORDS_ALNUM), "So\u00ADft \u2764\uFE0F 1\uFE0F\u20E3 x",
+           "soft|1\u20E3|x");
+    expect(word(1, 0, BM_WORDS_ALNUM), "so\u00ADft", "so|ft");
+    expect(word(1, seen, BM_WORDS_ALNUM), "a\u200Bb\u00A0c\uFEFF", "a|b|c");
+    expect(word(1, seen, BM_WORDS_ALNUM), "\u0645\u06CC\u200C\u062E\u0648",
+           "\u0645\u06CC\u062E\u0648");
+    expect(word(1, seen, BM_WORDS_ALNUM), "\u0E01\u0E31\u00AD\u0E49\u4E2D\uFE00\u6587x",
+           "\u0E01\u0E31\u0E49|\u4E2D|\u6587|x"); /* marks behind a character that is a word */
+    expect(word(1, seen, BM_WORDS_ALNUM), "-\u0E31a \u0301b", "a|b");
+    expect(word(1, seen, BM_WORDS_SPACE), "a-\u0301b \u2764\uFE0F\u200Bc\u0301 \u0301",
+           "a-b|\u2764|c\u0301");
+    expect(word(2, seen, BM_WORDS_TEXT_DEDUP), "a\u0301b,\u0301c\u200Bd", "a b|b c|c d");
+    expect(word(1, punct, BM_WORDS_ALNUM), "a,\u0301b c\u0301", "ab|c\u0301");
+    expect(word(1, seen | BM_NORM_NFC, BM_WORDS_SPACE), "e\u034F\u0301 =\u0338", "\u00E9|=");
+    expect(word(1, BM_NORM_NFC, BM_WORDS_SPACE), "=\u0338", "\u2260");
+    expect(word(1, seen | BM_NORM_NFKC, BM_WORDS_SPACE), "a\u00B4b", "a|\u0301b"); /* came later */
+    expect(other(BM_SHINGLE_CHAR, 2, seen), "\u00ADa \u200B-\u0301b", "a | -|-b");
+    expect(other(BM_SHINGLE_BYTE, 2, seen), "a\u200Bb\u200D,\u0301", "a | b|b,");
+}
+
 Test(shingler, counts_documents_without_units_as_empty)
 {
-    static const char *const empty[] = {"", " ", "\n\t\xE3\x80\x80", "--- ..."};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const empty[] = {"", " ", "\n\t\xE3\x80\x80", "--- ...",
+                                        "\u2764\uFE0F!\u20E3"};
+    for (size_t i = 0; i < 5; i++) {
         bm_str text = {empty[i], strlen(empty[i])};
-        bm_shingle_batch batch = shingle(word(5, LOWER, BM_WORDS_ALNUM), NULL, text, false);
+        bm_shingle_batch batch =
+            shingle(word(5, BM_NORM_INVISIBLE | LOWER, BM_WORDS_ALNUM), NULL, text, false);
         cr_expect_eq(batch.n_empty, 1);
         cr_expect_eq(batch.n_short, 0);
         cr_expect_eq(batch.offsets[1], 0);
@@ -326,7 +352,8 @@ static const char *const pieces[] = {
     "ກ", "ມ", "က", "ျ", "ខ", "្", "😀", "\xCC\x81", "\xCC\xA7", "\xC2\x85", "\xC2\xA0",
     "\xE2\x80\xA8", "\xE3\x80\x80", "\xE1\x9A\x80", "\xE2\x80\x9D", "٣", "９", "Ⅷ", "가", "각",
     "ᄀ", "ᅡ", "ᆨ", "\xE2\x84\xAA", "Å", "Привет ", "\xEF\xB7\xBA", "\xF0\xAA\x98\x80",
-    "\xF3\xA0\x84\x80", "。", "，", "\xCC\xB8", "=", "\xE0\xA6\xBE", "\xE0\xA7\x87"};
+    "\xF3\xA0\x84\x80", "\u00AD", "\u200B", "\u200D", "\uFE0F", "\u3164", "\u17B4", "\u20E3", "。",
+    "，", "\xCC\xB8", "=", "\xE0\xA6\xBE", "\xE0\xA7\x87"};
 #define N_PIECES (sizeof pieces / sizeof pieces[0])
 #define N_ASCII  30
 
@@ -371,15 +398,16 @@ static void compare_paths(bm_text_options options, bm_str text)
 Test(shingler, gives_on_every_path_what_the_exact_path_gives)
 {
     static const uint32_t ks[] = {1, 2, 3, 5, 9};
-    static const uint32_t forms[] = {0, BM_NORM_NFC, BM_NORM_NFKC};
+    static const uint32_t forms[] = {0, BM_NORM_NFC, BM_NORM_NFKC, BM_NORM_INVISIBLE};
     static char text[64 * 1024];
     uint64_t state = 20240611;
     for (size_t round = 0; round < sized(4, 2); round++)
-        for (uint32_t each = 0; each < 48; each++)
+        for (uint32_t each = 0; each < 64; each++)
             for (uint32_t kind = 0; kind < 5; kind++)
                 for (uint32_t k = 0; k < 5; k++) {
                     bm_text_options options = {
-                        .normalize = forms[each % 3] | each / 3 * BM_NORM_LOWER,
+                        .normalize = forms[each % 4] | each / 4 * BM_NORM_LOWER |
+                                     (each % 2) * BM_NORM_INVISIBLE,
                         .words = kind == 4   ? BM_WORDS_TEXT_DEDUP
                                  : kind == 3 ? BM_WORDS_SPACE
                                              : BM_WORDS_ALNUM,
@@ -429,6 +457,11 @@ Test(shingler, cuts_long_stretches_where_nothing_changes)
     const uint32_t all =
         BM_NORM_NFKC | LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS | BM_NORM_PUNCT;
     compare_paths(word(3, 0, BM_WORDS_ALNUM), (bm_str){text, len});
+    for (int words = 0; words < 3; words++)
+        for (uint32_t more = 0; more < 3; more++)
+            compare_paths(word(3, BM_NORM_INVISIBLE | (uint32_t[]){LOWER, all, BM_NORM_PUNCT}[more],
+                               (bm_words)words),
+                          (bm_str){text, len});
     compare_paths(word(3, all, BM_WORDS_ALNUM), (bm_str){text, len});
     compare_paths(other(BM_SHINGLE_CHAR, 5, BM_NORM_NFC), (bm_str){text, len});
 }
@@ -565,7 +598,7 @@ Test(shingler, refuses_options_out_of_range)
 {
     bm_text_options options[] = {
         word(0, 0, BM_WORDS_SPACE),       word(1025, 0, BM_WORDS_SPACE),
-        word(5, 1u << 6, BM_WORDS_SPACE), word(5, BM_NORM_NFC | BM_NORM_NFKC, BM_WORDS_SPACE),
+        word(5, 1u << 7, BM_WORDS_SPACE), word(5, BM_NORM_NFC | BM_NORM_NFKC, BM_WORDS_SPACE),
         word(5, 0, (bm_words)3),          other((bm_shingle_kind)4, 5, 0)};
     bm_shingler *shingler = NULL;
     bm_error err;

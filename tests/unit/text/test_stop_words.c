@@ -197,7 +197,7 @@ Test(stop_words, english_stays_as_it_is_under_every_rule)
             n++;
         }
     cr_expect_eq(n, 183);
-    for (uint32_t bits = 0; bits < 2 * BM_NORM_PUNCT; bits++) {
+    for (uint32_t bits = 0; bits < 2 * BM_NORM_INVISIBLE; bits++) {
         if ((bits & BM_NORM_NFC) && (bits & BM_NORM_NFKC))
             continue;
         for (int rule = 0; rule < 2; rule++) {

@@ -63,6 +63,21 @@ Test(text_units, of_characters_that_are_composed_all_belong_to_the_unit)
     expect(&nfkc, "\xEF\xAC\x81", STRETCHES("\xEF\xAC\x81", "\xEF\xAC\x81")); /* fi */
 }
 
+Test(text_units, what_is_dropped_within_a_unit_belongs_to_it)
+{
+    const uint32_t seen = BM_NORM_INVISIBLE, nfc = BM_NORM_INVISIBLE | BM_NORM_NFC;
+    const bm_text_options words = options_of(BM_SHINGLE_WORD, BM_WORDS_ALNUM, seen),
+                          composed = options_of(BM_SHINGLE_WORD, BM_WORDS_ALNUM, nfc),
+                          chars = options_of(BM_SHINGLE_CHAR, BM_WORDS_ALNUM, nfc);
+    expect(&words, "so\u00ADft \u2764\uFE0F \u200D1\uFE0F\u20E3",
+           STRETCHES("so\u00ADft", "1\uFE0F\u20E3"));
+    expect(&composed, "a\u200Bso\u00ADft e\u034F\u0301.\u0301 c", /* not in one piece */
+           STRETCHES("a", "so\u00ADft", "e\u034F\u0301", "c"));
+    expect(&composed, "\u0905\u0903 \u2014\u0903\u0905", STRETCHES("\u0905\u0903", "\u0905"));
+    expect(&chars, "\uAC00\u200D\u11A8\u0915\u0903",
+           STRETCHES("\uAC00\u200D\u11A8", "\u0915", "\u0903"));
+}
+
 Test(text_units, characters_and_bytes_are_those_of_the_normalised_text)
 {
     const bm_text_options chars = options_of(BM_SHINGLE_CHAR, BM_WORDS_ALNUM, BM_NORM_PUNCT),

@@ -113,6 +113,9 @@ static const char *const pieces[] = {"a",
                                      "0",
                                      "\xC2\xA0",
                                      "-",
+                                     "\u00AD",
+                                     "\u200B",
+                                     "\uFE0F\u20E3",
                                      "E",
                                      "word"};
 #define N_PIECES (sizeof pieces / sizeof pieces[0])
@@ -184,6 +187,7 @@ Test(unit_text, slots_hash_to_the_shingles_of_the_exact_path)
                 bm_text_options options = {.shingle = (bm_shingle_kind)kind, .shingle_k = ks[i]};
                 options.normalize = more & 1 ? BM_NORM_LOWER : BM_NORM_NFC | BM_NORM_STRIP_ACCENTS;
                 options.normalize |= more % 3 == 0 ? BM_NORM_PUNCT : 0;
+                options.normalize |= more % 4 < 2 ? BM_NORM_INVISIBLE : 0;
                 options.words = more & 2 ? BM_WORDS_SPACE : BM_WORDS_ALNUM;
                 if (more & 2 && ks[i] % 2 == 1)
                     options.words = BM_WORDS_TEXT_DEDUP;
