@@ -30,7 +30,8 @@ ODD = [
     "x" * 70000,
     " ".join(str(i) for i in range(20000)),
     "\N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16}" * 3,
-    "so\N{SOFT HYPHEN}ft hy\N{ZERO WIDTH NON-JOINER}phens e\N{ZERO WIDTH JOINER}\N{COMBINING ACUTE ACCENT} a\N{ZERO WIDTH SPACE}b",
+    "so\N{SOFT HYPHEN}ft hy\N{ZERO WIDTH NON-JOINER}phens a\N{ZERO WIDTH SPACE}b",
+    "e\N{ZERO WIDTH JOINER}\N{COMBINING ACUTE ACCENT} x",
     "twelve bytes",
     "thirteen byte",
 ]
