@@ -225,9 +225,14 @@ typedef struct bm_counts {
     uint64_t largest_group;
     uint64_t sampled; /* of `documents`, with bm_pairs_options.sample; else 0 */
     bm_result_counts results;
-    uint64_t unreadable; /* in another encoding than UTF-8: without shingles, and kept */
+    uint64_t unreadable;    /* in another encoding than UTF-8: without shingles, and kept */
     uint64_t other_records; /* of WET files: of types that are no documents */
     bm_left_out left_out;
+    /* Of `identical`, all documents with the shingles of an earlier one in the same order, those
+     * whose text is not that of the first of them, byte for byte, or not known; and of `removed`
+     * those of which that is so beside the one kept, which results.removed_identical does not
+     * count. */
+    uint64_t equal, removed_equal;
 } bm_counts;
 
 typedef struct bm_summary bm_summary;

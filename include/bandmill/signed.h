@@ -39,6 +39,7 @@ typedef struct bm_signed_arrays {
     const uint64_t *n_bytes;    /* n_docs; of the text */
     const uint64_t *content;    /* n_docs * 2, as content_hash.npy */
     uint32_t word_bytes;        /* of a word: 4, or 8 (affine64, datatrove) */
+    const uint64_t *text_hash;  /* n_docs; as text_hash.npy */
 } bm_signed_arrays;
 
 /* Sign the table of `options`, whose `output` is not set, nor `resume`; `bands` and `rows` make

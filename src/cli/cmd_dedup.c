@@ -35,20 +35,23 @@ static void report_losses(cli_context *context, const bm_counts *counts)
 
 static void report_groups(cli_context *context, const bm_counts *counts)
 {
-    const uint64_t near = counts->removed - counts->results.removed_identical - counts->chained -
-                          counts->results.known;
+    const uint64_t near = counts->removed - counts->results.removed_identical -
+                          counts->removed_equal - counts->chained - counts->results.known;
     const bool contained = context->settings.match.verify == BM_VERIFY_CONTAINED;
-    char n[7][48];
+    char n[7][48], equal[80] = "";
+    if (counts->removed_equal > 0)
+        snprintf(equal, sizeof equal, ", %s equal to it",
+                 cli_format_count(counts->removed_equal, n[0], sizeof n[0]));
     cli_report_note(&context->console, "%s, the largest of %s",
                     cli_format_of(counts->groups, "group", n[0], sizeof n[0]),
                     cli_format_count(counts->largest_group, n[1], sizeof n[1]));
     cli_report_note(
         &context->console,
-        contained ? "%s kept, %s removed: %s identical to the kept one, %s contained in it"
-                  : "%s kept, %s removed: %s identical to the kept one, %s near it, %s chained",
+        contained ? "%s kept, %s removed: %s identical to the kept one%s, %s contained in it"
+                  : "%s kept, %s removed: %s identical to the kept one%s, %s near it, %s chained",
         cli_format_count(counts->kept, n[2], sizeof n[2]),
         cli_format_count(counts->removed, n[3], sizeof n[3]),
-        cli_format_count(counts->results.removed_identical, n[4], sizeof n[4]),
+        cli_format_count(counts->results.removed_identical, n[4], sizeof n[4]), equal,
         cli_format_count(near, n[5], sizeof n[5]),
         cli_format_count(counts->chained, n[6], sizeof n[6]));
     report_losses(context, counts);

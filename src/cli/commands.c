@@ -45,7 +45,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
     [CLI_SIGN] = {"INPUT...",
                   "write MinHash signatures of documents to a directory",
                   "Reads documents and writes signatures.npy, ids.txt, n_shingles.npy, "
-                  "n_bytes.npy, content_hash.npy,\n"
+                  "n_bytes.npy, content_hash.npy, text_hash.npy,\n"
                   "sources.tsv and manifest.json to the output directory; with --band-keys also "
                   "band_keys.npy. dedup and\n"
                   "pairs accept such a directory instead of documents.",

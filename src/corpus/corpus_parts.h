@@ -155,6 +155,14 @@ typedef struct bm_corpus {
     bm_corpus_keys keys;
 } bm_corpus;
 
+/* Are the texts of two documents known to be the same bytes? */
+static inline bool bm_corpus_same_text(const bm_corpus *corpus, size_t a, size_t b)
+{
+    const bm_doc_table *docs = corpus->cfg.docs;
+    return docs != NULL && docs->n == corpus->n &&
+           bm_doc_same_text(bm_doc_table_row(docs, a), bm_doc_table_row(docs, b));
+}
+
 static inline bool bm_corpus_sets_in_file(const bm_corpus *corpus)
 {
     return corpus->sets.state >= BM_SETS_IN_FILE;

@@ -75,6 +75,7 @@ void bm_parser_close(bm_parser *parser)
     bm_buf_reset(&parser->id);
     bm_buf_reset(&parser->joined);
     bm_buf_reset(&parser->repaired);
+    bm_buf_reset(&parser->as_read);
     bm_buf_reset(&parser->repaired_id);
     bm_record_maker_reset(&parser->maker);
     bm_free_all(parser->types, parser);
@@ -308,7 +309,7 @@ const bm_file_types *bm_parser_types(const bm_parser *parser, size_t *n)
 /* No thread keeps the scratch that a long record needed. */
 static void trim_scratch(bm_parser *parser)
 {
-    bm_buf *const buffers[] = {&parser->text, &parser->joined, &parser->repaired,
+    bm_buf *const buffers[] = {&parser->text, &parser->joined, &parser->repaired, &parser->as_read,
                                &parser->keyer.key};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         if (buffers[i]->cap > SCRATCH_MAX)

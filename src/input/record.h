@@ -28,6 +28,7 @@ typedef struct bm_record {
                                none of its own */
     bm_str text;            /* valid UTF-8 */
     uint64_t text_bytes;    /* of the text as read (JSON: after unescaping), before repair */
+    bm_str as_read;         /* the text before repair, where it was repaired; else without data */
     uint64_t n_invalid;     /* U+FFFD written in place of invalid bytes */
     const uint64_t *hashes; /* instead of a text, from sources without texts: its shingle hashes, */
     size_t n_hashes;        /* in order, with repeats */

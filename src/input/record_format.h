@@ -168,6 +168,7 @@ struct bm_parser {
     size_t n_types, cap_types;
     bm_buf text, id; /* rewritten or joined */
     bm_buf joined, repaired, repaired_id;
+    bm_buf as_read;      /* jsonl only: a text before repair */
     bm_json_exact *json; /* jsonl only */
     bm_json_field *json_fields;
     bm_str *cells; /* of the text fields of a table, then those of `keep`; data NULL: missing */

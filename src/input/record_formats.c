@@ -121,6 +121,8 @@ bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
                          : bm_utf8_valid_prefix(bytes.data, bytes.len) == bytes.len)
         return BM_OK;
     uint64_t n = 0;
+    if (field->value == &record->text)
+        record->as_read = bytes;
     field->buf->len = 0;
     BM_TRY(bm_utf8_repair(bytes.data, bytes.len, field->buf, &n, err));
     *field->value = (bm_str){.data = field->buf->data, .len = field->buf->len};
@@ -394,6 +396,29 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
     return false;
 }
 
+/* The text before repair, where it needs some, which is rare: the record is read without repair, and
+ * then again with it. */
+static bm_status set_jsonl_as_read(struct bm_parser *parser, bm_str content, bm_record *record,
+                                   bm_error *err)
+{
+    const size_t n = parser->rules->n_text;
+    const char *broken;
+    uint64_t n_invalid = 0;
+    for (size_t i = 0; i < n; i++)
+        n_invalid += parser->json_fields[i].n_invalid;
+    if (n_invalid == 0 || !parser->rules->repairs)
+        return BM_OK;
+    parser->as_read.len = 0;
+    BM_TRY(bm_json_exact_run_as_read(parser->json, content, parser->json_fields, err));
+    for (size_t i = 0; i < n; i++) {
+        const bm_str value = parser->json_fields[i].value;
+        BM_TRY(bm_buf_add(&parser->as_read, "\n", i > 0, err));
+        BM_TRY(bm_buf_add(&parser->as_read, value.data, value.len, err));
+    }
+    record->as_read = (bm_str){parser->as_read.data, parser->as_read.len};
+    return bm_json_exact_run(parser->json, content, parser->json_fields, &broken, err);
+}
+
 static bm_status set_jsonl_text(struct bm_parser *parser, bm_str content, bm_record *record,
                                 bm_error *err)
 {
@@ -536,6 +561,7 @@ static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record
         refuse_json(parser, content, broken, record);
         return BM_OK;
     }
+    BM_TRY(set_jsonl_as_read(parser, content, record, err));
     BM_TRY(set_jsonl_text(parser, content, record, err));
     if (!record->bad)
         BM_TRY(set_jsonl_id(parser, content, record, err));

@@ -743,7 +743,7 @@ typedef struct block_header {
 } block_header;
 
 typedef struct saved_row {
-    uint64_t line, text_bytes;
+    uint64_t line, text_bytes, text_hash;
     uint32_t file, n_shingles;
     uint64_t id_len;
 } saved_row;
@@ -802,8 +802,9 @@ static bm_status put_rows(const bm_doc_table *docs, const block_header *h, bm_bu
     for (size_t i = 0; i < h->n; i++) {
         const bm_doc_row *row = bm_doc_table_row(docs, (size_t)h->first + i);
         uint64_t from = id_begin(docs, (size_t)h->first + i);
-        saved_row saved = {row->line, row->text_bytes, row->file, row->n_shingles,
-                           id_begin(docs, (size_t)h->first + i + 1) - from};
+        saved_row saved = {row->line,       row->text_bytes,
+                           row->text_hash,  row->file,
+                           row->n_shingles, id_begin(docs, (size_t)h->first + i + 1) - from};
         BM_TRY_OUT(bm_buf_add(out, &saved, sizeof saved, err));
     }
 out:
@@ -984,6 +985,7 @@ static bm_status load_rows(documents_loading *l, const block_header *h, const sa
         bm_str id = {ids + at, (size_t)row.id_len};
         l->rows[i] = (bm_doc_row){.line = row.line,
                                   .text_bytes = row.text_bytes,
+                                  .text_hash = row.text_hash,
                                   .file = row.file,
                                   .n_shingles = row.n_shingles};
         if (row.file >= bm_input_set_count(l->what->inputs))

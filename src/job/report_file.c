@@ -53,17 +53,25 @@ static void report_counts(bm_json *json, const bm_counts *counts, bm_report_coun
     bm_json_end_object(json);
 }
 
+/* Does no report of earlier versions have it? It is 0 then. */
+static bool is_later(const bm_count_row *row)
+{
+    return row->at == offsetof(bm_counts, unreadable) || row->at == offsetof(bm_counts, equal) ||
+           row->at == offsetof(bm_counts, removed_equal);
+}
+
 bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < BM_N_COUNTS; i++) {
         uint64_t *at = bm_count_at(out, &bm_count_rows[i]);
         const bm_report_counts_of of = bm_count_rows[i].of;
-        const bool all = of == BM_COUNTS_OF_ALL;
+        const bool later = is_later(&bm_count_rows[i]);
+        const bool all = of == BM_COUNTS_OF_ALL && !later;
         if (of == BM_COUNTS_OF_INDEX)
             continue;
         status = bm_manifest_count(report, bm_count_rows[i].name, at, all ? err : NULL);
-        if (status != BM_OK && (of == BM_COUNTS_OF_SOME || of == BM_COUNTS_OF_LOSS)) {
+        if (status != BM_OK && (later || of == BM_COUNTS_OF_SOME || of == BM_COUNTS_OF_LOSS)) {
             *at = of == BM_COUNTS_OF_LOSS ? BM_COUNT_UNKNOWN : 0;
             status = BM_OK;
         }

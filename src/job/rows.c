@@ -295,6 +295,8 @@ static const char *reason_name(bm_reason reason)
     switch (reason) {
     case BM_REASON_IDENTICAL:
         return BM_REMOVED_IS_IDENTICAL;
+    case BM_REASON_EQUAL:
+        return BM_REMOVED_IS_EQUAL;
     case BM_REASON_NEAR:
         return "near";
     case BM_REASON_CHAINED:

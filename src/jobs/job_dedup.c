@@ -26,6 +26,7 @@ static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
     counts->removed = grouping->n_removed;
     counts->chained = grouping->n_chained;
     counts->results.removed_identical = grouping->n_identical;
+    counts->removed_equal = grouping->n_equal;
     counts->results.known = grouping->n_known;
     counts->results.divided = grouping->n_divided;
     counts->kept = counts->documents - counts->removed;

@@ -76,7 +76,8 @@ static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *
     return status == BM_OK ? closed : status;
 }
 
-/* A number that each row of the document table has, as an array of its own. */
+/* A number that each row of the document table has, as an array of its own; the last one only where
+ * there are texts. */
 typedef struct row_column {
     bm_npy_array array;
     size_t at, bytes; /* in bm_doc_row */
@@ -86,7 +87,10 @@ static const row_column columns[] = {
     {{.name = BM_FILE_N_SHINGLES, .type = "<u4"},
      offsetof(bm_doc_row, n_shingles),
      sizeof(uint32_t)},
-    {{.name = BM_FILE_N_BYTES, .type = "<u8"}, offsetof(bm_doc_row, text_bytes), sizeof(uint64_t)}};
+    {{.name = BM_FILE_N_BYTES, .type = "<u8"}, offsetof(bm_doc_row, text_bytes), sizeof(uint64_t)},
+    {{.name = BM_FILE_TEXT_HASH, .type = "<u8"},
+     offsetof(bm_doc_row, text_hash),
+     sizeof(uint64_t)}};
 
 static bm_status write_column(bm_out_dir *dir, const bm_doc_table *docs, const row_column *column,
                               bm_error *err)
@@ -154,7 +158,9 @@ static bm_status write_all(bm_job *job, bm_error *err)
         return status;
     bm_job_context_stage(context, BM_STAGE_WRITE, "files");
     status = bm_rows_ids(dir, &context->docs, context->pool, err);
-    for (size_t i = 0; status == BM_OK && i < sizeof columns / sizeof columns[0]; i++)
+    const size_t n_columns =
+        sizeof columns / sizeof columns[0] - !context->inputs.source->ops->has_text;
+    for (size_t i = 0; status == BM_OK && i < n_columns; i++)
         status = write_column(dir, &context->docs, &columns[i], err);
     if (status == BM_OK)
         status = bm_rows_sources(dir, &context->docs, NULL, &context->inputs.names, err);

@@ -379,6 +379,15 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
     return BM_OK;
 }
 
+/* Copies whose text is not that of the first of them, or not known to be. */
+static uint64_t count_equal(const bm_corpus *corpus)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; corpus->n_identical > 0 && i < corpus->n; i++)
+        n += corpus->rep[i] != i && !bm_corpus_same_text(corpus, i, corpus->rep[i]);
+    return n;
+}
+
 static bm_status find_edges(bm_pairing *pairing, bm_error *err)
 {
     bm_job *job = pairing->job;
@@ -412,6 +421,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     if (found->edges != NULL)
         context->stats.edge_bytes = bm_sorted_runs_spilled(found->edges);
     context->counts.identical = pairing->corpus.n_identical;
+    context->counts.equal = count_equal(&pairing->corpus);
     context->counts.candidates = found->counts.candidates;
     context->counts.verified = found->counts.verified;
     context->counts.edges = found->counts.edges;

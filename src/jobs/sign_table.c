@@ -28,7 +28,7 @@
 struct bm_signed {
     bm_settings settings;    /* without an output */
     bm_signed_arrays arrays; /* pointers into the blocks below */
-    bm_page_block words, keys, n_shingles, n_bytes, content;
+    bm_page_block words, keys, n_shingles, n_bytes, content, texts;
     uint64_t reserved; /* documents that these have memory for */
     bm_doc_table docs; /* ids; of a table without them: none, until they are asked for */
     bool has_table;    /* `docs` is of all documents */
@@ -47,7 +47,7 @@ struct bm_signed {
 
 /* --- arrays --- */
 
-#define N_BLOCKS 5u
+#define N_BLOCKS 6u
 
 typedef struct array_block {
     bm_page_block *block;
@@ -61,7 +61,8 @@ static array_block block_of(bm_signed *made, size_t i)
                                           {&made->keys, a->bands * sizeof *a->keys},
                                           {&made->n_shingles, sizeof *a->n_shingles},
                                           {&made->n_bytes, sizeof *a->n_bytes},
-                                          {&made->content, sizeof(bm_hash128)}};
+                                          {&made->content, sizeof(bm_hash128)},
+                                          {&made->texts, sizeof *a->text_hash}};
     return blocks[i];
 }
 
@@ -82,6 +83,7 @@ out:
     made->arrays.n_shingles = made->n_shingles.data;
     made->arrays.n_bytes = made->n_bytes.data;
     made->arrays.content = made->content.data;
+    made->arrays.text_hash = made->texts.data;
     return status;
 }
 
@@ -132,10 +134,11 @@ static void end_batch(void *ctx, const bm_ingest_batch *batch)
     const size_t n = batch->status == BM_OK ? batch->n_docs : 0;
     for (size_t i = 0; i < n; i++)
         n_shingles[i] = (uint32_t)(offsets[i + 1] - offsets[i]);
-    for (size_t i = 0; i < n && !batch->nameless; i++)
-        n_bytes[i] = batch->docs[i].row.text_bytes;
-    if (n > 0 && batch->nameless)
-        memcpy(n_bytes, batch->text_bytes, n * sizeof *n_bytes);
+    uint64_t *texts = (uint64_t *)p->made->texts.data + first;
+    for (size_t i = 0; i < n; i++) {
+        n_bytes[i] = batch->nameless ? batch->texts[i].bytes : batch->docs[i].row.text_bytes;
+        texts[i] = batch->nameless ? batch->texts[i].hash : batch->docs[i].row.text_hash;
+    }
     if (n > 0)
         memcpy((bm_hash128 *)p->made->content.data + first, batch->shingles.content,
                n * sizeof *batch->shingles.content);
@@ -281,6 +284,7 @@ static bm_status make_docs(bm_signed *made, bm_error *err)
     for (uint64_t i = 0; i < made->arrays.n_docs; i++) {
         const bm_doc_row row = {.line = i + 1,
                                 .text_bytes = made->arrays.n_bytes[i],
+                                .text_hash = made->arrays.text_hash[i],
                                 .n_shingles = made->arrays.n_shingles[i]};
         id.len = 0;
         BM_TRY_OUT(bm_buf_add_format(&id, err, "%s:%" PRIu64, name, i + 1));
@@ -348,6 +352,7 @@ static bm_status write_arrays(const bm_signed *made, bm_out_dir *dir, bm_error *
                  {{BM_FILE_CONTENT, "<u8", 2}, a->content},
                  {{BM_FILE_N_SHINGLES, "<u4", 0}, a->n_shingles},
                  {{BM_FILE_N_BYTES, "<u8", 0}, a->n_bytes},
+                 {{BM_FILE_TEXT_HASH, "<u8", 0}, a->text_hash},
                  {{BM_FILE_BAND_KEYS, "<u8", a->bands}, a->keys}};
     const size_t n = sizeof files / sizeof files[0] - (a->bands == 0);
     for (size_t i = 0; i < n; i++)

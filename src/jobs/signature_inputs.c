@@ -222,7 +222,7 @@ static bm_status load_documents(sources *s, bm_error *err)
 {
     size_t ends[IDS_BLOCK];
     uint32_t sizes[IDS_BLOCK];
-    uint64_t bytes[IDS_BLOCK] = {0};
+    uint64_t bytes[IDS_BLOCK] = {0}, hashes[IDS_BLOCK];
     bm_buf text = {0};
     bm_doc_row row = {0}; /* its file from document to document */
     bm_status status = BM_OK;
@@ -234,10 +234,12 @@ static bm_status load_documents(sources *s, bm_error *err)
         BM_TRY_OUT(bm_sign_dir_n_shingles(s->dir, at, n, sizes, err));
         if (bm_sign_dir_has_bytes(s->dir))
             BM_TRY_OUT(bm_sign_dir_n_bytes(s->dir, at, n, bytes, err));
+        BM_TRY_OUT(bm_sign_dir_text_hashes(s->dir, at, n, hashes, err));
         for (size_t i = 0; i < n; i++) {
             size_t begin = i == 0 ? 0 : ends[i - 1];
             row.n_shingles = sizes[i];
             row.text_bytes = bytes[i];
+            row.text_hash = hashes[i];
             BM_TRY_OUT(add_document(s, &row, (bm_str){text.data + begin, ends[i] - begin}, err));
         }
     }

@@ -58,6 +58,7 @@ struct bm_json_exact {
     bm_str text;
     size_t pos;
     state state;
+    bool as_read; /* strings are not repaired */
     uint32_t depth;
     uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit a level; else it is an array */
     bm_buf out;                               /* the strings that had to be rewritten */
@@ -483,7 +484,7 @@ static bool read_string_value(bm_json_exact *x)
     bool wanted = false;
     for (size_t i = 0; i < x->n_paths; i++)
         wanted = wanted || x->follows[i].wanted;
-    const bool copies = wanted && x->text.len <= COPY_MAX;
+    const bool copies = wanted && x->text.len <= COPY_MAX && !x->as_read;
     const size_t offset = x->out.len;
     char *copy = copies ? x->out.data + offset : NULL;
     const char *why = copies ? bm_json_string_copy(x->text, x->pos + 1, &span, copy, &repair)
@@ -496,7 +497,7 @@ static bool read_string_value(bm_json_exact *x)
     const bm_str raw = {.data = x->text.data + span.begin, .len = span.end - span.begin};
     const bm_str said = copies ? (bm_str){copy, (size_t)repair.len_bytes} : raw;
     if ((copies || !span.escapes) &&
-        (!span.beyond_ascii || bm_simd_utf8_valid(said.data, said.len))) {
+        (!span.beyond_ascii || x->as_read || bm_simd_utf8_valid(said.data, said.len))) {
         if (copies)
             x->out.len += said.len;
         else
@@ -504,7 +505,8 @@ static bool read_string_value(bm_json_exact *x)
         return deliver_string(x, said, copies, offset, &repair);
     }
     repair = (bm_json_repair){0};
-    bm_status status = bm_json_string_plain(raw, span.beyond_ascii, &x->out, &repair, x->err);
+    bm_status status =
+        bm_json_string_plain(raw, span.beyond_ascii, &x->out, x->as_read ? NULL : &repair, x->err);
     if (status == BM_OK && copies) /* the rest of the text still fits */
         status = bm_buf_reserve(&x->out, x->text.len + BM_JSON_COPY_MORE, x->err);
     if (status != BM_OK)
@@ -719,4 +721,14 @@ bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fi
     if (exact->n_keys > 0)
         memcpy(asked, fields, n * sizeof *asked);
     return BM_OK;
+}
+
+bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_field *fields,
+                                    bm_error *err)
+{
+    const char *broken_why;
+    exact->as_read = true;
+    const bm_status status = bm_json_exact_run(exact, text, fields, &broken_why, err);
+    exact->as_read = false;
+    return status;
 }

@@ -83,3 +83,7 @@ void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
  * the next call, why it is no JSON object; fields are undefined then. Only BM_ERR_NOMEM fails. */
 bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                             const char **broken, bm_error *err);
+/* The same of a text that is known not to be broken, with its strings before repair: invalid bytes
+ * as they are, an unpaired surrogate as the three bytes that UTF-8 would have for it. */
+bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_field *fields,
+                                    bm_error *err);

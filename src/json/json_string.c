@@ -149,8 +149,8 @@ static uint32_t u_code(bm_str text, size_t pos)
 }
 
 /* Write what the escape at `pos` stands for to `out`, *n_out bytes, up to 4: of a pair of
- * surrogates both halves, of an unpaired one U+FFFD, counted. Returns the position behind; 0: it is
- * no escape. */
+ * surrogates both halves, of an unpaired one U+FFFD, counted, or itself where nobody counts. Returns
+ * the position behind; 0: it is no escape. */
 static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64_t *n_unpaired)
 {
     if (text.len - pos < 2)
@@ -168,7 +168,7 @@ static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64
         if (low >= 0xDC00 && low < 0xE000) {
             code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
             pos += 6;
-        } else {
+        } else if (n_unpaired != NULL) {
             code = BM_REPLACEMENT;
             ++*n_unpaired;
         }
@@ -234,14 +234,17 @@ static bm_status repair_run(bm_str run, size_t left, bm_buf *out, uint64_t *n_in
 bm_status bm_json_string_plain(bm_str raw, bool beyond_ascii, bm_buf *out, bm_json_repair *repair,
                                bm_error *err)
 {
+    const bool repairs = repair != NULL;
+    bm_json_repair none = {0};
     if (raw.len == 0)
         return BM_OK;
+    repair = repairs ? repair : &none;
     BM_TRY(bm_buf_reserve(out, raw.len, err)); /* an escape is no shorter than what it stands for */
     for (size_t pos = 0; pos < raw.len;) {
         const char *slash = memchr(raw.data + pos, '\\', raw.len - pos);
         const size_t end = slash == NULL ? raw.len : (size_t)(slash - raw.data);
         const bm_str run = {.data = raw.data + pos, .len = end - pos};
-        if (beyond_ascii && !bm_simd_utf8_valid(run.data, run.len)) {
+        if (repairs && beyond_ascii && !bm_simd_utf8_valid(run.data, run.len)) {
             BM_TRY(repair_run(run, raw.len - pos, out, &repair->n_invalid, err));
         } else {
             memcpy(out->data + out->len, run.data, run.len);
@@ -252,7 +255,7 @@ bm_status bm_json_string_plain(bm_str raw, bool beyond_ascii, bm_buf *out, bm_js
         if (slash == NULL)
             break;
         size_t n = 0;
-        pos = unescape(raw, pos, out->data + out->len, &n, &repair->n_invalid);
+        pos = unescape(raw, pos, out->data + out->len, &n, repairs ? &repair->n_invalid : NULL);
         if (pos == 0)
             return bm_fail(err, BM_ERR_FORMAT, "a broken escape");
         repair->len_bytes += n;

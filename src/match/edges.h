@@ -125,7 +125,8 @@ bm_status bm_edges_open_runs(const bm_corpus *corpus, bm_sorted_runs **out, bm_e
 
 typedef enum bm_reason {
     BM_REASON_KEPT,
-    BM_REASON_IDENTICAL, /* to the kept document */
+    BM_REASON_IDENTICAL, /* the text of the kept document, byte for byte */
+    BM_REASON_EQUAL,     /* its shingles in their order, and another text, or one not known */
     BM_REASON_NEAR,      /* itself at the threshold to the kept document */
     BM_REASON_CHAINED,   /* joined to the kept document by way of others only */
     BM_REASON_CONTAINED, /* held by the kept document (edges.h) */
@@ -145,7 +146,7 @@ typedef struct bm_grouping {
     uint64_t *begin;     /* n_groups + 1 places in members */
     bm_page_block block; /* of label, kept, similarity and begin (bm_corpus_block) */
     size_t n_groups;
-    uint64_t n_removed, n_chained, n_identical, n_known, largest;
+    uint64_t n_removed, n_chained, n_identical, n_equal, n_known, largest;
     uint8_t *divided;   /* of each document: its component was divided into stars; NULL: none was */
     uint64_t n_divided; /* components */
     const bm_known *from;    /* borrowed; NULL: nothing is known, like the rest */

@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
+#include "base/hash_table.h"
 #include "base/memory.h"
 #include "lsh/groups.h"
 #include "match/match.h"
@@ -243,6 +245,12 @@ static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double 
     return true;
 }
 
+/* Of a copy of another document. */
+static uint8_t copy_reason(const bm_corpus *corpus, size_t doc, size_t other)
+{
+    return bm_corpus_same_text(corpus, doc, other) ? BM_REASON_IDENTICAL : BM_REASON_EQUAL;
+}
+
 static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *err)
 {
     const uint32_t *rep = match->settings.corpus->rep;
@@ -266,7 +274,8 @@ static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *
             continue;
         }
         out->similarity[i] = 1.0;
-        out->reason[i] = out->kept[i] == i ? BM_REASON_KEPT : BM_REASON_IDENTICAL;
+        out->reason[i] = out->kept[i] == i ? BM_REASON_KEPT
+                                           : copy_reason(match->settings.corpus, i, out->kept[i]);
         if (copy)
             continue;
         double similarity;
@@ -286,15 +295,60 @@ out:
     return status;
 }
 
+/* The texts of documents that are copies or have some, as hashes of shingles and text, ascending: of
+ * those that are known. */
+typedef struct copied_texts {
+    uint64_t *list;
+    size_t n;
+} copied_texts;
+
+static uint64_t copied_text(const bm_corpus *corpus, size_t doc)
+{
+    const uint64_t text = bm_doc_table_row(corpus->cfg.docs, doc)->text_hash;
+    return text == BM_TEXT_UNKNOWN ? 0 : bm_hash_seeded(text, corpus->rep[doc], 1) | 1;
+}
+
+static bm_status list_texts(const bm_corpus *corpus, const uint8_t *copied, copied_texts *out,
+                            bm_error *err)
+{
+    size_t n = 0;
+    uint64_t *scratch = NULL;
+    for (size_t i = 0; i < corpus->n; i++)
+        n += copied[corpus->rep[i]];
+    BM_TRY(bm_new(&out->list, n, err));
+    BM_TRY(bm_new(&scratch, n, err));
+    for (size_t i = 0; i < corpus->n; i++)
+        if (copied[corpus->rep[i]] != 0)
+            out->list[out->n++] = copied_text(corpus, i);
+    bm_hashes_sort(out->list, out->n, scratch);
+    bm_free(scratch);
+    return BM_OK;
+}
+
+/* Has another document the shingles and the text of this one? */
+static bool has_twin(const copied_texts *texts, uint64_t text)
+{
+    bm_bisect b = {0, texts->n};
+    while (b.low < b.high)
+        bm_bisect_go(&b, texts->list[bm_middle(&b)] < text);
+    return text != 0 && b.low + 1 < texts->n && texts->list[b.low + 1] == text;
+}
+
 /* No member of a group is kept. */
 static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *err)
 {
-    const uint32_t *rep = match->settings.corpus->rep;
+    const bm_corpus *corpus = match->settings.corpus;
+    const uint32_t *rep = corpus->rep;
+    const bool known = corpus->cfg.docs != NULL && corpus->cfg.docs->n == corpus->n;
     uint8_t *copied = NULL; /* of each representative: it has a copy */
+    copied_texts texts = {0};
+    bm_status status = BM_OK;
     BM_TRY(bm_new_zero(&copied, out->n, err));
     for (size_t i = 0; i < out->n; i++)
         if (rep[i] != i)
             copied[rep[i]] = 1;
+    if (known)
+        BM_TRY_OUT(list_texts(corpus, copied, &texts, err));
     for (uint64_t i = 0; i < out->begin[out->n_groups]; i++) {
         const uint32_t doc = out->members[i];
         if (i % BM_DOC_LEAVE_ROWS == 0)
@@ -303,10 +357,14 @@ static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *er
             continue;
         out->kept[doc] = BM_NO_KEPT;
         out->similarity[doc] = NAN;
-        out->reason[doc] = copied[rep[doc]] != 0 ? BM_REASON_IDENTICAL : BM_REASON_NEAR;
+        out->reason[doc] = copied[rep[doc]] == 0 ? BM_REASON_NEAR
+                           : known && has_twin(&texts, copied_text(corpus, doc))
+                               ? BM_REASON_IDENTICAL
+                               : BM_REASON_EQUAL;
     }
-    bm_free(copied);
-    return BM_OK;
+out:
+    bm_free_all(copied, texts.list);
+    return status;
 }
 
 static bm_status alloc_grouping(const bm_match *match, bm_grouping *out, bm_error *err)
@@ -334,6 +392,7 @@ static void count(bm_grouping *out)
         out->n_removed += out->reason[i] != BM_REASON_KEPT;
         out->n_chained += out->reason[i] == BM_REASON_CHAINED;
         out->n_identical += out->reason[i] == BM_REASON_IDENTICAL;
+        out->n_equal += out->reason[i] == BM_REASON_EQUAL;
         out->n_known += out->reason[i] == BM_REASON_KNOWN;
     }
 }

@@ -50,7 +50,7 @@ typedef struct bm_shingle_batch {
     uint64_t n_weightless; /* documents with shingles, all of which weigh nothing */
     uint64_t n_empty;      /* documents without shingles, but for short and unreadable ones */
     uint64_t n_short;      /* documents of at least one unit, and fewer than a shingle has */
-    uint64_t n_unreadable; /* documents in another encoding (text/unreadable.h); without shingles */
+    uint64_t n_unreadable; /* documents in another encoding (text/shingler.h); without shingles */
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */
 
@@ -81,7 +81,7 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
     return batch->n_docs == 0 ? 0 : (size_t)batch->offsets[batch->n_docs];
 }
 
-/* What is said of the first document that is unreadable (text/unreadable.h). */
+/* What is said of the first document that is unreadable (text/shingler.h). */
 #define BM_UNREADABLE_WARNING                                                                      \
     "more than a tenth of the text is U+FFFD or control characters: it was written in another "    \
     "encoding than UTF-8, and it and texts like it are kept without being compared (`iconv -f "    \
@@ -130,7 +130,7 @@ typedef struct bm_text_batch {
     size_t n_starts, cap_starts;
     uint64_t n_empty;      /* documents without units that are not unreadable */
     uint64_t n_short;      /* of 1 <= n < K units, but for those left to the host */
-    uint64_t n_unreadable; /* texts in another encoding (text/unreadable.h) */
+    uint64_t n_unreadable; /* texts in another encoding (text/shingler.h) */
     size_t n_by_host;
 } bm_text_batch; /* {0} is empty */
 

@@ -34,6 +34,7 @@ typedef enum bm_compression {
 #define BM_FILE_N_SHINGLES "n_shingles.npy"
 #define BM_FILE_N_BYTES    "n_bytes.npy"
 #define BM_FILE_CONTENT    "content_hash.npy"
+#define BM_FILE_TEXT_HASH  "text_hash.npy"
 #define BM_FILE_IDS        "ids.txt"
 #define BM_FILE_KEPT_IDS   "kept_ids.txt"
 #define BM_FILE_SOURCES    "sources.tsv"

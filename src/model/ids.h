@@ -110,9 +110,18 @@ static inline uint32_t bm_doc_shard(uint64_t id_hash)
 typedef struct bm_doc_row {
     uint64_t line;
     uint64_t text_bytes;
+    uint64_t text_hash; /* XXH3_64bits of the text before repair; BM_TEXT_UNKNOWN */
     uint32_t file;
     uint32_t n_shingles;
 } bm_doc_row;
+
+#define BM_TEXT_UNKNOWN 0u
+
+/* Are the texts of two documents known to be the same bytes? */
+static inline bool bm_doc_same_text(const bm_doc_row *a, const bm_doc_row *b)
+{
+    return a->text_hash == b->text_hash && a->text_hash != BM_TEXT_UNKNOWN;
+}
 
 /* The names of the inputs; bm_doc_row.file is an index into them. */
 typedef struct bm_file_names {

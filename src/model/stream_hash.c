@@ -17,6 +17,23 @@ void bm_stream_hash_add_plain(XXH3_state_t *state, const void *data, size_t n)
     XXH3_128bits_update(state, data, n);
 }
 
+uint64_t bm_hash64_plain(const void *data, size_t n)
+{
+    return XXH3_64bits(data, n);
+}
+
+bm_hash64_fn *bm_hash64_of(bm_isa isa)
+{
+#if defined(__x86_64__)
+    if (isa == BM_ISA_AVX512)
+        return bm_hash64_avx512;
+    if (isa == BM_ISA_AVX2)
+        return bm_hash64_avx2;
+#endif
+    (void)isa;
+    return bm_hash64_plain;
+}
+
 static bm_stream_hash_add_fn *add_of(bm_isa isa)
 {
 #if defined(__x86_64__)

@@ -19,7 +19,7 @@ typedef struct bm_hash128 {
 } bm_hash128;
 
 /* What stands in its place for a document that has no shingles because it is unreadable
- * (text/unreadable.h); any other document without shingles has 0, 0. */
+ * (text/shingler.h); any other document without shingles has 0, 0. */
 #define BM_CONTENT_UNREADABLE ((bm_hash128){0, 1})
 
 static inline bool bm_content_is_unreadable(bm_hash128 content)
@@ -52,6 +52,10 @@ void bm_content_parts_begin(bm_content_parts *parts);
 void bm_content_parts_add(bm_content_parts *parts, bm_content_add_fn *add, const uint64_t *run,
                           size_t n);
 bm_hash128 bm_content_parts_end(bm_content_parts *parts, bm_content_add_fn *add);
+
+/* XXH3_64bits of n bytes; and the one by the instructions of `isa`, which is available here. */
+typedef uint64_t bm_hash64_fn(const void *data, size_t n);
+bm_hash64_fn *bm_hash64_of(bm_isa isa);
 
 typedef struct bm_stream_hash bm_stream_hash;
 

@@ -7,3 +7,8 @@ void bm_stream_hash_add_avx512(XXH3_state_t *state, const void *data, size_t n)
 {
     XXH3_128bits_update(state, data, n);
 }
+
+uint64_t bm_hash64_avx512(const void *data, size_t n)
+{
+    return XXH3_64bits(data, n);
+}

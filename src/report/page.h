@@ -77,11 +77,11 @@ typedef struct bm_page_pairs {
 
 typedef struct bm_page_group {
     uint64_t number, size;
-    uint64_t identical, chained, removed; /* of its documents */
-    uint32_t kept;                        /* shown; NO_DOC: none is kept */
-    uint32_t least_doc;                   /* shown: the member least like the kept one, or NO_DOC */
-    double least;                         /* their similarity; NAN: not known */
-    bool known;                           /* the kept one is known, of an earlier collection */
+    uint64_t identical, equal, chained, removed; /* of its documents */
+    uint32_t kept;                               /* shown; NO_DOC: none is kept */
+    uint32_t least_doc; /* shown: the member least like the kept one, or NO_DOC */
+    double least;       /* their similarity; NAN: not known */
+    bool known;         /* the kept one is known, of an earlier collection */
 } bm_page_group;
 
 /* --- what another choice would have done --- */

@@ -276,7 +276,7 @@ typedef struct reading {
 typedef struct removed_row {
     bm_str id, kept;
     double jaccard; /* NAN: not known */
-    bool identical, chained, known;
+    bool identical, equal, chained, known;
 } removed_row;
 
 static bm_status read_removed(const bm_tsv_table *table, removed_row *row, bm_error *err)
@@ -290,6 +290,7 @@ static bm_status read_removed(const bm_tsv_table *table, removed_row *row, bm_er
                          .kept = table->fields[BM_REMOVED_KEPT],
                          .jaccard = jaccard,
                          .identical = bm_json_scan_is(reason, BM_REMOVED_IS_IDENTICAL),
+                         .equal = bm_json_scan_is(reason, BM_REMOVED_IS_EQUAL),
                          .chained = bm_json_scan_is(reason, BM_REMOVED_IS_CHAINED),
                          .known = bm_json_scan_is(reason, BM_REMOVED_IS_KNOWN)};
     return BM_OK;
@@ -355,6 +356,7 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     bm_page_group *group = &r->page->groups[r->group_of[number]];
     group->removed++;
     group->identical += row->identical;
+    group->equal += row->equal;
     group->chained += row->chained;
     if (group->kept == BM_PAGE_NO_DOC)
         return BM_OK;

@@ -106,6 +106,7 @@ static void group(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "size", g->size);
     bm_json_key_uint(json, "removed", g->removed);
     bm_json_key_uint(json, "identical", g->identical);
+    bm_json_key_uint(json, "equal", g->equal);
     bm_json_key_uint(json, "chained", g->chained);
     bm_json_key_double(json, "least_jaccard", g->least);
     if (g->least_doc != BM_PAGE_NO_DOC)
@@ -341,12 +342,14 @@ static void write_shares(bm_json *json, const bm_page *p)
 {
     const bm_counts *n = &p->counts;
     const uint64_t same = n->results.removed_identical, known = n->results.known,
-                   near = minus(minus(minus(n->removed, n->chained), same), known);
+                   equal = n->removed_equal,
+                   near = minus(minus(minus(minus(n->removed, n->chained), same), equal), known);
     const struct share {
         const char *colour, *words;
         uint64_t n;
     } shares[] = {{"blue", "kept", n->kept},
                   {"violet", "removed, identical to the one kept", same},
+                  {"pale", "removed, equal to the one kept in all shingles", equal},
                   {"amber",
                    p->verify == BM_VERIFY_CONTAINED ? "removed, contained in the one kept"
                                                     : "removed, near the one kept",

@@ -44,6 +44,7 @@ enum {
 };
 /* Words of the reasons that readers ask for. */
 #define BM_REMOVED_IS_IDENTICAL "identical"
+#define BM_REMOVED_IS_EQUAL     "equal"
 #define BM_REMOVED_IS_CHAINED   "chained"
 #define BM_REMOVED_IS_CONTAINED "contained"
 #define BM_REMOVED_IS_KNOWN     "known"

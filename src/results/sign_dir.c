@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "json/json_write.h"
 #include "model/file_names.h"
+#include "model/ids.h"
 #include "results/npy.h"
 
 #define PLACE_ROWS  1024u
@@ -32,7 +33,8 @@ struct bm_sign_dir {
     char *path;
     bm_manifest *manifest;
     const bm_provenance *provenance;
-    part words, counts, bytes, content, ids; /* bytes, content: not open in an older form */
+    part words, counts, ids;
+    part bytes, content, texts; /* not open in an older form */
     uint64_t n_docs;
     uint32_t perms, word_bytes; /* of a row of signatures.npy */
     uint64_t *places;           /* in ids.txt, in bytes: of row 0, 1024, 2048 …, and of the end */
@@ -237,7 +239,8 @@ bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out,
 {
     bm_sign_dir *dir = NULL;
     BM_TRY(bm_new_zero(&dir, 1, err));
-    dir->words.fd = dir->counts.fd = dir->bytes.fd = dir->content.fd = dir->ids.fd = -1;
+    dir->words.fd = dir->counts.fd = dir->bytes.fd = dir->content.fd = dir->texts.fd = dir->ids.fd =
+        -1;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_copy_text(path, &dir->path, err));
     BM_TRY_OUT(open_manifest(dir, memory, err));
@@ -248,6 +251,7 @@ bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out,
         open_small_array(dir, (array_form){BM_FILE_N_SHINGLES, "<u4", 0}, &dir->counts, err));
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_N_BYTES, "<u8", 0}, &dir->bytes, err));
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err));
+    BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_TEXT_HASH, "<u8", 0}, &dir->texts, err));
     BM_TRY_OUT(open_ids(dir, err));
     /* no row of it will be read */
     if (dir->n_docs == 0)
@@ -265,7 +269,7 @@ void bm_sign_dir_close(bm_sign_dir *dir)
 {
     if (dir == NULL)
         return;
-    part *parts[] = {&dir->words, &dir->counts, &dir->bytes, &dir->content, &dir->ids};
+    part *parts[] = {&dir->words, &dir->counts, &dir->bytes, &dir->content, &dir->texts, &dir->ids};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i]->fd >= 0)
             close(parts[i]->fd);
@@ -406,6 +410,16 @@ bm_status bm_sign_dir_content(const bm_sign_dir *dir, uint64_t first, size_t n, 
                               bm_error *err)
 {
     return read_rows(dir, &dir->content, (range){first, n, sizeof *out}, out, err);
+}
+
+bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
+                                  bm_error *err)
+{
+    for (size_t i = 0; dir->texts.fd < 0 && i < n; i++)
+        out[i] = BM_TEXT_UNKNOWN;
+    return dir->texts.fd < 0
+               ? BM_OK
+               : read_rows(dir, &dir->texts, (range){first, n, sizeof *out}, out, err);
 }
 
 /* Lines skip … skip+n-1 of those in `lines`, which begin at row `row` of the file. */

@@ -3,9 +3,9 @@
  * Opening checks that manifest.json is ours and of kind "signatures", and with N its count of
  * documents and K the permutations of its provenance, that signatures.npy is <u4 (N, K), <u8 of
  * schemes with words of 64 bits, n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8
- * (N, 2), and ids.txt has N lines: else BM_ERR_FORMAT names the file and the field. The manifests
- * of earlier versions do not list n_bytes.npy and content_hash.npy: such a directory is read
- * without them. What is read is compared with the digests that the manifest lists (manifest.h):
+ * (N, 2), text_hash.npy <u8 (N), and ids.txt has N lines: else BM_ERR_FORMAT names the file and the
+ * field. The manifests of earlier versions do not list n_bytes.npy, content_hash.npy and
+ * text_hash.npy: such a directory is read without them. What is read is compared with the digests that the manifest lists (manifest.h):
  * ids.txt and the small arrays when they are opened, signatures.npy while its rows are read in
  * order. Rows are read from the files as they are asked for. For the ids, a table holds the place
  * of every 1,024th line (8 bytes each), so that reading can begin at any row.
@@ -41,7 +41,7 @@ const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
  * shingles, by `--short skip`. They are not empty, though their rows look the same. */
 bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
                             bm_error *err);
-/* Documents that are unreadable (text/unreadable.h): 0 in what earlier versions wrote. Their rows
+/* Documents that are unreadable (text/shingler.h): 0 in what earlier versions wrote. Their rows
  * look as if they were empty, too. */
 uint64_t bm_sign_dir_unreadable(const bm_sign_dir *dir);
 
@@ -63,6 +63,11 @@ bm_status bm_sign_dir_n_bytes(const bm_sign_dir *dir, uint64_t first, size_t n, 
 /* Their content hashes. */
 bm_status bm_sign_dir_content(const bm_sign_dir *dir, uint64_t first, size_t n, bm_hash128 *out,
                               bm_error *err);
+
+/* The hashes of their texts before repair; all BM_TEXT_UNKNOWN (model/ids.h) in an older form, and of
+ * arrays of hashes. */
+bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
+                                  bm_error *err);
 
 /* Where ids go: appended to `text`, unescaped; ends[i] is filled with the place where id i ends. */
 typedef struct bm_sign_ids {

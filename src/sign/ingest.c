@@ -414,6 +414,8 @@ static bm_status ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *
     out->parser->own_ids = cfg->in_place.begin != NULL;
     BM_TRY_OUT(bm_isa_choose(cfg->cpu, &out->sets.isa, err));
     out->sets.bag = cfg->text->bag;
+    if (cfg->source->ops->has_text && cfg->docs != NULL)
+        out->hash = bm_hash64_of(out->sets.isa);
     out->entries.most_bytes =
         bm_budget_kept(cfg->budget != NULL ? cfg->budget->total : 0, cfg->threads);
     if (cfg->source->ops->has_text)
@@ -573,6 +575,13 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
                               err);
 }
 
+/* The hash of a text before repair, while it is in the cache. */
+static uint64_t hash_text(const bm_ingest_worker *worker, const bm_record *record)
+{
+    const bm_str text = record->as_read.data != NULL ? record->as_read : record->text;
+    return worker->hash != NULL ? worker->hash(text.data, text.len) : BM_TEXT_UNKNOWN;
+}
+
 /* A text that has no id (bm_ingest_batch.nameless), however long. */
 static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
@@ -583,10 +592,11 @@ static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record,
                                      err));
     if (!was_made)
         BM_TRY(add_shingles(worker, record, err));
-    if (batch->n_docs == batch->capacity.text_bytes)
-        BM_TRY(
-            bm_grow_array(&batch->text_bytes, &batch->capacity.text_bytes, batch->n_docs + 1, err));
-    batch->text_bytes[batch->n_docs++] = record->text_bytes;
+    if (batch->n_docs == batch->capacity.texts)
+        BM_TRY(bm_grow(&batch->texts, &batch->capacity.texts, batch->n_docs + 1,
+                       sizeof *batch->texts, err));
+    batch->texts[batch->n_docs++] =
+        (bm_nameless_text){record->text_bytes, hash_text(worker, record)};
     batch->n_invalid += record->n_invalid;
     batch->nameless = true;
     return BM_OK;
@@ -611,6 +621,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
         BM_TRY(add_shingles(worker, record, err));
     bm_doc_row row = {.line = record->line,
                       .text_bytes = record->text_bytes,
+                      .text_hash = hash_text(worker, record),
                       .file = record->file,
                       .n_shingles =
                           batch->as_text || joins ? 0 : bm_shingle_batch_last(&batch->shingles)};

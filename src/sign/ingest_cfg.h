@@ -55,9 +55,14 @@ typedef struct bm_ingest_doc {
     size_t keep_key_len;     /* in bm_ingest_batch.keep_keys, one behind the other */
 } bm_ingest_doc;
 
+/* Of a document without an id what its row would say. */
+typedef struct bm_nameless_text {
+    uint64_t bytes, hash; /* as in bm_doc_row */
+} bm_nameless_text;
+
 /* The capacity of the arrays of a batch, in elements. */
 typedef struct bm_ingest_capacity {
-    size_t docs, skipped, n_shingles, content, words, keys, by_id, by_content, text_bytes;
+    size_t docs, skipped, n_shingles, content, words, keys, by_id, by_content, texts;
 } bm_ingest_capacity;
 
 /* Arrays that a device fills for texts beside words and keys, n_docs each. */
@@ -134,7 +139,7 @@ typedef struct bm_ingest_batch {
     bool
         nameless; /* its documents have no ids, and no rows in the table: instead of `docs` there are
                       ... */
-    uint64_t *text_bytes; /* of each (bm_ingest_in_place) */
+    bm_nameless_text *texts; /* of each (bm_ingest_in_place) */
     bm_buf ids;
     bm_buf keep_keys; /* where fields rank documents (input/keep_key.h) */
     bm_skipped *skipped;

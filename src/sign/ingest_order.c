@@ -125,7 +125,7 @@ void bm_ingest_batch_free(bm_ingest_batch *batch)
     bm_free(batch->entry.ids.docs);
     bm_free(batch->claim.contents.docs);
     bm_free(batch->docs);
-    bm_free(batch->text_bytes);
+    bm_free(batch->texts);
     bm_free(batch->skipped);
     bm_free(batch->words);
     bm_free(batch->keys);

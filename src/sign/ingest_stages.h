@@ -46,6 +46,7 @@ void bm_ingest_entries_reset(bm_ingest_entries *entries); /* frees */
 typedef struct bm_ingest_worker {
     const bm_ingest_cfg *cfg;
     bm_batch_parser *parser;
+    bm_hash64_fn *hash;     /* of texts, for the document table; NULL: there are none */
     bm_shingler *shingler;  /* NULL where the source has no texts */
     bm_set_shingler sets;   /* of shingle hashes that were read */
     bm_ingest_batch *batch; /* being filled by the parser's callback */

@@ -989,6 +989,7 @@ static bm_status parse_texts(columns_parser *parser, const columns_batch *batch,
     for (size_t row = batch->first; row < end; row++, record.line++) {
         record.bad = false;
         record.n_invalid = 0;
+        record.as_read = (bm_str){0};
         record.text = next;
         record.entry = column->type.in_width == 0 ? 0 : entry_of(parser, batch->chunk, row);
         if (row + 1 < end)

@@ -59,7 +59,7 @@ typedef struct bm_store_counts {
     uint64_t documents;              /* that are there */
     uint64_t removed;                /* that a compact would drop */
     uint64_t empty;                  /* of documents: without shingles, with those that are ... */
-    uint64_t unreadable;             /* ... in another encoding (text/unreadable.h) */
+    uint64_t unreadable;             /* ... in another encoding (text/shingler.h) */
     uint64_t shingles, text_bytes;   /* of documents, summed */
     uint64_t next_number;            /* documents + removed */
     uint64_t runs;                   /* of band postings: each look-up asks all */

@@ -51,7 +51,7 @@ typedef struct bm_joined {
     bool after_sep;  /* at the start, and after a 0x20: another separator would add nothing */
     bool split;      /* the last word is one character of a split script */
     bool ascii;      /* no byte >= 0x80 so far */
-    bool odd;        /* U+FFFD or a control may have been in the text (unreadable.h) */
+    bool odd;        /* U+FFFD or a control may have been in the text (shingler.h) */
     bool unreadable; /* the text was, and so nothing was joined */
     bool after_base; /* for `invisible` (bm_char_is_kept), where the rule does not know it itself */
 } bm_joined;

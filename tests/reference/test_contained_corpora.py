@@ -51,7 +51,7 @@ def audit(out, sets, share):
     gone = {row[0] for row in rows}
     for name, kept, reason, lost in rows:
         has = len(sets[name] & sets[kept])
-        if has < share * len(sets[name]) or lost != len(sets[name]) - has or kept in gone or reason not in ("contained", "identical"):
+        if has < share * len(sets[name]) or lost != len(sets[name]) - has or kept in gone or reason not in ("contained", "identical", "equal"):
             return f"{name} went for {kept} ({reason}), which has {has} of its {len(sets[name])} shingles; lost {lost}"
     return "" if rows else "nothing was removed"
 

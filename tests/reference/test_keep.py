@@ -284,6 +284,9 @@ class Model:
     def same(self, a, b):
         return self.docs[a].words == self.docs[b].words
 
+    def copied(self, d, others):
+        return "identical" if any(self.docs[d].text == self.docs[other].text for other in others) else "equal"
+
     def best_known(self, d):
         """The known document most like it, the first of equals; None: none is near."""
         return max((k for k in self.near[d] if k >= self.n), key=lambda k: (self.jaccard(d, k), -k), default=None)
@@ -344,10 +347,10 @@ class Model:
                 kept = first if best is None else best
                 if none and not known:
                     copy = any(self.same(d, other) for other in members if other != d)
-                    rows[d] = [doc.id, "", "", "identical" if copy else "near", doc.file, str(doc.line), str(len(doc.set))]
+                    rows[d] = [doc.id, "", "", self.copied(d, (other for other in members if other != d)) if copy else "near", doc.file, str(doc.line), str(len(doc.set))]
                 elif d != kept:
                     likeness = self.jaccard(d, kept)
-                    reason = "chained" if likeness < self.threshold else "known" if known else "identical" if self.same(d, kept) else "near"
+                    reason = "chained" if likeness < self.threshold else "known" if known else self.copied(d, [kept]) if self.same(d, kept) else "near"
                     rows[d] = [doc.id, self.docs[kept].id, f"{likeness:.6f}", reason, doc.file, str(doc.line),
                                str(len(doc.set - self.docs[kept].set))]
         return rows

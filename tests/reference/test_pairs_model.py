@@ -247,7 +247,8 @@ class Model:
             if i == centre:
                 continue
             similarity = self.jaccard(i, centre)
-            reason = "identical" if self.rep[i] == self.rep[centre] else "near" if similarity >= threshold else "chained"
+            copy = "identical" if self.corpus.texts[i] == self.corpus.texts[centre] else "equal"
+            reason = copy if self.rep[i] == self.rep[centre] else "near" if similarity >= threshold else "chained"
             path, line = self.corpus.places[i]
             rows.append([self.corpus.ids[i], self.corpus.ids[centre], f"{similarity:.6f}", reason, path, str(line),
                          str(len(self.sets[i] - self.sets[centre]))])
@@ -255,8 +256,9 @@ class Model:
 
     def counts(self, kept, removed, options):
         short = [1 <= units < text_model.units_of(options) for units in self.units]
-        empty = sum(1 for i, sequence in enumerate(self.sequences) if not sequence and not short[i])
-        return {"documents": self.n, "empty": empty, "short": sum(short),
+        unreadable = [text_model.unreadable(text) for text in self.corpus.texts]
+        empty = sum(1 for i, sequence in enumerate(self.sequences) if not sequence and not short[i] and not unreadable[i])
+        return {"documents": self.n, "empty": empty, "short": sum(short), "unreadable": sum(unreadable),
                 "shingles": sum(map(len, self.sets)), "removed": len(removed), "kept": self.n - len(removed),
                 "removed_bytes": sum(self.corpus.sizes[i] for i, centre in enumerate(kept) if i != centre),
                 "removed_shingles": sum(len(self.sets[i]) for i, centre in enumerate(kept) if i != centre),
@@ -304,8 +306,11 @@ class Runs:
     def other_contents(model, target):
         """The documents whose row of content_hash.npy is not the model's."""
         rows = np.load(os.path.join(target, "content_hash.npy")).tolist()
-        return [i for i, shingles in enumerate(model.sequences)
-                if tuple(rows[i]) != content_model.content_hash([xxhash.xxh3_64_intdigest(s) for s in shingles])]
+        wanted = [(0, 1) if text_model.unreadable(text) else content_model.content_hash([xxhash.xxh3_64_intdigest(s) for s in shingles])
+                  for text, shingles in zip(model.corpus.texts, model.sequences)]
+        texts = np.load(os.path.join(target, "text_hash.npy")).tolist()
+        return [i for i, text in enumerate(model.corpus.texts)
+                if tuple(rows[i]) != wanted[i] or texts[i] != xxhash.xxh3_64_intdigest(text.encode())]
 
     @staticmethod
     def document(corpus, rows, what, counts):

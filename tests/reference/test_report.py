@@ -140,8 +140,9 @@ def groups(page, folder):
         rows_of = of[group["kept"]]
         least = min(rows_of, key=lambda r: decimal.Decimal(r[2]))
         reasons = collections.Counter(r[3] for r in rows_of)
-        wanted.append([str(group["group"]), str(group["size"]), group["kept"], least[2], least[0], str(reasons["identical"]), str(reasons["chained"])])
-    got = [[cell.replace(",", "") if i in (1, 5, 6) else cell for i, cell in enumerate(row[:7])] for row in page.table("groups")]
+        wanted.append([str(group["group"]), str(group["size"]), group["kept"], least[2], least[0], str(reasons["identical"]), str(reasons["equal"]),
+                       str(reasons["chained"])])
+    got = [[cell.replace(",", "") if i in (1, 5, 6, 7) else cell for i, cell in enumerate(row[:8])] for row in page.table("groups")]
     return "" if got == wanted else f"{got}\n  wanted {wanted}"
 
 

@@ -22,8 +22,8 @@ set -- --threshold 0.6 --bands 128 --rows 1
 bm dedup in.jsonl --shingle word:1 "$@" -o texts; exits 0
 for verify in exact signature none; do
     bm dedup sig "$@" --verify $verify -o "from.$verify"; exits 0
-    cut -f 1-4 "from.$verify/removed.tsv" | grep identical > ../got
-    printf 'b\ta\t1.000000\tidentical\n' | holds ../got
+    cut -f 1-4 "from.$verify/removed.tsv" | grep equal > ../got
+    printf 'b\ta\t1.000000\tequal\n' | holds ../got
     holds "from.$verify/groups.jsonl" < texts/groups.jsonl
     says "from.$verify/report.json" '"identical": ?2\b'
     bm pairs sig "$@" --verify $verify; exits 0
@@ -34,7 +34,7 @@ mv in.jsonl gone.jsonl
 bm dedup sig "$@" -o gone; exits 0
 says ../err 'verified by signature only'
 cut -f 1-4 gone/removed.tsv | sed -n 2p > ../got
-printf 'b\ta\t1.000000\tidentical\n' | holds ../got
+printf 'b\ta\t1.000000\tequal\n' | holds ../got
 
 # --keep goes by the bytes of the texts, the first of equals
 for keep in longest:d shortest:c last:d first:a; do

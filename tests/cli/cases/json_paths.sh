@@ -6,7 +6,7 @@ printf '%s\n' '{"id":"chat","messages":[{"role":"user","content":"what is a band
     '{"id":"none","messages":[]}' \
     '{"id":"last","messages":[{"content":1}],"messages":[{"content":"one","content":"what is a bandmill"}]}' > chat.jsonl
 bm dedup chat.jsonl --text-field 'messages[].content' -o out; exits 0
-printf 'id\tkept\tjaccard\treason\tfile\tline\tlost\ntext\tchat\t1.000000\tidentical\tchat.jsonl\t2\t0\nlast\tnull\t1.000000\tidentical\tchat.jsonl\t5\t0\n' |
+printf 'id\tkept\tjaccard\treason\tfile\tline\tlost\ntext\tchat\t1.000000\tidentical\tchat.jsonl\t2\t0\nlast\tnull\t1.000000\tequal\tchat.jsonl\t5\t0\n' |
     holds out/removed.tsv
 says out/report.json '"empty": ?1\b'
 says out/report.json '"messages\[\]\.content"'

@@ -36,7 +36,7 @@ adds() {
 numbers() {
     report=$1
     adds "$(count "$report" records)" "$(number 'N documents \([0-9]')" "$(number 'N records? skipped')"
-    adds "$(count "$report" identical)" "$(number 'N documents are identical to an earlier one \(the same shingles in the same order')"
+    adds "$(count "$report" identical)" "$(number 'N documents have the same shingles in the same order as an earlier one')"
     adds "$(number 'N candidates, all verified')" "$(number 'N at the threshold')" "$(number 'N below')"
     adds "$(count "$report" candidates)" "$(count "$report" verified)"
     adds "$(count "$report" edges)" "$(number 'N at the threshold')"
@@ -57,7 +57,7 @@ for cluster in components star; do
     adds "$(tail -n +2 "$cluster/pairs.tsv" | wc -l)" "$(number 'N pairs written')"
     adds "$(awk -F '\t' '$3 == "1.000000"' "$cluster/pairs.tsv" | wc -l)" "$(number 'N of identical documents')"
 done
-[ "$(number 'N documents are identical')" -gt 20 ] && [ "$(number 'N at the threshold')" -gt 20 ] || fail "the documents show nothing"
+[ "$(number 'N documents have the same shingles')" -gt 20 ] && [ "$(number 'N at the threshold')" -gt 20 ] || fail "the documents show nothing"
 
 for how in 'lsh' 'all' 'lsh --identical chain'; do
     # shellcheck disable=SC2086

@@ -63,7 +63,8 @@ static void add(job *j, uint32_t until)
     for (uint32_t i = (uint32_t)j->docs.n; i < until; i++) {
         char id[256];
         int len = snprintf(id, sizeof id, "id\t%u", i);
-        bm_doc_row row = {.line = i + 1, .text_bytes = i * 3u, .n_shingles = j->w->sizes[i]};
+        bm_doc_row row = {
+            .line = i + 1, .text_bytes = i * 3u, .text_hash = i * 5u, .n_shingles = j->w->sizes[i]};
         const bm_doc_id hashed = {{id, (size_t)len}, XXH3_64bits(id, (size_t)len)};
         cr_assert_eq(bm_doc_table_add(&j->docs, &row, hashed, "f", NULL), BM_OK);
         if (i % 1000 == 999) {

@@ -101,8 +101,8 @@ static size_t content(const char *folder, const char *name, char *out, size_t ca
 static void same_files(const kind *k, const char *ours, const char *theirs)
 {
     static const char *const names[] = {"signatures.npy", "content_hash.npy", "n_shingles.npy",
-                                        "n_bytes.npy",    "band_keys.npy",    "ids.txt",
-                                        "sources.tsv",    "manifest.json"};
+                                        "n_bytes.npy",    "text_hash.npy",    "band_keys.npy",
+                                        "ids.txt",        "sources.tsv",      "manifest.json"};
     static char a[1 << 16], b[1 << 16];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t n = content(ours, names[i], a, sizeof a - 1);

@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 #include "text/shingler.h"
 #include "text/unit_text.h"
-#include "text/unreadable.h"
 
 static uint64_t next(uint64_t *state)
 {
