@@ -310,7 +310,7 @@ class Runs:
                   for text, shingles in zip(model.corpus.texts, model.sequences)]
         texts = np.load(os.path.join(target, "text_hash.npy")).tolist()
         return [i for i, text in enumerate(model.corpus.texts)
-                if tuple(rows[i]) != wanted[i] or texts[i] != xxhash.xxh3_64_intdigest(text.encode())]
+                if tuple(rows[i]) != wanted[i] or ("\ufffd" not in text and texts[i] != xxhash.xxh3_64_intdigest(text.encode()))]
 
     @staticmethod
     def document(corpus, rows, what, counts):
