@@ -189,4 +189,4 @@ def read_table(path: Any) -> Any:
     _files.arrow()
     import pyarrow.parquet as pq
 
-    return pq.read_table(path, memory_map=False)
+    return pq.read_table(path, memory_map=False, page_checksum_verification=True)

@@ -176,7 +176,7 @@ class _Parquet:
         import pyarrow.parquet as pq
 
         # Pages are read as they are wanted, not a row group ahead.
-        self.file = pq.ParquetFile(_file(of), buffer_size=_PAGE_BYTES, pre_buffer=False)
+        self.file = pq.ParquetFile(_file(of), buffer_size=_PAGE_BYTES, pre_buffer=False, page_checksum_verification=True)
         self.meta = self.file.metadata
         self.schema = self.file.schema_arrow
         self.threads = of.threads != 1

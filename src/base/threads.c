@@ -4,10 +4,12 @@
  */
 #include "base/threads.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -30,6 +32,34 @@ int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
     const int rc = pthread_create(thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
+}
+
+/* Is there memory for the stack of a thread? */
+static bool has_stack(size_t *bytes)
+{
+    pthread_attr_t attributes;
+    *bytes = 0;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    (void)pthread_attr_getstacksize(&attributes, bytes);
+    (void)pthread_attr_destroy(&attributes);
+    void *stack = mmap(NULL, *bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED)
+        return false;
+    (void)munmap(stack, *bytes);
+    return true;
+}
+
+bm_status bm_fail_thread(int errnum, bm_error *err)
+{
+    size_t bytes;
+    if ((errnum == EAGAIN || errnum == ENOMEM) && !has_stack(&bytes))
+        return bm_fail(err, BM_ERR_NOMEM,
+                       "cannot start a thread: there is no memory for its stack of %zu KiB (fewer "
+                       "`threads` need less)",
+                       bytes >> 10);
+    return bm_fail_errno(err, errnum, "", "cannot start a thread");
 }
 
 void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock)
@@ -311,7 +341,7 @@ bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err)
         int rc = bm_thread_start(&w->thread, loop, w);
         if (rc != 0) {
             bm_pool_close(pool);
-            return bm_fail_errno(err, rc, NULL, "cannot start a thread");
+            return bm_fail_thread(rc, err);
         }
         pool->n_threads++;
     }

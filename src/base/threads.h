@@ -14,6 +14,9 @@
  * own threads. Not blocked are the signals of faults, which come to the thread at fault, and
  * SIGPROF. */
 int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+/* The error of a thread that could not be started. pthread_create says EAGAIN of too many threads
+ * and of too little memory for a stack: BM_ERR_NOMEM where it was memory, else BM_ERR_IO. */
+bm_status bm_fail_thread(int errnum, bm_error *err);
 
 /* Wait for the condition, a tenth of a second at most: then who waits can ask whether to stop. */
 void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock);

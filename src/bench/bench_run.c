@@ -423,7 +423,7 @@ static bm_status link_rates(const bench *b, const bm_device_info *info, double r
     const int failed = bm_thread_start(&thread, run_copies, c);
     if (failed != 0) {
         bm_free(c);
-        return bm_fail_errno(err, failed, "", "cannot start a thread");
+        return bm_fail_thread(failed, err);
     }
     const struct timespec until = bm_clock_in(CLOCK_REALTIME, limit + 1);
     if (pthread_timedjoin_np(thread, NULL, &until) != 0) {

@@ -353,8 +353,7 @@ bm_status bm_index_feed_run(bm_index_feed *feed, bm_error *err)
     pthread_mutex_init(&x.lock, NULL);
     pthread_cond_init(&x.moved, NULL);
     const int code = bm_thread_start(&thread, read_all, &x);
-    bm_status status =
-        code == 0 ? drain(&x, err) : bm_fail_errno(err, code, NULL, "cannot start a thread");
+    bm_status status = code == 0 ? drain(&x, err) : bm_fail_thread(code, err);
     if (code == 0)
         pthread_join(thread, NULL);
     if (status == BM_OK && x.status != BM_OK) {

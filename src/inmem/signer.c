@@ -450,7 +450,7 @@ static bm_status start(bm_signer *signer, bm_error *err)
         return BM_OK;
     int rc = bm_thread_start(&tasks->thread, do_tasks, signer);
     tasks->started = rc == 0;
-    return rc == 0 ? BM_OK : bm_fail_errno(err, rc, NULL, "cannot start a thread");
+    return rc == 0 ? BM_OK : bm_fail_thread(rc, err);
 }
 
 /* Have it done by the signer's thread; *task is its number. */

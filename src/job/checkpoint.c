@@ -500,13 +500,17 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
 {
     if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
         bm_checkpoint_save_ended(checkpoint, status);
-        bool stays = can_resume(status) && checkpoint->saved.docs_records > 0;
+        const bool claimed = bm_out_dir_check_claim(checkpoint->dir, NULL) == BM_OK;
+        if (!claimed) /* nobody will find what was saved */
+            checkpoint->saved = (bm_checkpoint_saved){0};
+        const bool stays = can_resume(status) && checkpoint->saved.docs_records > 0;
         bm_out_dir_preserve(checkpoint->dir, stays);
         if (can_resume(status))
             report_saved(checkpoint, status, err);
+        /* what stands at the name of the sets may be another job's now */
         if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus) &&
-            bm_out_dir_check_claim(checkpoint->dir, NULL) ==
-                BM_OK) /* else it may be another job's now */
+            (checkpoint->sets_beside ? claimed
+                                     : bm_spill_has_its_name(checkpoint->corpus->sets.file)))
             bm_checkpoint_sets_remove(checkpoint);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
         bm_checkpoint_note_broken(checkpoint, status); /* nothing more can be saved */

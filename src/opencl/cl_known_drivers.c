@@ -227,7 +227,8 @@ static bool same(bm_cl_key a, bm_cl_key b)
 static bool cl_drivers_short_of_space(void)
 {
     struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY ||
+           getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
 bool bm_cl_drivers_known(const char *cache_dir)

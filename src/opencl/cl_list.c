@@ -161,7 +161,7 @@ static asking *start(pthread_t *thread, bm_error *err)
     if (failed == 0)
         return a;
     bm_free(a);
-    bm_fail_errno(err, failed, "", "cannot start a thread");
+    bm_fail_thread(failed, err);
     return NULL;
 }
 

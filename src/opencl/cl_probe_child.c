@@ -1,7 +1,7 @@
 /* cl_probe_child.c -- the other side of cl_child.h: read what is to be opened, open it and close
  * it; or list the devices.
  *
- * Where address space is limited, the process makes do with less than the limit, by what a job maps
+ * Where address space or data is limited (ulimit -v, -d), the process makes do with less than the limit, by what a job maps
  * besides; and to list, by what its parent has mapped more than itself, which has not loaded the
  * drivers yet. What is loaded here, the parent can load.
  *
@@ -80,32 +80,41 @@ static bm_status try_it(const char *device, const char *cache_dir, bm_error *err
     return status;
 }
 
-/* Bytes that a process has mapped; 0: not known. */
-static uint64_t mapped_bytes(const char *statm)
+/* Bytes that a process has mapped, or of these its data; 0: not known. */
+static uint64_t mapped_bytes(const char *statm, bool data)
 {
-    unsigned long pages = 0;
+    unsigned long pages = 0, data_pages = 0;
     FILE *file = fopen(statm, "re");
     if (file == NULL)
         return 0;
-    if (fscanf(file, "%lu", &pages) != 1)
-        pages = 0;
+    if (fscanf(file, "%lu %*u %*u %*u %*u %lu", &pages, &data_pages) != 2)
+        pages = data_pages = 0;
     fclose(file);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return (uint64_t)(data ? data_pages : pages) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void reserve_memory(bool to_list)
+/* Of one limit. */
+static void reserve_below(int resource, bool to_list)
 {
     char parent[40];
     struct rlimit limit;
     uint64_t bytes = JOB_BYTES;
-    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    const bool data = resource == RLIMIT_DATA;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return;
     snprintf(parent, sizeof parent, "/proc/%ld/statm", (long)getppid());
-    const uint64_t theirs = mapped_bytes(parent), ours = mapped_bytes("/proc/self/statm");
+    const uint64_t theirs = mapped_bytes(parent, data),
+                   ours = mapped_bytes("/proc/self/statm", data);
     if (to_list && theirs > ours)
         bytes += theirs - ours;
     limit.rlim_cur = limit.rlim_cur > bytes ? limit.rlim_cur - (rlim_t)bytes : 0;
-    setrlimit(RLIMIT_AS, &limit);
+    setrlimit(resource, &limit);
+}
+
+static void reserve_memory(bool to_list)
+{
+    reserve_below(RLIMIT_AS, to_list);
+    reserve_below(RLIMIT_DATA, to_list);
 }
 
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err)

@@ -359,7 +359,7 @@ static bm_status start_thread(watchdog *w, bm_error *err)
     pthread_cond_init(&w->answered, &attributes);
     pthread_condattr_destroy(&attributes);
     const int failed = bm_thread_start(&w->thread, serve, w);
-    return failed == 0 ? BM_OK : bm_fail_errno(err, failed, "", "cannot start a thread");
+    return failed == 0 ? BM_OK : bm_fail_thread(failed, err);
 }
 
 static bm_status watchdog_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err)

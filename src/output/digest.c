@@ -474,7 +474,7 @@ bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow
     const int rc = start_thread(follow);
     if (rc != 0) {
         destroy(follow);
-        return bm_fail_errno(err, rc, NULL, "cannot start a thread");
+        return bm_fail_thread(rc, err);
     }
     *out = follow;
     return BM_OK;

@@ -241,7 +241,8 @@ bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold)
 std::unique_ptr<parquet::ParquetFileReader> Parquet::reader() const
 {
     parquet::ReaderProperties properties(pool.get());
-    properties.enable_buffered_stream(); // a page at a time, not a column chunk
+    properties.enable_buffered_stream();             // a page at a time, not a column chunk
+    properties.set_page_checksum_verification(true); // of pages that have one
     return parquet::ParquetFileReader::Open(file, properties, meta);
 }
 

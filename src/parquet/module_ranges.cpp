@@ -323,6 +323,7 @@ class SpanGroup : public parquet::RowGroupReader::Contents
         : p_(p), pages_(pages), span_(span), meta_(p.meta->RowGroup(number)),
           properties_(p.pool.get())
     {
+        properties_.set_page_checksum_verification(true); // of pages that have one
     }
     std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override
     {

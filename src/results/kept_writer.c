@@ -579,7 +579,7 @@ static bm_status start_lanes(tables_tables *t, bm_error *err)
     for (; t->n_started < t->n_lanes; t->n_started++) {
         const int code = bm_thread_start(&t->lanes[t->n_started], run_tables, t);
         if (code != 0 && t->n_started == 0)
-            return bm_fail(err, BM_ERR_IO, "cannot start a thread: %s", strerror(code));
+            return bm_fail_thread(code, err);
         if (code != 0)
             break;
     }

@@ -164,6 +164,14 @@ out:
     return BM_OK;
 }
 
+bool bm_spill_has_its_name(const bm_spill_file *file)
+{
+    struct stat ours, there;
+    return file != NULL && file->path != NULL && fstat(file->fd, &ours) == 0 &&
+           lstat(file->path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
 bool bm_spill_is_saved(const char *path, bm_spill_kind kind)
 {
     bm_spill_file *file = NULL;

@@ -32,6 +32,9 @@ typedef struct bm_spill_saved {
 bm_status bm_spill_reopen_in(int folder, const bm_spill_saved *saved, size_t buffer,
                              bm_spill_file **out, bm_error *err);
 
+/* Is this file what stands at its name, and not another that has come to its place? */
+bool bm_spill_has_its_name(const bm_spill_file *file);
+
 /* Is there a regular file at `path`, no link, that begins as one of this kind does? It is only
  * looked at. */
 bool bm_spill_is_saved(const char *path, bm_spill_kind kind);

@@ -1,7 +1,12 @@
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/threads.h"
@@ -67,4 +72,33 @@ Test(thread, leaves_signals_of_the_process_to_the_program)
         pthread_join(threads[i], NULL);
     cr_assert_gt(atomic_load(&here), 0);
     cr_assert_eq(atomic_load(&elsewhere), 0);
+}
+
+/* pthread_create says EAGAIN of both. */
+Test(thread, without_memory_for_its_stack_is_another_error_than_one_too_many)
+{
+    bm_error err = {0};
+    cr_assert_eq(bm_fail_thread(EAGAIN, &err), BM_ERR_IO);
+    cr_assert_not_null(strstr(err.message, "cannot start a thread"));
+    if (getenv("ASAN_OPTIONS") != NULL || getenv("TSAN_OPTIONS") != NULL)
+        return; /* which live on address space */
+    const struct rlimit least = {(rlim_t)64 << 20, (rlim_t)64 << 20};
+    struct rlimit before;
+    cr_assert_eq(getrlimit(RLIMIT_AS, &before), 0);
+    pthread_t thread;
+    sigset_t inside;
+    void *fill[4096];
+    size_t n = 0;
+    cr_assert_eq(setrlimit(RLIMIT_AS, &(struct rlimit){least.rlim_cur, before.rlim_max}), 0);
+    while (n < 4096 && (fill[n] = mmap(NULL, (size_t)1 << 20, PROT_NONE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED)
+        n++;
+    const int rc = bm_thread_start(&thread, read_mask, &inside);
+    const bm_status status = rc != 0 ? bm_fail_thread(rc, &err) : BM_OK;
+    while (n > 0)
+        munmap(fill[--n], (size_t)1 << 20);
+    cr_assert_eq(setrlimit(RLIMIT_AS, &before), 0);
+    cr_assert_neq(rc, 0);
+    cr_assert_eq(status, BM_ERR_NOMEM, "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "no memory for its stack"));
 }

@@ -1,0 +1,62 @@
+# OUTPUT.partial is removed under a job that has saved its sets under --temp-dir: they go with the job, and where the job was killed, with
+# the next one of that output.
+# shellcheck shell=sh disable=SC2034,SC2154
+awk 'BEGIN {
+    srand(7)
+    for (i = 0; i < 20000; i++) {
+        text = ""
+        for (w = 0; w < 12; w++) text = text " w" int(rand() * 3000)
+        printf "{\"id\":%d,\"text\":\"%s\"}\n", i, text
+    }
+}' > in.jsonl
+mkdir temporary
+
+# stand_still: a job that has saved sets stands still; its number in $job
+stand_still() {
+    for try in $(seq 50); do
+        rm -rf out out.partial
+        command_line='bandmill dedup in.jsonl --temp-dir temporary -o out'
+        BANDMILL_SEAL_SECONDS=0 "$PROGRAM" dedup in.jsonl --temp-dir temporary -o out --threads 1 --batch-docs 5 > ../out 2> ../err &
+        job=$!
+        while kill -STOP $job 2> /dev/null && [ ! -e out ] && ! grep -q '^documents' out.partial/.bandmill-journal 2> /dev/null; do
+            kill -CONT $job
+            sleep 0.01
+        done
+        [ -e out ] || break # else it was done before anybody looked
+        wait $job
+    done
+    [ "$(ls -A temporary)" ] || fail "no sets in --temp-dir"
+    rm -rf out.partial
+}
+
+stand_still
+kill -CONT $job
+wait $job
+rc=$?
+exits 4
+says ../err 'out.partial: was removed, moved or made anew'
+checks=$((checks + 1))
+! grep -q -- '--resume' ../err || fail "says that it can be resumed"
+checks=$((checks + 1))
+[ ! "$(ls -A temporary)" ] || fail "sets are left in --temp-dir: $(ls -A temporary)"
+absent out out.partial
+
+stand_still
+kill -KILL $job
+wait $job 2> /dev/null
+bm dedup in.jsonl --temp-dir temporary -o out -q; exits 0
+checks=$((checks + 1))
+[ ! "$(ls -A temporary)" ] || fail "sets are left in --temp-dir: $(ls -A temporary)"
+
+# A file that has come to the place of the sets is somebody's.
+rm -r out
+stand_still
+name=$(ls -A temporary)
+rm "temporary/$name"
+echo mine > "temporary/$name"
+kill -CONT $job
+wait $job
+rc=$?
+exits 4
+checks=$((checks + 1))
+[ "$(cat "temporary/$name")" = mine ] || fail "a file that was not the job's is gone"
