@@ -27,16 +27,17 @@ def is_address(path: Any) -> bool:
 
 
 def name_of(address: str) -> str:
-    """What an address is called: without its query, and without a password."""
+    """What an address is called: without its query, and without user and password."""
     scheme, _, rest = address.partition("://")
     rest = re.sub(r"[?#].*", "", rest, flags=re.DOTALL)
     host, slash, path = rest.partition("/")
-    return f"{scheme}://{host.rpartition('@')[2] if scheme.startswith('http') else host}{slash}{path}"
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _failed(name: str, e: BaseException, status: str = "io") -> Error:
     cause = e.__cause__ or e
     words = "not found" if isinstance(cause, FileNotFoundError) else str(cause).split("?")[0] or type(cause).__name__
+    words = re.sub(r"(://)[^/\s]*@", r"\1", words)
     if hasattr(cause, "status") and hasattr(cause, "message"):  # of HTTP
         words = f"{cause.status} {cause.message}"
     return Error(f"{name}: cannot read: {words}", status, name, field="data")

@@ -233,5 +233,8 @@ def test_names_without_what_is_secret():
         ("hf://datasets/me/it@main/x.parquet", "hf://datasets/me/it@main/x.parquet"),
         ("s3://b/k?versionId=3", "s3://b/k"),
         ("https://host", "https://host"),
+        ("ftp://me:PASSWORD@host/x?y", "ftp://host/x"),
     ):
         assert _remote.name_of(address) == name
+    words = str(_remote._failed("n", OSError("cannot reach http://me:PASSWORD@host/x?SECRET of me")))
+    assert words == "n: cannot read: cannot reach http://host/x"

@@ -32,6 +32,7 @@ while IFS='	' read -r name kind when code headers body exit says; do
         esac
         ;;
     esac
+    rm -rf read
     bm sign "$address" --perms 16 -o read
     if [ "$exit" != 0 ]; then
         exits "$exit"
@@ -45,7 +46,6 @@ while IFS='	' read -r name kind when code headers body exit says; do
     *:file) holds read/signatures.npy < local/signatures.npy ;;
     *) sed 's/:1$//' read/ids.txt | sed "s|^$address||" | tr '\n' ' ' > names; echo "$says " | tr -d '\n' | holds names ;;
     esac
-    rm -rf read
 done < "$table"
 checks=$((checks + 1)); [ $rows -gt 100 ] || fail "$rows answers"
 kill $server
