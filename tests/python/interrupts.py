@@ -57,6 +57,8 @@ class Interrupts:
         if self.left > 0:
             self.left -= 1
             self.sent += 1
+            if self.left == 0:
+                signal.setitimer(signal.ITIMER_REAL, 0)
             raise KeyboardInterrupt
 
     def _from_a_thread(self, delay):
@@ -78,7 +80,7 @@ class Interrupts:
         self.left = n
         try:
             if thread is None:
-                signal.setitimer(signal.ITIMER_REAL, max(delay, 1e-6), draw.uniform(1e-5, 1e-3) if n > 1 else 0)
+                signal.setitimer(signal.ITIMER_REAL, max(delay, 1e-6), draw.uniform(1e-4, 1e-3) if n > 1 else 0)
             found = (call(),)
         except KeyboardInterrupt:
             pass
@@ -194,7 +196,7 @@ def calls_of(work):
         "pairs": (lambda: bandmill.pairs(table, id="id", **HOW).num_rows, lambda n: n == 10),
         "hash_shingles": (lambda: len(bandmill.hash_shingles(texts)[0]), lambda n: n == len(texts) + 1),
         "tune": (lambda: bandmill.tune(texts, threshold=0.7), lambda found: len(found) > 0),
-        "devices": (lambda: bandmill.self_test("cpu"), lambda n: n > 0),
+        "self_test": (lambda: bandmill.self_test("cpu"), lambda n: n > 0),
         "cluster": (lambda: bandmill.cluster(pairs).num_rows, lambda n: n == 10),
         "export": (lambda: bandmill.export(signed, "npy", place()), lambda path: path.is_dir()),
         "query": (lambda: bandmill.query(texts[:3], targets=table, id=None, **HOW).num_rows, lambda n: n >= 3),
@@ -237,10 +239,9 @@ def child(wanted, seed, work):
     calls, alive, ask = calls_of(work)
     usual = {}
     for name, (call, check) in calls.items():
-        for _ in range(2):
-            begun = time.perf_counter()
-            assert check(call()), name
-            usual[name] = time.perf_counter() - begun
+        begun = time.perf_counter()
+        assert check(call()), name
+        usual[name] = time.perf_counter() - begun
     interrupts, met, ended = Interrupts(draw), collections.Counter(), threading.Event()
     failed = []
 
@@ -256,7 +257,9 @@ def child(wanted, seed, work):
     try:
         while interrupts.sent < wanted and not failed:
             faulthandler.dump_traceback_later(300, exit=True)  # a call that hangs
-            name = draw.choice(list(calls))
+            name = draw.choice(
+                list(calls) if draw.random() < 0.1 else [name for name in calls if name != "self_test"]
+            )  # a slow one
             call, check = calls[name]
             answer = interrupts.during(call, usual[name])
             met[name] += answer is None
@@ -288,9 +291,9 @@ def uncaught(draw, work, n):
 def main():
     """The children, and what they leave."""
     wish = argparse.ArgumentParser()
-    wish.add_argument("--interrupts", type=int, default=150)
+    wish.add_argument("--interrupts", type=int, default=100)
     wish.add_argument("--seed", type=int, default=1)
-    wish.add_argument("--uncaught", type=int, default=2)
+    wish.add_argument("--uncaught", type=int, default=1)
     wish.add_argument("--child", type=pathlib.Path)
     wish = wish.parse_args()
     if wish.child is not None:
