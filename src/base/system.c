@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/machine_limits.h"
 
 /* cpu -- instruction sets as the compiler's run-time library detects them, the number of
- * processors by the affinity mask and the cgroup. */
+ * processors by the affinity mask and the control groups. */
 
 bool bm_isa_available(bm_isa isa)
 {
@@ -89,20 +90,6 @@ bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err)
         err, "cpu", "`cpu`: unknown instruction set '%s' (scalar, avx2, avx512 or neon)", name);
 }
 
-static uint32_t cgroup_cpus(void)
-{
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-    if (file == NULL)
-        return UINT32_MAX;
-    unsigned long quota = 0, period = 0;
-    int fields = fscanf(file, "%lu %lu", &quota, &period);
-    fclose(file);
-    if (fields != 2 || quota == 0 || period == 0)
-        return UINT32_MAX; /* "max 100000": no limit */
-    unsigned long cpus = (quota + period - 1) / period;
-    return cpus > UINT32_MAX ? UINT32_MAX : (uint32_t)cpus;
-}
-
 uint32_t bm_cpu_count(void)
 {
     uint32_t count = 1;
@@ -114,8 +101,9 @@ uint32_t bm_cpu_count(void)
         if (online > 0)
             count = (uint32_t)online;
     }
-    uint32_t quota = cgroup_cpus();
-    return quota < count ? quota : count;
+    bm_machine_limits limits;
+    bm_control_group_limits("", &limits);
+    return limits.cpus < count ? limits.cpus : count;
 }
 
 void bm_cpu_name(char *out, size_t cap)

@@ -332,7 +332,7 @@ bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err)
     pthread_cond_init(&pool->start, NULL);
     pthread_cond_init(&pool->done, NULL);
     pool->n_threads = 1;
-    pool->spins = n_threads <= bm_cpu_count() ? LOOKS : 0;
+    pool->spins = n_threads == 1 || n_threads <= bm_cpu_count() ? LOOKS : 0;
     pool->workers[0].pool = pool;
     for (uint32_t i = 1; i < n_threads; i++) {
         worker *w = &pool->workers[i];

@@ -14,6 +14,7 @@
 #include <utf8proc.h>
 
 #include "base/error.h"
+#include "base/machine_limits.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
 #include "base/system.h"
@@ -646,8 +647,6 @@ out:
     return status;
 }
 
-#define DEFAULT_LEAST (UINT64_C(256) << 20) /* of --memory where it is not given */
-
 /* --- defaults --- */
 
 BM_OPTIONS_INIT(sign, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
@@ -659,21 +658,10 @@ BM_OPTIONS_INIT(explain, .resources = BM_RESOURCE_DEFAULTS)
 
 /* --- memory and places --- */
 
-static uint64_t read_number(const char *path)
-{
-    unsigned long long value = 0;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    if (fscanf(file, "%llu", &value) != 1)
-        value = 0;
-    fclose(file);
-    return value;
-}
-
 uint64_t bm_default_memory(void)
 {
-    uint64_t free_bytes = 0;
+    bm_machine_limits limits;
+    uint64_t free_bytes = UINT64_C(2) << 30; /* where nobody says */
     char line[128];
     FILE *file = fopen("/proc/meminfo", "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
@@ -683,24 +671,24 @@ uint64_t bm_default_memory(void)
     }
     if (file != NULL)
         fclose(file);
-    uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
-    if (limit == 0)
-        limit = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-    if (limit != 0 && (free_bytes == 0 || limit < free_bytes))
-        free_bytes = limit;
-    if (free_bytes == 0)
-        return UINT64_C(1) << 30;
-    return free_bytes / 2 < DEFAULT_LEAST ? DEFAULT_LEAST : free_bytes / 2;
+    bm_control_group_limits("", &limits);
+    const uint64_t left = bm_address_space_left();
+    if (limits.memory < free_bytes)
+        free_bytes = limits.memory;
+    if (left < free_bytes)
+        free_bytes = left;
+    return free_bytes < 2 ? 1 : free_bytes / 2;
 }
 
-/* The directory of temporary files: the one asked for, or where the output will be. */
+/* The directory of temporary files: the one asked for, or where the output will be, or /tmp. */
 static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 {
-    if (settings->resources.temp_dir != NULL) {
-        snprintf(out, cap, "%s", settings->resources.temp_dir);
+    if (settings->resources.temp_dir != NULL || settings->output.path == NULL) {
+        snprintf(out, cap, "%s",
+                 settings->resources.temp_dir != NULL ? settings->resources.temp_dir : "/tmp");
         return;
     }
-    snprintf(out, cap, "%s", settings->output.path != NULL ? settings->output.path : ".");
+    snprintf(out, cap, "%s", settings->output.path);
     out[bm_path_plain_len(out)] = '\0';
     char *slash = strrchr(out, '/');
     if (slash == NULL)
