@@ -140,7 +140,7 @@ complete -c bandmill -n '__bandmill_is "pairs"' -l histogram-svg -x -a " (__band
 complete -c bandmill -n '__bandmill_is "tune"' -l all -d 'print all tables even if stdout is a terminal'
 complete -c bandmill -n '__bandmill_is "tune"' -l svg -x -a " (__bandmill_files .svg)" -d 'draw the curves, with documents over their histogram'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "index build" "index add" "index remove" "index compact" "query" "export" "import"' -l report -x -a " (__bandmill_files .json)" -d 'also write the summary to FILE'
-complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index compact" "query"' -l temp-dir -x -a " (__fish_complete_directories (__bandmill_word))" -d 'directory for temporary files (beside the output)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index compact" "query"' -l temp-dir -x -a " (__fish_complete_directories (__bandmill_word))" -d 'directory for temporary files (beside the output, else TMPDIR or /tmp)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "index add"' -l resume -d 'continue an interrupted run of the same command'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "completions" "help"' -l json -d 'summary, rows and errors as JSON'
 complete -c bandmill -n '__bandmill_is "index build"' -l store -x -a "sets signatures" -d 'keep sets of shingles, for exact answers, or signatures, for estimates (sets)'

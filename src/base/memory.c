@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/temp_file.h"
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -227,7 +228,7 @@ bm_status bm_page_block_grow(bm_page_block *block, size_t bytes, bm_error *err)
         code =
             posix_fallocate(block->file - 1, (off_t)block->bytes, (off_t)(wanted - block->bytes));
     if (code != 0)
-        return bm_fail_errno(err, code, block->dir, "cannot make a temporary file here larger");
+        return bm_fail_temp_file(err, code, block->dir, "cannot make a temporary file here larger");
     void *data = block->data == NULL
                      ? mmap(NULL, wanted, PROT_READ | PROT_WRITE, kind, block->file - 1, 0)
                      : mremap(block->data, block->bytes, wanted, MREMAP_MAYMOVE);
@@ -278,7 +279,7 @@ bm_status bm_page_block_in_file(bm_page_block *block, const char *dir, bm_error 
 {
     const int fd = bm_open_nameless(dir);
     if (fd < 0)
-        return bm_fail_errno(err, errno, dir, "cannot make a temporary file here");
+        return bm_fail_temp_file(err, errno, dir, "cannot make a temporary file here");
     block->file = fd + 1;
     block->dir = dir;
     return BM_OK;

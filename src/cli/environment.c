@@ -55,6 +55,11 @@ bm_status cli_environment_resources(bm_resource_options *options, bm_error *err)
     return BM_OK;
 }
 
+void cli_environment_temp_dir(bm_resource_options *options)
+{
+    read_text("TMPDIR", false, &options->temp_dir);
+}
+
 const char *cli_environment_name(const char *field, size_t len)
 {
     static const struct {

@@ -289,6 +289,9 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
         (status = check_operands(settings, command, err)) != BM_OK)
         return status;
     link_lists(settings);
+    if (settings->output.path == NULL && settings->resources.temp_dir == NULL &&
+        !(BIT(command) & INDEXES)) /* whose files lie beside the index */
+        cli_environment_temp_dir(&settings->resources);
     return BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))
                ? cli_environment_resources(&settings->resources, err)
                : BM_OK;

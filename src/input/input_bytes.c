@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/temp_file.h"
 #include "input/decompress.h"
 #include "model/stream_hash.h"
 
@@ -119,9 +120,9 @@ uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes)
 static bm_status open_spool(const char *dir, int *fd, bm_error *err)
 {
     *fd = bm_open_nameless(dir);
-    return *fd >= 0
-               ? BM_OK
-               : bm_fail_errno(err, errno, dir, "cannot make a copy of the standard input here");
+    return *fd >= 0 ? BM_OK
+                    : bm_fail_temp_file(err, errno, dir,
+                                        "cannot make a copy of the standard input here");
 }
 
 static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
@@ -190,8 +191,8 @@ static bm_status write_spool(bm_input_bytes *bytes, const char *data, size_t len
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return bm_fail_errno(err, errno, bytes->set->spool_dir,
-                                 "cannot write the copy of the standard input");
+            return bm_fail_temp_file(err, errno, bytes->set->spool_dir,
+                                     "cannot write the copy of the standard input");
         data += n;
         len -= (size_t)n;
         bytes->held->spool_bytes += (uint64_t)n;

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/temp_file.h"
 #include "base/threads.h"
 #include "remote/remote_provider.h"
 
@@ -261,8 +262,8 @@ static bm_status copy_all(bm_remote *remote, const char *dir, bm_error *err)
     struct bm_remote_told told;
     remote->copy = bm_open_nameless(dir);
     if (remote->copy < 0)
-        return bm_fail_errno(err, errno, dir,
-                             "cannot make a copy here of a file whose server gives no parts");
+        return bm_fail_temp_file(err, errno, dir,
+                                 "cannot make a copy here of a file whose server gives no parts");
     bm_remote_request request = {
         .address = remote->address, .fd = remote->copy, .callbacks = remotes->callbacks};
     BM_TRY(ask(remote, request, TRIES, NULL, &told, err));

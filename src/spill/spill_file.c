@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/temp_file.h"
 
 /* spill_record -- the bytes of a temporary file: written and read as a whole, and checked. */
 
@@ -71,13 +72,14 @@ static const char *shown(const bm_spill_file *file)
     return file->path != NULL ? file->path : file->dir;
 }
 
-/* BM_ERR_IO: "`what` a temporary file". */
+/* BM_ERR_IO: "`what` a temporary file", and where else it could be if it cannot be written. */
 static bm_status spill_io_error(const bm_spill_file *file, int errnum, const char *what,
                                 bm_error *err)
 {
     char message[128];
     snprintf(message, sizeof message, "%s a temporary file", what);
-    return bm_fail_errno(err, errnum, shown(file), message);
+    return strcmp(what, "cannot read") == 0 ? bm_fail_errno(err, errnum, shown(file), message)
+                                            : bm_fail_temp_file(err, errnum, shown(file), message);
 }
 
 bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t place, const char *how,
