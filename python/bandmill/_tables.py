@@ -157,7 +157,11 @@ class _Elsewhere(io.RawIOBase):
 def _child(schema: Any, name: str) -> int:
     """The column that a name with dots and brackets leads into: all of the name, or what stands before the first of them."""
     whole = int(schema.get_field_index(name))
-    return whole if whole >= 0 else int(schema.get_field_index(re.sub(r"(\[\])+$", "", re.match(r"(\\\.|[^.])*", name)[0].replace("\\.", "."))))
+    if whole >= 0:
+        return whole
+    first = re.match(r"(\\\.|[^.])*", name)
+    assert first is not None  # it matches anything
+    return int(schema.get_field_index(re.sub(r"(\[\])+$", "", first[0].replace("\\.", "."))))
 
 
 def _children(schema: Any, wish: Any) -> list[int]:
