@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+import numpy as np
+
 from bandmill import _files
 from bandmill._apart import apart, owned
 from bandmill._call import NOT_FOUND, Call
-from bandmill._data import NAME, Source, are_paths, texts_of
+from bandmill._data import NAME, Source, are_paths, bytes_of, in_hand, stream_of, texts_of, warn_of_paths
 from bandmill._errors import Error, text_of
 from bandmill._keywords import (
     DuplicateIds,
@@ -97,6 +99,10 @@ def _id_of(value: Any) -> bytes:
     return str(int(value)).encode()
 
 
+def _new_statistics() -> Any:
+    return ffi.new("bm_index_statistics *", {"struct_size": ffi.sizeof("bm_index_statistics")})
+
+
 def _reopened(path: str, threads: int, is_open: bool) -> Index:
     return Index.open(path, threads=threads) if is_open else Index(path, threads)
 
@@ -118,6 +124,53 @@ def _ids_of(table: pa.Table, id: str | None) -> list[str] | None:
     if len(set(ids)) != len(ids):
         raise ValueError(name)
     return ids
+
+
+class _Numbered:
+    """Rows without ids, with numbers in their place: those that follow what the index has had. Read once, by a job."""
+
+    def __init__(self, reader: pa.RecordBatchReader) -> None:
+        """Numbers from 0, unless ``next`` is set."""
+        self.next = 0
+        self._reader = reader
+        self.id = "id" if "id" not in reader.schema.names else "number in the index"
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """With a column more."""
+        pa = _files.arrow()
+        schema = self._reader.schema.append(pa.field(self.id, pa.int64()))
+
+        def batches() -> Iterator[Any]:
+            for batch in self._reader:
+                numbers = pa.array(np.arange(self.next, self.next + batch.num_rows, dtype=np.int64))
+                self.next += batch.num_rows
+                yield pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches()).__arrow_c_stream__()
+
+
+def _numbered(data: Any, text: Names, id: str | None) -> Any:
+    """``data``, which is to be added to an index; as _Numbered, where it has no ids."""
+    if id is not None or data is None or isinstance(data, (str, os.PathLike)) or are_paths(data):
+        return data
+    pa, data = _files.arrow(), in_hand(data)
+    name = text if isinstance(text, str) else "text"
+    if isinstance(data, (list, tuple, np.ndarray)):
+        warn_of_paths(data, 6)
+        texts = pa.array((bytes_of(i, item) for i, item in enumerate(data)), pa.large_binary())
+        return _Numbered(pa.table({name: texts}).to_reader())
+    if isinstance(data, pa.Array):
+        return _Numbered(pa.table({name: data}).to_reader())
+    if not hasattr(data, "__arrow_c_stream__"):
+        return data
+    try:
+        reader = pa.RecordBatchReader._import_from_c_capsule(stream_of(data))
+    except (pa.ArrowException, TypeError):  # one column alone
+        column = pa.ChunkedArray._import_from_c_capsule(stream_of(data))
+        return _Numbered(pa.table({name: column}).to_reader())
+    ids = [reader.schema.field(i).type for i in reader.schema.get_all_field_indices("id")]
+    other = len(ids) == 1 and (pa.types.is_floating(ids[0]) or pa.types.is_nested(ids[0]) or pa.types.is_boolean(ids[0]))
+    return _Numbered(reader) if not ids or other else reader
 
 
 class _Turns:
@@ -243,6 +296,9 @@ class Index:
         k = dict(locals())
         call = Call(progress)
         o = new("index_build")
+        data = _numbered(data, text, id)
+        if isinstance(data, _Numbered):
+            k["id"] = data.id
         fill(o, call, Source(data, call, paths), k)
         o.store = word(lib.BM_OPTION_STORE, store, "store")
         o.output.path, o.output.force, o.sources = call.text(path), force, call.text(sources, "sources")
@@ -315,12 +371,14 @@ class Index:
 
         call.apart(body)
 
-    def _alone(self, call: Call, job: Callable[[], T]) -> T:
-        """A job that has the index to itself in this process, and opens it by itself."""
+    def _alone(self, call: Call, job: Callable[[], T], numbered: _Numbered | None = None) -> T:
+        """A job that has the index to itself in this process, and opens it by itself. ``numbered``: what it adds."""
 
         def body() -> T:
             with self._turns_here().alone(call):
                 self._check_open()
+                if numbered is not None:
+                    numbered.next = self._next_number()
                 self._end()
                 try:
                     return job()
@@ -441,13 +499,17 @@ class Index:
         k["threshold"] = None
         call = Call(progress)
         o = new("index_add")
+        data = _numbered(data, text, id)
+        if isinstance(data, _Numbered):
+            k["id"] = data.id
+            k["duplicate_ids"] = duplicate_ids or "number"  # somebody may have named a document so
         fill(o, call, Source(data, call, paths), k)
         o.path = call.text(self.path)
         o.resume, o.sources = resume, call.text(sources, "sources")
         o.unique, o.threshold, o.json = unique, share(threshold or 0, "threshold"), unique
         if unique:
             o.write, o.write_ctx = lib.bm_py_write, call.ctx
-        self._alone(call, lambda: call.job(lib.bm_job_index_add, o))
+        self._alone(call, lambda: call.job(lib.bm_job_index_add, o), data if isinstance(data, _Numbered) else None)
         if not unique:
             return None
         pa = _files.arrow()
@@ -483,10 +545,16 @@ class Index:
         found: dict[str, Any] = json.loads(text_of(out[0]))
         return found
 
+    def _next_number(self) -> int:
+        """That of the next document, in the open index."""
+        if self._room.process != os.getpid():
+            self._open()
+        stats = _new_statistics()
+        Call().run(lib.bm_index_stats, self._room.index, stats)
+        return int(stats.documents + stats.removed)
+
     def __len__(self) -> int:
         """Documents in it."""
-        stats = ffi.new("bm_index_statistics *")
-        stats.struct_size = ffi.sizeof("bm_index_statistics")
-        call = Call()
-        self._beside(call, lib.bm_index_stats, stats)
+        stats = _new_statistics()
+        self._beside(Call(), lib.bm_index_stats, stats)
         return int(stats.documents)

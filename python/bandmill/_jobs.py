@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,6 +205,7 @@ def tune(
     Raises Error; status "not_found": no plan fits.
     """
     k = dict(locals())
+    k["temp_dir"] = temp_dir if temp_dir is not None else tempfile.gettempdir()
     call = Call(progress)
     o = new("tune")
     fill(o, call, Source(data, call, paths) if data is not None or paths is not None else None, k)

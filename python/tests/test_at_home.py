@@ -46,7 +46,7 @@ for ends in (sys.exit, None):
         sys.exit(0)
     assert os.waitpid(child, 0)[1] == 0
 assert found.groups.num_rows == 1 and found.removed.num_rows == 1 and os.path.isdir(place)
-assert index.query(texts[2:]).num_rows == 1 and index.remove(["table:1"]) == 1 and len(index) == 2
+assert index.query(texts[2:]).num_rows == 1 and index.remove([0]) == 1 and len(index) == 2
 print("done")
 """
 

@@ -133,3 +133,33 @@ def test_a_part_is_contained_where_it_is_not_alike(index, table):
     assert by_job.column(1).to_pylist() == found.column(1).to_pylist()
     with pytest.raises(bandmill.Error, match="measure"):
         index.query([part], measure="overlap")
+
+
+def test_texts_without_ids_never_meet_ids_that_are_there(tmp_path):
+    texts = [f"{w} one two three four five six {w}" for w in ("a", "b", "c", "d", "e", "f", "g", "h", "i", "j")]
+
+    def ids_of(index):
+        found = index.query(texts, threshold=1.0)
+        return dict(zip(found["query"].to_pylist(), found["target"].to_pylist()))
+
+    with bandmill.Index.build(tmp_path / "ix", texts[:2], device="cpu") as index:
+        index.add(texts[2:4], device="cpu")
+        index.add(pa.table({"text": texts[4:6]}), device="cpu")
+        index.add(pa.table({"id": [0.5], "text": texts[6:7]}), device="cpu")
+        index.add(pa.array(texts[7:8]), device="cpu")
+        index.add(pa.RecordBatchReader.from_batches(*_batches(texts[8:9])), device="cpu")
+        assert ids_of(index) == {f"table:{i + 1}": str(i) for i in range(9)}
+        assert index.remove([8]) == 1
+        index.add(texts[8:10], device="cpu")  # not 8 again
+        assert ids_of(index) == {f"table:{i + 1}": str(i if i < 8 else i + 1) for i in range(10)}
+        index.add(pa.table({"id": ["11"], "text": ["named by hand, one two three four"]}), device="cpu")
+        index.remove([1, 2])
+        index.compact()
+        index.add(texts[1:3], device="cpu")
+        assert len(set(ids_of(index).values())) == 10 and len(index) == 11
+        assert index.add(["new one two three four five"], unique=True, device="cpu").num_rows == 0 and len(index) == 12
+
+
+def _batches(texts):
+    batch = pa.record_batch({"text": texts})
+    return batch.schema, [batch]
