@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import uuid
 
 import numpy as np
 import pyarrow as pa
@@ -105,3 +106,13 @@ def test_every_message_can_be_printed(call):
     for said in (str(e.value), repr(e.value)):
         print(said, file=io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), flush=True)
     assert len(str(e.value)) < 500
+
+
+def test_ids_that_were_not_asked_for_are_none():
+    texts = ["one two three", "one two three", "four five six"]
+    for ids in ([1.5, 2.5, 3.5], [True, False, True], [[1], [2], [3]]):
+        removed = bandmill.dedup(pa.table({"id": ids, "text": texts}), device="cpu").removed
+        assert removed.column("id").to_pylist() == bandmill.dedup(texts, device="cpu").removed.column("id").to_pylist()
+    names = [uuid.UUID(int=i) for i in range(3)]
+    found = bandmill.dedup(pd.DataFrame({"id": objects(names), "text": texts}), device="cpu").removed
+    assert found.column("id").to_pylist() == [str(names[1])]
