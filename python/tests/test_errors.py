@@ -59,7 +59,7 @@ MISTAKES = [
         "dedup('bad.jsonl')",
         "input",
         None,
-        "bad.jsonl:2: no field 'text' (a string or null; `text` names another; the record has 'id', 'content'; `on_error` skip …",
+        "bad.jsonl:2: no field 'text' (a string or null; `text` names another; the record has 'id', 'content'; `on_error` …",
     ),
     (
         "sign('good.jsonl', format='json')",

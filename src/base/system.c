@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,6 +91,20 @@ bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err)
         err, "cpu", "`cpu`: unknown instruction set '%s' (scalar, avx2, avx512 or neon)", name);
 }
 
+/* It takes reading a dozen files, so that it is found out once, like what the processor can do. */
+static uint32_t cpu_quota(void)
+{
+    static atomic_uint known; /* 0: not yet */
+    unsigned quota = atomic_load(&known);
+    if (quota == 0) {
+        bm_machine_limits limits;
+        bm_control_group_limits("", &limits);
+        quota = limits.cpus;
+        atomic_store(&known, quota);
+    }
+    return quota;
+}
+
 uint32_t bm_cpu_count(void)
 {
     uint32_t count = 1;
@@ -101,9 +116,8 @@ uint32_t bm_cpu_count(void)
         if (online > 0)
             count = (uint32_t)online;
     }
-    bm_machine_limits limits;
-    bm_control_group_limits("", &limits);
-    return limits.cpus < count ? limits.cpus : count;
+    const uint32_t quota = cpu_quota();
+    return quota < count ? quota : count;
 }
 
 void bm_cpu_name(char *out, size_t cap)
