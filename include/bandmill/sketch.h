@@ -72,7 +72,9 @@ typedef struct bm_documents {
     const bm_str *texts; /* bytes that are not UTF-8 count as U+FFFD, one for each maximal invalid
                             subpart */
     const uint64_t *offsets; /* n_docs + 1; of hashes or hashes32 */
-    const uint64_t *hashes;  /* the low 32 bits are the token hash x; fmix32 is applied */
+    /* The low 32 bits are the token hash x; fmix32 is applied. bm_find_pairs refuses hashes of which
+     * these are much fewer than the hashes (BM_ERR_INPUT); the signer does not look. */
+    const uint64_t *hashes;
     const uint32_t
         *hashes32; /* the token hash x alone: to be signed, not to be compared; not under affine64,
                                  datatrove and lance, which take 64 bits */

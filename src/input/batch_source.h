@@ -106,8 +106,11 @@ struct bm_batch_source {
     uint32_t n_keys;        /* band keys of each record, instead of a text; 0: none */
     bool copies;            /* kept records can be copied, with `split` */
     bool reads_again;       /* any record can be read again by its place (parser.h) */
-    bool begun_twice;       /* set by who opened it: a stream in memory holds its arrays for that */
-    uint64_t skip, left;    /* records to pass over: asked for, still to come */
+    /* Set by who opened it: documents that are hashes already are signed by this scheme, which
+     * takes their low halves; NULL: they are not, or the scheme takes all of them. */
+    const bm_scheme *low_halves;
+    bool begun_twice;    /* set by who opened it: a stream in memory holds its arrays for that */
+    uint64_t skip, left; /* records to pass over: asked for, still to come */
 };
 
 /* Every parser begins with this. */

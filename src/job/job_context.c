@@ -21,6 +21,7 @@
 #include "input/input_digest.h"
 #include "input/input_shard.h"
 #include "input/tables.h"
+#include "model/scheme_facts.h"
 #include "model/option_words.h"
 #include "output/out_target.h"
 #include "remote/remote_file.h"
@@ -766,6 +767,8 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     BM_TRY(bm_input_set_rank(job->inputs.set, &s->keep, err));
     BM_TRY(bm_batch_source_open(job->inputs.set, &job->inputs.source, err));
     job->inputs.source->begun_twice = reads_texts_twice(s);
+    if (s->pairs.candidates == BM_CANDIDATES_LSH && !bm_scheme_whole_hashes(s->sketch.scheme))
+        job->inputs.source->low_halves = &s->sketch.scheme;
     if (s->recorded.names != NULL && s->recorded.n_names == bm_input_set_count(job->inputs.set))
         bm_input_set_rename(job->inputs.set, s->recorded.names, s->recorded.offsets_name);
     else if (s->input.names != NULL && s->input.n_paths == bm_input_set_count(job->inputs.set))

@@ -63,6 +63,12 @@ void bm_scheme_set_hashing(const bm_sketch_options *sketch, bm_text_options *tex
         text->of_scheme = sketch->seed | (uint64_t)LANCE_JOINT << 32;
 }
 
+bool bm_scheme_whole_hashes(bm_scheme scheme)
+{
+    return bm_scheme_word_bytes(scheme) == 8 || scheme == BM_SCHEME_LANCE ||
+           scheme == BM_SCHEME_CWS;
+}
+
 bool bm_scheme_accepts_hash(bm_scheme scheme, bm_token_hash hash)
 {
     return (unsigned)scheme < N_ROWS && (rows[scheme].hashes & ONLY(hash)) != 0;

@@ -28,6 +28,8 @@ static inline char bm_hashing_joint(const bm_text_options *text)
     return text->of_scheme >> 32 != 0 ? (char)(text->of_scheme >> 32) : ' ';
 }
 
+/* Does it take all 64 bits of a hash, or only the low half? */
+bool bm_scheme_whole_hashes(bm_scheme scheme);
 bool bm_scheme_accepts_hash(bm_scheme scheme, bm_token_hash hash);
 /* "xxh3, sha1", for messages; filled. */
 void bm_scheme_hash_words(bm_scheme scheme, char out[BM_SCHEME_HASHES]);

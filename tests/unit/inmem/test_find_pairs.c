@@ -570,3 +570,23 @@ Test(find_pairs, texts_give_the_pairs_of_their_hashes)
     }
     bm_hash_sets_free(sets);
 }
+
+Test(find_pairs, hashes_whose_low_halves_are_the_same_are_refused)
+{
+    enum { N = 500, EACH = 3 };
+    static uint64_t hashes[N * EACH], offsets[N + 1];
+    for (size_t i = 0; i < N * EACH; i++)
+        hashes[i] = (uint64_t)(i + 1) << 32;
+    for (size_t i = 0; i <= N; i++)
+        offsets[i] = i * EACH;
+    const bm_documents docs = bm_documents_of_hashes(offsets, hashes, N);
+    bm_find_options config = defaults();
+    bm_pair_set *pairs = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_find_pairs(&config, &docs, &pairs, &err), BM_ERR_INPUT);
+    cr_expect_not_null(strstr(err.message, "distinct low halves"));
+    config.candidates = BM_CANDIDATES_ALL; /* nothing is signed */
+    cr_assert_eq(bm_find_pairs(&config, &docs, &pairs, &err), BM_OK);
+    cr_expect_eq(bm_pair_set_count(pairs), 0);
+    bm_pair_set_free(pairs);
+}

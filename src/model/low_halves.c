@@ -1,0 +1,60 @@
+/* low_halves.c -- counting, and the sentence about it.
+ *
+ * Tests: tests/unit/model/test_low_halves.c, tests/cli/situations/low-halves.txt */
+#include "model/low_halves.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include <bandmill/words.h>
+
+#include "base/error.h"
+#include "kernels/affine32.h"
+
+#define REGISTERS (1u << BM_LOW_HALVES_BITS)
+
+/* A register keeps the greatest number of zeros before the first one bit, plus 1. */
+static inline void count(uint8_t *registers, uint64_t value)
+{
+    /* fmix64 leaves 0 as it is, which would be the rarest of all values. */
+    const uint64_t mixed = bm_fmix64(value + UINT64_C(0x9E3779B97F4A7C15));
+    const uint64_t rest = mixed << BM_LOW_HALVES_BITS | UINT64_C(1) << (BM_LOW_HALVES_BITS - 1);
+    const uint8_t rank = (uint8_t)(__builtin_clzll(rest) + 1);
+    uint8_t *at = &registers[mixed >> (64 - BM_LOW_HALVES_BITS)];
+    *at = rank > *at ? rank : *at;
+}
+
+void bm_low_halves_add(bm_low_halves *seen, const uint64_t *hashes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        count(seen->whole, hashes[i]);
+        count(seen->low, (uint32_t)hashes[i]);
+    }
+}
+
+static double estimate(const uint8_t *registers)
+{
+    const double m = REGISTERS;
+    uint32_t with[64] = {0}; /* registers that have this rank */
+    double sum = 0;
+    for (size_t i = 0; i < REGISTERS; i++)
+        with[registers[i]]++;
+    for (int rank = 0; rank < 64; rank++)
+        sum += ldexp(with[rank], -rank);
+    const double raw = 0.7213 / (1 + 1.079 / m) * m * m / sum;
+    return raw <= 2.5 * m && with[0] > 0 ? m * log(m / (double)with[0]) : raw;
+}
+
+bm_status bm_low_halves_check(const bm_low_halves *seen, const char *file, bm_scheme scheme,
+                              bm_error *err)
+{
+    const double all = ldexp(1, 32), whole = estimate(seen->whole), low = estimate(seen->low);
+    const double expected = -all * expm1(-whole / all); /* of so many random ones */
+    if (low >= expected * 7 / 8)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_INPUT, file, 0,
+                      "about %.0f distinct hashes have only about %.0f distinct low halves, which "
+                      "are what scheme %s signs (mix the hashes first, for example by fmix64, or "
+                      "choose a `scheme` of 64 bits: affine64, datatrove or lance)",
+                      whole, low, bm_option_word(BM_OPTION_SCHEME, scheme));
+}
