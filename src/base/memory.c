@@ -232,6 +232,13 @@ bm_status bm_page_block_grow(bm_page_block *block, size_t bytes, bm_error *err)
     void *data = block->data == NULL
                      ? mmap(NULL, wanted, PROT_READ | PROT_WRITE, kind, block->file - 1, 0)
                      : mremap(block->data, block->bytes, wanted, MREMAP_MAYMOVE);
+    if (data == MAP_FAILED && block->file != 0 && errno != ENOMEM) {
+        const bm_status status =
+            bm_fail_errno(err, errno, block->dir, "cannot map a temporary file here into memory");
+        bm_error_advise(err, "file systems such as 9p and vboxsf cannot; `temp_dir` names another "
+                             "directory, on a local disk");
+        return status;
+    }
     if (data == MAP_FAILED)
         return bm_fail_nomem(err, wanted);
     if (wanted >= LARGE && block->file == 0)

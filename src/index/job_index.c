@@ -473,9 +473,15 @@ bm_status bm_job_index_check(const bm_index_check_options *options, bm_error *er
     BM_TRY_OUT(bm_index_find(o.path, path, sizeof path, err));
     BM_TRY_OUT(
         bm_pool_open(o.resources.threads != 0 ? o.resources.threads : bm_cpu_count(), &pool, err));
-    const bm_store_check_cfg cfg = {.pool = pool, .report = report_wrong, .ctx = &o};
+    bool linked = false;
+    const bm_store_check_cfg cfg = {
+        .pool = pool, .report = report_wrong, .ctx = &o, .linked = &linked};
     BM_TRY_OUT(bm_store_check(path, &cfg, err));
     status = check_settings(&o, path, err);
+    if (status == BM_OK && linked && o.callbacks.log != NULL)
+        o.callbacks.log(o.callbacks.ctx, BM_LOG_WARNING,
+                        "the data file of the index has another name too, as in a copy by hard "
+                        "links (cp -al): it can be read, and is not written to");
 out:
     bm_pool_close(pool);
     return status;

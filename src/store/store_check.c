@@ -230,6 +230,8 @@ bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_erro
     pthread_mutex_init(&c.mutex, NULL);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_store_open(dir, &open, &c.store, &why));
+    if (cfg->linked != NULL)
+        *cfg->linked = bm_store_place_is_linked(&c.store->place);
     BM_TRY_OUT(bm_store_view_open(c.store, &c.view, &why));
     BM_TRY_OUT(
         bm_new_zero(&c.full, (size_t)(bm_store_view_counts(c.view).next_number / 8 + 1), &why));

@@ -91,9 +91,10 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
     int dead;
     BM_TRY(bm_store_place_open(dir, writes, &store->place, err));
     BM_TRY(bm_store_place_data(&store->place, err));
+    BM_TRY(bm_store_place_map(&store->place, err));
     if (writes)
         BM_TRY(bm_store_place_lock_data(&store->place, true, err));
-    BM_TRY(bm_store_place_lock(&store->place, &has_slots, err));
+    BM_TRY(bm_store_place_lock(&store->place, writes, &has_slots, err));
     if (writes) {
         BM_TRY(open_env(store, 0, err));
         (void)store->env.lib.mdb_reader_check(store->env.env, &dead); /* slots of killed ones */

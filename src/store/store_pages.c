@@ -82,6 +82,16 @@ static bm_status fail(const bm_store_env *env, int rc, const char *what, bm_erro
     return bm_lmdb_fail(&env->lib, rc, env->name, what, err);
 }
 
+#define NO_MAPS                                                                                    \
+    "its file system has no shared maps or no locks of files, as 9p, vboxsf, some of FUSE and "    \
+    "Lustre without flock have not: keep the index on a local disk"
+
+static bool lacks_maps_or_locks(int code)
+{
+    return code == ENODEV || code == ENOLCK || code == ENOSYS || code == EOPNOTSUPP ||
+           code == EINVAL;
+}
+
 bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err)
 {
     *out = (bm_store_env){.name = cfg->name};
@@ -96,6 +106,8 @@ bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_e
     if (rc == 0)
         return BM_OK;
     bm_status status = fail(out, rc, "cannot open the index", err);
+    if (lacks_maps_or_locks(rc))
+        bm_error_advise(err, NO_MAPS);
     bm_store_env_close(out);
     return status;
 }
@@ -914,7 +926,12 @@ static bm_status lock_dir(const bm_store_place *place, bm_error *err)
     const int rc = lock(place->dir, LOCK_EX);
     if (rc == EWOULDBLOCK)
         return in_use(place, err);
-    return rc == 0 ? BM_OK : bm_fail_errno(err, rc, place->path, "cannot hold the index");
+    if (rc == 0)
+        return BM_OK;
+    const bm_status status = bm_fail_errno(err, rc, place->path, "cannot hold the index");
+    if (lacks_maps_or_locks(rc))
+        bm_error_advise(err, NO_MAPS);
+    return status;
 }
 
 static bool is_same(int rc_a, const struct stat *a, int rc_b, const struct stat *b)
@@ -963,6 +980,22 @@ bm_status bm_store_place_data(bm_store_place *place, bm_error *err)
     return BM_OK;
 }
 
+bm_status bm_store_place_map(const bm_store_place *place, bm_error *err)
+{
+    struct stat info;
+    void *first = fstat(place->data, &info) == 0 && info.st_size > 0
+                      ? mmap(NULL, 1, PROT_READ, MAP_SHARED, place->data, 0)
+                      : NULL;
+    if (first == MAP_FAILED && errno != ENOMEM) {
+        const bm_status status = bm_fail_errno(err, errno, place->path, "cannot map the index");
+        bm_error_advise(err, NO_MAPS);
+        return status;
+    }
+    if (first != NULL && first != MAP_FAILED)
+        munmap(first, 1);
+    return BM_OK;
+}
+
 bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_error *err)
 {
     struct stat info;
@@ -985,7 +1018,14 @@ bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_e
                       "spared");
 }
 
-bm_status bm_store_place_lock(const bm_store_place *place, bool *has_slots, bm_error *err)
+bool bm_store_place_is_linked(const bm_store_place *place)
+{
+    struct stat info;
+    return fstat(place->data, &info) == 0 && info.st_nlink > 1;
+}
+
+bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *has_slots,
+                              bm_error *err)
 {
     struct stat lock_file, data, dir;
     *has_slots = false;
@@ -993,6 +1033,9 @@ bm_status bm_store_place_lock(const bm_store_place *place, bool *has_slots, bm_e
         return errno == ENOENT
                    ? BM_OK
                    : bm_fail_errno(err, errno, place->path, "cannot look at its " BM_STORE_LOCK);
+    if (S_ISREG(lock_file.st_mode) && lock_file.st_nlink > 1 && !writes &&
+        bm_store_place_is_linked(place)) /* a copy by hard links: its lock is left alone */
+        return BM_OK;
     if (!S_ISREG(lock_file.st_mode) || lock_file.st_nlink != 1)
         return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
                           "its " BM_STORE_LOCK

@@ -122,16 +122,23 @@ typedef struct bm_store_place {
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err);
 /* Open its data file, a regular file and no link. BM_ERR_FORMAT: there is none. */
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
+/* Can it be mapped? BM_ERR_IO: its file system has no such maps, and whoever read the index would
+ * find it damaged. */
+bm_status bm_store_place_map(const bm_store_place *place, bm_error *err);
 /* Hold the data file, shared or alone. BM_ERR_LOCKED. Alone, BM_ERR_FORMAT: it has more than one
  * name, so that it would change in another directory too. */
 bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_error *err);
 /* May LMDB see lock.mdb, which it opens by its name, and writes to? BM_OK: it is a regular file of
- * one name, or is not there. BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is
- * there, and this user's own, as the directory is, in which nobody else can exchange it for a link;
- * nothing is made or grown by that. */
-bm_status bm_store_place_lock(const bm_store_place *place, bool *has_slots, bm_error *err);
+ * one name, or is not there; or it has another name, as the data file has (a copy by hard links), and
+ * who reads leaves it alone. BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is there,
+ * and this user's own, as the directory is, in which nobody else can exchange it for a link; nothing
+ * is made or grown by that. */
+bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *has_slots,
+                              bm_error *err);
 /* Its path for LMDB. */
 const char *bm_store_place_name(const bm_store_place *place);
+/* Has its data file another name too (a hard link)? */
+bool bm_store_place_is_linked(const bm_store_place *place);
 /* Is this descriptor of the same file as place->data? */
 bool bm_store_place_same(const bm_store_place *place, int fd);
 /* Is another file at its path now? */

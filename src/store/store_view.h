@@ -85,5 +85,6 @@ typedef struct bm_store_check_cfg {
     bm_pool *pool; /* NULL: this thread alone */
     void (*report)(void *ctx, const char *what);
     void *ctx;
+    bool *linked; /* filled: its data file has another name too (a hard link); NULL: not asked */
 } bm_store_check_cfg;
 bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_error *err);
