@@ -63,14 +63,21 @@ typedef struct bm_dedup_options {
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
     const char *sources; /* of signatures: inputs may lie below this directory now; NULL: none */
-    /* Documents that are known: of an index, or of a directory that a sign job wrote. What reaches
-     * the threshold with one of them is removed; with components so is what is joined to such a
-     * document. How documents are cut and signed, and the plan of an index, are those of the known
-     * ones: fields of `text`, `sketch` and `bands` that ask for something else (as in
-     * bm_index_add_options) are BM_ERR_USAGE. Signatures are compared exactly, by sets that are
-     * made of their inputs again (`sources`), where these are all there as they were; else, unless
-     * `verify` asks for that (BM_ERR_FORMAT), by signature. NULL: none. */
-    const char *against;
+    /* Documents that are known: one index, or one directory that a sign job wrote, or any number of
+     * inputs with documents. What reaches the threshold with one of them is removed; with components
+     * so is what is joined to such a document. How the documents of an index or of signatures are
+     * cut and signed, and the plan of an index, are those of the known ones: fields of `text`,
+     * `sketch` and `bands` that ask for something else (as in bm_index_add_options) are
+     * BM_ERR_USAGE. Signatures are compared exactly, by sets that are made of their inputs again
+     * (`sources`), where these are all there as they were; else, unless `verify` asks for that
+     * (BM_ERR_FORMAT), by signature. Known documents are read before those of `input`, cut and
+     * signed as these are, and are never written. Standard input is BM_ERR_USAGE. NULL: none. */
+    const char *const *against;
+    size_t n_against;
+    /* Fields of known documents, whose format goes by their names. NULL: those of `input`. */
+    const char *const *against_text_fields;
+    size_t n_against_text_fields;
+    const char *against_id_field;
     double against_threshold; /* with an index, whose own is meant otherwise (0), the bands being
                                  the same */
     /* The same as `keep`, and more, as a list: "max:score,longest". Rules are first, last, longest,

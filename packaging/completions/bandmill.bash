@@ -29,7 +29,7 @@ _bandmill_devices() {
     _bandmill_words "$1 $(bandmill devices 2> /dev/null | sed -n '2,${s/[[:space:]].*//;/:/p}')"
 }
 
-_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress '
+_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --against-text-field --against-id-field --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress '
 _bandmill_firsts=' index '
 
 _bandmill_value() {
@@ -206,7 +206,11 @@ _bandmill_value() {
         _bandmill_words 'exact signature none'
         ;;
     'dedup --against')
-        _bandmill_dirs
+        _bandmill_files '.jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy'
+        ;;
+    'dedup --against-text-field')
+        ;;
+    'dedup --against-id-field')
         ;;
     'query --top')
         ;;
@@ -273,7 +277,7 @@ _bandmill_value() {
 _bandmill_options() {
     case $command in
     'sign') options='--output -o --force --band-keys --report --temp-dir --resume --json --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
-    'dedup') options='--output -o --force --pairs --kept --removed --report --temp-dir --resume --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --against --cluster --keep --max-group-size --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
+    'dedup') options='--output -o --force --pairs --kept --removed --report --temp-dir --resume --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --against --against-text-field --against-id-field --cluster --keep --max-group-size --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'pairs') options='--output -o --force --histogram --histogram-svg --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --sample --candidates --measure --edit --identical --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'filter') options='--output -o --force --kept --annotate --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'cluster') options='--output -o --force --json --threshold --cluster --keep --progress --quiet -q --verbose -v --help -h' ;;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ from bandmill import _files
 from bandmill._call import Call
 from bandmill._data import Source, no_data, rows_of
 from bandmill._errors import Error
+from bandmill._index import Index
 from bandmill._keywords import (
     Cluster,
     DuplicateIds,
@@ -31,6 +33,7 @@ from bandmill._keywords import (
     Scheme,
     Short,
     Size,
+    Store,
     Weights,
     Words,
     described,
@@ -44,7 +47,6 @@ from bandmill._workplace import DAMAGED, Workplace, checked, digest_of_parcel, p
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bandmill._index import Index
     from bandmill._signatures import Signatures
 
 Array = np.ndarray[Any, Any]
@@ -276,7 +278,9 @@ def dedup(
     keep: str = "first",
     max_group_size: int | None = None,
     verify: str = "exact",
-    against: Signatures | Index | Path | None = None,
+    against: Any = None,
+    against_text: Names = None,
+    against_id: str | None = None,
     pairs: bool = False,
     output: Path | None = None,
     kept: Kept = "same",
@@ -325,6 +329,7 @@ def dedup(
     call = Call(progress)
     source = Source(data, call, paths)
     call.text(output, "output")
+    beside_it: Workplace | None = None
     work = Workplace(temp_dir, None) if output is None else None
     out = work.path / "d" if work is not None else pathlib.Path(output or "")
     try:
@@ -345,11 +350,15 @@ def dedup(
                     raise Error(f"{name} is for output=, a directory that stays", field=name)
             o.kept = lib.BM_KEPT_NO
         o.write_pairs = pairs
-        known: Any = against
-        o.against = call.text(getattr(known, "path", known), "against", "an index or signatures, or the path of such")
+        known, beside_it = _known_of(against, k)
+        o.against, o.n_against = call.texts(known, "against"), len(known)
+        if beside_it is None:
+            fields = [] if against_text is None else [against_text] if isinstance(against_text, str) else list(against_text)
+            o.against_text_fields, o.n_against_text_fields = call.texts(fields, "against_text"), len(fields)
+            o.against_id_field = call.text(against_id, "against_id")
         watch = Watch(o.input, call) if source.stream is not None else None
         seen = None if watch is not None else _seen_of(data, source, text, id)
-        beside = getattr(known, "_alone", lambda call, job: job())  # of an open index, which a job opens itself
+        beside = getattr(against, "_alone", lambda call, job: job())  # of an open index, which a job opens itself
         report = beside(call, lambda: call.job(lib.bm_job_dedup, o))
         if watch is not None:
             seen = Seen(text, id, watch.rows())
@@ -357,8 +366,38 @@ def dedup(
         if work is not None:
             work.close()
         raise
+    finally:
+        if beside_it is not None:
+            beside_it.close()
     held = None if watch is None or hasattr(data, "read_next_batch") else data
     return Dedup(work, out, report, source.has_rows if source.ids is None else source.ids, seen, held)
+
+
+def _known_of(against: Any, k: dict[str, Any]) -> tuple[list[Any], Workplace | None]:
+    """The paths of known documents. Those in memory are put into an index, in a workplace that the caller closes."""
+    if against is None:
+        return [], None
+    if hasattr(against, "path"):
+        return [against.path], None
+    if isinstance(against, (str, bytes, os.PathLike)):
+        return [against], None
+    if isinstance(against, (list, tuple)) and against and all(isinstance(path, os.PathLike) for path in against):
+        return list(against), None
+    taken = inspect.signature(Index.build).parameters.keys() & k.keys()
+    of_files = {"data", "text", "id", "paths", "sources", "force", "format", "header", "delimiter", "include", "exclude", "offsets"}
+    options = {name: k[name] for name in taken - of_files}
+    text = k["against_text"] if k["against_text"] is not None else k["text"]
+    id = k["against_id"]
+    if id is None and not isinstance(against, (list, tuple, np.ndarray)):  # which have no columns
+        id = k["id"]
+    store: Store = "signatures" if k["verify"] == "signature" else "sets"
+    work = Workplace(k["temp_dir"], None)
+    try:
+        Index.build(work.path / "i", against, text, id, store=store, **options).close()
+    except BaseException:
+        work.close()
+        raise
+    return [work.path / "i"], work
 
 
 def _seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | None:

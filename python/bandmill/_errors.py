@@ -44,7 +44,12 @@ def text_of(pointer: object) -> str:
     return bytes(ffi.string(pointer)).decode("utf-8", "backslashreplace")
 
 
-_NAMES = {"`text_field`": "`text`", "`id_field`": "`id`"}  # fields that are keywords by another name
+_NAMES = {
+    "`text_field`": "`text`",
+    "`id_field`": "`id`",
+    "`against_text_fields`": "`against_text`",
+    "`against_id_field`": "`against_id`",
+}  # fields that are keywords by another name
 
 
 def error_of(err: object) -> Error:

@@ -53,7 +53,9 @@ LINES = {
     "max_group_size": "components of more documents are divided into stars (no limit)",
     "verify": '"exact", "signature" or "none": how candidates are verified; for dedup also "contained" or "contained=.9": a '
     "document is removed only if a kept one contains that share of its shingles",
-    "against": "an index or signatures of known documents, or their path (none)",
+    "against": "known documents, such as a test set: any data, or an index or signatures of them (none)",
+    "against_text": "field or column of their text (that of data)",
+    "against_id": 'field or column of their id, or "none" (that of data)',
     "pairs": "the result also has every verified pair",
     "output": "directory to write, as the program does (none: the result keeps what is found while it lives)",
     "removed": '"same", "none", "gz" or "zst": with output, the removed records are also written, compressed like this',

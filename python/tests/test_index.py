@@ -1,5 +1,6 @@
 """An index in Python answers as the program's."""
 
+import json
 import threading
 
 import pyarrow as pa
@@ -74,6 +75,27 @@ def test_threads_beside_a_writer(index, table):
 def test_dedup_against(index, table):
     r = bandmill.dedup(table, id="id", threshold=0.6, against=index.path, device="cpu")
     assert int(r.kept.sum()) < 100
+
+
+def test_dedup_against_documents(index, table, tmp_path):
+    by_index = bandmill.dedup(table, id="id", threshold=0.6, against=index.path, device="cpu")
+    known = table.slice(0, 300)
+    file = tmp_path / "known.jsonl"
+    file.write_text("".join(json.dumps({"name": row["id"], "words": row["text"]}) + "\n" for row in known.to_pylist()))
+    for against, more in (
+        (known, {}),
+        (str(file), {"against_text": "words", "against_id": "name"}),
+        ([file], {"against_text": "words", "against_id": "name"}),
+    ):
+        r = bandmill.dedup(table, id="id", threshold=0.6, against=against, **more, device="cpu")
+        assert r.removed.equals(by_index.removed)
+    texts = known["text"].to_pylist()
+    r = bandmill.dedup(table, id="id", threshold=0.6, against=texts, device="cpu")
+    assert r.kept.tolist() == by_index.kept.tolist()
+    r = bandmill.dedup(table, id="id", threshold=0.6, against=texts, verify="signature", device="cpu")
+    assert r.kept[:300].tolist() == by_index.kept[:300].tolist()
+    with pytest.raises(bandmill.Error, match="against_id"):
+        bandmill.dedup(table, id="id", against=index.path, against_id="name", device="cpu")
 
 
 def test_closed(index):

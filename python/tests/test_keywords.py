@@ -61,7 +61,12 @@ ONLY_PROGRAM_OF = {
     },
 }
 ONLY_PYTHON = {"data", "paths", "cpu", "path", "signatures"}  # cpu: BANDMILL_CPU of the program
-NAMES = {"text_field": "text", "id_field": "id"}
+NAMES = {
+    "text_field": "text",
+    "id_field": "id",
+    "against_text_field": "against_text",
+    "against_id_field": "against_id",
+}
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ static void report_groups(cli_context *context, const bm_counts *counts)
         cli_format_count(near, n[5], sizeof n[5]),
         cli_format_count(counts->chained, n[6], sizeof n[6]));
     report_losses(context, counts);
-    if (context->settings.match.against != NULL)
+    if (context->settings.match.against.n > 0)
         cli_report_note(&context->console, "%s of the removed %s known",
                         cli_format_count(counts->results.known, n[0], sizeof n[0]),
                         cli_verb_of(counts->results.known, "is", "are"));
@@ -98,7 +98,11 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->callbacks = cli_callbacks(context);
     options->set_fields = cli_set_fields(settings);
     options->sources = settings->files.sources;
-    options->against = settings->match.against;
+    options->against = settings->match.against.n > 0 ? settings->match.against.items : NULL;
+    options->n_against = settings->match.against.n;
+    options->against_text_fields = settings->match.against_text_fields.items;
+    options->n_against_text_fields = settings->match.against_text_fields.n;
+    options->against_id_field = settings->match.against_id_field;
     if (cli_was_given(settings, "threshold"))
         options->against_threshold = settings->bands.threshold;
 }

@@ -290,7 +290,7 @@ void cli_print_command_help(cli_console *console, cli_command_id id)
             titled = true;
             char head[256];
             option_head(option, head, sizeof head);
-            if (strlen(head) >= HELP_INDENT)
+            if (strlen(head) > HELP_INDENT - 2)
                 cli_print(console, "%s\n%*s", head, HELP_INDENT, "");
             else
                 cli_print(console, "%-*s", HELP_INDENT, head);

@@ -62,10 +62,11 @@ typedef struct cli_match_settings {
     bm_cluster cluster;
     const char *keep; /* of dedup */
     uint64_t max_group_size;
-    bm_keep cluster_keep;      /* of cluster */
-    uint64_t sample;           /* 0: all */
-    cli_thresholds thresholds; /* cluster */
-    const char *against;       /* dedup; NULL: not given */
+    bm_keep cluster_keep;                  /* of cluster */
+    uint64_t sample;                       /* 0: all */
+    cli_thresholds thresholds;             /* cluster */
+    arg_list against, against_text_fields; /* dedup */
+    const char *against_id_field;          /* NULL: not given */
 } cli_match_settings;
 
 /* settings of export and import */

@@ -266,9 +266,13 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     set_defaults(settings);
     cli_environment_device(&settings->device);
     size_t room = (size_t)argc + 1;
-    arg_list *const lists[] = {&settings->operands, &settings->text_fields,
-                               &settings->files.include, &settings->files.exclude,
-                               &settings->index.targets};
+    arg_list *const lists[] = {&settings->operands,
+                               &settings->text_fields,
+                               &settings->files.include,
+                               &settings->files.exclude,
+                               &settings->index.targets,
+                               &settings->match.against,
+                               &settings->match.against_text_fields};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         lists[i]->items = calloc(room, sizeof(const char *));
         if (lists[i]->items == NULL) {
@@ -299,9 +303,13 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
 
 void cli_settings_free(cli_settings *settings)
 {
-    arg_list *const lists[] = {&settings->operands, &settings->text_fields,
-                               &settings->files.include, &settings->files.exclude,
-                               &settings->index.targets};
+    arg_list *const lists[] = {&settings->operands,
+                               &settings->text_fields,
+                               &settings->files.include,
+                               &settings->files.exclude,
+                               &settings->index.targets,
+                               &settings->match.against,
+                               &settings->match.against_text_fields};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         free(lists[i]->items);
         lists[i]->items = NULL;

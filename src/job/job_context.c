@@ -110,7 +110,7 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
         add_reading(&p, s, start);
     else if (s->recorded.read_twice)
         add(&p, BM_STAGE_READ, 0.5);
-    if (s->pairs.against != NULL)
+    if (s->pairs.n_against > 0)
         add(&p, BM_STAGE_KNOWN, 0.5);
     if (bm_job_does(s, BM_JOB_MATCHES))
         add_matching(&p, s);
@@ -630,7 +630,8 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
     const char *targets[] = {settings->output.path, settings->output.report,
                              settings->results.histogram, settings->results.histogram_svg};
     const char *lists[] = {settings->input.files_from, settings->input.offsets_path,
-                           settings->pairs.against, settings->stop.path};
+                           settings->stop.path};
+    const bm_pair_settings *known = &settings->pairs;
     const size_t n_lists = sizeof lists / sizeof lists[0];
     bm_out_named outputs[sizeof targets / sizeof targets[0]];
     size_t n_outputs = 0;
@@ -640,7 +641,7 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
                               "is an address (outputs are files "
                               "of this machine)");
     const char **paths;
-    BM_TRY(bm_new(&paths, n + n_lists, err));
+    BM_TRY(bm_new(&paths, n + n_lists + known->n_against, err));
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         if (targets[i] != NULL)
             outputs[n_outputs++] =
@@ -650,6 +651,8 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
     for (size_t i = 0; i < n_lists; i++)
         if (lists[i] != NULL)
             paths[n++] = lists[i];
+    for (size_t i = 0; i < known->n_against; i++)
+        paths[n++] = known->against[i];
     bm_status status = BM_OK;
     BM_TRY_OUT(check_against(settings, outputs, n_outputs, &(path_list){paths, n}, err));
     status = check_apart(settings, outputs, n_outputs, err);
@@ -802,7 +805,7 @@ bool bm_job_context_makes_again(const bm_job_context *job)
     const bm_settings *s = job->settings;
     return job->inputs.source != NULL && job->inputs.source->reads_again &&
            bm_job_does(s, BM_JOB_MATCHES) && bm_verify_reads_sets(s->pairs.verify) &&
-           s->pairs.candidates == BM_CANDIDATES_LSH && s->pairs.against == NULL &&
+           s->pairs.candidates == BM_CANDIDATES_LSH && s->pairs.n_against == 0 &&
            s->pairs.sample == 0 && s->text.weights == BM_WEIGHTS_NONE;
 }
 

@@ -289,6 +289,25 @@ static void emit_double(const listing *l, const char *name, double real)
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_DOUBLE, .real = real});
 }
 
+static void emit_texts(const listing *l, const char *name, const char *const *texts, size_t n)
+{
+    l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_TEXTS, .texts = texts, .n_texts = n});
+}
+
+/* One place of known documents is a text, as it has always been; several are a list. */
+static void emit_against(const listing *l, const char *key, const bm_pair_settings *s)
+{
+    if (s->n_against == 1)
+        emit_text(l, key, s->against[0]);
+    else
+        emit_texts(l, key, s->against, s->n_against);
+    emit_text(l, "against_state", s->against_state);
+    if (s->n_against_text_fields > 0)
+        emit_texts(l, "against_text_fields", s->against_text_fields, s->n_against_text_fields);
+    if (s->against_id_field != NULL)
+        emit_text(l, "against_id_field", s->against_id_field);
+}
+
 /* The name of a field in manifests and reports. */
 static const char *key_of(const bm_field_row *field)
 {
@@ -338,17 +357,15 @@ static void emit_field(const listing *l, const bm_field_row *field, const bm_set
         break;
     }
     case BM_FIELD_TYPE_AGAINST:
-        emit_text(l, key, s->pairs.against);
-        emit_text(l, "against_state", s->pairs.against_state);
+        emit_against(l, key, &s->pairs);
         break;
     case BM_FIELD_TYPE_REAL:
         emit_double(l, key, *(const double *)bm_field_at(field, &parts));
         break;
     case BM_FIELD_TYPE_TEXTS: {
         const bool some = s->input.n_text_fields > 0;
-        l->fn(l->ctx, &(bm_setting){l->section, key, BM_SETTING_TEXTS,
-                                    .texts = some ? s->input.text_fields : default_fields,
-                                    .n_texts = some ? s->input.n_text_fields : 1});
+        emit_texts(l, key, some ? s->input.text_fields : default_fields,
+                   some ? s->input.n_text_fields : 1);
         break;
     }
     case BM_FIELD_TYPE_CHARACTER:
@@ -726,7 +743,7 @@ bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
 static bm_status resolve_scheme(bm_settings *s, bm_error *err)
 {
     const bool weighs = s->text.weights != BM_WEIGHTS_NONE;
-    if (weighs && s->pairs.against != NULL)
+    if (weighs && s->pairs.n_against > 0)
         return bm_fail_field(
             err, "against", "`against` with `weights` (known documents have weights of their own)");
     if (weighs && (s->recorded.set_fields & BM_FIELD_SCHEME) == 0 &&
@@ -794,11 +811,27 @@ bm_option_parts bm_settings_parts(const bm_settings *s)
                              .results = &s->results};
 }
 
+static bm_status check_against(const bm_pair_settings *s, bm_error *err)
+{
+    const char *field = s->n_against_text_fields > 0  ? "against_text_fields"
+                        : s->against_id_field != NULL ? "against_id_field"
+                                                      : NULL;
+    BM_TRY(bm_option_list_check("against", s->against, s->n_against, err));
+    BM_TRY(bm_option_list_check("against_text_fields", s->against_text_fields,
+                                s->n_against_text_fields, err));
+    if (s->n_against == 0 && field != NULL)
+        return bm_fail_field(err, field, "`%s` without `against`", field);
+    return has_standard_input(s->against, s->n_against)
+               ? bm_fail_field(err, "against", "`against` standard input (files or directories)")
+               : BM_OK;
+}
+
 static bm_status check_pairs(const bm_settings *s, bm_error *err)
 {
     const bm_option_parts parts = bm_settings_parts(s);
     BM_TRY(bm_fields_check(BM_PART_PAIRS, &parts, err));
     BM_TRY(bm_option_set_fields_check(s->recorded.set_fields, err));
+    BM_TRY(check_against(&s->pairs, err));
     if (!(s->pairs.against_threshold >= 0 && s->pairs.against_threshold <= 1))
         return bm_fail_field(err, "against_threshold", "`against_threshold` %g (0 to 1)",
                              s->pairs.against_threshold);
@@ -964,6 +997,10 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                                    .keep = keep_of(&o),
                                    .max_group_size = o.max_group_size,
                                    .against = o.against,
+                                   .n_against = o.n_against,
+                                   .against_text_fields = o.against_text_fields,
+                                   .n_against_text_fields = o.n_against_text_fields,
+                                   .against_id_field = o.against_id_field,
                                    .against_threshold = o.against_threshold,
                                    .by_shingles = is_by_shingles(&o),
                                    .containment = containment_of(&o)},

@@ -4,19 +4,16 @@
  *        tests/fault/against_calls.c, tests/reference/test_against.py */
 #include "jobs/pairing_inputs.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/memory.h"
 #include "corpus/corpus.h"
 #include "corpus/corpus_parts.h"
+#include "index/index_of_documents.h"
 #include "index/index_place.h"
 #include "index/search.h"
 #include "index/search_hits.h"
@@ -36,7 +33,7 @@
 #include "store/store_write.h"
 
 /* against_open -- an index as it stands, or signatures, whose inputs are looked for where exact
- * similarities may be wanted. */
+ * similarities may be wanted, or documents, which become an index. */
 
 void bm_against_close(bm_against *against)
 {
@@ -52,9 +49,17 @@ void bm_against_close(bm_against *against)
 
 /* --- what the known ones are --- */
 
+static void close_store(bm_against *against)
+{
+    bm_store_view_close(against->view);
+    bm_store_close(against->store);
+    against->view = NULL;
+    against->store = NULL;
+}
+
 static bm_status open_index(bm_against *against, bm_settings *settings, bm_error *err)
 {
-    const char *path = settings->pairs.against;
+    const char *path = settings->pairs.against[0];
     BM_TRY(bm_store_open(path, &(bm_store_cfg){.mode = BM_STORE_READ}, &against->store, err));
     BM_TRY(bm_store_view_open(against->store, &against->view, err));
     BM_TRY(bm_index_settings_load(bm_store_facts_of(against->store), path, &against->known, err));
@@ -68,7 +73,7 @@ static bm_status open_index(bm_against *against, bm_settings *settings, bm_error
 
 static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_error *err)
 {
-    const char *path = settings->pairs.against;
+    const char *path = settings->pairs.against[0];
     bm_settings *known = &against->known;
     BM_TRY(bm_sign_dir_open(path, settings->memory, &against->dir, err));
     against->manifest = bm_sign_dir_manifest(against->dir);
@@ -98,7 +103,7 @@ static bm_status refuse_verify(const bm_settings *settings, const char *what, co
 {
     return bm_fail_field(err, "verify", "`verify` %s: `against` %s has %s (`verify` %s)",
                          bm_option_word(BM_OPTION_VERIFY, settings->pairs.verify),
-                         settings->pairs.against, what, verify);
+                         settings->pairs.against[0], what, verify);
 }
 
 static bm_status resolve_index(const bm_against *against, bm_settings *settings, bm_error *err)
@@ -106,7 +111,7 @@ static bm_status resolve_index(const bm_against *against, bm_settings *settings,
     const bool words = bm_store_facts_of(against->store)->kind == BM_STORE_SIGNATURES;
     const bm_verify verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
     if (settings->pairs.verify == BM_VERIFY_CONTAINED)
-        return words ? bm_fail_at(err, BM_ERR_FORMAT, settings->pairs.against, 0,
+        return words ? bm_fail_at(err, BM_ERR_FORMAT, settings->pairs.against[0], 0,
                                   "it has only the signatures of its documents (`verify` contained "
                                   "compares sets: `store` sets)")
                      : BM_OK;
@@ -175,44 +180,119 @@ void bm_against_log(const bm_against *against, bm_meter *meter)
 
 /* --- opening --- */
 
+/* An index or signatures come alone. */
+static bm_status find_kind(const bm_settings *settings, bm_against_kind *out, bm_error *err)
+{
+    const bm_pair_settings *pairs = &settings->pairs;
+    *out = BM_AGAINST_DOCUMENTS;
+    for (size_t i = 0; i < pairs->n_against; i++) {
+        const char *path = pairs->against[i];
+        bool is_index = false, is_signatures = false;
+        BM_TRY(bm_store_is(path, &is_index, err));
+        if (!is_index)
+            BM_TRY(bm_sign_dir_is(path, settings->memory, &is_signatures, err));
+        if (!is_index && !is_signatures)
+            continue;
+        *out = is_index ? BM_AGAINST_INDEX : BM_AGAINST_SIGNATURES;
+        const char *field = pairs->n_against_text_fields > 0  ? "against_text_fields"
+                            : pairs->against_id_field != NULL ? "against_id_field"
+                                                              : NULL;
+        if (pairs->n_against > 1)
+            return bm_fail_field(err, "against", "`against` %s beside others: %s", path,
+                                 is_index ? "an index comes alone"
+                                          : "a directory that sign wrote comes alone");
+        return field == NULL
+                   ? BM_OK
+                   : bm_fail_field(err, field, "`%s`: `against` %s has no fields", field, path);
+    }
+    return BM_OK;
+}
+
+static bm_status resolve_kind(bm_against *against, bm_settings *settings, bm_error *err)
+{
+    switch (against->kind) {
+    case BM_AGAINST_INDEX:
+        BM_TRY(open_index(against, settings, err));
+        BM_TRY(resolve_index(against, settings, err));
+        settings->bands = against->known.bands;
+        if (settings->pairs.against_threshold > 0)
+            settings->bands.threshold = settings->pairs.against_threshold;
+        return BM_OK;
+    case BM_AGAINST_SIGNATURES:
+        BM_TRY(open_signatures(against, settings, err));
+        BM_TRY(resolve_signatures(against, settings, err));
+        settings->bands = against->known.bands;
+        return BM_OK;
+    default:
+        return settings->pairs.verify == BM_VERIFY_NONE
+                   ? refuse_verify(settings, "documents", "exact or signature", err)
+                   : BM_OK;
+    }
+}
+
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err)
 {
-    const char *path = settings->pairs.against;
-    bool is = false, is_signatures = false, there = true;
-    BM_TRY(bm_store_is(path, &is, err));
-    if (!is)
-        BM_TRY(bm_sign_dir_is(path, settings->memory, &is_signatures, err));
-    if (!is && !is_signatures)
-        BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, NULL, err));
-    if (!there)
-        return bm_fail_errno(err, ENOENT, path, "cannot open");
-    if (!is && !is_signatures)
-        return bm_fail_field(err, "against",
-                             "`against` %s is no index and no directory that sign wrote", path);
-    bm_against *against = bm_alloc_zero(1, sizeof *against);
-    if (against == NULL)
-        return bm_fail_nomem(err, sizeof *against);
+    bm_against *against = NULL;
     bm_status status = BM_OK;
+    BM_TRY(bm_new_zero(&against, 1, err));
+    BM_TRY_OUT(find_kind(settings, &against->kind, err));
     against->known = *settings;
     against->known.stop = (bm_stop_settings){0};
     against->known.keep = (bm_keep_rules){0};
-    status = is ? open_index(against, settings, err) : open_signatures(against, settings, err);
-    if (status == BM_OK)
-        status =
-            is ? resolve_index(against, settings, err) : resolve_signatures(against, settings, err);
-    if (status == BM_OK) {
-        settings->bands = against->known.bands;
-        if (is && settings->pairs.against_threshold > 0)
-            settings->bands.threshold = settings->pairs.against_threshold;
-        *out = against;
-    } else {
-        bm_against_close(against);
-    }
+    BM_TRY_OUT(resolve_kind(against, settings, err));
+    *out = against;
+    return BM_OK;
+out:
+    bm_against_close(against);
     return status;
+}
+
+/* Their format goes by their names. */
+static bm_input_options input_of_known(const bm_settings *settings)
+{
+    const bm_pair_settings *pairs = &settings->pairs;
+    bm_input_options input = settings->input;
+    input.paths = pairs->against;
+    input.n_paths = pairs->n_against;
+    input.names = NULL;
+    input.stream = NULL;
+    input.files_from = NULL;
+    input.files_from_nul = false;
+    input.offsets_path = NULL;
+    input.patterns = (bm_name_patterns){0};
+    bm_input_format_by_name(&input);
+    if (pairs->n_against_text_fields > 0) {
+        input.text_fields = pairs->against_text_fields;
+        input.n_text_fields = pairs->n_against_text_fields;
+    }
+    if (pairs->against_id_field != NULL)
+        input.id_field = pairs->against_id_field;
+    return input;
+}
+
+bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings *settings,
+                          bm_error *err)
+{
+    if (against->kind != BM_AGAINST_DOCUMENTS)
+        return BM_OK;
+    const bm_input_options input = input_of_known(settings);
+    bm_unnamed_index index;
+    char digest[33];
+    close_store(against); /* of a run that gave way */
+    BM_TRY(bm_index_of_documents(job, settings, &input, &index, err));
+    against->store = index.store;
+    against->view = index.view;
+    bm_hash128_hex(index.digest, digest);
+    snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state,
+             "%" PRIu64 " documents of %zu files %s", bm_store_view_counts(index.view).documents,
+             index.n_inputs, digest);
+    return BM_OK;
 }
 
 void bm_against_resolve(const bm_against *against, bm_settings *settings)
 {
+    if (against->kind == BM_AGAINST_DOCUMENTS)
+        return;
     settings->text = against->known.text;
     settings->sketch = against->known.sketch;
     settings->hash_name = against->known.hash_name;
@@ -221,13 +301,15 @@ void bm_against_resolve(const bm_against *against, bm_settings *settings)
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err)
 {
     const bm_settings *known = &against->known;
+    if (against->kind == BM_AGAINST_DOCUMENTS)
+        return BM_OK;
     const char *differs = bm_text_differs(&known->text, &settings->text);
     if (differs != NULL && strcmp(differs, bm_field_rows[BM_ROW_NORMALIZE].key) == 0) {
         char theirs[64], ours[64];
         bm_normalize_words(known->text.normalize, theirs, sizeof theirs);
         bm_normalize_words(settings->text.normalize, ours, sizeof ours);
         return bm_provenance_differs(differs, (bm_provenance_side){"the inputs", ours},
-                                     (bm_provenance_side){settings->pairs.against, theirs}, err);
+                                     (bm_provenance_side){settings->pairs.against[0], theirs}, err);
     }
     if (differs != NULL)
         differs = "text";
@@ -238,7 +320,7 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
     else if (strcmp(known->hash_name, settings->hash_name) != 0)
         differs = "hash";
     return differs == NULL ? BM_OK
-                           : bm_fail_at(err, BM_ERR_FORMAT, settings->pairs.against, 0,
+                           : bm_fail_at(err, BM_ERR_FORMAT, settings->pairs.against[0], 0,
                                         "the %s of its documents differ from those of the inputs "
                                         "(documents that were cut and signed alike)",
                                         differs);
@@ -566,14 +648,6 @@ static bm_status end_store(bm_against *against, bm_error *err)
     return bm_store_view_open(against->store, &against->view, err);
 }
 
-static void close_store(bm_against *against)
-{
-    bm_store_view_close(against->view);
-    bm_store_close(against->store);
-    against->view = NULL;
-    against->store = NULL;
-}
-
 /* --- candidates --- */
 
 typedef struct asking {
@@ -776,8 +850,8 @@ out:
 
 /* Plan and verification are settled: an index of all known documents with their words; or, where
  * similarities are exact, of those that are candidates of documents in the corpus (before
- * bm_corpus_end_adding), with their sets, which are made of the inputs again. Known documents that
- * are an index already stay as they are. */
+ * bm_corpus_end_adding), with their sets, which are made of the inputs again. What is an index
+ * already stays as it is. */
 static bm_status against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                               bm_error *err)
 {

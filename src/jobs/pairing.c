@@ -64,7 +64,7 @@ static bm_status resolve(bm_settings *settings, sources *out, bm_error *err)
     BM_TRY_OUT(bm_signature_inputs_are(settings, &is_signatures, err));
     if (is_signatures && settings->pairs.sample > 0)
         BM_TRY_OUT(bm_fail_field(err, "sample", "`sample` takes documents, not signatures"));
-    if (settings->pairs.against != NULL)
+    if (settings->pairs.n_against > 0)
         BM_TRY_OUT(bm_against_open(settings, &out->against, err));
 out:
     against = out->against;
@@ -457,7 +457,7 @@ static bm_status pair(bm_pairing *pairing, bm_error *err)
     return BM_OK;
 }
 
-static bm_status run(const bm_settings *settings, const sources *from, bm_pairing_end_fn *end,
+static bm_status run(bm_settings *settings, const sources *from, bm_pairing_end_fn *end,
                      bm_summary **out, bm_error *err)
 {
     bm_job job;
@@ -477,6 +477,8 @@ static bm_status run(const bm_settings *settings, const sources *from, bm_pairin
     if (settings->keep.n_by_field > 0)
         bm_job_context_reserve(&job.context, bm_keep_keys_memory(settings->memory));
     bm_status status = BM_OK;
+    if (from->against != NULL)
+        BM_TRY_OUT(bm_against_read(from->against, &job.context, settings, err));
     BM_TRY_OUT(pair(&pairing, err));
     if (job.summary == NULL)
         BM_TRY_OUT(end(&pairing, err));

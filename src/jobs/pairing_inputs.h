@@ -14,16 +14,24 @@
 #include "spill/spill_file.h"
 #include "store/store_view.h"
 
-/* against -- the documents of a job against those that are known already: of an index, or of a
- * directory that `sign` wrote.
+/* against -- the documents of a job against those that are known already: of an index, of a
+ * directory that `sign` wrote, or documents themselves.
  *
  * Only candidates among the known ones are read: band keys are looked up in the index, and the sets
- * (or words) of those found there are compared. A directory of signatures becomes an index in a
- * file without a name first, for which sets of candidates are made of its inputs again. */
+ * (or words) of those found there are compared. Known documents become an index in a file without
+ * a name before the job reads its own. So does a directory of signatures, for which sets of
+ * candidates are made of its inputs again. */
+
+typedef enum bm_against_kind {
+    BM_AGAINST_INDEX,
+    BM_AGAINST_SIGNATURES,
+    BM_AGAINST_DOCUMENTS
+} bm_against_kind;
 
 typedef struct bm_against {
-    bm_sign_dir *dir; /* NULL: an index */
-    bm_store *store;  /* of signatures only once they are loaded, like the view */
+    bm_against_kind kind;
+    bm_sign_dir *dir; /* of signatures; else NULL */
+    bm_store *store;  /* of an index; else only once it is loaded, like the view */
     bm_store_view *view;
     bm_settings
         known; /* text, sketch and plan of the known ones; of signatures how they were read, too */
@@ -37,11 +45,16 @@ typedef struct bm_against {
 
 /* against_open -- the known documents of a job, and what they determine. */
 
-/* Open what settings->pairs.against names, and resolve bands, verification and its state from it.
+/* Open what settings->pairs.against names, and resolve bands, verification and its state from it,
+ * but nothing from documents, which bm_against_read reads.
  * Verification stays AUTO where signatures are known whose inputs are all there: it may be exact.
  * BM_ERR_USAGE: settings that ask for something else; an output that is an input of the signatures.
  * BM_ERR_FORMAT: exact verification was asked for, and an input is missing or has another size. */
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err);
+/* The job is open, and its settings are resolved: read known documents, if they are that, and note
+ * in `settings` which they were. */
+bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings *settings,
+                          bm_error *err);
 void bm_against_close(bm_against *against); /* NULL is fine */
 /* Text and sketch of documents that were not signed before. */
 void bm_against_resolve(const bm_against *against, bm_settings *settings);

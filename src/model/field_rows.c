@@ -251,14 +251,28 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static bool same_names(const bm_input_options *a, const bm_input_options *b)
+typedef struct text_list {
+    const char *const *texts;
+    size_t n;
+} text_list;
+
+static bool same_list(text_list a, text_list b)
 {
-    if (a->n_text_fields != b->n_text_fields)
+    if (a.n != b.n)
         return false;
-    for (size_t i = 0; i < a->n_text_fields; i++)
-        if (!same_text(a->text_fields[i], b->text_fields[i]))
+    for (size_t i = 0; i < a.n; i++)
+        if (!same_text(a.texts[i], b.texts[i]))
             return false;
     return true;
+}
+
+static bool same_against(const bm_pair_settings *a, const bm_pair_settings *b)
+{
+    return same_list((text_list){a->against, a->n_against},
+                     (text_list){b->against, b->n_against}) &&
+           same_list((text_list){a->against_text_fields, a->n_against_text_fields},
+                     (text_list){b->against_text_fields, b->n_against_text_fields}) &&
+           same_text(a->against_id_field, b->against_id_field);
 }
 
 bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b)
@@ -267,11 +281,13 @@ bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm
     switch (field->type) {
     case BM_FIELD_TYPE_TEXT:
     case BM_FIELD_TYPE_STOPWORDS:
-    case BM_FIELD_TYPE_AGAINST:
     case BM_FIELD_TYPE_KEEP:
         return same_text(*(const char *const *)at_a, *(const char *const *)at_b);
     case BM_FIELD_TYPE_TEXTS:
-        return same_names(a->input, b->input);
+        return same_list((text_list){a->input->text_fields, a->input->n_text_fields},
+                         (text_list){b->input->text_fields, b->input->n_text_fields});
+    case BM_FIELD_TYPE_AGAINST:
+        return same_against(a->pairs, b->pairs);
     case BM_FIELD_TYPE_REAL: {
         const double x = *(const double *)at_a, y = *(const double *)at_b;
         return !(x < y || x > y);
@@ -281,6 +297,13 @@ bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm
     default:
         return bm_field_number(field, a) == bm_field_number(field, b);
     }
+}
+
+void bm_input_format_by_name(bm_input_options *input)
+{
+    input->format = BM_FORMAT_AUTO;
+    input->header = BM_HEADER_BY_FIELDS;
+    input->delimiter = '\0';
 }
 
 bm_status bm_fields_check(bm_field_part part, const bm_option_parts *parts, bm_error *err)

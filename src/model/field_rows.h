@@ -95,7 +95,7 @@ typedef enum bm_field_type {
     BM_FIELD_TYPE_STEPS,     /* bits of normalisation */
     BM_FIELD_TYPE_SHINGLE,   /* a kind and a number */
     BM_FIELD_TYPE_STOPWORDS, /* a canonical list, NULL: none */
-    BM_FIELD_TYPE_AGAINST,   /* a text, and what is known of what lies there */
+    BM_FIELD_TYPE_AGAINST,   /* known documents: where, their fields, which of them exist */
     BM_FIELD_TYPE_KEEP       /* a list of rules, NULL: first */
 } bm_field_type;
 
@@ -168,6 +168,8 @@ bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bo
 bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b);
 /* May a character stand between the cells of a row? '\0' too: that of the format. */
 bool bm_field_is_character(char byte);
+/* The names of the files decide what format they have, not options. */
+void bm_input_format_by_name(bm_input_options *input);
 /* BM_ERR_USAGE: a field of the part has a word that its option does not have, or a value that the
  * function of its row refuses. */
 bm_status bm_fields_check(bm_field_part part, const bm_option_parts *parts, bm_error *err);

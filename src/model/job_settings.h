@@ -18,15 +18,19 @@ typedef struct bm_pair_settings {
     bm_verify verify; /* AUTO until it is resolved */
     bm_identical identical;
     bm_cluster cluster;
-    const char *keep;         /* the list of rules; NULL: first */
-    bool edit;                /* edit distances of pairs */
-    uint64_t max_group_size;  /* of components; 0: any */
-    uint64_t sample;          /* 0: all documents */
-    const char *against;      /* an index, or signatures, of known documents; NULL: none */
-    bool by_shingles;         /* `keep` is BM_KEEP_BY_SHINGLES, which is no list of rules */
-    double containment;       /* of CONTAINED; else 0 */
-    double against_threshold; /* with an index; 0: that of the index */
-    char against_state[128];  /* which parts of it exist: known once it is open */
+    const char *keep;           /* the list of rules; NULL: first */
+    bool edit;                  /* edit distances of pairs */
+    uint64_t max_group_size;    /* of components; 0: any */
+    uint64_t sample;            /* 0: all documents */
+    const char *const *against; /* an index, signatures or inputs of known documents; NULL: none */
+    size_t n_against;
+    const char *const *against_text_fields; /* of such inputs; NULL: those of the inputs */
+    size_t n_against_text_fields;
+    const char *against_id_field; /* likewise */
+    bool by_shingles;             /* `keep` is BM_KEEP_BY_SHINGLES, which is no list of rules */
+    double containment;           /* of CONTAINED; else 0 */
+    double against_threshold;     /* with an index; 0: that of the index */
+    char against_state[128];      /* which of them exist: known once they are open */
 } bm_pair_settings;
 
 /* settings of export */

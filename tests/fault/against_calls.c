@@ -86,7 +86,8 @@ static bm_status run(scratch *s, known_kind kind, bm_error *err)
     bm_dedup_options_init(&options);
     options.input.paths = paths;
     options.input.n_paths = 1;
-    options.against = scratch_at(s, kind == INDEX ? "index" : "signed");
+    options.against = (const char *const[]){scratch_at(s, kind == INDEX ? "index" : "signed")};
+    options.n_against = 1;
     if (kind != INDEX)
         options.bands = bands;
     options.verify = kind == WORDS ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;

@@ -237,6 +237,23 @@ def check_signatures(bandmill, world, folder):
     return ""
 
 
+def check_documents(bandmill, world, folder, results):
+    """Documents themselves, in two files: what an index of them gives, which is compared with the truth, and `known` by its own ids."""
+    lines = [world.lines[name] for name in world.known]
+    half = len(lines) // 2
+    places = [write(os.path.join(folder, f"known {i}.jsonl"), part) for i, part in enumerate((lines[:half], lines[half:]))]
+    known = [word for place in places for word in ("--against", place)]
+    for cluster, by_index in results.items():
+        for name, more in {"threads": ["--threads", "1"], "many threads": ["--threads", "8"], "batches": ["--batch-docs", "100"],
+                           "memory": ["--memory", "24M", "--threads", "2"]}.items():
+            out = os.path.join(folder, f"documents, {cluster}, {name}")
+            bandmill.run("dedup", *TEXT, *PLAN, "--cluster", cluster, *known, *more, "-o", out, world.new_path)
+            for file in FILES:
+                if harness.read_file(out, file) != harness.read_file(by_index, file):
+                    return f"{cluster}, {name}: {file} is not that of the index"
+    return ""
+
+
 def main():
     args = harness.arguments("dedup --against exact truth")
     harness.need_corpora()
@@ -257,6 +274,7 @@ def main():
                        lambda: check_same(bandmill, world, folder, results["components"], index))
         claims.attempt("exact, from signatures: as the truth and an index, and only the inputs of candidates are read",
                        lambda: check_exact(bandmill, world, folder))
+        claims.attempt("documents: as an index of them", lambda: check_documents(bandmill, world, folder, results))
         claims.attempt("signatures: as `pairs` of both directories", lambda: check_signatures(bandmill, world, folder))
     claims.end()
 

@@ -136,7 +136,6 @@ bm dedup --against index new.jsonl -o index/out; refused 2 '.*'
 bm dedup --against index new.jsonl -o index --force; refused 2 '.*'
 bm dedup --against index new.jsonl -o no --report index/data.mdb --force; refused 2 '.*'
 bm dedup --against nowhere new.jsonl -o no; refused 4 'nowhere: cannot open: No such file or directory'
-bm dedup --against known.jsonl new.jsonl -o no; refused 2 '.*--against'
 bm pairs --against index new.jsonl; exits 2
 absent no
 

@@ -60,7 +60,8 @@ Test(settings_list, each_job_tells_the_parameters_that_it_has)
 Test(settings_list, known_documents_are_told_where_there_are_some)
 {
     bm_settings s = plain(BM_JOB_DEDUP);
-    s.pairs.against = "known";
+    s.pairs.against = (const char *const[]){"known"};
+    s.pairs.n_against = 1;
     expect(&s, BM_SECTION_PARAMETERS,
            " threshold recall candidates verify cluster keep against against_state");
 }

@@ -144,6 +144,7 @@ static bool cancelled(void *ctx)
 struct bench {
     scratch s;
     char input[300], out[300], known[300];
+    const char *against;
     const char *paths[1], *fields[2];
     bm_dedup_options job;
     const kind *kind;
@@ -220,7 +221,9 @@ static void know_documents(bench *b)
     whole_job_init(&known, paths, b->known);
     cr_assert_eq(sign_with_keys(&known, &summary, &err), BM_OK, "%s", err.message);
     bm_summary_free(summary);
-    b->job.against = b->known;
+    b->against = b->known;
+    b->job.against = &b->against;
+    b->job.n_against = 1;
 }
 
 static void know_and_rank(bench *b)

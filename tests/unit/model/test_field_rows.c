@@ -93,10 +93,14 @@ Test(field_rows, texts_lists_and_pairs_of_values_are_compared_whole)
     cr_expect_not(bm_field_same(&bm_field_rows[BM_ROW_SHINGLE], &x, &y));
     a.bands.threshold = .7;
     cr_expect_not(bm_field_same(&bm_field_rows[BM_ROW_THRESHOLD], &x, &y));
-    a.pairs.against = "known";
+    a.pairs.against = (const char *const[]){"known"};
+    a.pairs.n_against = 1;
     cr_expect_not(bm_field_same(&bm_field_rows[BM_ROW_AGAINST], &x, &y));
-    b.pairs.against = (char[]){'k', 'n', 'o', 'w', 'n', '\0'};
+    b.pairs.against = (const char *const[]){(char[]){'k', 'n', 'o', 'w', 'n', '\0'}};
+    b.pairs.n_against = 1;
     cr_expect(bm_field_same(&bm_field_rows[BM_ROW_AGAINST], &x, &y));
+    b.pairs.against_id_field = "qid";
+    cr_expect_not(bm_field_same(&bm_field_rows[BM_ROW_AGAINST], &x, &y));
 }
 
 Test(field_rows, the_default_of_a_scheme_is_none_that_was_asked_for)
