@@ -4,6 +4,7 @@
 #include "results/kept_writer.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -900,6 +901,20 @@ static bm_status check_distinct(char *const *names, size_t n, const bm_kept_nami
     return status;
 }
 
+/* A name that file systems do not have is known before anything is read. */
+static bm_status check_length(const char *name, const bm_kept_naming *asked, bm_error *err)
+{
+    const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
+    const size_t len = strlen(last);
+    return len <= NAME_MAX
+               ? BM_OK
+               : bm_fail(err, BM_ERR_USAGE,
+                         "the records of %.300s would be written to a name of %zu bytes (at most "
+                         "%d; `%s` %sno)",
+                         last, len, NAME_MAX, asked->removed ? "removed" : "kept",
+                         asked->kept != BM_KEPT_SAME ? "same, or " : "");
+}
+
 /* `below`: the path below the common folder, "-" for standard input. */
 static bm_status make_name(const bm_kept_source *source, const char *below, const names_naming *how,
                            char **out, bm_error *err)
@@ -966,6 +981,7 @@ bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_n
                                 ? plain.paths[i] + plain.common[bm_is_address(sources[i].name)]
                                 : "-";
         BM_TRY_OUT(make_name(&sources[i], below, &how, &names[i], err));
+        BM_TRY_OUT(check_length(names[i], asked, err));
     }
     status = check_distinct(names, n, asked, err);
 out:
