@@ -287,7 +287,7 @@ static bm_status walk_batch(walker *w, bm_error *err)
         size_t len = w->piece->end - w->piece->begin;
         const bm_source *source = bm_input_set_source(parser->set, w->piece->file);
         parser->maker.file_name = source->name;
-        parser->in_folder = source->in_folder;
+        parser->source = source;
         if (parser->format->table)
             parser->columns = w->batch->columns + w->piece->columns;
         /* The parser of JSON checks the strings of its fields itself. */

@@ -9,6 +9,7 @@
 #include <bandmill/job.h>
 
 #include "base/memory.h"
+#include "input/input_source.h"
 #include "input/keep_key.h"
 #include "input/record.h"
 #include "input/record_rules.h"
@@ -161,7 +162,7 @@ struct bm_parser {
     const bm_record_format *format;
     const bm_record_rules *rules;
     bm_record_maker maker;
-    bool in_folder; /* the file of the records that come now was found in a folder */
+    const bm_source *source; /* of the records that come now */
 
     const uint32_t *columns; /* numbers of the piece's file (record_rules.h) */
     bm_file_types *types;    /* of the batch that was walked last, file by file */

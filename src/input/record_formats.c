@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "input/compression_kinds.h"
-#include "input/input_set.h"
 #include "input/record_format.h"
 #include "input/record_rules.h"
 #include "json/json_scan.h"
@@ -161,7 +160,7 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
     if (first > 0 && memchr(content.data, '\0', first) != NULL) {
         bm_record_bad(&parser->maker, record,
                       "a binary file (NUL bytes among its first %u; a text has none%s)",
-                      BINARY_BYTES, parser->in_folder ? "; " LEAVE_OUT : "");
+                      BINARY_BYTES, parser->source->in_folder ? "; " LEAVE_OUT : "");
         return BM_OK;
     }
     bm_status status = set_text(parser, content, record, err);
@@ -311,9 +310,9 @@ static void set_table_values(struct bm_parser *parser)
 }
 
 /* The columns of the record's file: by the header, or as many as there are. */
-static void name_columns(struct bm_parser *parser, const bm_record *record)
+static void name_columns(struct bm_parser *parser)
 {
-    const bm_name_list *names = bm_input_set_source(parser->set, record->file)->columns;
+    const bm_name_list *names = parser->source->columns;
     const uint32_t n = parser->columns[bm_columns_count(parser->rules)];
     bm_name_list *out = &parser->keyer.names;
     if (names != NULL) {
@@ -338,7 +337,7 @@ static bm_status parse_table(struct bm_parser *parser, bm_str content, bm_record
         return BM_OK;
     set_table_values(parser);
     if (bm_keyer_wants_names(&parser->keyer))
-        name_columns(parser, record);
+        name_columns(parser);
     return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
 }
 
@@ -543,7 +542,7 @@ static void refuse_json(struct bm_parser *parser, bm_str content, const char *wh
     const size_t len = strlen(why);
     const bool inside = len > 0 && why[len - 1] == ')';
     const char *shown = judge_broken(content);
-    const bool apart = record->line == 1 && parser->in_folder;
+    const bool apart = record->line == 1 && parser->source->in_folder;
     if (!inside || (shown == NULL && !apart))
         bm_record_bad(&parser->maker, record, "%s", why);
     else
