@@ -170,7 +170,7 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
 /* parse_table -- a row of tsv or csv to id and text.
  *
  * A row is read to its end, since broken quoting anywhere makes it a bad record, and so do more cells
- * than the first row has: a text that holds the delimiter would end there. A cell is copied only
+ * than the first row has: a text that holds what splits rows would end there. A cell is copied only
  * where it holds a doubled quote or invalid UTF-8. An empty row is a row of one empty cell. */
 
 /* A row on its way to a record. */
@@ -184,15 +184,9 @@ typedef struct row_job {
 /* The row has more cells than the first one. */
 static void refuse_surplus(const row_job *job, uint32_t n_first)
 {
-    const struct bm_parser *parser = job->parser;
-    const bm_row_syntax syntax = parser->rules->syntax;
-    const bm_delimiter_words between = bm_row_delimiter_words(syntax);
-    bm_record_bad(&job->parser->maker, job->record,
-                  "the row has %" PRIu32 " cells, split at %s, and the first row %" PRIu32
-                  " (%s; `delimiter` names another delimiter)",
-                  job->n_cells, between.text, n_first,
-                  syntax.quoted ? "a cell that holds the delimiter has to be quoted"
-                                : "tsv has no quoting: `format` csv reads quoted cells");
+    char why[256];
+    bm_row_explain_surplus(job->parser->rules->syntax, job->n_cells, n_first, why, sizeof why);
+    bm_record_bad(&job->parser->maker, job->record, "%s", why);
 }
 
 /* The id's and the text's cells of a row. Cells with doubled quotes are rewritten into parser->id

@@ -162,15 +162,20 @@ void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, siz
     snprintf(out, cap, "%s%s%s (%s)", row->broken, where, swallowed, row->expected);
 }
 
-bm_delimiter_words bm_row_delimiter_words(bm_row_syntax syntax)
+void bm_row_explain_surplus(bm_row_syntax syntax, uint32_t n_cells, uint32_t n_first, char *out,
+                            size_t cap)
 {
-    bm_delimiter_words words;
-    if (syntax.delimiter == ',' || syntax.delimiter == '\t')
-        snprintf(words.text, sizeof words.text, "%s",
-                 syntax.delimiter == ',' ? "a comma" : "a tab");
-    else
-        snprintf(words.text, sizeof words.text, "'%c'", syntax.delimiter);
-    return words;
+    const char other[] = {'\'', syntax.delimiter, '\'', '\0'};
+    snprintf(out, cap,
+             "the row has %" PRIu32 " cells, split at %s, and the first row %" PRIu32
+             " (%s; `delimiter` names another delimiter)",
+             n_cells,
+             syntax.delimiter == ','    ? "a comma"
+             : syntax.delimiter == '\t' ? "a tab"
+                                        : other,
+             n_first,
+             syntax.quoted ? "a cell that holds the delimiter has to be quoted"
+                           : "tsv has no quoting: `format` csv reads quoted cells");
 }
 
 /* The cell is known and takes `used` bytes; go behind the separator, if there is one. */

@@ -106,11 +106,9 @@ static inline bm_status bm_row_split(bm_row_syntax syntax, bm_buf *out, bm_error
 {
     return bm_buf_add(out, &syntax.delimiter, 1, err);
 }
-/* What separates cells, for people: "a comma". */
-typedef struct bm_delimiter_words {
-    char text[16];
-} bm_delimiter_words;
-bm_delimiter_words bm_row_delimiter_words(bm_row_syntax syntax);
+/* Why a row of more cells than the first one is bad, for people. */
+void bm_row_explain_surplus(bm_row_syntax syntax, uint32_t n_cells, uint32_t n_first, char *out,
+                            size_t cap);
 /* Append the cell to `out` with each "" as one quote; *value is a view of what was appended. */
 bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err);
 
