@@ -36,14 +36,13 @@ static void check_recipe(const bm_manifest *manifest, const char *path)
 {
     const bm_manifest *const manifests[] = {manifest, manifest};
     const bm_provenance *provenance;
-    const char *field = NULL;
     bm_error err = {0};
     bm_status status = bm_manifest_provenance(manifest, &provenance, &err);
     if (status != BM_OK) {
         check_error(status, &err, path);
         return;
     }
-    CHECK(bm_provenance_same(provenance, provenance, &field));
+    CHECK(bm_provenance_check(path, provenance, path, provenance, &err) == BM_OK);
     for (size_t n = 1; n <= 2; n++) { /* as one directory, and as two */
         bm_recipe recipe = {.manifests = manifests, .n = n};
         bm_settings settings = {0};
@@ -81,7 +80,6 @@ static void check_lists(const bm_manifest *manifest)
 static void check_same(const bm_manifest *a, const bm_manifest *b)
 {
     const bm_provenance *p, *q;
-    const char *field = NULL;
     CHECK(strcmp(bm_manifest_kind(a), bm_manifest_kind(b)) == 0);
     CHECK(bm_manifest_n_inputs(a) == bm_manifest_n_inputs(b));
     CHECK(bm_manifest_n_outputs(a) == bm_manifest_n_outputs(b));
@@ -94,7 +92,7 @@ static void check_same(const bm_manifest *a, const bm_manifest *b)
     CHECK((bm_manifest_provenance(b, &q, NULL) == BM_OK) == has);
     if (!has)
         return;
-    CHECK(bm_provenance_same(p, q, &field) && bm_provenance_reads(p, q) == NULL);
+    CHECK(bm_provenance_check("a", p, "b", q, NULL) == BM_OK && bm_provenance_reads(p, q) == NULL);
 }
 
 static void check_inspect(const char *path, const bm_manifest *manifest)

@@ -172,9 +172,9 @@ Test(public_api, an_error_is_written_into_what_room_there_is)
 /* What is hidden is written down in tests/unit/base/test_address.c. */
 Test(public_api, texts_hide_what_addresses_in_them_hold)
 {
-    char text[] = "no file https://me:secret@host/a.jsonl?key=1 (what?)";
-    bm_text_hide(text);
-    cr_expect_str_eq(text, "no file https://host/a.jsonl (what?)");
+    char message[] = "no file https://me:secret@host/a.jsonl?key=1 (what?)";
+    bm_text_hide(message);
+    cr_expect_str_eq(message, "no file https://host/a.jsonl (what?)");
 }
 
 /* Which characters are hidden is written down in tests/unit/base/test_plain_text.c. */
