@@ -74,8 +74,9 @@ static void expect_job_defaults(const bm_settings *s)
     cr_expect_eq(s->resources.batch_docs, 0, "by bytes");
     cr_expect_lt(s->resources.checkpoint_seconds, 0, "where it is worth it");
     cr_expect_eq(s->threads, bm_cpu_count(), "all processors");
-    cr_expect_geq(s->memory, UINT64_C(256) << 20);
-    cr_expect_str_eq(s->temp_dir, "/tmp", "there is no output to put files beside");
+    cr_expect_eq(s->resources.memory, 0);
+    cr_expect_gt(s->memory, 0, "half of the least limit");
+    cr_expect_str_eq(s->temp_dir, s->output.path != NULL ? "." : "/tmp", "beside the output");
     cr_expect_eq(s->plan.bands, 0, "the plan is settled later");
 }
 
