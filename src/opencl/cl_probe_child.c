@@ -93,14 +93,13 @@ static uint64_t mapped_bytes(const char *statm, bool data)
     return (uint64_t)(data ? data_pages : pages) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Of one limit. */
-static void reserve_below(int resource, bool to_list)
+/* Of one limit: of data, or of all addresses. */
+static void reserve_below(bool data, bool to_list)
 {
     char parent[40];
     struct rlimit limit;
     uint64_t bytes = JOB_BYTES;
-    const bool data = resource == RLIMIT_DATA;
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    if (getrlimit(data ? RLIMIT_DATA : RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return;
     snprintf(parent, sizeof parent, "/proc/%ld/statm", (long)getppid());
     const uint64_t theirs = mapped_bytes(parent, data),
@@ -108,13 +107,13 @@ static void reserve_below(int resource, bool to_list)
     if (to_list && theirs > ours)
         bytes += theirs - ours;
     limit.rlim_cur = limit.rlim_cur > bytes ? limit.rlim_cur - (rlim_t)bytes : 0;
-    setrlimit(resource, &limit);
+    setrlimit(data ? RLIMIT_DATA : RLIMIT_AS, &limit);
 }
 
 static void reserve_memory(bool to_list)
 {
-    reserve_below(RLIMIT_AS, to_list);
-    reserve_below(RLIMIT_DATA, to_list);
+    reserve_below(false, to_list);
+    reserve_below(true, to_list);
 }
 
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err)
