@@ -14,7 +14,7 @@ range, host, session token, authorization. The first step of a path says how it 
     away      redirects to `plain` of localhost, another host    to   redirects to `plain` of TO in the environment
 
 BUCKET/?list-type=2&prefix=… is answered as S3 does, and api/datasets/OWNER/NAME/tree/REVISION/PATH?recursive=true as the
-hub does, both in pages of three; under `odd` with an answer that is neither, under `round` with pages that go in a circle. The files of a repository lie below
+hub does, both in pages of three; under `many` with 20,000 names in one, under `odd` with an answer that is neither, under `round` with pages that go in a circle. The files of a repository lie below
 datasets/OWNER/NAME/resolve/REVISION. FOLDER/ is its index.jsonl.
 """
 
@@ -99,6 +99,8 @@ def page_of_bucket(way: str, bucket: str, query: dict[str, str]) -> str:
     keys = sorted({*keys, *(key.rpartition(b"/")[0] + b"/" for key in keys if b"/" in key)})
     keys = [key for key in keys if key.startswith(query["prefix"].encode())]
     first = int(query.get("continuation-token", "+0/=")[1:-2])
+    if way == "many":
+        return "<ListBucketResult>" + "".join(f"<Contents><Key>c/{i}</Key></Contents>" for i in range(20000)) + "</ListBucketResult>"
     more = f"<NextContinuationToken>+{behind(first, way)}/=</NextContinuationToken>" if len(keys) > first + 3 else ""
     contents = "".join(f"<Contents><Key>{html.escape(key.decode())}</Key></Contents>" for key in keys[first : first + 3])
     where = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'

@@ -83,6 +83,11 @@ for address in s3://bucket/c/ hf://datasets/me/set/c/; do
 done
 AWS_ENDPOINT_URL="$at/flaky"
 bm sign s3://bucket/c/sub/ -o flaky; exits 0; says ../err '^bandmill: warning: s3://bucket/c/sub/: the server answers 503'
+# names count as memory, and are shown while they come
+AWS_ENDPOINT_URL="$at/many"
+bm sign s3://bucket/c/ --memory 24M --progress always -o no; exits 6
+says ../err '^bandmill: s3://bucket/c/: the names of its files take [0-9]* MiB and more, which is over 1/4 of --memory \(24M\)$'
+bm sign 's3://bucket/c/*.none' --progress always -o no; exits 3; says ../err 'list +20[,.0-9k]* names'
 : > 'web/bucket/other/a?b.jsonl'
 AWS_ENDPOINT_URL="$at/plain"
 bm sign s3://bucket/other/ -o no; refused 3 's3://bucket/other/: the name a\?b.jsonl there holds \?, and cannot be read at an address'
