@@ -13,7 +13,9 @@ gzip -k web/in.jsonl
 head -n 20 web/in.jsonl | sed 's/"d/"e/' > web/a/few.jsonl
 : > web/empty.jsonl
 # more than a few blocks of a file at an address
-yes "$(sed 's/"id":"[^"]*",//' web/in.jsonl)" | head -n 60000 > web/large.jsonl
+lines=60000
+[ "${BANDMILL_TEST_SIZE:-}" != small ] || lines=25000
+yes "$(sed 's/"id":"[^"]*",//' web/in.jsonl)" | head -n $lines > web/large.jsonl
 
 "$PYTHON" "$(dirname "$CASE")/../address_server.py" web ready log 2> served &
 server=$!
@@ -86,13 +88,6 @@ bm dedup web/apart.jsonl $little -o l-apart; exits 0; says l-apart/report.json '
 bm dedup "$at/plain/apart.jsonl$secret" $little -o r-apart; exits 0; says r-apart/report.json '"sets_from": "file"'
 holds r-apart/groups.jsonl < l-apart/groups.jsonl
 checks=$((checks + 1)); [ "$(wc -l < r-apart/groups.jsonl)" -eq 1200 ] || fail "$(wc -l < r-apart/groups.jsonl) groups"
-if "$PROGRAM" devices 2> /dev/null | grep -q 'Portable Computing Language'; then # to which texts go
-    export BANDMILL_CL_TEXT=on
-    bm dedup web/in.jsonl --threshold 0.8 --device opencl -v -o l-device; exits 0; says ../err 'texts go to the device'
-    bm dedup "$at/plain/in.jsonl$secret" --threshold 0.8 --device opencl -o r-device; exits 0
-    holds r-device/groups.jsonl < l-device/groups.jsonl
-    unset BANDMILL_CL_TEXT
-fi
 
 # kept documents, from one and from several, and once more by filter
 columns='--threshold 0.8 --bands 32 --rows 3'
