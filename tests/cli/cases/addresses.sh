@@ -13,9 +13,7 @@ gzip -k web/in.jsonl
 head -n 20 web/in.jsonl | sed 's/"d/"e/' > web/a/few.jsonl
 : > web/empty.jsonl
 # more than a few blocks of a file at an address
-lines=60000
-[ "${BANDMILL_TEST_SIZE:-}" != small ] || lines=25000
-yes "$(sed 's/"id":"[^"]*",//' web/in.jsonl)" | head -n $lines > web/large.jsonl
+yes "$(sed 's/"id":"[^"]*",//' web/in.jsonl)" | head -n 60000 > web/large.jsonl
 
 "$PYTHON" "$(dirname "$CASE")/../address_server.py" web ready log 2> served &
 server=$!
