@@ -112,13 +112,14 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
 static void report_recall(cli_context *context, const bm_band_plan *plan)
 {
     static const double sizes[] = {1, .8, .5, .2};
-    double recall[4];
+    char recall[4][16];
     for (size_t i = 0; i < 4; i++)
-        recall[i] = 100 * bm_band_probability(plan->bands, plan->rows, sizes[i]);
+        cli_format_percent(bm_band_probability(plan->bands, plan->rows, sizes[i]), recall[i],
+                           sizeof recall[i]);
     cli_report_note(
         &context->console,
-        "a document that is wholly contained in another is found with %.1f %%, %.1f %%, %.1f %%, "
-        "%.1f %% where it has 1, .8, .5, .2 of its shingles",
+        "a document that is wholly contained in another is found with %s %%, %s %%, %s %%, "
+        "%s %% where it has 1, .8, .5, .2 of its shingles",
         recall[0], recall[1], recall[2], recall[3]);
 }
 

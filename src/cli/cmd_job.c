@@ -16,17 +16,17 @@ void cli_report_plan(cli_context *context, const bm_summary *summary)
     if (plan == NULL || plan->bands == 0)
         return;
     uint32_t used = plan->bands * plan->rows;
-    char n[2][48];
-    cli_report_note(&context->console,
-                    "plan: %s of %s, %" PRIu32 " of %" PRIu32
-                    " permutations; finds %.1f %% of the pairs at %g%s",
-                    cli_format_of(plan->bands, "band", n[0], sizeof n[0]),
-                    cli_format_of(plan->rows, "row", n[1], sizeof n[1]), used, plan->perms,
-                    100 * plan->predicted_recall, plan->threshold,
-                    bm_summary_scheme(summary) == BM_SCHEME_OPH
-                        ? " (an estimate for documents of fewer shingles than ten times the "
-                          "permutations)"
-                        : "");
+    char n[2][48], percent[16];
+    cli_report_note(
+        &context->console,
+        "plan: %s of %s, %" PRIu32 " of %" PRIu32 " permutations; finds %s %% of the pairs at %g%s",
+        cli_format_of(plan->bands, "band", n[0], sizeof n[0]),
+        cli_format_of(plan->rows, "row", n[1], sizeof n[1]), used, plan->perms,
+        cli_format_percent(plan->predicted_recall, percent, sizeof percent), plan->threshold,
+        bm_summary_scheme(summary) == BM_SCHEME_OPH
+            ? " (an estimate for documents of fewer shingles than ten times the "
+              "permutations)"
+            : "");
     if (context->console.verbose > 0)
         cli_report_note(&context->console,
                         "its curve: bandmill tune --bands %" PRIu32 " --rows %" PRIu32

@@ -16,13 +16,14 @@ static void report_chosen(cli_context *context, const bm_tune_result *result)
 {
     const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_chosen(result));
     const size_t n = bm_tune_result_count(result);
-    char of[4][48];
+    char of[4][48], percent[16];
     cli_report_note(&context->console,
-                    "%s; chosen: %s of %s, which %s %.1f %% of the pairs at %g and %s %s unused%s",
+                    "%s; chosen: %s of %s, which %s %s %% of the pairs at %g and %s %s unused%s",
                     cli_format_of(n, "plan", of[0], sizeof of[0]),
                     cli_format_of(plan->bands, "band", of[1], sizeof of[1]),
                     cli_format_of(plan->rows, "row", of[2], sizeof of[2]),
-                    cli_verb_of(plan->bands, "finds", "find"), 100 * plan->recall,
+                    cli_verb_of(plan->bands, "finds", "find"),
+                    cli_format_percent(plan->recall, percent, sizeof percent),
                     context->settings.bands.threshold, cli_verb_of(plan->bands, "leaves", "leave"),
                     cli_format_of(plan->unused, "permutation", of[3], sizeof of[3]),
                     plan->words > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
@@ -169,12 +170,13 @@ static void print_answer(cli_context *context, const bm_tune_result *result)
     const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_chosen(result));
     const double threshold = context->settings.bands.threshold;
     cli_console *console = &context->console;
+    char percent[16];
     cli_print(console,
               "--bands %" PRIu32 " --rows %" PRIu32
-              " finds %.1f %% of the pairs that are similar by %g;\n"
+              " finds %s %% of the pairs that are similar by %g;\n"
               "half of the pairs at %.2f become candidates, and one of a hundred at %.2f.\n",
-              plan->bands, plan->rows, 100 * plan->recall, threshold,
-              bm_band_similarity(plan->bands, plan->rows, .5),
+              plan->bands, plan->rows, cli_format_percent(plan->recall, percent, sizeof percent),
+              threshold, bm_band_similarity(plan->bands, plan->rows, .5),
               bm_band_similarity(plan->bands, plan->rows, .01));
     print_plans(console, result);
     print_plot(console, plan, threshold);

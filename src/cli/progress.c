@@ -17,6 +17,17 @@ double cli_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+char *cli_format_percent(double share, char *out, size_t cap)
+{
+    int decimals = 1;
+    snprintf(out, cap, "%.*f", decimals, 100 * share);
+    while (share < 1 && out[0] == '1' && out[2] == '0' && decimals < 6)
+        snprintf(out, cap, "%.*f", ++decimals, 100 * share);
+    if (share < 1 && out[0] == '1' && out[2] == '0')
+        snprintf(out, cap, "99.999999");
+    return out;
+}
+
 char *cli_format_count(uint64_t n, char *out, size_t cap)
 {
     char digits[32];
