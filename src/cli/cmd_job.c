@@ -90,11 +90,12 @@ void cli_report_pairs(cli_context *context, const bm_summary *summary)
     if (counts->identical > 0)
         cli_report_note(&context->console,
                         "%s %s the same shingles in the same order as an earlier one, which stands "
-                        "for %s among the candidates: %s the same text, too",
+                        "for %s among the candidates; %s %s the same text",
                         cli_format_of(counts->identical, "document", n[0], sizeof n[0]),
                         cli_verb_of(counts->identical, "has", "have"),
                         cli_verb_of(counts->identical, "it", "them"),
-                        cli_format_count(counts->identical - counts->equal, n[1], sizeof n[1]));
+                        cli_format_count(counts->identical - counts->equal, n[1], sizeof n[1]),
+                        cli_verb_of(counts->identical - counts->equal, "has", "have"));
     if (counts->verified == 0 && counts->candidates > 0)
         cli_report_note(&context->console, "%s, none verified: all of them count",
                         cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]));
