@@ -309,10 +309,11 @@ typedef struct bm_device_options {
 } bm_device_options;
 
 typedef struct bm_resource_options {
-    uint32_t threads;     /* 0: all */
-    uint32_t batch_docs;  /* documents a batch at most; 0: by bytes; results do not depend on it */
-    uint64_t memory;      /* bytes; 0: half of the smaller of the cgroup's limit and what is free */
-    const char *temp_dir; /* NULL: beside the output */
+    uint32_t threads;    /* 0: all */
+    uint32_t batch_docs; /* documents a batch at most; 0: by bytes; results do not depend on it */
+    uint64_t memory; /* bytes; 0: half of what is free, of the least limit of a control group above
+                        the process, and of what RLIMIT_AS leaves, whichever is least */
+    const char *temp_dir; /* NULL: beside the output; without an output /tmp */
     /* Seconds of work between two checkpoints, less than 0: where it is worth it (docs/resume.md);
      * 0: after each batch. */
     double checkpoint_seconds;

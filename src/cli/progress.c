@@ -19,12 +19,9 @@ double cli_now(void)
 
 char *cli_format_percent(double share, char *out, size_t cap)
 {
-    int decimals = 1;
-    snprintf(out, cap, "%.*f", decimals, 100 * share);
-    while (share < 1 && out[0] == '1' && out[2] == '0' && decimals < 6)
-        snprintf(out, cap, "%.*f", ++decimals, 100 * share);
-    if (share < 1 && out[0] == '1' && out[2] == '0')
-        snprintf(out, cap, "99.999999");
+    const bool rounds_up = share < 1 && share >= .9995;
+    snprintf(out, cap, rounds_up ? "%.2f" : "%.1f",
+             rounds_up ? (double)(uint64_t)(1e4 * share) / 100 : 100 * share);
     return out;
 }
 

@@ -46,8 +46,8 @@ char *cli_format_count(uint64_t n, char *out, size_t cap);
 char *cli_format_of(uint64_t n, const char *noun, char *out, size_t cap);
 /* `one` of a single thing, else `many`: "is", "are". */
 const char *cli_verb_of(uint64_t n, const char *one, const char *many);
-/* .9531 as "95.3". What is less than 1 is never "100.0": .99964 is "99.96", and what six decimals
- * would round up is "99.999999". Returns out. */
+/* .9531 as "95.3". What is less than 1 is never rounded up to "100.0": .99964 is "99.96". Returns
+ * out. */
 char *cli_format_percent(double share, char *out, size_t cap);
 /* Bytes as "1.5 GB" (powers of 1000). Returns out. */
 char *cli_format_bytes(double bytes, char *out, size_t cap);

@@ -20,6 +20,7 @@
 #include "text/stop_table.h"
 #include "text/stop_words_en.h"
 #include "text/token_hash.h"
+#include "text/unreadable.h"
 
 #define WINDOW      ((size_t)4096)    /* bytes of joined text */
 #define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */

@@ -1,7 +1,7 @@
 /* unreadable.c -- loops without branches, which the compiler turns into vector instructions.
  *
  * Tests: tests/unit/text/test_unreadable.c, tests/cli/situations/encodings.txt */
-#include "text/shingler.h"
+#include "text/unreadable.h"
 
 #define LEAST  3u   /* such code points that an unreadable text has, at least, ... */
 #define PARTS  10u  /* and more than one in so many */

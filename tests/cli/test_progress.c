@@ -53,7 +53,7 @@ Test(progress, writes_numbers_for_people)
     char out[32];
     cr_assert_str_eq(cli_format_percent(.9531, out, sizeof out), "95.3");
     cr_assert_str_eq(cli_format_percent(.99964, out, sizeof out), "99.96");
-    cr_assert_str_eq(cli_format_percent(.9999999999, out, sizeof out), "99.999999");
+    cr_assert_str_eq(cli_format_percent(.9999999999, out, sizeof out), "99.99");
     cr_assert_str_eq(cli_format_percent(1, out, sizeof out), "100.0");
     cr_assert_str_eq(cli_format_percent(0, out, sizeof out), "0.0");
     cr_assert_str_eq(cli_format_count(0, out, sizeof out), "0");

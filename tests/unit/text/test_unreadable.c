@@ -5,7 +5,7 @@
 
 #include "base/system.h"
 #include "base/utf8.h"
-#include "text/shingler.h"
+#include "text/unreadable.h"
 #include "text/unit_text.h"
 
 static uint64_t next(uint64_t *state)
