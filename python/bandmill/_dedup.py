@@ -47,7 +47,6 @@ from bandmill._workplace import DAMAGED, Workplace, checked, digest_of_parcel, p
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bandmill._signatures import Signatures
 
 Array = np.ndarray[Any, Any]
 _IDS = "seen"  # in a pickle: of the rows that were looked at
@@ -384,7 +383,8 @@ def _known_of(against: Any, k: dict[str, Any]) -> tuple[list[Any], Workplace | N
     if isinstance(against, (list, tuple)) and against and all(isinstance(path, os.PathLike) for path in against):
         return list(against), None
     taken = inspect.signature(Index.build).parameters.keys() & k.keys()
-    of_files = {"data", "text", "id", "paths", "sources", "force", "format", "header", "delimiter", "include", "exclude", "offsets"}
+    of_files = {"format", "header", "delimiter", "include", "exclude", "offsets"}
+    of_files |= {"data", "text", "id", "paths", "sources", "force"}
     options = {name: k[name] for name in taken - of_files}
     text = k["against_text"] if k["against_text"] is not None else k["text"]
     id = k["against_id"]

@@ -127,6 +127,21 @@ static bm_status read_head(const char *path, char head[HEAD_BYTES], size_t *len,
     return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot read");
 }
 
+/* Does the head name another tool? A name with one or two damaged bytes is still ours. */
+static bool names_another_tool(const char *head, size_t len)
+{
+    static const char ours[] = "bandmill";
+    const char *at = memmem(head, len, "\"tool\"", 6), *const end = head + len;
+    for (at = at != NULL ? at + 6 : end; at < end && (*at == ' ' || *at == ':');)
+        at++;
+    if ((size_t)(end - at) <= strlen(ours) || *at != '"')
+        return false;
+    size_t differ = 0;
+    for (size_t i = 0; i < strlen(ours); i++)
+        differ += at[1 + i] != ours[i];
+    return differ > 2;
+}
+
 /* By the name of the tool, which in ours stands in the second member; where just that is damaged, by
  * the names of the members about it. */
 static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
@@ -138,7 +153,8 @@ static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
     BM_TRY(read_head(path, head, &len, err));
     for (size_t i = 0; i < n; i++)
         found += memmem(head, len, members[i], strlen(members[i])) != NULL;
-    *begins = found == n || memmem(head, len, "\"bandmill\"", 10) != NULL;
+    *begins = (found == n && !names_another_tool(head, len)) ||
+              memmem(head, len, "\"bandmill\"", 10) != NULL;
     return BM_OK;
 }
 

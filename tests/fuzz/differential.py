@@ -113,6 +113,8 @@ def json_record(form, line):
             return BAD
     else:
         found = value.get("id")
+        if type(found) not in (str, Number): # which was not asked for
+            found = None
     if found is not None and type(found) not in (str, Number):
         return BAD
     texts = [reach(value, parts_of(field)) for field in form.fields or ("text",)]
@@ -241,9 +243,10 @@ def csv_rows(data, delimiter):
 def csv_records(form, data):
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-    rows = csv_rows(data, bytes([form.delimiter or ord(",")]))
+    rows = list(csv_rows(data, bytes([form.delimiter or ord(",")])))
+    first = rows[0][2] if rows else None # no row has more cells
     if form.header == "yes":
-        next(rows, None)
+        rows = rows[1:]
         id_column, text_column, has_id = 0, 1, True
     else:
         text_column, has_id = int(form.fields[0]) - 1, bool(form.id_field)
@@ -251,6 +254,8 @@ def csv_records(form, data):
     for line, behind, cells in rows:
         if cells is None:
             yield line, None, None, behind
+        elif first is not None and len(cells) > len(first):
+            yield line, None, None, 0
         elif len(cells) <= text_column or (form.id_field and len(cells) <= id_column):
             yield line, None, None, 0
         else:
