@@ -229,7 +229,7 @@ static const char *const of_dedup[] = {"kept.jsonl", "removed.tsv", "groups.json
                                        NULL};
 static const char *const of_sign[] = {
     "signatures.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy",
-    "ids.txt",        "sources.tsv",    NULL};
+    "text_hash.npy",  "ids.txt",        "sources.tsv", NULL};
 
 static bool same_file(scratch *s, const char *one, const char *other)
 {
