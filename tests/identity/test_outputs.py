@@ -154,7 +154,7 @@ def paths(claims, bandmill, folder):
 
 def expected_files(command):
     if command == "sign":
-        return {"signatures.npy", "band_keys.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy", "ids.txt",
+        return {"signatures.npy", "band_keys.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy", "text_hash.npy", "ids.txt",
                 "sources.tsv", "manifest.json"}
     return {"pairs.tsv", "groups.jsonl", "removed.tsv", "sources.tsv", "report.json"}
 

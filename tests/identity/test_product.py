@@ -55,7 +55,7 @@ COMMANDS = {
     "pairs": (["dedup", "--pairs"], DEDUP | {"pairs.tsv"}),
     "star": (["dedup", "--cluster", "star", "--keep", "longest"], DEDUP),
     "sign": (["sign", "--band-keys"],
-             {"signatures.npy", "band_keys.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy", "ids.txt", "sources.tsv",
+             {"signatures.npy", "band_keys.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy", "text_hash.npy", "ids.txt", "sources.tsv",
               "manifest.json"}),
 }
 
