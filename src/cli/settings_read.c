@@ -260,20 +260,29 @@ static void set_defaults(cli_settings *settings)
                                .results = {.kept = dedup.kept, .removed = dedup.removed}};
 }
 
+enum { N_LISTS = 7 };
+
+static void lists_of(cli_settings *settings, arg_list *out[N_LISTS])
+{
+    arg_list *const lists[N_LISTS] = {&settings->operands,
+                                      &settings->text_fields,
+                                      &settings->files.include,
+                                      &settings->files.exclude,
+                                      &settings->index.targets,
+                                      &settings->match.against,
+                                      &settings->match.against_text_fields};
+    memcpy(out, lists, sizeof lists);
+}
+
 bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int argc,
                             const char *const *argv, bm_error *err)
 {
     set_defaults(settings);
     cli_environment_device(&settings->device);
     size_t room = (size_t)argc + 1;
-    arg_list *const lists[] = {&settings->operands,
-                               &settings->text_fields,
-                               &settings->files.include,
-                               &settings->files.exclude,
-                               &settings->index.targets,
-                               &settings->match.against,
-                               &settings->match.against_text_fields};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    arg_list *lists[N_LISTS];
+    lists_of(settings, lists);
+    for (size_t i = 0; i < N_LISTS; i++) {
         lists[i]->items = calloc(room, sizeof(const char *));
         if (lists[i]->items == NULL) {
             args_fail(err, "out of memory");
@@ -303,14 +312,9 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
 
 void cli_settings_free(cli_settings *settings)
 {
-    arg_list *const lists[] = {&settings->operands,
-                               &settings->text_fields,
-                               &settings->files.include,
-                               &settings->files.exclude,
-                               &settings->index.targets,
-                               &settings->match.against,
-                               &settings->match.against_text_fields};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    arg_list *lists[N_LISTS];
+    lists_of(settings, lists);
+    for (size_t i = 0; i < N_LISTS; i++) {
         free(lists[i]->items);
         lists[i]->items = NULL;
     }

@@ -409,7 +409,7 @@ static void hashes_free_batch(bm_source_batch *base)
 static bm_status look_at_low_halves(hashes_source *source, const bm_hash_block *block,
                                     bm_error *err)
 {
-    const uint64_t *hashes = block->hashes;
+    size_t used = 0;
     uint64_t left = block->n_docs > 0 ? block->offsets[block->n_docs] : 0;
     uint64_t at = source->input->next_hash - left;
     for (bool end = block->n_docs == 0; left > 0 || end;) {
@@ -417,8 +417,9 @@ static bm_status look_at_low_halves(hashes_source *source, const bm_hash_block *
         while (next <= at)
             next *= 2;
         const uint64_t n = left < next - at ? left : next - at;
-        bm_low_halves_add(&source->low, hashes, (size_t)n);
-        hashes += n;
+        if (n > 0) /* an empty block may have no array */
+            bm_low_halves_add(&source->low, block->hashes + used, (size_t)n);
+        used += (size_t)n;
         at += n;
         left -= n;
         if (at == next || end)
