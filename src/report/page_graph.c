@@ -299,8 +299,9 @@ static void choose_nodes(drawing *d)
 static bm_status place_nodes(drawing *d, bm_error *err)
 {
     bm_page_graph *graph = d->graph;
-    const bm_articulation_point *point = graph->bridges.articulation_points,
-                                *end = point + graph->bridges.n_articulation_points;
+    const bm_articulation_point *point = graph->bridges.articulation_points, *end = point;
+    if (graph->bridges.n_articulation_points > 0) /* else there may be no array */
+        end += graph->bridges.n_articulation_points;
     uint32_t *links = NULL;
     size_t n_links = 0;
     BM_TRY(bm_new(&graph->nodes, d->n_chosen, err));
