@@ -13,7 +13,7 @@ directory of its own:
     given KIND/PATH             PATH of the inputs of others, inputs_that_fail/KIND of the corpora (tests/reference/corpora.py);
                                 where they are not there, the situation is skipped with a message
     sh COMMAND                  what else makes inputs; must end with 0
-    needs COMMAND               where it does not end with 0, the situation is skipped: needs "$PYTHON" -c "import pyarrow"
+    needs COMMAND               where it does not end with 0, the situation is skipped: needs "$PYTHON" -c "import pyarrow" && bandmill --version | grep -q "^tables *Arrow"
     run COMMAND                 what is tested, a line for sh(1) in which `bandmill` is the program: pipes and `VAR=… bandmill …` work
     exit CODE                   of that command; a must behind each `run`
     stderr ERE, stdout ERE      some line of it matches (re.search)

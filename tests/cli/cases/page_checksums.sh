@@ -1,6 +1,7 @@
 # Pages of a Parquet file that have a checksum are compared with it; pages without one are read.
 # shellcheck shell=sh disable=SC2034,SC2154
 $PYTHON -c 'import pyarrow.parquet' 2> /dev/null || skip "Python has no pyarrow"
+"$PROGRAM" --version | grep -q '^tables *Arrow' || skip "there is no bandmill-parquet"
 $PYTHON - << 'END'
 import pyarrow as pa
 import pyarrow.parquet as pq
