@@ -72,8 +72,14 @@ typedef struct bm_documents {
     const bm_str *texts; /* bytes that are not UTF-8 count as U+FFFD, one for each maximal invalid
                             subpart */
     const uint64_t *offsets; /* n_docs + 1; of hashes or hashes32 */
-    /* The low 32 bits are the token hash x; fmix32 is applied. bm_find_pairs refuses hashes of which
-     * these are much fewer than the hashes (BM_ERR_INPUT); the signer does not look. */
+    /* A scheme of 32-bit words signs the low 32 bits of each hash (the token hash x, to which it
+     * applies fmix32); affine64, datatrove, lance and cws use all 64. For the former, the low halves
+     * must differ as the low halves of random numbers would, or documents that share nothing get
+     * equal signatures. bm_find_pairs and bm_index_add check the hashes of a call; a bm_signer
+     * checks those of all its calls together, when there are 4,096 of them and each time that their
+     * number has doubled. If an eighth of the distinct low halves is missing, the call ends with
+     * BM_ERR_INPUT before it signs anything: mix the hashes first (fmix64), or choose another
+     * scheme. bm_index_query does not check: such a document resembles nothing. */
     const uint64_t *hashes;
     const uint32_t
         *hashes32; /* the token hash x alone: to be signed, not to be compared; not under affine64,

@@ -261,6 +261,39 @@ def test_hash_shingles_are_those_of_the_signatures(table, rows):
     assert [int(h) for h in one] == [xxhash.xxh3_64_intdigest(w) for w in (b"hello there", b"there world")]
 
 
+def test_hashes_made_elsewhere_equal_the_program(rows, program, tmp_path):
+    texts = [r["text"] for r in rows]
+    offsets, hashes = bandmill.hash_shingles(texts)
+    np.save(tmp_path / "hashes.npy", hashes)
+    np.save(tmp_path / "offsets.npy", offsets)
+    given = {"format": "hashes", "offsets": tmp_path / "offsets.npy"}
+    command = [tmp_path / "hashes.npy", "--format", "hashes", "--offsets", tmp_path / "offsets.npy"]
+    signed = bandmill.sign(tmp_path / "hashes.npy", **given)
+    program("sign", *command, "-o", tmp_path / "signed")
+    assert np.array_equal(signed.signatures, bandmill.load(tmp_path / "signed").signatures)
+    assert np.array_equal(signed.signatures, bandmill.sign(texts).signatures)
+    pairs = bandmill.pairs(tmp_path / "hashes.npy", **given)
+    assert len(pairs) > 10
+    assert pairs.column(2).equals(bandmill.pairs(texts).column(2))
+
+
+@pytest.mark.parametrize("call", ["sign", "pairs", "dedup", "index"])
+def test_hashes_whose_low_halves_are_the_same_are_refused(call, tmp_path):
+    np.save(tmp_path / "hashes.npy", np.arange(1, 6001, dtype=np.uint64) << np.uint64(32))
+    np.save(tmp_path / "offsets.npy", np.arange(0, 6001, 3, dtype=np.int64))
+    given = {"format": "hashes", "offsets": tmp_path / "offsets.npy"}
+    calls = {
+        "sign": lambda: bandmill.sign(tmp_path / "hashes.npy", **given),
+        "pairs": lambda: bandmill.pairs(tmp_path / "hashes.npy", verify="signature", **given),
+        "dedup": lambda: bandmill.dedup(tmp_path / "hashes.npy", verify="signature", **given),
+        "index": lambda: bandmill.Index.build(tmp_path / "index", tmp_path / "hashes.npy", **given),
+    }
+    with pytest.raises(bandmill.Error, match=r"about 1 distinct low halves, .*affine32.*affine64") as refused:
+        calls[call]()
+    assert refused.value.status == "input"
+    assert not (tmp_path / "index").exists()
+
+
 def test_tune():
     plans = bandmill.tune(threshold=0.5, recall=0.99, ceiling={0.05: 0.006}, perms=128)["plans"]
     one = next(p for p in plans if (p["bands"], p["rows"]) == (42, 3))

@@ -831,6 +831,8 @@ bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *d
         status = check_documents(index, documents, &docs, &why);
     if (status == BM_OK)
         status = check_ids(ids, docs.n_docs, true, &why);
+    if (status == BM_OK)
+        status = bm_documents_check_low_halves(&docs, index->settings.sketch.scheme, &why);
     if (status == BM_OK && docs.n_docs > 0) {
         pthread_mutex_lock(&index->write_lock);
         status = write_add(index, ids, &docs, &why);

@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "cpu/cpu_backend.h"
 #include "lsh/verify.h"
+#include "model/low_halves.h"
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
@@ -108,6 +109,26 @@ bm_status bm_documents_no_weights(const bm_documents *docs, bm_error *err)
 {
     return docs->weights == NULL ? BM_OK
                                  : bm_fail_field(err, "weights", "`weights` are signed only");
+}
+
+bool bm_documents_sign_low_halves(const bm_documents *docs, bm_scheme scheme)
+{
+    return docs->n_docs > 0 && docs->hashes != NULL && !bm_scheme_whole_hashes(scheme);
+}
+
+bm_status bm_documents_check_low_halves(const bm_documents *docs, bm_scheme scheme, bm_error *err)
+{
+    if (!bm_documents_sign_low_halves(docs, scheme))
+        return BM_OK;
+    bm_low_halves *seen;
+    bm_status status = BM_OK;
+    BM_TRY(bm_new(&seen, 1, err));
+    bm_low_halves_begin(seen, "`hashes`", scheme);
+    BM_TRY_OUT(bm_low_halves_add(seen, docs->offsets, docs->hashes, docs->n_docs, err));
+    status = bm_low_halves_check(seen, err);
+out:
+    bm_free(seen);
+    return status;
 }
 
 /* --- ranges --- */

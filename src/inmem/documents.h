@@ -34,6 +34,11 @@ bm_status bm_documents_accept(const bm_documents *documents, bm_documents *out, 
 /* BM_ERR_USAGE: they have weights, which the call does not read. */
 bm_status bm_documents_no_weights(const bm_documents *docs, bm_error *err);
 
+/* Have the documents 64-bit hashes, and does the scheme sign only the low halves of these? */
+bool bm_documents_sign_low_halves(const bm_documents *docs, bm_scheme scheme);
+/* BM_ERR_INPUT: it does, and they are too much alike (model/low_halves.h). */
+bm_status bm_documents_check_low_halves(const bm_documents *docs, bm_scheme scheme, bm_error *err);
+
 static inline uint64_t bm_hash_work(const bm_documents *docs)
 {
     return docs->weights != NULL ? BM_WEIGHTED_WORK : BM_HASH_WORK;

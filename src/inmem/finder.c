@@ -29,7 +29,6 @@
 #include "lsh/verify.h"
 #include "model/option_check.h"
 #include "model/option_words.h"
-#include "model/low_halves.h"
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 #include "text/distinct.h"
@@ -895,23 +894,6 @@ static bm_status check_weights(const bm_find_options *options, const bm_document
     return bm_scheme_weights_check(&options->sketch, docs->weights != NULL, err);
 }
 
-/* Of hashes that were made elsewhere, those that are signed have to tell documents apart. */
-static bm_status check_low_halves(const bm_find_options *options, const bm_documents *docs,
-                                  bm_error *err)
-{
-    const bm_scheme scheme = options->sketch.scheme;
-    if (docs->hashes == NULL || docs->n_docs == 0 || options->candidates != BM_CANDIDATES_LSH ||
-        bm_scheme_whole_hashes(scheme))
-        return BM_OK;
-    bm_low_halves *seen;
-    BM_TRY(bm_new_zero(&seen, 1, err));
-    bm_low_halves_add(seen, docs->hashes + docs->offsets[0],
-                      (size_t)(docs->offsets[docs->n_docs] - docs->offsets[0]));
-    const bm_status status = bm_low_halves_check(seen, "`hashes`", scheme, err);
-    bm_free(seen);
-    return status;
-}
-
 /* Bands and rows of the options; none given: chosen for the threshold. */
 static bm_status choose_plan(const bm_find_options *options, bm_band_plan *plan, bm_error *err)
 {
@@ -971,7 +953,8 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
     BM_TRY(read_options(options, &used, err));
     BM_TRY(bm_documents_accept(documents, &f.input, &f.work, err));
     BM_TRY(check_weights(&used, &f.input, err));
-    BM_TRY(check_low_halves(&used, &f.input, err));
+    if (used.candidates == BM_CANDIDATES_LSH)
+        BM_TRY(bm_documents_check_low_halves(&f.input, used.sketch.scheme, err));
     if (f.input.hashes32 != NULL && f.input.n_docs != 0)
         return bm_fail_field(err, "hashes32", "`hashes32` cannot be compared (64-bit `hashes`)");
     if (out == NULL)

@@ -26,6 +26,7 @@
 #include "devices/device_set.h"
 #include "inmem/documents.h"
 #include "lsh/verify.h"
+#include "model/low_halves.h"
 #include "model/option_check.h"
 #include "model/option_words.h"
 #include "model/scheme_facts.h"
@@ -97,8 +98,9 @@ struct bm_signer {
     bm_signer_ring ring;
     bm_signer_tasks tasks;
     atomic_bool closing;
-    bool failed; /* the device did */
-    bool bag;    /* documents are bags, also those given by hashes */
+    bool failed;       /* the device did */
+    bool bag;          /* documents are bags, also those given by hashes */
+    bm_low_halves low; /* of the 64-bit hashes of all calls since one was refused */
 };
 
 /* signer_device -- the one device of a signer.
@@ -358,10 +360,25 @@ static bm_status run_thread(void *ctx, uint32_t number, bm_error *err)
     return status;
 }
 
+/* Count the hashes of a call, if the scheme signs their low halves. A call that is refused leaves
+ * nothing behind: the caller may go on with other hashes. */
+static bm_status look_at_low_halves(bm_signer *signer, const bm_documents *docs, bm_error *err)
+{
+    bm_low_halves *seen = &signer->low;
+    if (!bm_documents_sign_low_halves(docs, signer->sketch.scheme))
+        return BM_OK;
+    const bm_status status =
+        bm_low_halves_add(seen, docs->offsets, docs->hashes, docs->n_docs, err);
+    if (status != BM_OK)
+        bm_low_halves_begin(seen, seen->of, seen->scheme);
+    return status;
+}
+
 /* Sign the documents of a call: one call at a time. */
 static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_error *err)
 {
     progress p = {.signer = signer, .call = call};
+    BM_TRY(look_at_low_halves(signer, &call->docs, err));
     const bool alone = call->work <= SMALL || signer->info.threads == 1;
     bm_range_size size = call->docs.texts != NULL ? signer->text_range : signer->hash_range;
     if (signer->failed)
@@ -626,6 +643,7 @@ static bm_status open_signer(const bm_signer_options *used, bm_signer **out, bm_
                                     .word_bytes = bm_scheme_word_bytes(used->sketch.scheme)};
     signer->sketch = used->sketch;
     signer->bag = used->text.bag;
+    bm_low_halves_begin(&signer->low, "`hashes`", used->sketch.scheme);
     bm_meter_init(&signer->meter, &used->callbacks);
     pthread_mutex_init(&signer->ring.lock, NULL);
     tasks_init(&signer->tasks);

@@ -24,12 +24,39 @@ static inline void count(uint8_t *registers, uint64_t value)
     *at = rank > *at ? rank : *at;
 }
 
-void bm_low_halves_add(bm_low_halves *seen, const uint64_t *hashes, size_t n)
+void bm_low_halves_begin(bm_low_halves *seen, const char *of, bm_scheme scheme)
 {
-    for (size_t i = 0; i < n; i++) {
+    *seen = (bm_low_halves){.of = of, .scheme = scheme, .next_check = BM_LOW_HALVES_FIRST};
+}
+
+static void count_document(bm_low_halves *seen, const uint64_t *hashes, uint64_t n)
+{
+    const uint64_t left =
+        seen->n_hashes < BM_LOW_HALVES_ALL ? BM_LOW_HALVES_ALL - seen->n_hashes : 0;
+    const uint64_t n_counted = seen->n_docs % BM_LOW_HALVES_EVERY == 0 || n < left ? n : left;
+    for (uint64_t i = 0; i < n_counted; i++) {
         count(seen->whole, hashes[i]);
         count(seen->low, (uint32_t)hashes[i]);
     }
+    seen->n_hashes += n;
+    seen->n_docs++;
+}
+
+bm_status bm_low_halves_add(bm_low_halves *seen, const uint64_t *offsets, const uint64_t *hashes,
+                            size_t n_docs, bm_error *err)
+{
+    for (size_t i = 0; i < n_docs; i++) {
+        if (offsets[i + 1] > offsets[i]) /* without hashes there may be no array */
+            count_document(seen, hashes + offsets[i], offsets[i + 1] - offsets[i]);
+        else
+            seen->n_docs++;
+        if (seen->n_hashes < seen->next_check)
+            continue;
+        while (seen->next_check <= seen->n_hashes)
+            seen->next_check *= 2;
+        BM_TRY(bm_low_halves_check(seen, err));
+    }
+    return BM_OK;
 }
 
 static double estimate(const uint8_t *registers)
@@ -45,16 +72,15 @@ static double estimate(const uint8_t *registers)
     return raw <= 2.5 * m && with[0] > 0 ? m * log(m / (double)with[0]) : raw;
 }
 
-bm_status bm_low_halves_check(const bm_low_halves *seen, const char *file, bm_scheme scheme,
-                              bm_error *err)
+bm_status bm_low_halves_check(const bm_low_halves *seen, bm_error *err)
 {
     const double all = ldexp(1, 32), whole = estimate(seen->whole), low = estimate(seen->low);
     const double expected = -all * expm1(-whole / all); /* of so many random ones */
     if (low >= expected * 7 / 8)
         return BM_OK;
-    return bm_fail_at(err, BM_ERR_INPUT, file, 0,
-                      "about %.0f distinct hashes have only about %.0f distinct low halves, which "
-                      "are what scheme %s signs (mix the hashes first, for example by fmix64, or "
+    return bm_fail_at(err, BM_ERR_INPUT, seen->of, 0,
+                      "about %.0f distinct hashes have only about %.0f distinct low halves, and "
+                      "scheme %s signs only these (mix the hashes first, for example by fmix64, or "
                       "choose a `scheme` of 64 bits: affine64, datatrove or lance)",
-                      whole, low, bm_option_word(BM_OPTION_SCHEME, scheme));
+                      whole, low, bm_option_word(BM_OPTION_SCHEME, seen->scheme));
 }

@@ -343,14 +343,12 @@ void bm_hash_input_close(bm_hash_input *input)
 
 /* source_hashes -- blocks of the arrays as batches; "parsing" is a walk over their documents. */
 
-#define LOW_HALVES_FIRST 65536u /* hashes, before which they are not judged */
-
 typedef struct hashes_source {
     bm_batch_source base;
     bm_hash_input *input;
     bm_hash_limits limits;
-    bm_low_halves low; /* of 64-bit hashes whose low halves are signed */
-    bool looks;        /* at them */
+    bm_low_halves low; /* of 64-bit hashes, if `looks` */
+    bool looks;        /* the scheme signs low halves */
 } hashes_source;
 
 typedef struct hashes_batch {
@@ -394,7 +392,8 @@ static bm_status hashes_begin(bm_batch_source *base, const bm_batch_limits *limi
                                       .gate = limits->gate};
     source->input->next_doc = source->input->next_hash = 0;
     source->looks = base->low_halves != NULL && source->input->hashes.header.type[2] == '8';
-    source->low = (bm_low_halves){0};
+    if (source->looks)
+        bm_low_halves_begin(&source->low, source->input->hashes.path, *base->low_halves);
     return BM_OK;
 }
 
@@ -402,32 +401,6 @@ static void hashes_free_batch(bm_source_batch *base)
 {
     bm_hash_block_reset(&((hashes_batch *)base)->block);
     bm_free(base);
-}
-
-/* Those of a block are counted. They are checked at the end, and before that where the number of
- * hashes that were read reaches a power of two: who commits as he goes has not gone far then. */
-static bm_status look_at_low_halves(hashes_source *source, const bm_hash_block *block,
-                                    bm_error *err)
-{
-    size_t used = 0;
-    uint64_t left = block->n_docs > 0 ? block->offsets[block->n_docs] : 0;
-    uint64_t at = source->input->next_hash - left;
-    for (bool end = block->n_docs == 0; left > 0 || end;) {
-        uint64_t next = LOW_HALVES_FIRST;
-        while (next <= at)
-            next *= 2;
-        const uint64_t n = left < next - at ? left : next - at;
-        if (n > 0) /* an empty block may have no array */
-            bm_low_halves_add(&source->low, block->hashes + used, (size_t)n);
-        used += (size_t)n;
-        at += n;
-        left -= n;
-        if (at == next || end)
-            BM_TRY(bm_low_halves_check(&source->low, source->input->hashes.path,
-                                       *source->base.low_halves, err));
-        end = false;
-    }
-    return BM_OK;
 }
 
 static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
@@ -438,8 +411,11 @@ static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_er
     BM_TRY(bm_new_zero(&batch, 1, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_hash_input_next(source->input, &source->limits, &batch->block, err));
-    if (source->looks)
-        BM_TRY_OUT(look_at_low_halves(source, &batch->block, err));
+    if (source->looks && batch->block.n_docs > 0)
+        BM_TRY_OUT(bm_low_halves_add(&source->low, batch->block.offsets, batch->block.hashes,
+                                     batch->block.n_docs, err));
+    else if (source->looks)
+        BM_TRY_OUT(bm_low_halves_check(&source->low, err));
     if (batch->block.n_docs > 0) {
         *out = &batch->base;
         return BM_OK;

@@ -273,6 +273,28 @@ Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
     scratch_close(&s);
 }
 
+Test(index_handle, hashes_whose_low_halves_are_the_same_are_not_added)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    build(&s, c, 10, BM_INDEX_SETS);
+    bm_index *index = open_index(&s, true, 1);
+    const uint64_t hashes[] = {UINT64_C(1) << 32, UINT64_C(2) << 32, UINT64_C(3) << 32};
+    const uint64_t offsets[] = {0, 3};
+    const bm_documents one = bm_documents_of_hashes(offsets, hashes, 1);
+    bm_error err = {0};
+    bm_matches *m = NULL;
+    cr_expect_eq(bm_index_add(index, c->id + 10, &one, &err), BM_ERR_INPUT);
+    cr_expect_not_null(strstr(err.message, "distinct low halves"), "%s", err.message);
+    cr_expect_eq(bm_index_query(index, NULL, &one, &m, NULL), BM_OK, "a question is answered");
+    cr_expect_eq(bm_matches_offsets(m)[1], 0);
+    bm_matches_free(m);
+    bm_index_close(index);
+    free(c);
+    scratch_close(&s);
+}
+
 /* --- threads --- */
 
 static void *add_one(void *arg)

@@ -127,7 +127,8 @@ Test(signer, a_token_hash_is_signed_as_datasketch_2_does)
     bm_signer_close(signer);
 }
 
-/* n documents of 0 … 59 hashes, every tenth longer than a task is meant to be. */
+/* n documents of 0 … 59 hashes, every hundredth longer than a task is meant to be. Of the low halves a
+ * sixteenth repeat: if an eighth did, they would be refused. */
 static size_t make(size_t n, uint64_t *offsets, uint32_t **out)
 {
     size_t total = 0;
@@ -136,7 +137,7 @@ static size_t make(size_t n, uint64_t *offsets, uint32_t **out)
         offsets[i] = total;
         size_t size = draw() % 7 == 0 ? 0 : i % 100 == 99 ? 5000 : draw() % 60;
         for (size_t k = 0; k < size; k++, total++)
-            x[total] = k > 0 && draw() % 4 == 0 ? x[total - 1] : (uint32_t)draw();
+            x[total] = k > 0 && draw() % 16 == 0 ? x[total - 1] : (uint32_t)draw();
     }
     offsets[n] = total;
     *out = x;
@@ -343,6 +344,35 @@ Test(signer, keys_of_a_signer_without_bands_are_a_usage_error)
     bm_signer *signer = open(4, 0, 0);
     bm_signer_out out = {.struct_size = sizeof out, .keys = keys};
     cr_assert_eq(sign32(signer, offsets, &x, 1, &out), BM_ERR_USAGE);
+    bm_signer_close(signer);
+}
+
+/* A scheme of 32 bits signs low halves. A signer remembers what came in earlier calls. */
+Test(signer, hashes_whose_low_halves_are_the_same_are_refused_in_any_number_of_calls)
+{
+    enum { N = 6000, EACH = 3 };
+    static uint64_t hashes[(size_t)N * EACH], offsets[N + 1];
+    static uint32_t words[(size_t)N * 16];
+    for (size_t i = 0; i < (size_t)N * EACH; i++)
+        hashes[i] = (uint64_t)(i + 1) << 32;
+    for (size_t i = 0; i <= N; i++)
+        offsets[i] = i * EACH;
+    bm_signer *signer = open(16, 0, 0);
+    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_documents docs = bm_documents_of_hashes(offsets, hashes, N);
+    bm_error err = {0};
+    cr_assert_eq(bm_signer_sign(signer, &docs, &out, &err), BM_ERR_INPUT);
+    cr_expect_not_null(strstr(err.message, "distinct low halves"), "%s", err.message);
+    uint64_t task;
+    cr_assert_eq(bm_signer_submit(signer, &docs, &out, &task, NULL), BM_OK);
+    cr_expect_eq(bm_signer_wait(signer, task, NULL), BM_ERR_INPUT);
+    size_t doc = 0; /* one by one */
+    while (doc < N && sign64(signer, offsets, hashes + EACH * doc, 1, &out) == BM_OK)
+        doc++;
+    cr_expect_lt(doc, N);
+    for (size_t i = 0; i < (size_t)N * EACH; i++) /* what was refused does not count any more */
+        hashes[i] = draw();
+    cr_expect_eq(sign64(signer, offsets, hashes, N, &out), BM_OK);
     bm_signer_close(signer);
 }
 
