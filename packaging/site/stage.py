@@ -5,6 +5,7 @@ The pages keep their places, so links between them hold. What differs from GitHu
 plain text with the file's path; a bar behind a backslash within code, which GitHub's tables need, is a bar; a list begins behind a blank
 line; a fence names a language alone. Notebooks become pages, and docs/tasks.md and docs/options.md are made of `BANDMILL help --json`,
 with what docs/cli.md says where. Python's standard library is enough."""
+import fnmatch
 import glob
 import json
 import os
@@ -20,6 +21,8 @@ from make_pages import ROOT, capital, flags_of, has_value, read  # noqa: E402
 PAGES = ("*.md", "docs/*.md", "docs/stories/*.md", "python/README.md", "kernels/README.md", "examples/README.md", "bench/README.md")
 ASSETS = ("docs/*.svg", "docs/*.png", "docs/examples/*", "docs/notebooks/*.ipynb")
 RENAMED = {"docs/index.md": "docs/an-index.md"}  # docs/README.md is the index of the folder
+# The search puts the page of a task before the pages that mention its words; what changed and what is planned come last.
+BOOSTS = (("docs/stories/*", 1.5), ("docs/gpu.md", 1.5), ("CHANGELOG.md", 0.5), ("docs/plan.md", 0.5))
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(`+)(.+?)\1", re.S)
 
@@ -46,15 +49,21 @@ def relinked(text, page, staged):
     return LINK.sub(link, text)
 
 
+def searched(text, boost):
+    """The page with what the search multiplies its score by."""
+    return f"---\nsearch:\n  boost: {boost}\n---\n\n{text}"
+
+
 def for_site(text, page, staged):
-    """A page, but for what stands in its blocks of code."""
+    """A page as the site shows it: links, code in tables and lists change, blocks of code stay."""
     text = re.sub(r"^(```\w+) .*$", r"\1", text, flags=re.M)
     parts = re.split(r"(^```(?s:.*?)^```$|^    .*$)", text, flags=re.M)
     for i in range(0, len(parts), 2):
         part = CODE.sub(lambda code: code[0].replace("\\|", "|"), parts[i])
         part = re.sub(r"^((?!- )\S.*)\n(?=- )", r"\1\n\n", part, flags=re.M)
         parts[i] = relinked(part, page, staged)
-    return "".join(parts)
+    boost = next((boost for pattern, boost in BOOSTS if fnmatch.fnmatch(page, pattern)), None)
+    return searched("".join(parts), boost) if boost else "".join(parts)
 
 
 def of_notebook(path):
@@ -90,8 +99,11 @@ def value_of(option):
     return f" {option['value']}" if has_value(option) else ""
 
 
-def tasks_page(program):
-    out = ["# Options by task", "What an option means stands behind its link ([by name](options.md)), and in full in [The command line](cli.md)."]
+def tasks_page(program, index):
+    """What people want to do, as docs/README.md (`index`) has it, then each command with its options."""
+    tasks = re.search(r"^## By task\n\n(.*?)\n\n## ", index, re.M | re.S)[1]
+    out = ["# Options by task", tasks,
+           "Each link below leads to the option [by name](options.md). [The command line](cli.md) describes them in full."]
     for command in program["commands"]:
         own = [o for o in program["options"] if command["name"] in o["commands"]]
         out += [f"## {capital(command['summary'])}: `{command['name']}`", f"    bandmill {command['name']} {command['operands']}".rstrip()]
@@ -106,8 +118,8 @@ def tasks_page(program):
 
 
 def options_page(program):
-    """The search puts it first: who looks for an option finds it here, and from here the rest."""
-    out = ["---\nsearch:\n  boost: 3\n---", "# Options by name", "[By task](tasks.md); what they mean in full stands in [The command line](cli.md)."]
+    """The search puts it first: a reader who searches for an option finds it here, with links to the rest."""
+    out = ["# Options by name", "[Options by task](tasks.md); [the command line](cli.md) describes them in full."]
     places = explained()
     for name in sorted({o["name"] for o in program["options"]}):
         out.append(f"## `--{name}` {{#{name}}}")
@@ -118,7 +130,7 @@ def options_page(program):
             out.append(f"Commands: {commands}.")
         if name in places:
             out.append("More: " + ", ".join(f"[{heading}](cli.md#{heading.lower().replace(' ', '-')})" for heading in places[name]) + ".")
-    return "\n\n".join(out) + "\n"
+    return searched("\n\n".join(out) + "\n", 4)
 
 
 def main():
@@ -127,7 +139,7 @@ def main():
     made = {RENAMED.get(page, page): for_site(read(page), page, {*pages, *assets}) for page in pages}
     made.update({re.sub("ipynb$", "md", path): of_notebook(path) for path in assets if path.endswith(".ipynb")})
     program = json.loads(subprocess.run([bandmill, "help", "--json"], check=True, capture_output=True, text=True).stdout)
-    made.update({"docs/tasks.md": tasks_page(program), "docs/options.md": options_page(program)})
+    made.update({"docs/tasks.md": tasks_page(program, made["docs/README.md"]), "docs/options.md": options_page(program)})
     shutil.rmtree(folder, ignore_errors=True)
     for path in {*made, *assets}:
         os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
