@@ -388,6 +388,36 @@ static uint64_t count_equal(const bm_corpus *corpus)
     return n;
 }
 
+#define SHINGLES_OPH 10u /* a word, from which words of oph are about independent */
+
+/* How many shingles the smaller document must have, so that one signature of two documents is judged
+ * by their numbers of shingles. A document that was imported without its number has 1. */
+static uint32_t judged_from(const bm_sketch_options *sketch)
+{
+    if (sketch->scheme == BM_SCHEME_CWS)
+        return UINT32_MAX;
+    return sketch->scheme == BM_SCHEME_OPH ? SHINGLES_OPH * sketch->perms : 2;
+}
+
+/* Warn of documents that have one signature and cannot be that similar. */
+static void warn_of_unlikely(const bm_pairing *pairing)
+{
+    const bm_match_counts *counts = &pairing->match.result.counts;
+    const bm_doc_table *docs = &pairing->job->context.docs;
+    const uint32_t *sizes = pairing->corpus.sizes;
+    const uint32_t a = counts->first_unlikely.a, b = counts->first_unlikely.b;
+    if (counts->unlikely == 0)
+        return;
+    const bm_str x = bm_doc_table_id(docs, a), y = bm_doc_table_id(docs, b);
+    bm_meter_log(&pairing->job->context.meter, BM_LOG_WARNING,
+                 "%" PRIu64 " pair%s the same signature, though one document has far more shingles "
+                 "than the other (the first: %.*s has %u, %.*s has %u): were they signed by hashes "
+                 "that are not random? (`verify` exact compares the documents themselves)",
+                 counts->unlikely, counts->unlikely == 1 ? " has" : "s have",
+                 (int)(x.len < 100 ? x.len : 100), x.data, sizes[a],
+                 (int)(y.len < 100 ? y.len : 100), y.data, sizes[b]);
+}
+
 static bm_status find_edges(bm_pairing *pairing, bm_error *err)
 {
     bm_job *job = pairing->job;
@@ -405,6 +435,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                                 .pool = context->pool,
                                 .meter = &context->meter,
                                 .verify = s->pairs.verify,
+                                .judged_from = judged_from(&s->sketch),
                                 .measure = s->pairs.measure,
                                 .threshold = contained ? 0 : s->bands.threshold,
                                 .share = share,
@@ -426,6 +457,8 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     context->counts.verified = found->counts.verified;
     context->counts.edges = found->counts.edges;
     context->counts.not_compared = found->counts.not_compared + context->against.not_compared;
+    if (status == BM_OK)
+        warn_of_unlikely(pairing);
     return status;
 }
 

@@ -655,6 +655,24 @@ static void record_earlier(const bm_corpus *corpus, bm_earlier_edges *earlier, c
     }
 }
 
+/* Sets of m and n shingles, m < n, have at most the similarity m/n. Signatures of K independent words
+ * then agree in all of them with the probability (m/n)^K at most. */
+#define UNLIKELY 1e-6
+
+static void count_unlikely(bm_match *match, const bm_pair *edge)
+{
+    const bm_match_settings *settings = &match->settings;
+    const bm_word_rows words = settings->corpus->cfg.words;
+    bm_match_counts *counts = &match->result.counts;
+    const uint32_t x = settings->corpus->sizes[edge->a], y = settings->corpus->sizes[edge->b];
+    const double least = x < y ? x : y, most = x < y ? y : x;
+    const double n_words = (double)words.uints * sizeof(uint32_t) / words.word_bytes;
+    if (least < settings->judged_from || pow(least / most, n_words) >= UNLIKELY)
+        return;
+    if (counts->unlikely++ == 0)
+        counts->first_unlikely = *edge;
+}
+
 bm_status bm_edges_add(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_match_result *result = &match->result;
@@ -666,6 +684,8 @@ bm_status bm_edges_add(bm_match *match, const bm_pair *pairs, size_t n, bm_error
         if (!(isnan(pairs[i].similarity) || pairs[i].similarity >= threshold))
             continue;
         result->counts.edges++;
+        if (match->settings.verify == BM_VERIFY_SIGNATURE && pairs[i].similarity == 1)
+            count_unlikely(match, &pairs[i]);
         bm_union_find_link(&result->groups, pairs[i].a, pairs[i].b);
         record_earlier(match->settings.corpus, &result->earlier, &pairs[i]);
         if (stored)

@@ -60,12 +60,14 @@ typedef struct bm_match_settings {
     bm_corpus *corpus;
     bm_pool *pool;
     bm_meter *meter;
-    bm_verify verify;    /* never AUTO */
-    bm_measure measure;  /* CONTAINMENT: of all candidates, EXACT */
-    double threshold;    /* 0 with CONTAINED: all that is compared with a similarity is an edge */
-    bm_share share;      /* of CONTAINED */
-    bool only_groups;    /* edges are not stored, pairs that are joined already not verified */
-    bool all_candidates; /* every pair that shares a shingle (exact) instead of those of a band */
+    bm_verify verify;     /* never AUTO */
+    uint32_t judged_from; /* SIGNATURE: shingles of the smaller document of an edge that may be
+                             counted as `unlikely` (bm_match_counts) */
+    bm_measure measure;   /* CONTAINMENT: of all candidates, EXACT */
+    double threshold;     /* 0 with CONTAINED: all that is compared with a similarity is an edge */
+    bm_share share;       /* of CONTAINED */
+    bool only_groups;     /* edges are not stored, pairs that are joined already not verified */
+    bool all_candidates;  /* every pair that shares a shingle (exact) instead of those of a band */
     const bm_keep_rank *stars; /* only stars are wanted, in this order of turns: pairs of crowded
                                   buckets that they do not need are left out; NULL: every pair */
     const bm_known *known;     /* for grouping: ended; borrowed by it too; NULL: nothing is known */
@@ -89,6 +91,11 @@ typedef struct bm_match_counts {
     uint64_t candidates, verified, edges;
     uint64_t not_compared; /* with only_groups: pairs of crowded buckets, at most */
     double verify_seconds; /* of sorting and comparing, on all threads at once */
+    /* Edges whose signatures agree in every word, although their numbers of shingles differ so much
+     * that chance has this happen less than once in a million (edges.c); the first of them. After a
+     * resume with only_groups: of those found since. */
+    uint64_t unlikely;
+    bm_pair first_unlikely;
 } bm_match_counts;
 
 typedef struct bm_match_result {
