@@ -2,6 +2,7 @@
  *
  * Tests: tests/cli/cases/dedup.sh */
 #include <stdio.h>
+#include <string.h>
 
 #include <bandmill/sketch.h>
 
@@ -33,44 +34,74 @@ static void report_losses(cli_context *context, const bm_counts *counts)
                     cli_format_count(results->lost_shingles, n[1], sizeof n[1]), share);
 }
 
+/* Under -v: the groups, the meaning of the reasons, and the loss. */
 static void report_groups(cli_context *context, const bm_counts *counts)
 {
-    const uint64_t near = counts->removed - counts->results.removed_identical -
-                          counts->removed_equal - counts->chained - counts->results.known;
     const bool contained = context->settings.match.verify == BM_VERIFY_CONTAINED;
-    char n[7][48], equal[80] = "";
-    if (counts->removed_equal > 0)
-        snprintf(equal, sizeof equal, ", %s equal to it",
-                 cli_format_count(counts->removed_equal, n[0], sizeof n[0]));
+    const char *keep = context->settings.match.keep;
+    const bool none = keep != NULL && strcmp(keep, "none") == 0;
+    char n[2][48];
+    if (context->console.verbose == 0)
+        return;
+    if (counts->results.pairs > 0)
+        cli_report_pairs(context, counts);
     cli_report_note(&context->console, "%s, the largest of %s",
                     cli_format_of(counts->groups, "group", n[0], sizeof n[0]),
                     cli_format_count(counts->largest_group, n[1], sizeof n[1]));
-    cli_report_note(
-        &context->console,
-        contained ? "%s kept, %s removed: %s identical to the kept one%s, %s contained in it"
-                  : "%s kept, %s removed: %s identical to the kept one%s, %s near it, %s chained",
-        cli_format_count(counts->kept, n[2], sizeof n[2]),
-        cli_format_count(counts->removed, n[3], sizeof n[3]),
-        cli_format_count(counts->results.removed_identical, n[4], sizeof n[4]), equal,
-        cli_format_count(near, n[5], sizeof n[5]),
-        cli_format_count(counts->chained, n[6], sizeof n[6]));
+    if (counts->removed > 0 && !none)
+        cli_report_note(&context->console,
+                        "identical: the text of the kept document, byte for byte; equal: its "
+                        "shingles in the same order, in another text; %s",
+                        contained ? "contained: the kept document holds its shingles"
+                                  : "near: at the threshold to it; chained: below the threshold, "
+                                    "joined through others");
     report_losses(context, counts);
-    if (context->settings.match.against.n > 0)
-        cli_report_note(&context->console, "%s of the removed %s known",
-                        cli_format_count(counts->results.known, n[0], sizeof n[0]),
-                        cli_verb_of(counts->results.known, "is", "are"));
-    if (counts->results.divided > 0)
-        cli_report_note(
-            &context->console, "%s of more than %s %s divided into stars",
-            cli_format_of(counts->results.divided, "component", n[0], sizeof n[0]),
-            cli_format_of(context->settings.match.max_group_size, "document", n[1], sizeof n[1]),
-            cli_verb_of(counts->results.divided, "was", "were"));
+}
+
+static void warn_of_chained(cli_context *context, const bm_counts *counts)
+{
+    char n[48];
     if (counts->chained > 0)
         cli_report_note(&context->console,
                         "%s of the removed %s chained: below the threshold to the kept one, joined "
                         "through others (--cluster star avoids that)",
-                        cli_format_count(counts->chained, n[0], sizeof n[0]),
+                        cli_format_count(counts->chained, n, sizeof n),
                         cli_verb_of(counts->chained, "is", "are"));
+}
+
+/* How many documents were removed, by the reasons of removed.tsv. */
+static void report_removed(cli_context *context, const bm_counts *counts)
+{
+    const uint64_t same = counts->results.removed_identical, known = counts->results.known;
+    const struct reason {
+        uint64_t n;
+        const char *word;
+    } reasons[] = {{known, "known"},
+                   {same, "identical"},
+                   {counts->removed_equal, "equal"},
+                   {counts->removed - same - counts->removed_equal - counts->chained - known,
+                    context->settings.match.verify == BM_VERIFY_CONTAINED ? "contained" : "near"},
+                   {counts->chained, "chained"}};
+    cli_sentence parts = {0};
+    char n[2][48], share[16], removed[64];
+    if (counts->documents == 0)
+        return;
+    cli_format_share(counts->removed, counts->documents, share, sizeof share);
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (reasons[i].n > 0)
+            cli_add_part(&parts, ", ", "%s %s", cli_format_count(reasons[i].n, n[0], sizeof n[0]),
+                         reasons[i].word);
+    if (counts->results.divided > 0)
+        cli_add_part(
+            &parts, "; ", "%s of more than %s %s divided into stars",
+            cli_format_of(counts->results.divided, "component", n[0], sizeof n[0]),
+            cli_format_of(context->settings.match.max_group_size, "document", n[1], sizeof n[1]),
+            cli_verb_of(counts->results.divided, "was", "were"));
+    snprintf(removed, sizeof removed, "%s removed",
+             cli_format_count(counts->removed, n[0], sizeof n[0]));
+    cli_report_number(&context->console, removed, "%s kept, %s (%s %%)%s%s",
+                      cli_format_count(counts->kept, n[1], sizeof n[1]), removed, share,
+                      parts.n > 0 ? ": " : "", parts.text);
 }
 
 static void fill_options(cli_context *context, bm_dedup_options *options)
@@ -113,6 +144,8 @@ static void report_recall(cli_context *context, const bm_band_plan *plan)
 {
     static const double sizes[] = {1, .8, .5, .2};
     char recall[4][16];
+    if (context->console.verbose == 0)
+        return;
     for (size_t i = 0; i < 4; i++)
         cli_format_percent(bm_band_probability(plan->bands, plan->rows, sizes[i]), recall[i],
                            sizeof recall[i]);
@@ -134,12 +167,16 @@ bm_status cli_run_dedup(cli_context *context, bm_error *err)
     fill_options(context, &options);
     const bm_status status = cli_end_job(context, bm_job_dedup(&options, &summary, err), err);
     if (summary != NULL) {
-        cli_report_documents(context, summary);
-        cli_report_plan(context, summary);
+        const bm_counts *counts = bm_summary_counts(summary);
+        cli_report_details(context, summary);
         if (contained)
             report_recall(context, bm_summary_plan(summary));
-        cli_report_pairs(context, summary);
-        report_groups(context, bm_summary_counts(summary));
+        cli_report_candidates(context, counts);
+        report_groups(context, counts);
+        warn_of_chained(context, counts);
+        cli_report_read(context, counts);
+        report_removed(context, counts);
+        cli_report_not(context, "compared", counts);
         cli_report_end(context, "done", summary);
     }
     bm_summary_free(summary);

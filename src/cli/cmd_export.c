@@ -19,8 +19,8 @@ bm_status cli_run_export(cli_context *context, bm_error *err)
     options.callbacks = cli_callbacks(context);
     const bm_status status = cli_end_job(context, bm_job_export(&options, &summary, err), err);
     if (summary != NULL) {
-        cli_report_documents(context, summary);
-        cli_report_plan(context, summary);
+        cli_report_details(context, summary);
+        cli_report_read(context, bm_summary_counts(summary));
         cli_report_end(context, "exported", summary);
     }
     bm_summary_free(summary);

@@ -26,7 +26,8 @@ bm_status cli_run_import(cli_context *context, bm_error *err)
     options.set_fields = cli_set_fields(settings);
     const bm_status status = cli_end_job(context, bm_job_import(&options, &summary, err), err);
     if (summary != NULL) {
-        cli_report_documents(context, summary);
+        cli_report_details(context, summary);
+        cli_report_read(context, bm_summary_counts(summary));
         cli_report_end(context, "imported", summary);
     }
     bm_summary_free(summary);

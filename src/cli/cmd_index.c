@@ -12,33 +12,32 @@
 
 /* --- what was done --- */
 
-/* "3 were replaced", unless there are none; `one` says it of a single document. */
-static void report_count(cli_context *context, uint64_t n, const char *one, const char *many)
-{
-    char number[32];
-    if (n > 0)
-        cli_report_note(&context->console, "%s %s", cli_format_count(n, number, sizeof number),
-                        cli_verb_of(n, one, many));
-}
-
 /* `reads`: the job has read documents. */
 static void report_index(cli_context *context, const bm_summary *summary, bool reads)
 {
     const bm_index_counts *counts = &bm_summary_counts(summary)->results.index;
+    const struct kind {
+        uint64_t n;
+        const char *one, *many;
+    } kinds[] = {{counts->numbered, "was added under the next number, for its id was there",
+                  "were added under the next number, for their ids were there"},
+                 {counts->replaced, "was replaced by a document of the same id",
+                  "were replaced by documents of the same id"},
+                 {counts->passed_over, "was not added, for its id is there",
+                  "were not added, for their ids are there"},
+                 {counts->matched,
+                  "was not added, for it reaches the threshold with one that is there",
+                  "were not added, for they reach the threshold with one that is there"}};
+    cli_sentence line = {0};
     char n[2][48];
-    report_count(context, counts->numbered, "was added under the next number, for its id was there",
-                 "were added under the next number, for their ids were there");
-    report_count(context, counts->replaced, "was replaced by a document of the same id",
-                 "were replaced by documents of the same id");
-    report_count(context, counts->passed_over, "was not added, for its id is there",
-                 "were not added, for their ids are there");
-    report_count(context, counts->matched,
-                 "was not added, for it reaches the threshold with one that is there",
-                 "were not added, for they reach the threshold with one that is there");
-    cli_report_note(&context->console, "%s %s; the index holds %s",
-                    cli_format_count(reads ? counts->added : counts->removed, n[0], sizeof n[0]),
-                    reads ? "added" : "removed",
-                    cli_format_of(counts->documents, "document", n[1], sizeof n[1]));
+    cli_format_count(reads ? counts->added : counts->removed, n[0], sizeof n[0]);
+    cli_add_part(&line, "", "%s %s; the index holds %s", n[0], reads ? "added" : "removed",
+                 cli_format_of(counts->documents, "document", n[1], sizeof n[1]));
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].n > 0)
+            cli_add_part(&line, "; ", "%s %s", cli_format_count(kinds[i].n, n[1], sizeof n[1]),
+                         cli_verb_of(kinds[i].n, kinds[i].one, kinds[i].many));
+    cli_report_number(&context->console, n[0], "%s", line.text);
 }
 
 /* The job has ended with `status`; `verb` is what it did. */
@@ -54,10 +53,12 @@ static bm_status end_job(cli_context *context, const char *verb, bm_summary *sum
         status = cli_end_job(context, status, err);
     if (summary != NULL) {
         if (reads) {
-            cli_report_documents(context, summary);
-            cli_report_plan(context, summary);
+            cli_report_details(context, summary);
+            cli_report_read(context, bm_summary_counts(summary));
         }
         report_index(context, summary, reads);
+        if (reads)
+            cli_report_not(context, "signed", bm_summary_counts(summary));
         cli_report_end(context, verb, summary);
     }
     bm_summary_free(summary);

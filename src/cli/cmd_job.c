@@ -1,16 +1,32 @@
-/* cmd_job.c -- what sign, dedup, pairs and filter share: the end of a job, and saying what it did.
+/* cmd_job.c -- what sign, dedup, pairs and filter share: the end of a job, and its summary.
  *
- * For people the summary is a few lines on stderr; with --json it is the job's report, one JSON
- * object on stdout. Where stdout carries the rows of pairs, the summary is for people only (and in
+ * For people the summary is at most four lines on stderr: what was read, what came of it, what could
+ * not be compared, and where the result lies. -v prints the plan, the candidates and the meaning of
+ * the reasons before them. With --json it is the job's report, one JSON object on stdout. Where stdout carries the rows of pairs, the summary is for people only (and in
  * --report FILE); where it carries kept records, the object goes to stderr.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/pairs.sh */
 #include "cli/cmd_job.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
-void cli_report_plan(cli_context *context, const bm_summary *summary)
+void cli_add_part(cli_sentence *sentence, const char *between, const char *format, ...)
+{
+    va_list args;
+    if (sentence->n++ > 0)
+        snprintf(sentence->text + strlen(sentence->text),
+                 sizeof sentence->text - strlen(sentence->text), "%s", between);
+    const size_t used = strlen(sentence->text);
+    va_start(args, format);
+    vsnprintf(sentence->text + used, sizeof sentence->text - used, format, args);
+    va_end(args);
+}
+
+/* --- under -v --- */
+
+static void report_plan(cli_context *context, const bm_summary *summary)
 {
     const bm_band_plan *plan = bm_summary_plan(summary);
     if (plan == NULL || plan->bands == 0)
@@ -27,66 +43,31 @@ void cli_report_plan(cli_context *context, const bm_summary *summary)
             ? " (an estimate for documents of fewer shingles than ten times the "
               "permutations)"
             : "");
-    if (context->console.verbose > 0)
-        cli_report_note(&context->console,
-                        "its curve: bandmill tune --bands %" PRIu32 " --rows %" PRIu32
-                        " --threshold %g --perms %" PRIu32,
-                        plan->bands, plan->rows, plan->threshold, plan->perms);
+    cli_report_note(&context->console,
+                    "its curve: bandmill tune --bands %" PRIu32 " --rows %" PRIu32
+                    " --threshold %g --perms %" PRIu32,
+                    plan->bands, plan->rows, plan->threshold, plan->perms);
 }
 
-void cli_report_documents(cli_context *context, const bm_summary *summary)
+void cli_report_details(cli_context *context, const bm_summary *summary)
 {
     const bm_counts *counts = bm_summary_counts(summary);
     char n[4][48];
+    if (context->console.verbose == 0)
+        return;
     cli_report_note(&context->console, "%s (%s empty, %s skipped), %s",
                     cli_format_of(counts->documents, "document", n[0], sizeof n[0]),
                     cli_format_count(counts->empty, n[1], sizeof n[1]),
                     cli_format_of(counts->skipped, "record", n[2], sizeof n[2]),
                     cli_format_of(counts->shingles, "shingle", n[3], sizeof n[3]));
-    if (counts->records == 0 && counts->other_records == 0)
-        cli_report_note(&context->console, "the input is empty: there is nothing to do");
-    if (context->settings.match.sample > 0)
-        cli_report_note(&context->console, "a sample of %s of them, drawn by the seed %" PRIu32,
-                        cli_format_count(counts->sampled, n[0], sizeof n[0]),
-                        context->settings.sketch.seed);
-    if (counts->results.weightless > 0)
-        cli_report_note(&context->console, "%s %s shingles occurs in all documents",
-                        cli_format_of(counts->results.weightless, "document", n[0], sizeof n[0]),
-                        cli_verb_of(counts->results.weightless, "weighs nothing: each of its",
-                                    "weigh nothing: each of their"));
-    if (counts->invalid_utf8 > 0)
-        cli_report_note(&context->console, "%s of UTF-8 %s read as U+FFFD",
-                        cli_format_of(counts->invalid_utf8, "invalid byte", n[0], sizeof n[0]),
-                        cli_verb_of(counts->invalid_utf8, "was", "were"));
-    if (counts->unreadable > 0)
-        cli_report_note(&context->console,
-                        "%s %s unreadable, in another encoding than UTF-8: kept, and compared with "
-                        "no other",
-                        cli_format_of(counts->unreadable, "document", n[0], sizeof n[0]),
-                        cli_verb_of(counts->unreadable, "is", "are"));
-    if (counts->other_records > 0)
-        cli_report_note(&context->console, "%s of other types %s left out",
-                        cli_format_of(counts->other_records, "record", n[0], sizeof n[0]),
-                        cli_verb_of(counts->other_records, "was", "were"));
-    if (counts->hidden_files > 0)
-        cli_report_note(&context->console, "%s in directories %s with . or _ and %s left out",
-                        cli_format_of(counts->hidden_files, "name", n[0], sizeof n[0]),
-                        cli_verb_of(counts->hidden_files, "starts", "start"),
-                        cli_verb_of(counts->hidden_files, "was", "were"));
-    const bm_left_out *left = &counts->left_out;
-    if (left->directory_links + left->broken_links + left->not_regular > 0)
-        cli_report_note(&context->console,
-                        "left out of directories: %s to directories, %s to nothing, %s no regular "
-                        "file",
-                        cli_format_of(left->directory_links, "link", n[0], sizeof n[0]),
-                        cli_format_of(left->broken_links, "link", n[1], sizeof n[1]),
-                        cli_format_count(left->not_regular, n[2], sizeof n[2]));
+    report_plan(context, summary);
 }
 
-void cli_report_pairs(cli_context *context, const bm_summary *summary)
+void cli_report_candidates(cli_context *context, const bm_counts *counts)
 {
-    const bm_counts *counts = bm_summary_counts(summary);
     char n[4][48];
+    if (context->console.verbose == 0)
+        return;
     if (counts->identical > 0)
         cli_report_note(&context->console,
                         "%s %s the same shingles in the same order as an earlier one, which stands "
@@ -107,47 +88,156 @@ void cli_report_pairs(cli_context *context, const bm_summary *summary)
                         cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]),
                         cli_format_count(counts->edges, n[1], sizeof n[1]),
                         cli_format_count(counts->verified - counts->edges, n[2], sizeof n[2]));
-    if (counts->not_compared > 0)
-        cli_report_note(&context->console, "up to %s of crowded buckets %s not compared",
-                        cli_format_of(counts->not_compared, "pair", n[0], sizeof n[0]),
-                        cli_verb_of(counts->not_compared, "is no candidate: it was",
-                                    "are no candidates: they were"));
+}
+
+void cli_report_pairs(cli_context *context, const bm_counts *counts)
+{
+    char n[4][48];
+    cli_sentence more = {0};
     if (counts->results.pairs > 0)
-        cli_report_note(&context->console, "%s written: %s of identical documents, %s others",
-                        cli_format_of(counts->results.pairs, "pair", n[0], sizeof n[0]),
-                        cli_format_count(counts->results.identical_pairs, n[1], sizeof n[1]),
-                        cli_format_count(counts->results.pairs - counts->results.identical_pairs,
-                                         n[2], sizeof n[2]));
+        cli_add_part(&more, "", ": %s of identical documents, %s others",
+                     cli_format_count(counts->results.identical_pairs, n[0], sizeof n[0]),
+                     cli_format_count(counts->results.pairs - counts->results.identical_pairs, n[1],
+                                      sizeof n[1]));
     if (counts->results.edit_unknown > 0)
-        cli_report_note(&context->console, "%s %s no edit distance: it takes more than 10^10 cells",
-                        cli_format_of(counts->results.edit_unknown, "pair", n[0], sizeof n[0]),
-                        cli_verb_of(counts->results.edit_unknown, "has", "have"));
+        cli_add_part(&more, "", "; %s %s no edit distance: it takes more than 10^10 cells",
+                     cli_format_of(counts->results.edit_unknown, "pair", n[0], sizeof n[0]),
+                     cli_verb_of(counts->results.edit_unknown, "has", "have"));
+    cli_format_count(counts->results.pairs, n[2], sizeof n[2]);
+    cli_report_number(&context->console, n[2], "%s written%s",
+                      cli_format_of(counts->results.pairs, "pair", n[3], sizeof n[3]), more.text);
+}
+
+/* --- for everybody --- */
+
+static void warn_of_left_out(cli_context *context, const bm_counts *counts)
+{
+    const bm_left_out *left = &counts->left_out;
+    const struct kind {
+        uint64_t n;
+        const char *one, *many;
+    } kinds[] = {
+        {counts->hidden_files, "name that starts with . or _", "names that start with . or _"},
+        {left->directory_links, "link to a directory", "links to directories"},
+        {left->broken_links, "link to nothing", "links to nothing"},
+        {left->not_regular, "name of no regular file", "names of no regular file"}};
+    cli_sentence parts = {0};
+    char n[48];
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].n > 0)
+            cli_add_part(&parts, ", ", "%s %s", cli_format_count(kinds[i].n, n, sizeof n),
+                         cli_verb_of(kinds[i].n, kinds[i].one, kinds[i].many));
+    if (parts.n > 0)
+        cli_report_note(&context->console, "left out of directories: %s", parts.text);
+}
+
+void cli_report_read(cli_context *context, const bm_counts *counts)
+{
+    char n[48];
+    cli_sentence parts = {0};
+    warn_of_left_out(context, counts);
+    if (counts->records == 0 && counts->other_records == 0) {
+        cli_report_note(&context->console, "the input is empty: there is nothing to do");
+        return;
+    }
+    cli_add_part(&parts, "", "%s read", cli_format_of(counts->documents, "document", n, sizeof n));
+    if (context->settings.match.sample > 0)
+        cli_add_part(&parts, "; ", "a sample of %s of them, drawn by the seed %" PRIu32,
+                     cli_format_count(counts->sampled, n, sizeof n), context->settings.sketch.seed);
+    if (counts->invalid_utf8 > 0)
+        cli_add_part(&parts, "; ", "%s of UTF-8 %s read as U+FFFD",
+                     cli_format_of(counts->invalid_utf8, "invalid byte", n, sizeof n),
+                     cli_verb_of(counts->invalid_utf8, "was", "were"));
+    if (counts->other_records > 0)
+        cli_add_part(&parts, "; ", "%s of other types %s left out",
+                     cli_format_of(counts->other_records, "record", n, sizeof n),
+                     cli_verb_of(counts->other_records, "was", "were"));
+    cli_report_note(&context->console, "%s", parts.text);
+}
+
+void cli_report_not(cli_context *context, const char *verb, const bm_counts *counts)
+{
+    const cli_settings *settings = &context->settings;
+    const cli_command_id command = context->console.command;
+    const bool listed = settings->output.path != NULL &&
+                        settings->input.on_error == BM_ON_ERROR_SKIP &&
+                        (command == CLI_DEDUP || command == CLI_SIGN);
+    const struct kind {
+        uint64_t n;
+        const char *noun, *what;
+    } kinds[] = {{counts->unreadable, "document", " unreadable (not UTF-8)"},
+                 {counts->empty, "document", " empty"},
+                 {counts->results.weightless, "document", " of no weight"}};
+    cli_sentence parts = {0};
+    char n[48];
+    if (counts->skipped > 0)
+        cli_add_part(&parts, ", ", "%s skipped%s%s%s",
+                     cli_format_of(counts->skipped, "record", n, sizeof n), listed ? " (" : "",
+                     listed ? settings->output.path : "", listed ? "/skipped.tsv)" : "");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].n > 0)
+            cli_add_part(&parts, ", ", "%s%s",
+                         cli_format_of(kinds[i].n, kinds[i].noun, n, sizeof n), kinds[i].what);
+    if (counts->not_compared > 0)
+        cli_add_part(&parts, ", ", "up to %s of crowded buckets",
+                     cli_format_of(counts->not_compared, "pair", n, sizeof n));
+    if (parts.n > 0)
+        cli_report_note(&context->console, "not %s: %s", verb, parts.text);
 }
 
 /* A directory that is called like a file was probably meant as one. */
-static void hint_at_directory(cli_context *context, const char *output)
+static bool looks_like_file(const cli_context *context, const char *output)
 {
     static const char *const endings[] = {".tsv",    ".csv",   ".txt", ".json",   ".jsonl",
                                           ".ndjson", ".gz",    ".zst", ".xz",     ".bz2",
                                           ".lz4",    ".arrow", ".npy", ".parquet"};
     const cli_command_id command = context->console.command;
-    const char *dot = output != NULL ? strrchr(output, '.') : NULL;
+    const char *dot = strrchr(output, '.');
     if (dot == NULL || (command != CLI_DEDUP && command != CLI_FILTER && command != CLI_SIGN))
-        return;
+        return false;
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
         if (strcmp(dot, endings[i]) == 0)
-            cli_report_note(&context->console, "%s is a directory%s", output,
-                            command == CLI_SIGN ? "" : ", in which the kept documents lie");
+            return true;
+    return false;
+}
+
+/* The path as one word of a shell. */
+static void quote_for_shell(const char *path, cli_sentence *out)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+    if (strspn(path, plain) == strlen(path)) {
+        cli_add_part(out, "", "%s", path);
+        return;
+    }
+    cli_add_part(out, "", "'");
+    for (; *path != '\0'; path++)
+        if (*path == '\'')
+            cli_add_part(out, "", "'\\''");
+        else
+            cli_add_part(out, "", "%c", *path);
+    cli_add_part(out, "", "'");
 }
 
 void cli_report_end(cli_context *context, const char *verb, const bm_summary *summary)
 {
     const char *output = context->settings.output.path, *device = bm_summary_device(summary);
-    bool signed_here = device != NULL && device[0] != '\0';
-    cli_report_note(&context->console, "%s in %.2f s%s%s%s%s", verb, bm_summary_seconds(summary),
-                    signed_here ? " on " : "", signed_here ? device : "",
-                    output != NULL ? ", written to " : "", output != NULL ? output : "");
-    hint_at_directory(context, output);
+    const cli_command_id command = context->console.command;
+    cli_sentence line = {0};
+    cli_add_part(&line, "", "%s in %.2f s", verb, bm_summary_seconds(summary));
+    if (device != NULL && device[0] != '\0')
+        cli_add_part(&line, "", " on %s", device);
+    if (output != NULL)
+        cli_add_part(&line, "", ", written to %s", output);
+    if (output != NULL && looks_like_file(context, output))
+        cli_add_part(&line, "", ", a directory%s",
+                     command == CLI_SIGN ? "" : " in which the kept documents lie");
+    if (output != NULL && command == CLI_DEDUP && bm_summary_counts(summary)->removed > 0) {
+        cli_add_part(&line, "", " (to look at it: bandmill report ");
+        quote_for_shell(output, &line);
+        cli_add_part(&line, "", " -o report.html)");
+    }
+    cli_report_note(&context->console, "%s", line.text);
 }
 
 static bm_status deliver(void *ctx, const bm_summary *summary, bm_error *err)

@@ -10,9 +10,23 @@ bm_output_options cli_job_output(cli_context *context);
 bm_status cli_end_job(cli_context *context, bm_status status, bm_error *err);
 /* The same after a call that wrote rows to stdout, which is finished. */
 bm_status cli_end_rows(cli_context *context, bm_status status, bm_error *err);
-/* Notes on what it did, for people, a few lines each. */
-void cli_report_documents(cli_context *context, const bm_summary *summary);
-void cli_report_plan(cli_context *context, const bm_summary *summary);
-void cli_report_pairs(cli_context *context, const bm_summary *summary);
-/* The last note: `verb` is "signed", "done" … */
+/* A line that is put together of parts; {0} is empty. What does not fit is cut. */
+typedef struct cli_sentence {
+    char text[4096];
+    unsigned n; /* parts */
+} cli_sentence;
+/* `between` stands before each part but the first. */
+void cli_add_part(cli_sentence *sentence, const char *between, const char *format, ...)
+    BM_PRINTF(3, 4);
+
+/* Notes for people. Details appear under -v alone: shingles, the plan; and candidates. */
+void cli_report_details(cli_context *context, const bm_summary *summary);
+void cli_report_candidates(cli_context *context, const bm_counts *counts);
+/* The lines of the summary, one each. What was read; what directories hold beside it is a line
+ * before. */
+void cli_report_read(cli_context *context, const bm_counts *counts);
+void cli_report_pairs(cli_context *context, const bm_counts *counts);
+/* "not compared: ...", unless everything was. */
+void cli_report_not(cli_context *context, const char *verb, const bm_counts *counts);
+/* `verb` is "signed", "done" … */
 void cli_report_end(cli_context *context, const char *verb, const bm_summary *summary);

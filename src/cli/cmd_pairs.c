@@ -39,9 +39,12 @@ bm_status cli_run_pairs(cli_context *context, bm_error *err)
     fill_options(context, &options);
     const bm_status status = cli_end_job(context, bm_job_pairs(&options, &summary, err), err);
     if (summary != NULL) {
-        cli_report_documents(context, summary);
-        cli_report_plan(context, summary);
-        cli_report_pairs(context, summary);
+        const bm_counts *counts = bm_summary_counts(summary);
+        cli_report_details(context, summary);
+        cli_report_candidates(context, counts);
+        cli_report_read(context, counts);
+        cli_report_pairs(context, counts);
+        cli_report_not(context, "compared", counts);
         cli_report_end(context, "done", summary);
     }
     bm_summary_free(summary);

@@ -34,19 +34,14 @@ static void fill_options(cli_context *context, bm_query_options *options)
     options->set_fields = cli_set_fields(settings);
 }
 
-static void report_answers(cli_context *context, const bm_summary *summary)
+static void report_answers(cli_context *context, const bm_counts *counts)
 {
-    const bm_counts *counts = bm_summary_counts(summary);
-    char n[3][48];
-    cli_report_note(&context->console, "%s, all verified: %s to %s",
-                    cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]),
-                    cli_format_of(counts->edges, "answer", n[1], sizeof n[1]),
-                    cli_format_of(counts->documents, "query", n[2], sizeof n[2]));
-    if (counts->not_compared > 0)
-        cli_report_note(&context->console, "up to %s of crowded buckets %s not compared",
-                        cli_format_of(counts->not_compared, "pair", n[0], sizeof n[0]),
-                        cli_verb_of(counts->not_compared, "is no candidate: it was",
-                                    "are no candidates: they were"));
+    char n[4][48];
+    cli_report_number(&context->console, cli_format_count(counts->edges, n[3], sizeof n[3]),
+                      "%s to %s; %s, all verified",
+                      cli_format_of(counts->edges, "answer", n[0], sizeof n[0]),
+                      cli_format_of(counts->documents, "query", n[1], sizeof n[1]),
+                      cli_format_of(counts->candidates, "candidate", n[2], sizeof n[2]));
 }
 
 bm_status cli_run_query(cli_context *context, bm_error *err)
@@ -60,9 +55,11 @@ bm_status cli_run_query(cli_context *context, bm_error *err)
     else
         cli_meter_end(&context->meter);
     if (summary != NULL) {
-        cli_report_documents(context, summary);
-        cli_report_plan(context, summary);
-        report_answers(context, summary);
+        const bm_counts *counts = bm_summary_counts(summary);
+        cli_report_details(context, summary);
+        cli_report_read(context, counts);
+        report_answers(context, counts);
+        cli_report_not(context, "compared", counts);
         cli_report_end(context, "done", summary);
     }
     bm_summary_free(summary);

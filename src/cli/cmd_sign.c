@@ -26,8 +26,10 @@ bm_status cli_run_sign(cli_context *context, bm_error *err)
     options.callbacks = cli_callbacks(context);
     const bm_status status = cli_end_job(context, bm_job_sign(&options, &summary, err), err);
     if (summary != NULL) {
-        cli_report_documents(context, summary);
-        cli_report_plan(context, summary);
+        const bm_counts *counts = bm_summary_counts(summary);
+        cli_report_details(context, summary);
+        cli_report_read(context, counts);
+        cli_report_not(context, "signed", counts);
         cli_report_end(context, "signed", summary);
     }
     bm_summary_free(summary);

@@ -253,9 +253,10 @@ void cli_report_error(cli_console *console, const bm_error *err, int exit_code)
     message_end(&message, console);
 }
 
-/* `kind` "warning", "info" …; "" for a note. */
-static void report(cli_console *console, const char *kind, const char *text)
+/* `kind` "warning", "info" …; "" for a note. `bold`: what stands out; NULL: nothing. */
+static void report(cli_console *console, const char *kind, const char *text, const char *bold)
 {
+    const char *number = bold != NULL && console->emphasis ? strstr(text, bold) : NULL;
     cli_message message;
     if (!message_begin(&message))
         return;
@@ -265,22 +266,42 @@ static void report(cli_console *console, const char *kind, const char *text)
         fputs("}}", message.to);
     } else {
         fprintf(message.to, "bandmill: %s%s", kind, kind[0] != '\0' ? ": " : "");
+        if (number != NULL) {
+            cli_put_plain(message.to, text, (size_t)(number - text));
+            fputs("\033[1m", message.to);
+            cli_put_plain(message.to, bold, strlen(bold));
+            fputs("\033[0m", message.to);
+            text = number + strlen(bold);
+        }
         cli_put_plain(message.to, text, strlen(text));
     }
     message_end(&message, console);
 }
 
-void cli_report_note(cli_console *console, const char *format, ...)
+static void report_note(cli_console *console, const char *bold, const char *format, va_list args)
 {
     char text[4096];
     if (console->quiet || console->json)
         return;
+    vsnprintf(text, sizeof text, format, args);
+    bm_text_hide(text);
+    report(console, "", text, bold);
+}
+
+void cli_report_note(cli_console *console, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    report_note(console, NULL, format, args);
     va_end(args);
-    bm_text_hide(text);
-    report(console, "", text);
+}
+
+void cli_report_number(cli_console *console, const char *number, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report_note(console, number, format, args);
+    va_end(args);
 }
 
 void cli_report_log(void *ctx, bm_log_level level, const char *message)
@@ -291,7 +312,7 @@ void cli_report_log(void *ctx, bm_log_level level, const char *message)
     if (!console->quiet && level <= BM_LOG_DEBUG && (uint32_t)level <= shown) {
         char text[4096];
         cli_show_fields(message, console->command, text, sizeof text);
-        report(console, kinds[level], text);
+        report(console, kinds[level], text, NULL);
     }
 }
 

@@ -20,6 +20,7 @@
 typedef struct cli_console {
     FILE *err, *out;
     bool json, quiet;
+    bool emphasis; /* `err` is a terminal that shows bold text */
     uint32_t verbose;
     unsigned command; /* a cli_command_id: whose options messages name */
     cli_meter *meter; /* NULL: none */
@@ -44,6 +45,9 @@ FILE *cli_open_stream(cli_stream *stream, FILE *standard);
 void cli_report_error(cli_console *console, const bm_error *err, int exit_code);
 /* For people; nothing under --quiet or --json. One line, without "bandmill: " and newline. */
 void cli_report_note(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
+/* The same; on a terminal the first place where the line has `number` is bold. */
+void cli_report_number(cli_console *console, const char *number, const char *format, ...)
+    BM_PRINTF(3, 4);
 /* bm_callbacks.log, the same: nothing under --quiet; warnings and, for people, information; with -v
  * one level more. ctx: the cli_console. */
 void cli_report_log(void *ctx, bm_log_level level, const char *message);

@@ -1,4 +1,4 @@
-/* environment.c -- BANDMILL_*; see environment.h. */
+/* environment.c -- BANDMILL_*, TMPDIR, NO_COLOR, TERM; see environment.h. */
 #include "cli/environment.h"
 
 #include <bandmill/words.h>
@@ -58,6 +58,13 @@ bm_status cli_environment_resources(bm_resource_options *options, bm_error *err)
 void cli_environment_temp_dir(bm_resource_options *options)
 {
     read_text("TMPDIR", false, &options->temp_dir);
+}
+
+bool cli_environment_emphasis(void)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return (no_color == NULL || no_color[0] == '\0') && terminal != NULL && terminal[0] != '\0' &&
+           strcmp(terminal, "dumb") != 0;
 }
 
 const char *cli_environment_name(const char *field, size_t len)

@@ -14,6 +14,7 @@
 #endif
 
 #include "cli/command.h"
+#include "cli/environment.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/presets.h"
@@ -89,6 +90,7 @@ static void begin_messages(cli_context *context)
     if (when == CLI_PROGRESS_AUTO && messages->quiet)
         when = CLI_PROGRESS_NEVER;
     cli_meter_init(&context->meter, when, context->console.err, STDERR_FILENO, cli_now());
+    context->console.emphasis = context->meter.terminal && cli_environment_emphasis();
 }
 
 static bm_status (*const runs[CLI_N_COMMANDS])(cli_context *context, bm_error *err) = {

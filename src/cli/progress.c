@@ -25,6 +25,16 @@ char *cli_format_percent(double share, char *out, size_t cap)
     return out;
 }
 
+char *cli_format_share(uint64_t n, uint64_t of, char *out, size_t cap)
+{
+    const double share = of > 0 ? (double)n / (double)of : 0;
+    if (n > 0 && share < .0005)
+        snprintf(out, cap, "under 0.1");
+    else
+        cli_format_percent(share, out, cap);
+    return out;
+}
+
 char *cli_format_count(uint64_t n, char *out, size_t cap)
 {
     char digits[32];

@@ -49,6 +49,9 @@ const char *cli_verb_of(uint64_t n, const char *one, const char *many);
 /* .9531 as "95.3". What is less than 1 is never rounded up to "100.0": .99964 is "99.96". Returns
  * out. */
 char *cli_format_percent(double share, char *out, size_t cap);
+/* n of so many in per cent, as cli_format_percent; a few of very many are "under 0.1". Returns out.
+ */
+char *cli_format_share(uint64_t n, uint64_t of, char *out, size_t cap);
 /* Bytes as "1.5 GB" (powers of 1000). Returns out. */
 char *cli_format_bytes(double bytes, char *out, size_t cap);
 /* A monotonic clock in seconds. */

@@ -815,8 +815,11 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
     bm_job_devices *devices = &job->devices;
     BM_TRY(bm_job_context_pick(job, err));
     if (devices->pick.why[0] != '\0')
-        bm_meter_log(&job->meter, devices->pick.broken ? BM_LOG_WARNING : BM_LOG_INFO, "%s",
-                     devices->pick.why);
+        bm_meter_log(&job->meter,
+                     devices->pick.broken       ? BM_LOG_WARNING
+                     : s->device.device != NULL ? BM_LOG_INFO
+                                                : BM_LOG_DEBUG,
+                     "%s", devices->pick.why);
     /* Where no shingle hashes are needed on the host, devices may make them of the texts. */
     const bool no_hashes =
         bm_job_does(s, BM_JOB_SIGNS) ||

@@ -9,9 +9,9 @@ doc() { printf '{"id":"%s","text":"%s"}\n' "$1" "$2"; }
 } > in.jsonl
 plan='--shingle word:1 --threshold 0.3 --bands 64 --rows 1'
 
-bm dedup in.jsonl $plan --verify contained -o all; exits 0
+bm dedup in.jsonl $plan --verify contained -o all -v; exits 0
 says ../err '^bandmill: a document that is wholly contained in another is found with 100\.0 %, 100\.0 %, 100\.0 %, 99\.99 % where it has 1, \.8, \.5, \.2 of its shingles$'
-says ../err '^bandmill: 4 kept, 4 removed: 0 identical to the kept one, 4 contained in it$'
+says ../err '^bandmill: 4 kept, 4 removed \(50\.0 %\): 4 contained$'
 says ../err '^bandmill: removed: .* 50 shingles, 0 of them \(0\.0 %\) not in the document kept instead$'
 holds all/removed.tsv <<'END'
 id	kept	jaccard	reason	file	line	lost

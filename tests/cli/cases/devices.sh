@@ -22,7 +22,11 @@ bm devices; exits 0
 for device in opencl gpu opencl:0.0 no-such-name; do
     bm sign a.jsonl --device "$device" -o "out.$device"; refused 5 ".*$device"; absent "out.$device"
 done
-bm sign a.jsonl -o auto; exits 0; says ../err '^bandmill: using the CPU \(.+\)$' # and why
+for how in '--device auto' '-v'; do
+    # shellcheck disable=SC2086
+    bm sign a.jsonl -o auto $how --force; exits 0; says ../err '^bandmill: (debug: )?using the CPU \(.+\)$' # and why
+done
+bm sign a.jsonl -o auto --force; exits 0; ! grep -q 'using the CPU' ../err || fail "a line on devices that nobody asked for"
 bm sign a.jsonl -o auto.json --json; exits 0; silent ../err
 bm sign a.jsonl -o auto.quiet -q; exits 0; silent ../err; silent ../out
 unset OCL_ICD_VENDORS OPENCL_VENDOR_PATH

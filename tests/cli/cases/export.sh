@@ -65,7 +65,7 @@ refused 2 "--threshold means nothing for signatures in the form of milvus"
 bm export signed --to npy --recall 0.5 -o none
 refused 2 "--recall means nothing for signatures in the form of npy"
 # a threshold that was asked for decides before the bands of the directory and those of the tool
-bm export keyed --to datatrove --threshold 0.3 -o asked
+bm export keyed --to datatrove --threshold 0.3 -o asked -v
 exits 0
 says ../err "finds 9[5-9].* of the pairs at 0.3$"
 bm export signed --to datatrove --bands 9 --rows 9 -o none

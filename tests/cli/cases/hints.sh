@@ -18,16 +18,16 @@ bm dedup lines.txt --against signed -o new; exits 0; silent_about 'is one docume
 # an output that is called like a file is a directory
 for command in dedup sign; do
     bm $command in.jsonl -o "$command.tsv"; exits 0
-    says ../err "^bandmill: $command\.tsv is a directory"
+    says ../err "written to $command\.tsv, a directory"
     [ -d "$command.tsv" ] || fail "$command.tsv is no directory"
 done
-bm filter dedup.tsv -o some.jsonl.gz; exits 0; says ../err '^bandmill: some\.jsonl\.gz is a directory, in which the kept documents lie$'
+bm filter dedup.tsv -o some.jsonl.gz; exits 0; says ../err '^bandmill: filtered in .* written to some\.jsonl\.gz, a directory in which the kept documents lie'
 for kind in xz bz2 lz4 zst; do
     bm dedup in.jsonl -o "clean.jsonl.$kind"; exits 0
-    says ../err "^bandmill: clean\.jsonl\.$kind is a directory, in which the kept documents lie$"
+    says ../err "written to clean\.jsonl\.$kind, a directory in which the kept documents lie"
 done
-bm dedup in.jsonl -o v1.5; exits 0; silent_about 'is a directory'
-bm pairs in.jsonl -o pairs.tsv; exits 0; silent_about 'is a directory'
+bm dedup in.jsonl -o v1.5; exits 0; silent_about ', a directory'
+bm pairs in.jsonl -o pairs.tsv; exits 0; silent_about ', a directory'
 bm dedup in.jsonl -q -o quiet.tsv; exits 0; silent ../err
 
 # the result of an earlier job: which of its files was meant?

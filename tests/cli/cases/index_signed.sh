@@ -10,7 +10,7 @@ sed 's/"d/"q/' all.jsonl > q.jsonl
 for part in a b; do bm sign $part.jsonl -o $part --shingle word:2 --perms 96 --seed 3 -q; exits 0; done
 set -- --store signatures --threshold .5
 bm index build docs a.jsonl b.jsonl --shingle word:2 --perms 96 --seed 3 "$@" -q; exits 0
-bm index build sigs a b "$@"; exits 0; says ../err '121 documents \(1 empty'; says ../err 'the index holds 121 documents'
+bm index build sigs a b "$@"; exits 0; says ../err '121 documents read'; says ../err 'the index holds 121 documents'
 bm index build more a "$@" -q; exits 0; bm index add more b -q; exits 0
 bm query docs q.jsonl -q; exits 0; cp ../out want
 [ "$(wc -l < want)" -gt 121 ] || fail "few answers"

@@ -71,7 +71,7 @@ while [ $i -lt 500 ]; do
 done > many.jsonl
 bm pairs many.jsonl --sample 20 --identical chain --candidates all --report r.json; exits 0
 says ../err '^bandmill: 500 documents'
-says ../err '^bandmill: a sample of 20 of them, drawn by the seed 1$'
+says ../err '^bandmill: [0-9,]+ documents read; a sample of 20 of them, drawn by the seed 1$'
 says r.json '"sample": ?\{'
 [ "$(tr -d ' \n' < r.json | grep -o '"sample":{"documents":20,"of":500,"seed":1}')" ] || fail "the report says nothing of the sample"
 [ "$(wc -l < ../out)" -eq 20 ] || fail "19 pairs and a header were expected"

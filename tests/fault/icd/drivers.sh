@@ -134,7 +134,7 @@ asked j "it was remembered above"
 rm -r cache
 asked t "nothing is remembered"
 asked j "it is remembered"
-bm sign a.jsonl -o out; exits 0; says ../err '^bandmill: using the CPU \(no GPU'; same_bytes out
+bm sign a.jsonl --device auto -o out; exits 0; says ../err '^bandmill: using the CPU \(no GPU'; same_bytes out
 cp loader/libOpenCL.so.1 new && mv new loader/libOpenCL.so.1
 asked t "the library is another file"
 asked j "and is remembered"
