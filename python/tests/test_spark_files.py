@@ -240,7 +240,7 @@ def test_spark_reads_each_row_with_its_group(spark, folder, signing):
     assert (done.returncode, done.stderr) == (0, b"")
     first, gone = spark.read.parquet(str(part)), removed_by(out)
     for noted in ("noted", "noted-too"):
-        found = spark.read.parquet(str(folder / noted / "kept.parquet"))
+        found = spark.read.parquet(str(folder / noted / "annotated.parquet"))
         assert found.columns == [*first.columns, "bandmill"] and found.drop("bandmill").schema == first.schema
         assert (
             found.schema["bandmill"].dataType.simpleString() == "struct<group:bigint,size:bigint,kept:boolean,jaccard:double>"

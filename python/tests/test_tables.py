@@ -124,7 +124,7 @@ def test_the_command_keeps_rows(name, files, wide, deduped):
 def test_the_command_writes_each_row_with_its_group(name, wide, deduped, tmp_path):
     done = command("filter", deduped(name), "--annotate", "-o", tmp_path / "all", "-q")
     assert (done.returncode, done.stderr) == (0, b"")
-    path = tmp_path / "all" / f"kept.{name.split('.')[1]}"
+    path = tmp_path / "all" / f"annotated.{name.split('.')[1]}"
     got = pq.read_table(path) if name == "a.parquet" else pa.ipc.open_file(path).read_all()
     removed = {line.split("\t")[0] for line in (deduped(name) / "removed.tsv").read_text().split("\n")[1:-1]}
     labels = got["bandmill"].to_pylist()

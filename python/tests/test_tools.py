@@ -70,7 +70,7 @@ def test_filter_writes_what_dedup_would_have_kept(jsonl, table, tmp_path):
     kept = bandmill.dedup(jsonl, output=tmp_path / "d", device="cpu").path / "kept.jsonl"
     r = bandmill.dedup(jsonl, device="cpu")
     assert (r.filter(tmp_path / "f") / "kept.jsonl").read_bytes() == kept.read_bytes()
-    lines = (r.filter(tmp_path / "all", annotate=True) / "kept.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (r.filter(tmp_path / "all", annotate=True) / "annotated.jsonl").read_text(encoding="utf-8").splitlines()
     assert sum(json.loads(line)["bandmill"]["kept"] for line in lines) == len(kept.read_text(encoding="utf-8").splitlines())
     with pytest.raises(bandmill.Error):
         bandmill.dedup(table, device="cpu").filter(tmp_path / "no")

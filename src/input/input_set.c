@@ -520,8 +520,8 @@ static bm_status refuse_result(const char *dir, bm_error *err)
     DIR *stream = opendir(dir);
     const struct dirent *entry;
     while (stream != NULL && kept[0] == '\0' && (entry = readdir(stream)) != NULL)
-        if (strncmp(entry->d_name, BM_FILE_KEPT, strlen(BM_FILE_KEPT)) == 0 &&
-            strcmp(entry->d_name, BM_FILE_KEPT_IDS) != 0)
+        if (bm_file_kind_of(entry->d_name) == BM_FILE_KIND_KEPT &&
+            strncmp(entry->d_name, BM_FILE_REMOVED_RECORDS, strlen(BM_FILE_REMOVED_RECORDS)) != 0)
             snprintf(kept, sizeof kept, "%s", entry->d_name);
     if (stream != NULL)
         closedir(stream);

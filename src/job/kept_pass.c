@@ -558,7 +558,7 @@ static bm_kept_cfg cfg_of(const bm_job_context *job, bm_copy_side side, pthread_
                          .kept = !other    ? results->kept
                                  : removed ? results->removed
                                            : BM_KEPT_NO,
-                         .removed = other,
+                         .written = other ? BM_WRITTEN_REMOVED : BM_WRITTEN_KEPT,
                          .halves = removed && results->kept != BM_KEPT_NO ? memory : NULL};
 }
 

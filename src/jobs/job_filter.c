@@ -629,7 +629,7 @@ static bm_status copy_kept(filter *f, bm_out_dir *dir, bm_error *err)
     const bm_kept_cfg cfg = {.dir = dir,
                              .set = context->inputs.set,
                              .kept = context->settings->results.kept,
-                             .annotated = annotates(f)};
+                             .written = annotates(f) ? BM_WRITTEN_ANNOTATED : BM_WRITTEN_KEPT};
     BM_TRY(bm_kept_writer_open(&cfg, &writer, err));
     bm_status status = copy_records(f, writer, err);
     bm_kept_writer_close(writer);

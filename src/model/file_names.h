@@ -60,10 +60,11 @@ typedef enum bm_compression {
 #define BM_FILE_INDEX_DATA         "data.mdb" /* of an index; the names are LMDB's */
 #define BM_FILE_INDEX_LOCK         "lock.mdb"
 #define BM_FILE_INDEX_RECORD       "last_commit"
-/* The kept documents, and the removed ones: a folder, or one file of this name and an ending
- * ("kept.jsonl.gz"). */
+/* The kept documents, the removed ones, and all of them with their groups: a folder, or one file of
+ * this name and an ending ("kept.jsonl.gz"). */
 #define BM_FILE_KEPT            "kept"
 #define BM_FILE_REMOVED_RECORDS "removed"
+#define BM_FILE_ANNOTATED       "annotated"
 
 typedef enum bm_file_kind {
     BM_FILE_KIND_FOREIGN, /* none of ours */

@@ -479,9 +479,9 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
                                         NULL) != BM_OK)
         BM_TRY(bm_kept_file_open(&t->files, &t->cfg, parts[0].index, &f->file, err));
     static const bm_table_label none;
-    const bm_table_label *labels = f->labels.len > 0  ? (const bm_table_label *)f->labels.data
-                                   : t->cfg.annotated ? &none
-                                                      : NULL;
+    const bm_table_label *labels = f->labels.len > 0 ? (const bm_table_label *)f->labels.data
+                                   : t->cfg.written == BM_WRITTEN_ANNOTATED ? &none
+                                                                            : NULL;
     const bm_table_kept how = {.labels = labels,
                                .n_labels = f->labels.len / sizeof(bm_table_label),
                                .threads = alone ? resources.threads : 1,
@@ -865,6 +865,12 @@ static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, pla
     return BM_OK;
 }
 
+/* The option that says how files of these records are compressed. */
+static const char *option_of(const bm_kept_naming *asked)
+{
+    return asked->written == BM_WRITTEN_REMOVED ? "removed" : "kept";
+}
+
 /* One name twice, or once as a file and once as a directory. Sorted by bytes, what begins with
  * NAME/ need not follow NAME at once ("a", "a.b", "a/c"): so each folder of each name is looked up.
  */
@@ -892,11 +898,10 @@ static bm_status check_distinct(char *const *names, size_t n, const bm_kept_nami
         bm_free(folder);
     }
     if (clash != NULL)
-        status =
-            bm_fail(err, BM_ERR_USAGE,
-                    "two inputs would both be %s as %s (leave one out, or use `%s` %sno)",
-                    asked->removed ? "written" : "kept", clash, asked->removed ? "removed" : "kept",
-                    asked->kept != BM_KEPT_SAME ? "same, or " : "");
+        status = bm_fail(err, BM_ERR_USAGE,
+                         "two inputs would both be %s as %s (leave one out, or use `%s` %sno)",
+                         asked->written == BM_WRITTEN_KEPT ? "kept" : "written", clash,
+                         option_of(asked), asked->kept != BM_KEPT_SAME ? "same, or " : "");
     bm_free(sorted);
     return status;
 }
@@ -911,7 +916,7 @@ static bm_status check_length(const char *name, const bm_kept_naming *asked, bm_
                : bm_fail(err, BM_ERR_USAGE,
                          "the records of %.300s would be written to a name of %zu bytes (at most "
                          "%d; `%s` %sno)",
-                         last, len, NAME_MAX, asked->removed ? "removed" : "kept",
+                         last, len, NAME_MAX, option_of(asked),
                          asked->kept != BM_KEPT_SAME ? "same, or " : "");
 }
 
@@ -962,9 +967,10 @@ out:
 bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_naming *asked,
                         char **names, bm_error *err)
 {
-    const names_naming how = {.asked = *asked,
-                              .base = asked->removed ? BM_FILE_REMOVED_RECORDS : BM_FILE_KEPT,
-                              .single = n == 1};
+    static const char *const bases[] = {[BM_WRITTEN_KEPT] = BM_FILE_KEPT,
+                                        [BM_WRITTEN_REMOVED] = BM_FILE_REMOVED_RECORDS,
+                                        [BM_WRITTEN_ANNOTATED] = BM_FILE_ANNOTATED};
+    const names_naming how = {.asked = *asked, .base = bases[asked->written], .single = n == 1};
     for (size_t i = 0; i < n; i++)
         names[i] = NULL;
     if (n == 0)
@@ -1056,7 +1062,7 @@ bm_status bm_kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error 
         goto out;
     }
     naming = (bm_kept_naming){
-        .format = bm_input_set_format(set), .kept = cfg->kept, .cwd = cwd, .removed = cfg->removed};
+        .format = bm_input_set_format(set), .kept = cfg->kept, .cwd = cwd, .written = cfg->written};
     status = bm_kept_names(sources, n, &naming, r->names, err);
     if (status == BM_ERR_USAGE && name_by_path(sources, set)) {
         bm_error again = {0};

@@ -30,7 +30,14 @@
 #include "input/input_set.h"
 #include "output/out_dir.h"
 
-/* kept_cfg -- what a writer of kept documents, or of removed ones, is opened with. */
+/* kept_cfg -- what a writer of kept documents, or of others, is opened with. */
+
+/* Which documents are written. It is the name of their files. */
+typedef enum bm_written {
+    BM_WRITTEN_KEPT,
+    BM_WRITTEN_REMOVED,
+    BM_WRITTEN_ANNOTATED /* all, each with its group: a table without rows has its columns too */
+} bm_written;
 
 /* Both are borrowed until it is closed. */
 typedef struct bm_kept_cfg {
@@ -39,8 +46,7 @@ typedef struct bm_kept_cfg {
     void *write_ctx;
     const bm_input_set *set;
     bm_kept kept;
-    bool annotated; /* each record has more: so has a table without rows */
-    bool removed;   /* of what is removed: the files are called so */
+    bm_written written;
     /* Of the memory, where another writer is open beside it and each takes half: both have this
      * one. It is read while a table is written in a share of the memory, and written while one has
      * all of it. NULL: there is no other. */
@@ -121,8 +127,8 @@ typedef struct bm_kept_source {
 typedef struct bm_kept_naming {
     bm_format format;
     bm_kept kept;
-    const char *cwd; /* the directory that relative names start from, absolute */
-    bool removed;    /* of removed records: `removed` stands for `kept` */
+    const char *cwd;    /* the directory that relative names start from, absolute */
+    bm_written written; /* `removed` or `annotated` stands for `kept` */
 } bm_kept_naming;
 
 /* names[i] (filled, n; the caller's, bm_free each): relative, without "..". BM_ERR_USAGE where two

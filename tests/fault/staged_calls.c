@@ -195,7 +195,7 @@ static const task tasks[] = {
     {"there", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS, false},
     {"changed", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS, false},
     {"there", BM_VERIFY_NONE, true, "kept.jsonl", NULL, false},
-    {"there", BM_VERIFY_NONE, true, "kept.jsonl", NULL, true},
+    {"there", BM_VERIFY_NONE, true, "annotated.jsonl", NULL, true},
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 

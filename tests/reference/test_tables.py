@@ -433,8 +433,8 @@ def check_annotated(runs, path, read):
         runs.program.run("dedup", source, "-o", found, "--threshold", "0.6", "--device", "cpu")
         runs.program.run("filter", found, "--annotate", "-o", written)
     table = read(path)
-    got = read(os.path.join(noted, "kept" + os.path.splitext(path)[1]))
-    wanted = [json.loads(line)["bandmill"] for line in harness.read_file(rows, "kept.jsonl").decode().splitlines()]
+    got = read(os.path.join(noted, "annotated" + os.path.splitext(path)[1]))
+    wanted = [json.loads(line)["bandmill"] for line in harness.read_file(rows, "annotated.jsonl").decode().splitlines()]
     kind = pa.struct([("group", pa.int64()), ("size", pa.int64()), pa.field("kept", pa.bool_(), False), ("jaccard", pa.float64())])
     if got.column_names[-1] != "bandmill" or got["bandmill"].type != kind or got["bandmill"].to_pylist() != wanted:
         return "other groups"
@@ -464,7 +464,7 @@ def check_spark(runs):
                 writer.add_key_value_metadata({key: word, "ours": "kept"})
             runs.program.run("dedup", path, "-o", out, "--threshold", "0.6", "--kept", "no", "--device", "cpu")
             runs.program.run("filter", out, "--annotate", "-o", noted)
-            file = pq.ParquetFile(os.path.join(noted, "kept.parquet"))
+            file = pq.ParquetFile(os.path.join(noted, "annotated.parquet"))
             found, within = file.metadata.metadata, file.schema_arrow.metadata or {}  # of a file; as Arrow's own word has it
             own, wanted = json.loads(found.get(key, "null")), None
             if i < len(good):

@@ -52,7 +52,7 @@ bm inspect out/groups.jsonl; exits 0
 bm filter out -q -o filtered; exits 0
 holds filtered/kept.jsonl < kept
 bm filter out --annotate -q -o annotated; exits 0
-says annotated/kept.jsonl '"id":"same".*"bandmill": *\{"group": *4, *"size": *1, *"kept": *false, *"jaccard": *0.952381'
+says annotated/annotated.jsonl '"id":"same".*"bandmill": *\{"group": *4, *"size": *1, *"kept": *false, *"jaccard": *0.952381'
 bm explain out --group 1; exits 0
 says ../out 'k1, which is known, is kept'
 bm explain out a b; exits 0

@@ -33,7 +33,7 @@ bm dedup "$@" --keep none --pairs -o none; exits 0
 { printf 'id\tkept\tjaccard\treason\tfile\tline\tlost\n'; for i in a:1 b:2 c:3 d:4; do printf '%s\t\t\tnear\tin.jsonl\t%s\t10\n' "${i%:*}" "${i#*:}"; done; } | holds none/removed.tsv
 holds none/kept.jsonl < /dev/null
 bm filter none -o filtered; exits 0; holds filtered/kept.jsonl < /dev/null
-bm filter none --annotate -o annotated; exits 0; says annotated/kept.jsonl '"bandmill":{"group":1,"size":4,"kept":false,"jaccard":null}'
+bm filter none --annotate -o annotated; exits 0; says annotated/annotated.jsonl '"bandmill":{"group":1,"size":4,"kept":false,"jaccard":null}'
 bm explain none a d; exits 0
 bm explain none --group 1; exits 0; says ../out '^group 1: 4 documents, 6 pairs, none is kept$'
 bm explain none --group 1 --json; exits 0; says ../out '"kept":null,"documents":4'

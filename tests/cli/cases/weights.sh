@@ -49,7 +49,7 @@ bm filter out in.jsonl -o filtered -q; exits 0
 holds filtered/kept.jsonl < out/kept.jsonl
 says filtered/report.json "$(grep -oE '"weights_digest": ?"[0-9a-f]*"' out/report.json)"
 bm filter again in.jsonl --annotate -o noted -q; exits 0
-says noted/kept.jsonl '"jaccard":0.98'
+says noted/annotated.jsonl '"jaccard":0.98'
 
 # --- other documents have other weights ---
 head -n 79 in.jsonl > fewer.jsonl

@@ -26,6 +26,8 @@ Test(file_names, each_file_of_ours_is_known_by_its_name)
         {"kept.jsonl.gz", BM_FILE_KIND_KEPT},
         {"kept.", BM_FILE_KIND_KEPT},
         {"removed", BM_FILE_KIND_KEPT},
+        {"annotated", BM_FILE_KIND_KEPT},
+        {"annotated.parquet", BM_FILE_KIND_KEPT},
         {"removed.jsonl.gz", BM_FILE_KIND_KEPT},
         {"removed.tsv.gz", BM_FILE_KIND_KEPT},
     };

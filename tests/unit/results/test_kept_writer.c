@@ -81,14 +81,20 @@ static void expect_names(size_t n, const char *const *inputs, bm_kept kept, cons
 
 #define NAMES(...) ((const char *const[]){__VA_ARGS__})
 
-static void expect_removed(const char *input, bm_format format, bm_kept kept, const char *expected)
+static void expect_written(bm_written written, const char *input, bm_format format, bm_kept kept,
+                           const char *expected)
 {
     const bm_kept_source source = {input, BM_COMPRESSION_NONE};
-    const bm_kept_naming naming = {.format = format, .kept = kept, .cwd = "/", .removed = true};
+    const bm_kept_naming naming = {.format = format, .kept = kept, .cwd = "/", .written = written};
     char *got = NULL;
     cr_assert_eq(bm_kept_names(&source, 1, &naming, &got, NULL), BM_OK);
     cr_expect_str_eq(got, expected, "%s", input);
     bm_free(got);
+}
+
+static void expect_removed(const char *input, bm_format format, bm_kept kept, const char *expected)
+{
+    expect_written(BM_WRITTEN_REMOVED, input, format, kept, expected);
 }
 
 Test(kept_names, removed_records_leave_the_name_of_the_table_of_removed_documents)
@@ -101,6 +107,14 @@ Test(kept_names, removed_records_leave_the_name_of_the_table_of_removed_document
     expect_removed("a.tsv", BM_FORMAT_LINES, BM_KEPT_SAME, "removed/a.tsv");
     expect_removed("x/rows", BM_FORMAT_TSV, BM_KEPT_SAME, "removed/rows");
     expect_removed("-", BM_FORMAT_TSV, BM_KEPT_SAME, "removed/stdin.tsv");
+}
+
+Test(kept_names, records_with_their_groups_are_called_annotated)
+{
+    expect_written(BM_WRITTEN_ANNOTATED, "x/a.jsonl", BM_FORMAT_JSONL, BM_KEPT_GZ,
+                   "annotated.jsonl.gz");
+    expect_written(BM_WRITTEN_ANNOTATED, "x/a.tsv", BM_FORMAT_TSV, BM_KEPT_SAME, "annotated.tsv");
+    expect_written(BM_WRITTEN_ANNOTATED, "-", BM_FORMAT_CSV, BM_KEPT_SAME, "annotated.csv");
 }
 
 Test(kept_names, several_inputs_lie_below_their_deepest_common_directory)
