@@ -105,6 +105,9 @@ typedef struct bm_dedup_options {
      * `kept` BM_KEPT_NO, or several tables: BM_ERR_USAGE. */
     bm_write_fn write;
     void *write_ctx;
+    /* ALL: groups of every pair at the threshold, found exactly, without bands and signatures.
+     * BM_ERR_USAGE with `bands`, another `verify` than EXACT, or `against`. */
+    bm_candidate_rule candidates;
 } bm_dedup_options;
 
 /* The same inputs to pairs. */

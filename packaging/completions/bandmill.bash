@@ -231,7 +231,7 @@ _bandmill_value() {
         ;;
     'tune --sample')
         ;;
-    'pairs --candidates')
+    'dedup --candidates' | 'pairs --candidates')
         _bandmill_words 'lsh all length'
         ;;
     'query --measure')
@@ -277,7 +277,7 @@ _bandmill_value() {
 _bandmill_options() {
     case $command in
     'sign') options='--output -o --force --band-keys --report --temp-dir --resume --json --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
-    'dedup') options='--output -o --force --pairs --kept --removed --report --temp-dir --resume --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --against --against-text-field --against-id-field --cluster --keep --max-group-size --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
+    'dedup') options='--output -o --force --pairs --kept --removed --report --temp-dir --resume --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --against --against-text-field --against-id-field --cluster --keep --max-group-size --candidates --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'pairs') options='--output -o --force --histogram --histogram-svg --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --sample --candidates --measure --edit --identical --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'filter') options='--output -o --force --kept --annotate --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'cluster') options='--output -o --force --json --threshold --cluster --keep --progress --quiet -q --verbose -v --help -h' ;;

@@ -205,7 +205,7 @@ complete -c bandmill -n '__bandmill_is "dedup"' -l max-group-size -x -a "" -d 'd
 complete -c bandmill -n '__bandmill_is "explain"' -l group -x -a "" -d 'explain this group of groups.jsonl, instead of two documents'
 complete -c bandmill -n '__bandmill_is "pairs"' -l sample -x -a "" -d 'compare only N documents, drawn by --seed (all)'
 complete -c bandmill -n '__bandmill_is "tune"' -l sample -x -a "" -d 'compare N documents, drawn by --seed, with all others (2000)'
-complete -c bandmill -n '__bandmill_is "pairs"' -l candidates -x -a "lsh all length" -d 'lsh: by bands; all: every pair, exactly; length: the same as all (lsh)'
+complete -c bandmill -n '__bandmill_is "dedup" "pairs"' -l candidates -x -a "lsh all length" -d 'lsh: by bands; all: every pair, exactly; length: the same as all (lsh)'
 complete -c bandmill -n '__bandmill_is "query"' -l measure -x -a "jaccard containment" -d 'what T applies to: jaccard, or containment, the share of the query that a target contains (jaccard)'
 complete -c bandmill -n '__bandmill_is "pairs"' -l measure -x -a "jaccard containment" -d 'what T applies to: jaccard, or containment, the share of the smaller document that the other contains, of every pair (jaccard)'
 complete -c bandmill -n '__bandmill_is "pairs"' -l edit -d 'a column with the edit distance of the two texts, in code points'

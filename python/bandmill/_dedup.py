@@ -17,6 +17,7 @@ from bandmill._data import Source, no_data, rows_of
 from bandmill._errors import Error
 from bandmill._index import Index
 from bandmill._keywords import (
+    Candidates,
     Cluster,
     DuplicateIds,
     Format,
@@ -276,6 +277,7 @@ def dedup(
     cluster: Cluster = "components",
     keep: str = "first",
     max_group_size: int | None = None,
+    candidates: Candidates = "lsh",
     verify: str = "exact",
     against: Any = None,
     against_text: Names = None,
@@ -337,6 +339,7 @@ def dedup(
         o.output.path = call.text(out, "output")
         o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
         o.max_group_size = max_group_size or 0
+        o.candidates = word(lib.BM_OPTION_CANDIDATES, candidates, "candidates")
         verify, share = _contained(verify)
         rules = None if verify == "contained" and keep == "first" else keep
         o.keep_rules = call.text(rules, "keep", "rules, separated by commas")

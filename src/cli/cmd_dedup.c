@@ -112,6 +112,7 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->text = settings->text;
     options->sketch = settings->sketch;
     options->bands = settings->bands;
+    options->candidates = settings->match.candidates;
     options->verify = settings->match.verify;
     options->containment = settings->match.containment;
     options->cluster = settings->match.cluster;

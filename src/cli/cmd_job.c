@@ -29,6 +29,10 @@ void cli_add_part(cli_sentence *sentence, const char *between, const char *forma
 static void report_plan(cli_context *context, const bm_summary *summary)
 {
     const bm_band_plan *plan = bm_summary_plan(summary);
+    if (context->settings.match.candidates != BM_CANDIDATES_LSH) {
+        cli_report_note(&context->console, "plan: no bands; every pair is compared, exactly");
+        return;
+    }
     if (plan == NULL || plan->bands == 0)
         return;
     uint32_t used = plan->bands * plan->rows;

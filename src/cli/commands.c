@@ -61,7 +61,8 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "Reads documents (or directories that sign wrote), verifies each pair that the "
          "bands propose, groups\nthe pairs and keeps one document of each group. Writes "
          "the kept documents, removed.tsv, groups.jsonl,\nsources.tsv and report.json; "
-         "with --pairs also pairs.tsv. No input is ever changed.",
+         "with --pairs also pairs.tsv. No input is ever changed. --candidates all compares "
+         "every pair, without\nbands, so that none is missed.",
          {{"bandmill dedup articles.jsonl -o result --pairs",
            "result/kept.jsonl has the kept documents, result/removed.tsv lists the others"},
           {"bandmill dedup crawl/*.jsonl.gz -o clean --threshold 0.7 --cluster star",

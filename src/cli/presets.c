@@ -73,13 +73,14 @@ static void apply_text(const cli_preset *p, cli_settings *s, cli_command_id comm
     s->tune.shingles.n = 1;
 }
 
-/* Bands and rows go together, with as many permutations, and instead of a recall. */
+/* Bands and rows go together, with as many permutations, and instead of a recall. Where every pair
+ * is compared there are none. */
 static void apply_plan(const cli_preset *p, cli_settings *s, cli_command_id command)
 {
     const bool by_hand = cli_was_given(s, "bands") || cli_was_given(s, "rows");
     if (p->threshold > 0 && !by_hand && claim(s, command, "threshold"))
         s->bands.threshold = p->threshold;
-    if (p->bands == 0 || cli_was_given(s, "recall") ||
+    if (p->bands == 0 || cli_was_given(s, "recall") || s->match.candidates != BM_CANDIDATES_LSH ||
         (!by_hand && p->bands * p->rows > s->sketch.perms))
         return;
     if (claim(s, command, "bands"))

@@ -860,6 +860,12 @@ static bm_status check_stream(const bm_settings *s, bm_error *err)
                                          field, strcmp(field, "kept") == 0 ? " no" : "");
 }
 
+/* LENGTH is another name for ALL. */
+static bm_candidate_rule exact_rule(bm_candidate_rule asked)
+{
+    return asked == BM_CANDIDATES_LENGTH ? BM_CANDIDATES_ALL : asked;
+}
+
 /* The caller's options as settings, not resolved. */
 static bm_status accept_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
@@ -986,13 +992,50 @@ static bm_status check_containment(const bm_dedup_options *o, bm_error *err)
     return BM_OK;
 }
 
+/* Every pair is compared, of sets. `asked`: the rule in the caller's word. */
+static bm_status check_candidates(const bm_settings *s, bm_candidate_rule asked, bm_error *err)
+{
+    const bm_verify verify = s->pairs.verify;
+    if (s->bands.recall >= 1 && s->bands.recall <= 1)
+        return bm_fail_field(err, "recall",
+                             "`recall` 1 (bands find less; `candidates` all finds every pair, and "
+                             "takes no `recall`)");
+    if (s->pairs.candidates == BM_CANDIDATES_LSH)
+        return BM_OK;
+    const char *word = bm_option_word(BM_OPTION_CANDIDATES,
+                                      asked != BM_CANDIDATES_LSH ? asked : BM_CANDIDATES_ALL);
+    return verify == BM_VERIFY_AUTO || verify == BM_VERIFY_EXACT
+               ? BM_OK
+               : bm_fail_field(err, "verify", "`candidates` %s compares exactly (`verify` exact)",
+                               word);
+}
+
+/* Without bands there are none to choose, and none that known documents could be found by. */
+static bm_status check_all(const bm_settings *s, bm_error *err)
+{
+    if (s->pairs.candidates == BM_CANDIDATES_LSH)
+        return BM_OK;
+    if (!(s->bands.threshold < 0 || s->bands.threshold > 0))
+        return bm_fail_field(err, "threshold", "`threshold` 0 (more than 0, at most 1)");
+    if (s->bands.bands != 0)
+        return bm_fail_field(err, "bands",
+                             "`bands` with `candidates` all, which compares every pair");
+    return s->pairs.n_against == 0
+               ? BM_OK
+               : bm_fail_field(
+                     err, "against",
+                     "`against` with `candidates` all: known documents are found by bands "
+                     "(`candidates` lsh)");
+}
+
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
 {
     bm_dedup_options o = dedup_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_DEDUP,
                          DOCUMENT_PARTS(o),
-                         .pairs = {.verify = o.verify,
+                         .pairs = {.candidates = exact_rule(o.candidates),
+                                   .verify = o.verify,
                                    .cluster = o.cluster,
                                    .keep = keep_of(&o),
                                    .max_group_size = o.max_group_size,
@@ -1014,6 +1057,8 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(out->results.write != NULL ? check_stream(out, err) : check_has_output(out, err));
     BM_TRY(check_pairs(out, err));
+    BM_TRY(check_candidates(out, o.candidates, err));
+    BM_TRY(check_all(out, err));
     BM_TRY(check_keep(&o, err));
     BM_TRY(check_containment(&o, err));
     if (!out->pairs.by_shingles)
@@ -1051,7 +1096,8 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
     *out = (bm_settings){
         .kind = BM_JOB_PAIRS,
         DOCUMENT_PARTS(o),
-        .pairs = {.candidates = o.candidates,
+        .pairs = {.candidates = o.measure == BM_MEASURE_CONTAINMENT ? BM_CANDIDATES_ALL
+                                                                    : exact_rule(o.candidates),
                   .measure = o.measure,
                   .verify = o.verify,
                   .identical = o.identical,
@@ -1063,8 +1109,6 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
                     .histogram = o.histogram,
                     .histogram_svg = o.histogram_svg},
         .recorded = {.set_fields = o.set_fields, .sources = o.sources, .read_twice = o.edit}};
-    if (o.candidates == BM_CANDIDATES_LENGTH || o.measure == BM_MEASURE_CONTAINMENT)
-        out->pairs.candidates = BM_CANDIDATES_ALL;
     const bm_option_parts parts = bm_settings_parts(out);
     bm_status status = BM_OK;
     BM_TRY_OUT(check_measure(&o, err));
@@ -1078,16 +1122,11 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
                    ? bm_fail_field(err, "verify",
                                    "`verify` contained is for dedup (exact, signature or none)")
                    : BM_OK);
+    BM_TRY_OUT(check_candidates(out, o.candidates, err));
     BM_TRY_OUT(bm_settings_resolve(out, &parts, err));
     if (o.output.path == NULL && o.write == NULL)
         BM_TRY_OUT(
             bm_fail_field(err, "write", "no place for the pairs given (`output` or `write`)"));
-    if (out->pairs.candidates != BM_CANDIDATES_LSH && o.verify != BM_VERIFY_AUTO &&
-        o.verify != BM_VERIFY_EXACT)
-        BM_TRY_OUT(bm_fail_field(
-            err, "verify", "`candidates` %s compares exactly (`verify` exact)",
-            bm_option_word(BM_OPTION_CANDIDATES,
-                           o.candidates != BM_CANDIDATES_LSH ? o.candidates : BM_CANDIDATES_ALL)));
 out:
     if (status != BM_OK)
         bm_settings_reset(out);

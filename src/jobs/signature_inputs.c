@@ -497,12 +497,15 @@ static bm_status resolve(bm_signature_inputs *inputs, uint32_t asked_perms, bm_s
     /* as many as bands and rows need */
     if (asked_perms == 0 && s->bands.bands != 0)
         s->sketch.perms = 0;
-    BM_TRY(bm_settings_plan(s, err));
+    if (s->pairs.candidates == BM_CANDIDATES_LSH) {
+        BM_TRY(bm_settings_plan(s, err));
+        s->plan.perms = perms;
+    }
     if (s->plan.bands * s->plan.rows > perms)
         return bm_fail_field(err, "bands",
                              "%u bands of %u rows need more words than the signatures have (%u)",
                              s->plan.bands, s->plan.rows, perms);
-    s->sketch.perms = s->plan.perms = perms;
+    s->sketch.perms = perms;
     return choose_verify(inputs, s, err);
 }
 

@@ -188,7 +188,7 @@ bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err)
         return bm_fail_field(err, "threshold", "threshold %g (more than 0, at most 1)",
                              wish->threshold);
     if (!(wish->recall > 0 && wish->recall < 1))
-        return bm_fail_field(err, "recall", "recall %g (more than 0, less than 1)", wish->recall);
+        return bm_fail_field(err, "recall", "`recall` %g (more than 0, less than 1)", wish->recall);
     if (wish->perms == 0 || wish->perms > BM_TUNE_PERMS_MAX)
         return bm_fail_field(err, "perms", "%u permutations (1 to %u)", wish->perms,
                              BM_TUNE_PERMS_MAX);

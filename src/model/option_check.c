@@ -94,7 +94,8 @@ static bm_status check_bands(const bm_option_parts *parts, bm_error *err)
         return bm_fail_field(err, "threshold", "threshold %g (%s, at most 1)", bands->threshold,
                              parts->every_pair ? "0 at least" : "more than 0");
     if (!(bands->recall > 0.0 && bands->recall < 1.0))
-        return bm_fail_field(err, "recall", "recall %g (more than 0, less than 1)", bands->recall);
+        return bm_fail_field(err, "recall", "`recall` %g (more than 0, less than 1)",
+                             bands->recall);
     if ((bands->bands == 0) != (bands->rows == 0))
         return bm_fail_field(err, bands->bands == 0 ? "rows" : "bands",
                              "`bands` without `rows` or `rows` without `bands` (both or "

@@ -2,6 +2,8 @@
 
   components  `dedup` has the connected components of the edges that `pairs` wrote with the same options; `cluster` has those of
               any list of pairs, at every threshold of a table; over the edges of `--candidates all` they are those of the truth.
+  all         `dedup --candidates all` has the components of the edges of `pairs --candidates all`: for any number of threads, with
+              little memory, from signatures, and with --pairs, where it writes these edges; bands find fewer of them.
   star        at 0.7 each removed document is itself at the threshold to the one kept: its similarity is computed here, from the
               words. Kept documents are removed by nobody, and no edge joins two centres.
   explain     links are the rows of pairs.tsv (exactly) in the group; the chain is as long as SciPy's shortest path and its weakest
@@ -68,7 +70,8 @@ def adjacency(pairs, number):
 class Corpus:
     def __init__(self, name, path, options, arguments, threshold):
         self.name, self.path, self.threshold = name, path, threshold
-        self.arguments = text_model.option_arguments(options) + ["--threshold", threshold] + arguments
+        self.options_alone = text_model.option_arguments(options)
+        self.arguments = self.options_alone + ["--threshold", threshold] + arguments
         self.sets, self.options = {}, options
 
     @functools.cached_property
@@ -159,6 +162,46 @@ def check_truth(claims, bandmill, corpus, folder):
     found = partition(read_groups(bandmill.run("cluster", pairs).stdout))
     claims.check(f"{corpus.name}: the edges of --candidates all have the truth's {len(wanted)} components", found == wanted,
                  f"{len(found - wanted)} others")
+
+
+# --- all ---
+
+def check_all(claims, bandmill, corpus, folder, memory):
+    """At a threshold at which bands miss some, documents of one word more in common are joined."""
+    how = [*corpus.options_alone, "--threshold", corpus.threshold]
+    every = [*how, "--candidates", "all"]
+    edges = read_pairs(bandmill.run("pairs", *every, corpus.path).stdout)
+    wanted, signed = components(edges), os.path.join(folder, "signed")
+    bandmill.run("sign", *corpus.options_alone, "-o", signed, corpus.path)
+    for i, (name, path, more) in enumerate((
+            ("on one thread", corpus.path, ["--threads", 1]), ("on eight", corpus.path, ["--threads", 8]),
+            ("with little memory", corpus.path, ["--memory", memory, "--threads", 2]), ("of signatures", signed, []),
+            ("with --pairs", corpus.path, ["--pairs"]))):
+        target = os.path.join(folder, f"all{i}")
+        bandmill.run("dedup", *(every if path != signed else ["--threshold", corpus.threshold, "--candidates", "all"]), *more, "-o", target, path)
+        found = partition(read_groups(harness.read_file(target, "groups.jsonl")))
+        claims.check(f"{corpus.name}: dedup --candidates all {name} has the {len(wanted)} components of every pair", found == wanted,
+                     f"{len(found - wanted)} others")
+        with open(os.path.join(target, "report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        claims.check(f"{corpus.name}: its report, {name}, names no bands", report["plan"] is None and report["parameters"]["candidates"] == "all",
+                     report["plan"])
+        if "--pairs" in more:
+            listed = read_pairs(bandmill.run("pairs", *every, "--identical", "chain", corpus.path).stdout)
+            claims.check(f"{corpus.name}: its pairs.tsv has the {len(listed)} pairs that pairs lists",
+                         read_pairs(harness.read_file(target, "pairs.tsv")) == listed)
+    # 42 bands of 3 rows miss no pair here: components that are divided, whose edges are looked for once more, are the same by both
+    divided = []
+    for name, more in (("bands", ["--bands", 42, "--rows", 3]), ("all", ["--candidates", "all"])):
+        for cluster in (["--max-group-size", 6], ["--cluster", "star"]):
+            target = os.path.join(folder, name + cluster[0])
+            bandmill.run("dedup", *how, *more, *cluster, "-o", target, corpus.path)
+            divided.append([harness.read_file(target, file) for file in ("groups.jsonl", "removed.tsv", "kept.jsonl")])
+    claims.check(f"{corpus.name}: components that are divided, and stars, are those of bands that miss no pair", divided[:2] == divided[2:])
+    target = os.path.join(folder, "few")
+    bandmill.run("dedup", *how, "--recall", 0.5, "-o", target, corpus.path)
+    claims.check(f"{corpus.name}: bands find other groups than every pair does",
+                 partition(read_groups(harness.read_file(target, "groups.jsonl"))) != wanted)
 
 
 # --- star ---
@@ -356,12 +399,19 @@ def check_corpus(claims, bandmill, corpus, sizes, small, rng):
 
 
 def main():
-    args = harness.arguments("groups against SciPy", ("--seed", {"type": int, "default": 20240607}))
+    args = harness.arguments("groups against SciPy", ("--seed", {"type": int, "default": 20240607}),
+                             ("--all", {"action": "store_true", "help": "only what is said of --candidates all"}))
     claims, bandmill, rng = harness.Claims(), harness.Program(args.program, args.server), random.Random(args.seed)
     sizes = (20, 60, 6) if args.size == "full" else (1, 3, 2)
     of_families = {"small": (2, 2, 2), "normal": (3, 4, 3), "full": (12, 12, 40)}[args.size]
     small = args.size == "small"
     with harness.scratch() as folder:
+        if args.all:
+            for corpus, memory in ((families(folder, rng), "24M"), (scancode(folder, 0.8), "100M")):
+                with harness.scratch() as results:
+                    if corpus and not (small and corpus.name != "families"):
+                        check_all(claims, bandmill, corpus, results, memory)
+            claims.end()
         check_corpus(claims, bandmill, families(folder, rng), of_families, small, rng)
         corpus = scancode(folder, 0.7)
         if corpus and not small:

@@ -122,3 +122,23 @@ for threads in 1 2 7; do
     holds many/removed.tsv < removed
     rm -r many
 done
+
+# --candidates all: without bands, and what cannot be beside it; a recall of 1 is refused with its name, by pairs too
+printf '{"text":"a b c d e f g h"}\n{"text":"a b c d e f g x"}\n{"text":"q r s t"}\n' > few.jsonl
+bm dedup few.jsonl --candidates all --threshold 0.5 -o every; exits 0; says ../err 'plan: no bands; every pair is compared, exactly'
+says every/report.json '"candidates": ?"all"'; says every/report.json '"plan": ?null'
+printf '{"group":1,"kept":"few.jsonl:1","size":2,"members":["few.jsonl:1","few.jsonl:2"]}\n' | holds every/groups.jsonl
+bm report every --json; exits 0
+bm explain every --group 1; exits 0
+bm filter every -o again -q; exits 0; holds again/kept.jsonl < every/kept.jsonl
+bm dedup few.jsonl --candidates length --preset datatrove --threshold 0.5 --force -q -o every; exits 0; says every/report.json '"candidates": ?"all"'
+bm sign few.jsonl -q -o known; exits 0
+for options in '--bands 4 --rows 2:--bands with --candidates all' '--verify signature:--candidates all compares exactly' '--threshold 0:--threshold' \
+    '--verify none:--candidates all compares exactly' '--verify contained:--candidates all compares exactly' \
+    '--against known:--against with --candidates all' '--recall 1:--recall 1 .*--candidates all finds every pair'; do
+    # shellcheck disable=SC2086
+    bm dedup few.jsonl --candidates all ${options%%:*} -o no; refused 2 "${options#*:}"; absent no
+done
+bm dedup few.jsonl --recall 1 -o no; refused 2 '--recall 1 .*--candidates all finds every pair'
+bm pairs few.jsonl --recall 1; refused 2 '--recall 1 .*--candidates all finds every pair'
+bm query --targets few.jsonl few.jsonl --recall 1; refused 2 '--recall 1 .more than 0, less than 1.'

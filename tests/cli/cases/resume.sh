@@ -94,6 +94,17 @@ for job in sign dedup share; do
     rm -r out whole
 done
 
+# every pair, without bands; bands are another job
+every='--on-error skip --candidates all'
+# shellcheck disable=SC2086
+bm dedup in.jsonl $every -o whole; exits 0
+# shellcheck disable=SC2086
+start_and_stop TERM dedup in.jsonl $every -o out; exits 143
+bm dedup in.jsonl --on-error skip -o out --resume; refused 7 'out.partial: .*candidates'
+# shellcheck disable=SC2086
+bm dedup in.jsonl $every -o out --resume --threads 2 --memory 64M; exits 0; says ../err 'resuming behind'; the_same whole
+rm -r out whole
+
 # elements of an array, several on a line and bad ones among them; and another delimiter is another job
 awk 'BEGIN { printf "[" } $0 != "" { sub(/^{broken/, "{\"broken\":tru}"); printf "%s%s", (NR > 1 ? "," : ""), $0 } NR % 7 == 0 { print "" } END { print "]" }' \
     in.jsonl > in.json

@@ -48,7 +48,7 @@ bm dedup '' -o out; refused 2 'an empty argument'
 bm dedup a.jsonl -o; refused 2 '--output needs a value \(expected DIR\)'
 bm dedup a.jsonl -o --force; refused 2 '--output needs a value'
 
-for bad in --perms=0 --perms=1025 --perms=12x --perms= --seed=-1 --seed=4294967296 --threshold=0 --threshold=1.5 --threshold=x --recall=1 \
+for bad in --perms=0 --perms=1025 --perms=12x --perms= --seed=-1 --seed=4294967296 --threshold=0 --threshold=1.5 --threshold=x --recall=1.5 \
     --recall=0 --shingle=word --shingle=word:0 --shingle=word:1025 --normalize=upper --words=all --short=no --verify=maybe --cluster=none \
     --keep=best --kept=bz2 --threads=0 --threads=5000 --memory=4GX --memory=0 --max-doc-bytes=-1 --max-errors=x --on-error=no --header=2 \
     --format=xml --duplicate-ids=ok --invalid-utf8=skip --batch-docs=0 --progress=sometimes --force=yes; do
