@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "job/report_file.h"
+#include "job/sets_holder.h"
 #include "model/file_names.h"
 #include "output/out_lock.h"
 #include "output/out_target.h"
@@ -303,6 +304,8 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
     out->loading = found;
     BM_TRY_OUT(status);
     BM_TRY_OUT(bm_checkpoint_sets_find(out, err));
+    if (settings->resources.temp_dir != NULL)
+        bm_sets_holder_sweep(settings->resources.temp_dir);
     status = resume_or_begin(out, found, saves, err);
 out:
     if (status != BM_OK)
@@ -352,6 +355,8 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     bm_job_context_stage(job, BM_STAGE_LOAD, "bytes");
     bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
     BM_TRY(reopen(checkpoint, BM_SPILL_ROWS, &checkpoint->docs_file, err));
+    if (corpus != NULL)
+        bm_checkpoint_sets_hold(checkpoint);
     if (corpus != NULL)
         BM_TRY(bm_corpus_restore_sets(corpus, checkpoint->sets_path, checkpoint->saved.sets_bytes,
                                       checkpoint->saved.sets_records, err));
@@ -498,12 +503,13 @@ static void report_saved(const bm_checkpoint *checkpoint, bm_status status, bm_e
 
 void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {
+    bool stays = true;
     if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
         bm_checkpoint_save_ended(checkpoint, status);
         const bool claimed = bm_out_dir_check_claim(checkpoint->dir, NULL) == BM_OK;
         if (!claimed) /* nobody will find what was saved */
             checkpoint->saved = (bm_checkpoint_saved){0};
-        const bool stays = can_resume(status) && checkpoint->saved.docs_records > 0;
+        stays = can_resume(status) && checkpoint->saved.docs_records > 0;
         bm_out_dir_preserve(checkpoint->dir, stays);
         if (can_resume(status))
             report_saved(checkpoint, status, err);
@@ -520,6 +526,7 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
     if (checkpoint->loading && status == BM_ERR_FORMAT && err != NULL &&
         strstr(err->message, "`force`") == NULL)
         add_words(err, "; `force` begins anew");
+    bm_sets_holder_close(checkpoint->holder, stays);
     bm_journal_close(checkpoint->journal);
     bm_spill_close(checkpoint->docs_file);
     bm_out_dir_close(checkpoint->dir);

@@ -128,6 +128,7 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
 #include "base/files.h"
 #include "output/digest.h"
 #include "job/report_file.h"
+#include "job/sets_holder.h"
 
 #define END_BYTES ((size_t)64 << 10) /* of each end of an input */
 
@@ -492,12 +493,24 @@ bm_status bm_checkpoint_sets_accept(bm_checkpoint *checkpoint, const char *line,
     return BM_OK;
 }
 
-void bm_checkpoint_sets_remove(const bm_checkpoint *checkpoint)
+void bm_checkpoint_sets_hold(bm_checkpoint *checkpoint)
+{
+    if (checkpoint->sets_beside || checkpoint->holder != NULL)
+        return;
+    char *work = realpath(bm_out_dir_work(checkpoint->dir), NULL);
+    if (work != NULL)
+        checkpoint->holder = bm_sets_holder_open(checkpoint->sets_path, work);
+    free(work);
+}
+
+void bm_checkpoint_sets_remove(bm_checkpoint *checkpoint)
 {
     if (checkpoint->sets_beside)
         (void)unlinkat(bm_out_dir_folder(checkpoint->dir), BM_CHECKPOINT_SETS, 0);
     else
         (void)unlink(checkpoint->sets_path);
+    bm_sets_holder_close(checkpoint->holder, false);
+    checkpoint->holder = NULL;
 }
 
 void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_journal *journal)
@@ -1203,8 +1216,10 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
         BM_TRY(checkpoint->sets_beside /* list that path in the marker, before the file is made */
                    ? BM_OK
                    : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err));
-    if (checkpoint->corpus != NULL)
+    if (checkpoint->corpus != NULL) {
+        bm_checkpoint_sets_hold(checkpoint);
         BM_TRY(bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err));
+    }
     BM_TRY(bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,
                                         (size_t)checkpoint->saved.skipped, checkpoint->docs_file,
                                         err));

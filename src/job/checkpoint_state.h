@@ -3,7 +3,8 @@
  *     OUTPUT.partial/ .bandmill-journal     what the job is, then a line for each saved stage
  *                     .bandmill-documents   rows, ids, columns
  *                     .bandmill-sets        shingle sets (corpus.h); with --temp-dir there, as
- *                                           .bandmill-HASH-sets, HASH of the output's path
+ *                                           .bandmill-HASH-sets, HASH of the output's path, and
+ *                                           .bandmill-HASH-holder (sets_holder.h)
  *                     .bandmill-matches     edges or groups
  *                     signatures.npy …      of sign: their first rows are saved with the documents
  */
@@ -77,6 +78,8 @@ typedef struct bm_checkpoint {
     bm_spill_file *docs_file;
     char *sets_path;
     bool sets_beside; /* it lies in the work directory, and not in --temp-dir */
+    struct bm_sets_holder
+        *holder; /* of sets in --temp-dir; NULL: none were saved, or not possible */
     bm_checkpoint_saved saved;
     bool reading;    /* documents are being ingested */
     bool read_all;   /* all documents were ingested */
@@ -206,8 +209,10 @@ bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err);
 /* A line of an earlier job's journal: where it names a file of sets, that is checkpoint->sets_path
  * now. BM_ERR_FORMAT: it names something that is not this work directory's. */
 bm_status bm_checkpoint_sets_accept(bm_checkpoint *checkpoint, const char *line, bm_error *err);
+/* Hold sets in --temp-dir, which are about to be made or opened. Again is fine. */
+void bm_checkpoint_sets_hold(bm_checkpoint *checkpoint);
 /* Remove the file of sets. */
-void bm_checkpoint_sets_remove(const bm_checkpoint *checkpoint);
+void bm_checkpoint_sets_remove(bm_checkpoint *checkpoint);
 /* Remove the files in --temp-dir that lines of the journal name, of this work directory. */
 void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_journal *journal);
 /* Remove what an earlier job for this output left at checkpoint->sets_path in --temp-dir.

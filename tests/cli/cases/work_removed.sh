@@ -1,5 +1,5 @@
 # OUTPUT.partial is removed under a job that has saved its sets under --temp-dir: they go with the job, and where the job was killed, with
-# the next one of that output.
+# the next one that uses the directory, whatever its output. Sets of a job that lives, or that can be resumed, stay.
 # shellcheck shell=sh disable=SC2034,SC2154
 awk 'BEGIN {
     srand(7)
@@ -26,10 +26,10 @@ stand_still() {
         wait $job
     done
     [ "$(ls -A temporary)" ] || fail "no sets in --temp-dir"
-    rm -rf out.partial
 }
 
 stand_still
+rm -rf out.partial
 kill -CONT $job
 wait $job
 rc=$?
@@ -41,17 +41,51 @@ checks=$((checks + 1))
 [ ! "$(ls -A temporary)" ] || fail "sets are left in --temp-dir: $(ls -A temporary)"
 absent out out.partial
 
+# another output: the sets of a job that stands still stay, and so do those of a killed job that can be resumed
 stand_still
+ls -A temporary > ../before
+bm dedup in.jsonl --temp-dir temporary -o other -q; exits 0
+ls -A temporary | holds ../before
 kill -KILL $job
 wait $job 2> /dev/null
-bm dedup in.jsonl --temp-dir temporary -o out -q; exits 0
+bm dedup in.jsonl --temp-dir temporary -o other --force -q; exits 0
+ls -A temporary | holds ../before
+bm dedup in.jsonl --temp-dir temporary -o out --resume; exits 0
+says ../err 'resum'
 checks=$((checks + 1))
 [ ! "$(ls -A temporary)" ] || fail "sets are left in --temp-dir: $(ls -A temporary)"
 
-# A file that has come to the place of the sets is somebody's.
-rm -r out
+# what another file system would have: the folder that had the work is another one now; then it is back, without the work
+rm -rf out
+mkdir there
+cd there
+mkdir temporary
+cp ../in.jsonl .
 stand_still
-name=$(ls -A temporary)
+cd ..
+kill -KILL $job
+wait $job 2> /dev/null
+mv there away
+mkdir there
+mv away/temporary .temporary
+ls -A .temporary > ../before
+bm dedup in.jsonl --temp-dir .temporary -o other --force -q; exits 0
+ls -A .temporary | holds ../before
+rmdir there
+mv away there
+rm -r there/out.partial
+echo mine > .temporary/.bandmill-0123456789abcdef-holder
+bm dedup in.jsonl --temp-dir .temporary -o other --force -q; exits 0
+echo .bandmill-0123456789abcdef-holder > ../before
+ls -A .temporary | holds ../before
+
+# A file that has come to the place of the sets is somebody's.
+stand_still
+rm -rf out.partial
+ls -A temporary > ../before
+bm dedup in.jsonl --temp-dir temporary -o other --force -q; exits 0
+ls -A temporary | holds ../before # it lives
+name=$(cd temporary && ls -A | grep sets)
 rm "temporary/$name"
 echo mine > "temporary/$name"
 kill -CONT $job
@@ -60,3 +94,5 @@ rc=$?
 exits 4
 checks=$((checks + 1))
 [ "$(cat "temporary/$name")" = mine ] || fail "a file that was not the job's is gone"
+checks=$((checks + 1))
+[ "$(ls -A temporary)" = "$name" ] || fail "left in --temp-dir: $(ls -A temporary)"

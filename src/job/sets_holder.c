@@ -1,0 +1,197 @@
+/* sets_holder.c -- a locked file of one line: the device and the number of the folder that has the
+ * work directory, and the path of the latter, to the end.
+ *
+ * Who holds sets and who sweeps take the same lock, and look afterwards whether the file still has
+ * its name. So sets are never removed from under a job: one that waits for the sweeper makes a new
+ * file. A path is believed only if its hash is that of the name.
+ *
+ * Tests: tests/cli/cases/work_removed.sh */
+#include "job/sets_holder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "output/out_target.h"
+#include "spill/spill_saved.h"
+
+#define SETS       "-sets"
+#define HOLDER     "-holder"
+#define HASH_CHARS 16u
+#define HEAD       "bandmill sets of "
+#define LINE_BYTES (sizeof HEAD + 2 * 21 + PATH_MAX)
+#define TRIES      1000 /* of a millisecond: a sweeper has the lock for less */
+
+struct bm_sets_holder {
+    int fd; /* locked */
+    char *path;
+};
+
+/* --- the file --- */
+
+static bool has_name(int fd, int folder, const char *path)
+{
+    struct stat ours, there;
+    return fstat(fd, &ours) == 0 && fstatat(folder, path, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* The line, and its end; false: it is no file that we wrote for this user. */
+static bool read_line(int fd, char line[LINE_BYTES], size_t *len)
+{
+    struct stat info;
+    *len = 0;
+    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+           info.st_size < (off_t)LINE_BYTES &&
+           bm_pread_all(fd, line, (size_t)info.st_size, 0, len) == 0 &&
+           (*len == 0 || (*len > strlen(HEAD) && memcmp(line, HEAD, strlen(HEAD)) == 0));
+}
+
+static bool write_line(int fd, const char *work)
+{
+    struct stat info;
+    char line[LINE_BYTES], folder[PATH_MAX];
+    const char *slash = strrchr(work, '/');
+    const int folder_len = slash == NULL ? 0 : slash == work ? 1 : (int)(slash - work);
+    if (slash == NULL || strlen(work) >= sizeof folder)
+        return false;
+    snprintf(folder, sizeof folder, "%.*s", folder_len, work);
+    if (stat(folder, &info) != 0)
+        return false;
+    const int len = snprintf(line, sizeof line, HEAD "%" PRIu64 " %" PRIu64 " %s",
+                             (uint64_t)info.st_dev, (uint64_t)info.st_ino, work);
+    return ftruncate(fd, 0) == 0 && bm_pwrite_all(fd, line, (size_t)len, 0) == 0;
+}
+
+/* --- held --- */
+
+/* The file, locked; -1: it cannot be made, or is somebody else's. */
+static int open_locked(const char *path)
+{
+    static const struct timespec pause = {.tv_nsec = 1000000};
+    char line[LINE_BYTES];
+    size_t len;
+    for (int i = 0; i < TRIES; i++) {
+        const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+        if (fd < 0)
+            return -1;
+        const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0, other = errno != EWOULDBLOCK;
+        if (locked && has_name(fd, AT_FDCWD, path) && read_line(fd, line, &len))
+            return fd;
+        const bool ours = !locked || !has_name(fd, AT_FDCWD, path);
+        close(fd);
+        if ((!locked && other) || !ours)
+            return -1;
+        nanosleep(&pause, NULL);
+    }
+    return -1;
+}
+
+bm_sets_holder *bm_sets_holder_open(const char *sets, const char *work)
+{
+    bm_sets_holder *holder = NULL;
+    const size_t len = strlen(sets);
+    if (len < strlen(SETS) || bm_new(&holder, 1, NULL) != BM_OK)
+        return NULL;
+    *holder = (bm_sets_holder){.fd = -1};
+    if (bm_string_format(&holder->path, NULL, "%.*s" HOLDER, (int)(len - strlen(SETS)), sets) ==
+        BM_OK)
+        holder->fd = open_locked(holder->path);
+    if (holder->fd >= 0 && write_line(holder->fd, work))
+        return holder;
+    bm_sets_holder_close(holder, holder->fd < 0);
+    return NULL;
+}
+
+void bm_sets_holder_close(bm_sets_holder *holder, bool stays)
+{
+    if (holder == NULL)
+        return;
+    if (!stays && has_name(holder->fd, AT_FDCWD, holder->path))
+        (void)unlink(holder->path);
+    if (holder->fd >= 0)
+        close(holder->fd);
+    bm_free_all(holder->path, holder);
+}
+
+/* --- swept --- */
+
+/* Is the work directory of the line gone? Only where its folder is the one that had it. */
+static bool is_gone(char *line, uint64_t hash)
+{
+    struct stat info;
+    char *at = line + strlen(HEAD);
+    const uint64_t device = strtoull(at, &at, 10), number = strtoull(at, &at, 10);
+    const char *work = at + 1;
+    if (at[0] != ' ' || work[0] != '/' || XXH3_64bits(work, strlen(work)) != hash)
+        return false;
+    if (fstatat(AT_FDCWD, work, &info, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+        return false;
+    char *slash = strrchr(at, '/');
+    slash[slash == work ? 1 : 0] = '\0';
+    return stat(work, &info) == 0 && info.st_dev == device && info.st_ino == number;
+}
+
+/* Remove the sets, and the holder, which is locked. */
+static void remove_both(int folder, const char *temp_dir, const char *holder)
+{
+    char *sets = NULL;
+    const int len = (int)(strlen(holder) - strlen(HOLDER));
+    bool there = true;
+    if (bm_string_format(&sets, NULL, "%s/%.*s" SETS, temp_dir, len, holder) == BM_OK) {
+        if (bm_spill_is_saved(sets, BM_SPILL_SETS))
+            (void)unlink(sets);
+        if (bm_look_at(AT_FDCWD, sets, AT_SYMLINK_NOFOLLOW, &there, NULL, NULL) == BM_OK && !there)
+            (void)unlinkat(folder, holder, 0);
+    }
+    bm_free(sets);
+}
+
+static void sweep_one(int folder, const char *temp_dir, const char *name, uint64_t hash)
+{
+    char line[LINE_BYTES];
+    size_t len;
+    const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && has_name(fd, folder, name) &&
+        read_line(fd, line, &len) && len > 0) {
+        line[len] = '\0';
+        if (is_gone(line, hash))
+            remove_both(folder, temp_dir, name);
+    }
+    close(fd);
+}
+
+void bm_sets_holder_sweep(const char *temp_dir)
+{
+    const size_t prefix = strlen(BM_OUT_STATE_PREFIX);
+    DIR *dir = opendir(temp_dir);
+    if (dir == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        const char *name = entry->d_name;
+        char *end = NULL;
+        if (strncmp(name, BM_OUT_STATE_PREFIX, prefix) != 0)
+            continue;
+        const uint64_t hash = strtoull(name + prefix, &end, 16);
+        if (end == name + prefix + HASH_CHARS && strcmp(end, HOLDER) == 0)
+            sweep_one(dirfd(dir), temp_dir, name, hash);
+    }
+    closedir(dir);
+}
