@@ -35,6 +35,7 @@ import truth  # noqa: E402
 import watched  # noqa: E402
 
 QUESTIONS, MODES = ("signatures", "pairs"), ("one", "all")
+STARS = "bandmill dedup --cluster star"
 SAME_TEXT = ["--words", "space", "--normalize", "none"]
 # name: adapter. The package is called as the tool is.
 TOOLS = {"datasketch": "datasketch", "rensa": "rensa", "gaoya": "gaoya", "Daft": "daft",
@@ -58,6 +59,7 @@ LEAVES_OUT = {
     "bandmill dedup": "leaves nothing out: verifies, groups, writes what it keeps, what it removed, groups and digests, "
                       "with fsync; its groups count as all their pairs",
 }
+LEAVES_OUT[STARS] = LEAVES_OUT["bandmill dedup"]
 
 
 class Run:
@@ -72,7 +74,7 @@ class Run:
         return [name for name in TOOLS if name.lower() not in self.missing]
 
     def names(self, question):
-        own = ["bandmill", "bandmill sign"] if question == "signatures" else ["bandmill pairs", "bandmill dedup"]
+        own = ["bandmill", "bandmill sign"] if question == "signatures" else ["bandmill pairs", "bandmill dedup", STARS]
         return self.tools() + own
 
     def folder(self, name):
@@ -89,8 +91,8 @@ class Run:
                     "--threads", n, "--scratch", self.folder(name), "--pairs-to", self.found(name, mode), "--perms",
                     str(args.perms), "--bands", str(args.bands), "--rows", str(args.rows), "--threshold",
                     str(args.threshold)]
-        what = name.split()[-1] if " " in name else "bench"
-        command = [args.program, what, "-q", "--device", "cpu", "--threads", n, "--perms", str(args.perms), *SAME_TEXT]
+        what, *options = name.split()[1:] or ["bench"]
+        command = [args.program, what, *options, "-q", "--device", "cpu", "--threads", n, "--perms", str(args.perms), *SAME_TEXT]
         if what == "bench":
             return [*command, "--json", "--repeats", "1", documents]
         if what != "sign":
@@ -131,7 +133,7 @@ def run_one(run, name, question, mode, documents):
             result.update(status="failed", why=f"its answer cannot be read: {problem!r}")
     elif taken["status"] == "failed":
         result["why"] = (taken["stderr"].strip().splitlines() or ["it said nothing"])[-1]
-    made = {"bandmill pairs": "out", "bandmill dedup": "out/groups.jsonl"}.get(name)
+    made = {"bandmill pairs": "out", "bandmill dedup": "out/groups.jsonl", STARS: "out/groups.jsonl"}.get(name)
     if made and result["status"] == "done":
         os.replace(os.path.join(run.folder(name), made), run.found(name, mode))
     shutil.rmtree(run.folder(name), ignore_errors=True)
@@ -216,7 +218,8 @@ def judge(run, sections, planted):
         for name, row in sections[f"pairs/{mode}"].items():
             if row["status"] != "done":
                 continue
-            reader = {"bandmill pairs": truth.pairs_of_tsv, "bandmill dedup": truth.pairs_of_groups}
+            reader = {"bandmill pairs": truth.pairs_of_tsv, "bandmill dedup": truth.pairs_of_groups,
+                      STARS: truth.pairs_of_groups}
             found = reader.get(name, truth.pairs_of_array)(run.found(name, mode))
             row.update(truth.quality(found, true))
             others |= found - true

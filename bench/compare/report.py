@@ -18,7 +18,7 @@ def seconds(row, key):
 
 
 def row_of(name, question, tables, text_mb):
-    cells = [name]
+    cells = [name + (" ²" if name == "bandmill dedup" and question == "pairs" else "")]
     for mode in ("one", "all"):
         row = tables[mode].get(name, {"status": "missing"})
         if row["status"] != "done":
@@ -59,10 +59,13 @@ def tables(result):
                 f"{documents['text_bytes'] / 1e6:.0f} MB of text. Python {result['python']}; {versions}. Missing: {missing}."), "",
         wrapped(f"`{' '.join(result['command'])}`"), "",
         *table(result, "signatures"), "", *table(result, "pairs"), "",
-        wrapped("¹ one run, as it is slow or the time for repeats was used up; else the median of the runs. A dash: not to be "
-                "had."),
+        wrapped("¹ One run, because the tool is slow or the time for repeats was used up; other figures are medians. A dash: not "
+                "measured."),
         "",
-        wrapped(f"The truth: {check['pairs']:,} pairs, by `bandmill pairs --candidates all` in {check['seconds']:.1f} s; "
+        wrapped("² Every pair that joins a group is verified. But the group counts as all pairs of its members here, also of those "
+                "that only a chain connects, and these lower the precision ([groups](#precision-of-groups))."),
+        "",
+        wrapped(f"The true pairs: {check['pairs']:,}, by `bandmill pairs --candidates all` in {check['seconds']:.1f} s; "
                 f"{check['checked_pairs']:,} pairs checked with sets in Python, {check['wrong']} wrong.")])
 
 
