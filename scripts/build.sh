@@ -2,7 +2,8 @@
 # build.sh DIR [cmake options] [-- targets]          configure and build into DIR
 # build.sh --preset NAME [cmake options] [-- targets]   likewise a preset of CMakePresets.json, into build/NAME
 #
-# With Ninja and ccache where they are installed, and as many jobs as there are processors. Says little unless it fails.
+# With Ninja and ccache where they are installed, and as many jobs as there are processors. Every 20 seconds it prints how far it is; what the
+# compilers print is in DIR/build.log.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dir=${1:?usage: build.sh DIR|--preset NAME [cmake options] [-- targets]}
@@ -35,6 +36,12 @@ if command -v ccache > /dev/null; then
 fi
 mkdir -p "$dir"
 log=$dir/build.log
+: > "$log"
+(while sleep 20 > /dev/null 2>&1; do
+    sed -n "\$s|^\(\[[^]]*\]\).*|   $dir: \1|p" "$log"
+done) &
+progress=$!
+trap 'kill "$progress" 2> /dev/null || true' EXIT
 if ! { cmake "${configure[@]}" && cmake "${build[@]}" --parallel "$(nproc)" "${targets[@]}"; } > "$log" 2>&1; then
     grep -E -B2 -A12 'error|Error|FAILED' "$log" | head -n 80 >&2 || tail -n 80 "$log" >&2
     echo "build.sh: the build in $dir failed; all of it is in $log" >&2

@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
-# install-deps.sh [--parquet] [--tests | --test-packages | --test-venv] -- install what building needs (Debian 12, Ubuntu 24.04); with --parquet
-# also Arrow for -DBM_PARQUET=ON: where the system has no Arrow C++, that of PyPI's pyarrow, in .venv; with --tests also what the tests need:
-# Criterion, three OpenCL implementations and oclgrind, clang, gcc 11, Ninja and ccache, libabigail, jq, Java and PostgreSQL (no server is left running), a cross
-# compiler and emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt; with --test-packages or --test-venv
-# all but .venv, or .venv alone.
+# install-deps.sh [--parquet] [--tests | --test-packages | --test-venv] [--quick] -- install what the build needs (Debian 12, Ubuntu 24.04)
 #
-# What is there already is left alone: then nothing is downloaded and no root is needed.
+#   --parquet        also Arrow for -DBM_PARQUET=ON: if the system has no Arrow C++, that of PyPI's pyarrow, in .venv
+#   --tests          also what the tests need: Criterion, three OpenCL implementations and oclgrind, clang, gcc 11, Ninja and ccache,
+#                    libabigail, jq, Java and PostgreSQL (no server is left running), a cross compiler and emulator for AArch64, and
+#                    .venv with the Python packages of scripts/test-requirements.txt
+#   --test-packages  the same without .venv
+#   --test-venv      .venv alone
+#   --quick          of what the tests need, only what `scripts/test.sh quick` uses: a tenth of the download
+#
+# It prints what it installs, as it goes. What is there already is left alone: then nothing is downloaded and no root is needed.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 build_packages=(gcc g++ make cmake pkgconf libsimdjson-dev libzstd-dev zlib1g-dev libdeflate-dev liblzma-dev libbz2-dev liblz4-dev liblmdb-dev libutf8proc-dev libssl-dev libxxhash-dev libcurl4-openssl-dev
     opencl-c-headers ocl-icd-libopencl1)
-test_packages=(libcriterion-dev pocl-opencl-icd mesa-opencl-icd oclgrind clang libclang-rt-dev lld ninja-build ccache python3-venv python3-dev zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql openjdk-17-jre-headless man-db mandoc fish zsh)
+quick_packages=(libcriterion-dev pocl-opencl-icd ninja-build ccache python3-venv python3-dev zstd xz-utils bzip2 lz4 abigail-tools jq)
+test_packages=("${quick_packages[@]}" mesa-opencl-icd oclgrind clang libclang-rt-dev lld qemu-user-static postgresql openjdk-17-jre-headless man-db mandoc fish zsh)
 if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi
@@ -23,21 +28,22 @@ if grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
     test_packages+=(chromium libclc-15 clang-15 clang-format-14 clang-tidy-14 gcc-11 g++-11)
 fi
 
-say() { printf '== %s\n' "$*"; }
+say() { printf '== %s (%d s)\n' "$*" "$SECONDS"; }
 
-tests=no parquet=no
+tests=no parquet=no quick=no
 for argument in "$@"; do
     case $argument in
     --parquet) parquet=yes ;;
     --tests) tests=yes ;;
     --test-packages) tests=packages ;;
     --test-venv) tests=venv ;;
+    --quick) quick=yes ;;
     -h | --help)
-        sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     *)
-        echo "install-deps.sh: unknown argument $argument (expected --parquet, --tests, --test-packages or --test-venv)" >&2
+        echo "install-deps.sh: unknown argument $argument (expected --parquet, --tests, --test-packages, --test-venv or --quick)" >&2
         exit 2
         ;;
     esac
@@ -61,7 +67,7 @@ install_packages() {
         fi
         as_root=(sudo)
     fi
-    say "packages: installing ${missing[*]}"
+    say "packages: installing ${#missing[@]} of $# and what they need: ${missing[*]}"
     # PostgreSQL's package would make a database of its own and start it; the tests start theirs.
     if [[ " ${missing[*]} " == *" postgresql "* && ! -e /etc/postgresql-common/createcluster.conf ]]; then
         "${as_root[@]}" mkdir -p /etc/postgresql-common
@@ -69,6 +75,27 @@ install_packages() {
     fi
     "${as_root[@]}" apt-get update -q
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+# pip_install ARGUMENT...: into .venv, with a line for each large download and every 15 seconds while packages are unpacked. Bytecode is made when
+# a package is imported: making all of it takes as long as unpacking.
+pip_install() {
+    "$root/.venv/bin/python" -m pip install --disable-pip-version-check --no-compile --progress-bar off "$@" 2>&1 | {
+        local line='' rc=0
+        while true; do
+            rc=0
+            IFS= read -r -t 15 line || rc=$?
+            case $rc:$line in
+            0:*Downloading*.metadata*) ;;
+            0:*Downloading*MB\)*) say "Python packages: ${line##* Downloading }" ;;
+            0:Installing*) say "Python packages: unpacking $(wc -w <<< "${line#*: }") of them" ;;
+            0:*ERROR* | 0:WARNING*) printf '%s\n' "$line" ;;
+            0:*) ;;
+            1:*) break ;;
+            *) say "Python packages: $(find "$root"/.venv/lib/python3*/site-packages -maxdepth 1 -name '*.dist-info' | wc -l) are unpacked" ;;
+            esac
+        done
+    }
 }
 
 # Arrow where the build looks for it (src/parquet/CMakeLists.txt): the system's, or that in .venv, of the version that the tests use.
@@ -81,22 +108,23 @@ make_arrow() {
     else
         say "Arrow: installing pyarrow into .venv"
         [[ -e $venv/bin/python ]] || python3 -m venv "$venv"
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps "$(grep '^pyarrow==' "$root/scripts/test-requirements.txt")"
+        pip_install --no-deps "$(grep '^pyarrow==' "$root/scripts/test-requirements.txt")"
     fi
 }
 
-# .venv as test-requirements.txt wants it; a stamp inside says which list it was made from.
+# .venv with the packages of test-requirements.txt, or of its first part; a copy of the list inside says what it was made from.
 make_venv() {
-    local venv=$root/.venv list=$root/scripts/test-requirements.txt
-    if ! cmp -s "$list" "$venv/made-from.txt"; then
-        say "Python packages: into .venv"
+    local venv=$root/.venv all=$root/scripts/test-requirements.txt list alone=()
+    list=$(if [[ $quick == yes ]]; then sed '/^# All other tests/,$d' "$all"; else cat "$all"; fi)
+    if [[ ! -e $venv/made-from.txt ]] || { ! cmp -s "$all" "$venv/made-from.txt" && [[ $list != "$(< "$venv/made-from.txt")" ]]; }; then
+        say "Python packages: $(grep -c '^[a-z]' <<< "$list") and what they need, into .venv"
         rm -f "$venv/made-from.txt"
         python3 -m venv "$venv"
-        # Bytecode is made of what is imported, when it is: of all of it that takes as long as unpacking.
-        "$venv/bin/pip" install --quiet --disable-pip-version-check --no-compile -r "$list"
+        pip_install -r <(printf '%s\n' "$list")
         # Of these only the code that is compared with is wanted, not what they depend on (text-dedup: TensorFlow).
-        sed -n 's/^# alone: //p' "$list" | xargs -r "$venv/bin/pip" install --quiet --disable-pip-version-check --no-compile --no-deps
-        cp "$list" "$venv/made-from.txt"
+        mapfile -t alone < <(sed -n 's/^# alone: //p' <<< "$list")
+        ((${#alone[@]} == 0)) || pip_install --no-deps "${alone[@]}"
+        printf '%s\n' "$list" > "$venv/made-from.txt"
     else
         say "Python packages: .venv is as wanted"
     fi
@@ -122,7 +150,10 @@ if [[ $parquet == yes ]]; then
 fi
 case $tests in
 no) install_packages "${build_packages[@]}" ;;
-yes | packages) install_packages "${build_packages[@]}" "${test_packages[@]}" ;;
+yes | packages)
+    [[ $quick == no ]] || test_packages=("${quick_packages[@]}")
+    install_packages "${build_packages[@]}" "${test_packages[@]}"
+    ;;
 esac
 case $tests in
 yes | venv) make_venv ;;

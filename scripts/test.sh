@@ -40,8 +40,10 @@ failed() {
 
 trap 'exit 130' INT TERM
 # One core unpacks Python packages while the other begins with what needs none.
-scripts/install-deps.sh --test-packages || failed "packages: scripts/install-deps.sh --test-packages"
-scripts/install-deps.sh --test-venv &
+only=()
+[[ ${steps[*]} != quick ]] || only=(--quick)
+scripts/install-deps.sh --test-packages "${only[@]}" || failed "packages: scripts/install-deps.sh --test-packages"
+scripts/install-deps.sh --test-venv "${only[@]}" &
 venv=$!
 stop_venv() { [[ -z $venv ]] || kill "$venv" 2> /dev/null || true; }
 trap stop_venv EXIT

@@ -125,7 +125,8 @@ enum { /* bits of bm_text_options.normalize, applied in this order; the last one
        BM_NORM_PUNCT = 1u << 5, /* drops each character of category P */
        /* Drops Default_Ignorable code points, and runs of marks that follow no letter or number;
         * U+200B becomes a blank. */
-       BM_NORM_INVISIBLE = 1u << 6
+       BM_NORM_INVISIBLE = 1u << 6,
+       BM_NORM_ALL = 2 * BM_NORM_INVISIBLE - 1 /* every bit above */
 };
 typedef enum bm_words {
     BM_WORDS_ALNUM,

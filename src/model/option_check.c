@@ -70,7 +70,7 @@ static bm_status check_text(const bm_text_options *text, bool weighs, bm_error *
     if ((text->shingle_k < 1 || text->shingle_k > BM_SHINGLE_K_MAX))
         return bm_fail_field(err, "shingle_k", "shingles of %u units (1 to %u)", text->shingle_k,
                              BM_SHINGLE_K_MAX);
-    if (text->normalize >= 2 * BM_NORM_INVISIBLE)
+    if (text->normalize > BM_NORM_ALL)
         return bm_fail_field(err, "normalize", "`normalize` is %#x (BM_NORM_* bits)",
                              text->normalize);
     const uint32_t both = BM_NORM_NFC | BM_NORM_NFKC;

@@ -57,13 +57,11 @@ typedef struct document {
 
 static bm_status check(const bm_text_options *options, bm_error *err)
 {
-    const uint32_t known = BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS |
-                           BM_NORM_DIGITS | BM_NORM_PUNCT | BM_NORM_INVISIBLE;
+    const uint32_t unknown = options->normalize & ~(uint32_t)BM_NORM_ALL;
     if (options->shingle_k < 1 || options->shingle_k > 1024)
         return bm_fail(err, BM_ERR_USAGE, "shingles of %u units (1 to 1024)", options->shingle_k);
-    if ((options->normalize & ~known) != 0)
-        return bm_fail(err, BM_ERR_USAGE, "unknown normaliser bits 0x%x",
-                       options->normalize & ~known);
+    if (unknown != 0)
+        return bm_fail(err, BM_ERR_USAGE, "unknown normaliser bits 0x%x", unknown);
     if ((options->normalize & BM_NORM_NFC) && (options->normalize & BM_NORM_NFKC))
         return bm_fail(err, BM_ERR_USAGE, "normalisers nfc and nfkc together (one of the two)");
     if ((unsigned)options->words > BM_WORDS_TEXT_DEDUP ||
