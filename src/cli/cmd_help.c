@@ -189,7 +189,7 @@ void cli_print_help(cli_console *console)
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
         cli_print(console, "  %-13s %s\n", cli_options.commands[i], cli_commands[i].summary);
     cli_print(console, "\nbandmill help COMMAND lists the options of a command, bandmill --version "
-                       "says what was built.\n\n"
+                       "shows the version and build.\n\n"
                        "  bandmill dedup articles.jsonl -o result\n"
                        "  bandmill pairs --threshold 0.7 texts/ > pairs.tsv\n");
 }

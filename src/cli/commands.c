@@ -252,7 +252,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
            "files of bands for stages 2 to 4 of datatrove"}}},
     [CLI_IMPORT] =
         {"INPUT...",
-         "turn signatures of other tools into a directory like that of sign",
+         "convert signatures of other tools to a directory like one that sign writes",
          "Inputs are files of one form, or directories that export wrote, which record how "
          "their signatures\nwere made; other files need --scheme, --seed and --hash. "
          "dedup, pairs and index read the\n"
@@ -298,7 +298,8 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "let a shell complete commands, options and their values",
          "Installs tab completion for bash, zsh or fish among your own files, and says where, and "
          "how to undo it.\n"
-         "The default is the shell that SHELL names. A file that is not ours is never replaced.",
+         "The default is the shell that SHELL names. A file that bandmill did not write is never "
+         "replaced.",
          {{"bandmill completions install", "for the shell that you use"},
           {"bandmill completions install zsh fish", "for others"},
           {"bandmill completions install bash --json", "the file that was written, as JSON"}}},

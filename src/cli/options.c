@@ -454,8 +454,8 @@ static const arg_option rows[] = {
            BM_KEPT_SAME, "compression of the kept documents, or no: write none (same)"),
     CHOICE("removed", BIT(CLI_DEDUP), CLI_GROUP_OUTPUT, results.removed, BM_OPTION_REMOVED,
            BM_KEPT_SAME,
-           "also write the removed records (of a single .tsv as removed/NAME), compressed like "
-           "this; no: write none (no)"),
+           "also write the removed records, with this compression, or no: write none (no); those "
+           "of a single .tsv go to removed/NAME"),
     FLAG("annotate", BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.annotate,
          "write every document, each with its group"),
     OFFER("histogram", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram, "FILE",
@@ -528,7 +528,7 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_INPUT,
      .words = BM_OPTION_FORMAT,
      .without = BM_FORMAT_SIGNATURES, /* which no document is */
-     .help = "what a document is (auto: by name)",
+     .help = "format of the inputs (auto: by file name)",
      FIELD(input.format),
      .bit = BM_FIELD_FORMAT},
     {.name = "text-field",
@@ -543,7 +543,7 @@ static const arg_option rows[] = {
     OFFER("id-field", INPUTS | BIT(CLI_IMPORT), CLI_GROUP_INPUT, input.id_field, "NAME",
           "field of the id (id), or none", "none", .bit = BM_FIELD_ID_FIELD),
     CHOICE("header", INPUTS, CLI_GROUP_INPUT, input.header, BM_OPTION_HEADER, BM_HEADER_YES,
-           "whether tsv and csv start with names (unless all fields are numbers)",
+           "whether tsv and csv begin with a header row (yes, unless all fields are numbers)",
            .bit = BM_FIELD_HEADER),
     {.name = "delimiter",
      .type = ARG_PARSED,
@@ -583,7 +583,7 @@ static const arg_option rows[] = {
      .commands = BIT(CLI_SIGN),
      .group = CLI_GROUP_INPUT,
      .value = "I/N",
-     .help = "the I-th of N contiguous shares of the input (all of it)",
+     .help = "sign only the I-th of N contiguous shares of the input (all)",
      .parse = cli_parse_shard,
      FIELD(results.shard)},
     /* text */
@@ -667,9 +667,9 @@ static const arg_option rows[] = {
      FIELD(sketch.scheme),
      .bit = BM_FIELD_SCHEME},
     WHOLE("perms", TELLS & ~BIT(CLI_TUNE), CLI_GROUP_SKETCH, sketch.perms, 1, BM_PERMS_MAX, "K",
-          "permutations, words of a signature (128)"),
+          "number of permutations, which is the number of words of a signature (128)"),
     WHOLE("perms", BIT(CLI_TUNE), CLI_GROUP_SKETCH, sketch.perms, 1, BM_TUNE_PERMS_MAX, "K",
-          "permutations, words that a plan may use (128); jobs can use up to 1,024"),
+          "number of permutations, which a plan may use as words (128); jobs can use up to 1,024"),
     WHOLE("seed", TELLS, CLI_GROUP_SKETCH, sketch.seed, 0, UINT32_MAX, "S",
           "seed of the permutations (1, or that of the scheme)", .bit = BM_FIELD_SEED),
     /* pairs and groups */
@@ -820,7 +820,7 @@ static const arg_option rows[] = {
          INPUTS | CHANGES | EXCHANGES | BIT(CLI_EXPLAIN) | BIT(CLI_REPORT) | BIT(CLI_INSPECT),
          CLI_GROUP_MACHINE, resources.memory, "memory limit of the job (half of the free memory)"),
     WHOLE("batch-docs", JOBS, CLI_GROUP_MACHINE, resources.batch_docs, 1, UINT32_MAX, "N",
-          "at most N documents per batch (by bytes); results do not depend on it"),
+          "at most N documents per batch (limited by bytes); results do not depend on it"),
     FLAG("self-test", BIT(CLI_DEVICES), CLI_GROUP_MACHINE, self_test,
          "check known answers on each device"),
     WHOLE("repeats", BIT(CLI_BENCH), CLI_GROUP_MACHINE, bench.repeats, 1, 1000, "N",
@@ -829,7 +829,8 @@ static const arg_option rows[] = {
           "shingles of a long document, in the rows that compare schemes (3000)"),
     BENCH_REAL("min-seconds", min_seconds, 3600, "T", "measure for at least T seconds (0.2)"),
     BENCH_REAL("seconds", seconds, 1e6, "T",
-               "take about T seconds at most: leave out rows, and run jobs less often (20)"),
+               "time limit in seconds, approximate: beyond it rows are left out and jobs run less "
+               "often (20)"),
     BENCH_REAL("price", price, 1e9, "P",
                "hourly price of this machine, for the cost of a billion documents"),
     BENCH_REAL("watts", watts, 1e9, "W",

@@ -26,13 +26,14 @@ const cli_preset cli_presets[CLI_N_PRESETS] = {
      "text-dedup drops documents of fewer than 5 words, and lowers U+0130 and a final capital "
      "sigma differently; 0.4.0 uses 250 permutations by default (--num_perm)"},
     {"lance", BM_SHINGLE_WORD, 3, BM_NORM_LOWER, BM_WORDS_ALNUM, BM_TOKEN_XXH64, BM_SCHEME_LANCE,
-     128, 16, 8, 0, "Lance uses the tokenizer of its index: here words are ours"},
+     128, 16, 8, 0, "Lance uses the tokenizer of its index; here --words splits the text"},
     {"slimpajama", BM_SHINGLE_CHAR, 5, BM_NORM_NFC | BM_NORM_LOWER | BM_NORM_PUNCT, BM_WORDS_ALNUM,
      BM_TOKEN_SHA1, BM_SCHEME_LEGACY, 128, 16, 8, 0,
      "SlimPajama drops only ASCII punctuation, with its symbols: here punctuation of all scripts "
      "is dropped, but $ + < = > ^ | ~ and the backquote are kept"},
     {"SEDD", BM_SHINGLE_WORD, 13, BM_NORM_LOWER, BM_WORDS_SPACE, BM_TOKEN_SHA1, BM_SCHEME_LEGACY,
-     128, 9, 13, 0, "SEDD has its own normaliser: here texts are lower case, split at white space"},
+     128, 9, 13, 0,
+     "SEDD has its own normaliser; here texts are put into lower case and split at white space"},
 };
 
 const cli_preset *cli_preset_of(const cli_settings *settings)
