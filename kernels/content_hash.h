@@ -1,5 +1,6 @@
-/* content_hash.h -- the hash by which identical documents are known, once for host and device: 128
- * bits over the sequence of a document's 64-bit shingle hashes, with repeats, in order.
+/* content_hash.h -- the hash of a sequence, once for host and device: 128 bits over a document's
+ * 64-bit shingle hashes, with repeats, in order. A content hash, by which identical documents are
+ * known, is this and a second hash of another kind, which the host adds (model/stream_hash.h).
  *
  * Common subset of C11 and OpenCL C 1.2: integers only, no pointers. Comes after affine32.h, whose
  * types and fmix64 it uses.
@@ -36,7 +37,8 @@
  *   - (C, D) -> (lo, hi) is one to one for each n.
  * So two documents collide with about 2^-128, like under XXH3; where an array of hashes given by a
  * user holds small numbers instead of hashes (below 2^m), sums in a block are of m + 36 bits only.
- * As with all our hashes, whoever prepares texts on purpose can prepare collisions. */
+ * Whoever prepares texts on purpose makes a collision of this hash in seconds, since the sums in a
+ * block are linear; the second hash is there so that this is not enough. */
 #ifndef BANDMILL_KERNELS_CONTENT_HASH_H
 #define BANDMILL_KERNELS_CONTENT_HASH_H
 

@@ -246,7 +246,8 @@ out:
 }
 
 /* corpus_copies -- identical documents: tables of content hashes (base/hash_table.h), by row, which
- * compare all 128 bits. */
+ * compare all 128 bits, of which 64 are of another kind (model/stream_hash.h), and how many shingles
+ * the documents have. */
 
 #define ROWS_AHEAD 8u /* rows between fetching a slot and using it */
 
@@ -257,13 +258,16 @@ static uint64_t hash_of(bm_hash128 content, uint64_t seed)
 
 static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
 {
-    return hash_of(((const bm_corpus_copies *)owner)->content[row], seed);
+    return hash_of(((const bm_corpus *)owner)->copies.content[row], seed);
 }
 
-static bool has_content(const void *owner, uint32_t row, const void *key)
+/* Is the document of a row, as far as hashes tell, a copy of that of the row `key`? */
+static bool is_copy(const void *owner, uint32_t row, const void *key)
 {
-    const bm_hash128 *other = &((const bm_corpus_copies *)owner)->content[row], *content = key;
-    return other->lo == content->lo && other->hi == content->hi;
+    const bm_corpus *corpus = owner;
+    const uint32_t other = *(const uint32_t *)key;
+    const bm_hash128 *x = &corpus->copies.content[row], *y = &corpus->copies.content[other];
+    return x->lo == y->lo && x->hi == y->hi && corpus->sizes[row] == corpus->sizes[other];
 }
 
 static bm_hash_table *shard_of(bm_corpus_copies *copies, size_t row)
@@ -277,13 +281,13 @@ static void expect(bm_corpus_copies *copies, size_t row)
     bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
 }
 
-/* *rep: the first row with the content hash of `row`. */
-static bm_status find_rep(bm_corpus_copies *copies, uint32_t row, uint32_t *rep, bm_error *err)
+/* *rep: the first row of which `row` is a copy; itself where there is none. */
+static bm_status find_rep(bm_corpus *corpus, uint32_t row, uint32_t *rep, bm_error *err)
 {
-    bm_hash_table *shard = shard_of(copies, row);
-    BM_TRY(bm_hash_table_reserve(shard, hash_again, copies, err));
-    const uint64_t hash = hash_of(copies->content[row], shard->seed);
-    const size_t at = bm_hash_table_find(shard, hash, has_content, copies, &copies->content[row]);
+    bm_hash_table *shard = shard_of(&corpus->copies, row);
+    BM_TRY(bm_hash_table_reserve(shard, hash_again, corpus, err));
+    const uint64_t hash = hash_of(corpus->copies.content[row], shard->seed);
+    const size_t at = bm_hash_table_find(shard, hash, is_copy, corpus, &row);
     *rep = row;
     if (bm_hash_table_is_free(shard, at))
         bm_hash_table_put(shard, at, hash, row);
@@ -318,7 +322,7 @@ static bm_status corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, b
             expect(&corpus->copies, row + ROWS_AHEAD);
         if (corpus->sizes[row] == 0)
             continue;
-        BM_TRY(find_rep(&corpus->copies, (uint32_t)row, &rep, err));
+        BM_TRY(find_rep(corpus, (uint32_t)row, &rep, err));
         corpus->copies.n += rep == row;
         corpus->n_identical += rep != row;
         if (rep != row)
@@ -342,7 +346,7 @@ static bm_status corpus_enter(void *ctx, bm_ingest_batch *batch, uint32_t shard,
             expect(&corpus->copies, first + docs[i + ROWS_AHEAD]);
         if (corpus->sizes[row] == 0)
             continue;
-        BM_TRY(find_rep(&corpus->copies, (uint32_t)row, &rep, err));
+        BM_TRY(find_rep(corpus, (uint32_t)row, &rep, err));
         if (rep == row)
             continue;
         const bm_set_sums set = bm_corpus_sum_sets(corpus, row, row + 1);

@@ -16,7 +16,7 @@
  * low 32 bits are the token hash x of the scheme affine32. Each hash stands once in a document, in
  * order of first occurrence; in a bag, the elements of its repeats follow (text/distinct.h). The
  * content hash of a document (model/stream_hash.h) is one of all its shingle hashes as they follow
- * each other, with repeats: it is equal for identical documents.
+ * each other, with repeats, and of its joined text: it is equal for identical documents.
  *
  * A batch that is `counted` also has, beside each hash, how often it stands in its document.
  * Whoever makes the batch sets that while it is empty; nothing is counted where nobody asks.
@@ -115,6 +115,7 @@ typedef struct bm_text_doc {
     uint64_t host_begin;  /* in `host_bytes`, where it is left to the host */
     uint64_t len;         /* bytes of its joined text; 0 where it has no shingles */
     uint64_t n_shingles;  /* in order, with repeats; 0 where it is left to the host */
+    uint64_t second;      /* hash of its joined text (bm_content_with_second); 0 likewise */
     uint32_t n_starts;    /* words: its entries in `starts`; the last is one behind its end */
     bool ascii, by_host;
     bool unreadable; /* so it has no shingles */

@@ -72,6 +72,11 @@ bm_hash128 bm_stream_hash_end(const bm_stream_hash *hash)
     return (bm_hash128){.lo = sum.low64, .hi = sum.high64};
 }
 
+uint64_t bm_stream_hash_end64(const bm_stream_hash *hash)
+{
+    return XXH3_64bits_digest(&hash->state); /* both sizes have one state */
+}
+
 void bm_stream_hash_close(bm_stream_hash *hash)
 {
     bm_free(hash);

@@ -578,7 +578,9 @@ static void copy_content(const bm_cl_slot *slot)
         out[plan->chunks[i].doc].hi += parts[i].d;
     }
     for (size_t i = 0; i < plan->n_docs; ++i)
-        out[i] = bm_content_end(&(bm_content_sums){out[i].lo, out[i].hi}, docs[i].n_shingles);
+        out[i] = bm_content_with_second(
+            bm_content_end(&(bm_content_sums){out[i].lo, out[i].hi}, docs[i].n_shingles),
+            docs[i].second);
 }
 
 static void cl_text_copy_out(const bm_cl_slot *slot)

@@ -31,7 +31,7 @@ bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, 
                              bm_shingle_batch *batch, bm_error *err)
 {
     BM_TRY(bm_shingle_batch_reserve(batch, 1, n, err));
-    bm_content_sums content = {0};
+    bm_hash128 content = {0};
     bm_distinct_list list = {0};
     bm_status status = BM_OK;
     if (n > 0) {
@@ -40,12 +40,15 @@ bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, 
         list.counts = batch->counted ? batch->counts + first : NULL;
         status = shingler->bag ? add_bag(shingler, hashes, n, &list, err)
                                : add_set(shingler, hashes, n, &list, err);
-        bm_shingle_ops_of(shingler->isa)->add_content(hashes, n, 0, &content);
+        bm_content_sums sums = {0};
+        bm_shingle_ops_of(shingler->isa)->add_content(hashes, n, 0, &sums);
+        content = bm_content_with_second(bm_content_end(&sums, n),
+                                         bm_hash64_of(shingler->isa)(hashes, n * sizeof *hashes));
     }
     if (status != BM_OK)
         return status;
     batch->n_empty += n == 0;
-    bm_shingle_batch_commit(batch, list.n, bm_content_end(&content, n));
+    bm_shingle_batch_commit(batch, list.n, content);
     return BM_OK;
 }
 

@@ -34,6 +34,8 @@ struct bm_shingler {
     bm_codes codes[2];
     bm_distinct distinct;
     bm_content_parts *content; /* of a document of several windows */
+    bm_hash64_fn *hash64;      /* of joined text */
+    bm_stream_hash *sequence;  /* of the hashes of stop word shingles; else NULL */
     size_t units;              /* of a shingle */
     size_t *starts;            /* of the units of a window: units + WINDOW + 17 */
     uint64_t *run;             /* the hashes of a window, with repeats: WINDOW + 1 */
@@ -75,6 +77,7 @@ static bm_status open_stop_words(bm_shingler *shingler, bm_error *err)
 {
     const size_t n = 2 * (WINDOW + 1);
     BM_TRY(bm_new(&shingler->picked, n, err));
+    BM_TRY(bm_stream_hash_open(shingler->ops->isa, &shingler->sequence, err));
     return bm_stop_table_init(bm_stop_words_of(&shingler->options), &shingler->stop, err);
 }
 
@@ -89,6 +92,7 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
     shingler->options = *options;
     shingler->rules = bm_join_rules_of(options);
     shingler->ops = bm_shingle_ops_of(isa);
+    shingler->hash64 = bm_hash64_of(isa);
     shingler->units = bm_shingle_units(options);
     const size_t n_starts = shingler->units + WINDOW + 17;
     shingler->starts = bm_alloc_aligned(n_starts, sizeof *shingler->starts);
@@ -119,6 +123,7 @@ void bm_shingler_close(bm_shingler *shingler)
     bm_codes_reset(&shingler->codes[1]);
     bm_distinct_reset(&shingler->distinct);
     bm_free_all(shingler->content, shingler->starts, shingler->run);
+    bm_stream_hash_close(shingler->sequence);
     bm_stop_table_reset(&shingler->stop);
     bm_free_all(shingler->picked, shingler->counts, shingler);
 }
@@ -243,6 +248,8 @@ static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool wh
 {
     if (n == 0) /* there may be no array of hashes yet */
         return BM_OK;
+    if (shingler->sequence != NULL)
+        bm_stream_hash_add(shingler->sequence, shingler->run, n * sizeof *shingler->run);
     if (whole && !doc->streamed) {
         shingler->ops->add_content(shingler->run, n, 0, &doc->content);
     } else {
@@ -379,6 +386,23 @@ static bm_status hash_joined(bm_shingler *shingler, document *doc, size_t *n_uni
 
 /* --- a document --- */
 
+uint64_t bm_shingler_second_hash(const bm_shingler *shingler)
+{
+    return shingler->sequence != NULL
+               ? bm_stream_hash_end64(shingler->sequence)
+               : shingler->hash64(shingler->joined.data, shingler->joined.len);
+}
+
+static bm_hash128 content_of(const bm_shingler *shingler, const document *doc)
+{
+    bm_content_add_fn *add = shingler->ops->add_content;
+    if (doc->n_run == 0)
+        return (bm_hash128){0};
+    const bm_hash128 sequence = doc->streamed ? bm_content_parts_end(shingler->content, add)
+                                              : bm_content_end(&doc->content, doc->n_run);
+    return bm_content_with_second(sequence, bm_shingler_second_hash(shingler));
+}
+
 /* Append the joined text as a document of the batch. */
 static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm_error *err)
 {
@@ -386,6 +410,8 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
     size_t n_units = 0;
     BM_TRY(bm_shingle_batch_reserve(batch, 1, 0, err));
     bm_distinct_begin(&shingler->distinct);
+    if (shingler->sequence != NULL)
+        bm_stream_hash_begin(shingler->sequence);
     BM_TRY(hash_joined(shingler, &doc, &n_units, err));
     const bool is_short = n_units > 0 && n_units < shingler->units;
     if (is_short && shingler->options.short_rule == BM_SHORT_WHOLE) {
@@ -402,10 +428,7 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
     }
     batch->n_empty += doc.n_run == 0 && !is_short;
     batch->n_short += is_short;
-    bm_shingle_batch_commit(
-        batch, doc.n_distinct,
-        doc.streamed ? bm_content_parts_end(shingler->content, shingler->ops->add_content)
-                     : bm_content_end(&doc.content, doc.n_run));
+    bm_shingle_batch_commit(batch, doc.n_distinct, content_of(shingler, &doc));
     return BM_OK;
 }
 

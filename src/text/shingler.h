@@ -29,6 +29,9 @@ bm_status bm_shingler_add(bm_shingler *shingler, bm_str text, bm_shingle_batch *
  * borrowed until the shingler is used again. */
 bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const struct bm_joined **out,
                            bm_error *err);
+/* What content hashes have of the joined text (bm_content_with_second); it has shingles, which are
+ * not of stop words. */
+uint64_t bm_shingler_second_hash(const bm_shingler *shingler);
 /* Append as a document what bm_shingler_join has joined last; the text itself may be gone. */
 bm_status bm_shingler_add_last_joined(bm_shingler *shingler, bm_shingle_batch *batch,
                                       bm_error *err);

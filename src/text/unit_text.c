@@ -170,6 +170,8 @@ bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *ba
     doc.n_shingles = batch->options.shingle == BM_SHINGLE_CHAR && !joined->ascii
                          ? count_leads(joined->data, (size_t)found.n_slots)
                          : found.n_slots;
+    if (found.n_slots > 0)
+        doc.second = bm_shingler_second_hash(shingler);
     if (status == BM_OK && (doc.by_host || found.n_slots > 0)) {
         doc.len = joined->len;
         status = add_bytes(batch, joined, doc.by_host, err);

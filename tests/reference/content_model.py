@@ -1,10 +1,14 @@
-"""content_model.py -- the content hash of kernels/content_hash.h again, from its head comment alone, in NumPy's.
+"""content_model.py -- the content hash again, in NumPy's: that of a sequence from the head comment of kernels/content_hash.h
+alone, and of a document from src/model/stream_hash.h.
 
 As a program it prints the known answers of tests/unit/model/test_content_sums.c: of sequences of n numbers of SplitMix64 from
 state 1."""
 import functools
 
 import numpy as np
+import xxhash
+
+import text_model
 
 MASK, MASK_LOW = (1 << 64) - 1, (1 << 32) - 1
 STEP = 0x9E3779B97F4A7C15
@@ -32,8 +36,25 @@ def keys():
     return [z & 0xFFFFFFFF | 1 for z in numbers], [z >> 32 | 1 for z in numbers]
 
 
-def content_hash(hashes):
-    """(lo, hi) of a document's shingle hashes, in order, with repeats."""
+def content_hash(hashes, whole=None):
+    """(lo, hi) of a document: of its shingle hashes, in order, with repeats, and a second hash, of the joined text `whole`; where
+    it has none, as an array of hashes or stop word shingles have, of the hashes."""
+    if not len(hashes):
+        return 0, 0
+    lo, hi = sequence_hash(hashes)
+    return lo, hi ^ xxhash.xxh3_64_intdigest(np.array(hashes, np.uint64).tobytes() if whole is None else whole)
+
+
+def text_content(text, options):
+    """The same of a text."""
+    if text_model.unreadable(text):
+        return 0, 1
+    hashes = [xxhash.xxh3_64_intdigest(shingle) for shingle in text_model.sequence(text, options)]
+    return content_hash(hashes, None if options["kind"] == "stopword" else text_model.joined(text, options))
+
+
+def sequence_hash(hashes):
+    """(lo, hi) of shingle hashes, in order, with repeats."""
     # Block j is of one lane of a stretch of 128: every eighth of them, a row each.
     stretches = -(-len(hashes) // 128)
     h = np.zeros(128 * stretches, np.uint64)
@@ -52,5 +73,5 @@ def content_hash(hashes):
 
 if __name__ == "__main__":
     for n in (0, 1, 2, 7, 8, 9, 16, 100, 127, 128, 129, 1000, 5000):
-        lo, hi = content_hash([z for z, _ in zip(split_mix(1), range(n))])
+        lo, hi = sequence_hash([z for z, _ in zip(split_mix(1), range(n))])
         print(f"    {{{n}, {{UINT64_C(0x{lo:016X}), UINT64_C(0x{hi:016X})}}}},")

@@ -30,7 +30,7 @@ class Expected:
     def __init__(self, text, line, source):
         sequence = [xxhash.xxh3_64_intdigest(s) for s in text_model.sequence(text, OPTIONS)]
         self.hashes = sorted(set(sequence))
-        self.content = content_model.content_hash(sequence)
+        self.content = content_model.text_content(text, OPTIONS)
         self.text_bytes, self.line, self.source = len(text.encode()), line, source
         self.words = minhash_model.signature(self.hashes, *minhash_model.coefficients(SEED, PERMS)).tolist()
 

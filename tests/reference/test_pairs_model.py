@@ -186,7 +186,7 @@ class Model:
     """Sets, copies and similarities of a corpus under text options."""
 
     def __init__(self, corpus, options):
-        self.corpus, self.n = corpus, len(corpus.ids)
+        self.corpus, self.options, self.n = corpus, options, len(corpus.ids)
         self.sequences = [tuple(text_model.sequence(text, options)) for text in corpus.texts]
         self.units = [len(text_model.units(text, options)[0]) for text in corpus.texts]
         self.sets = [text_model.elements(sequence, options) for sequence in self.sequences]
@@ -306,8 +306,7 @@ class Runs:
     def other_contents(model, target):
         """The documents whose row of content_hash.npy is not the model's."""
         rows = np.load(os.path.join(target, "content_hash.npy")).tolist()
-        wanted = [(0, 1) if text_model.unreadable(text) else content_model.content_hash([xxhash.xxh3_64_intdigest(s) for s in shingles])
-                  for text, shingles in zip(model.corpus.texts, model.sequences)]
+        wanted = [content_model.text_content(text, model.options) for text in model.corpus.texts]
         texts = np.load(os.path.join(target, "text_hash.npy")).tolist()
         return [i for i, text in enumerate(model.corpus.texts)
                 if tuple(rows[i]) != wanted[i] or ("\ufffd" not in text and texts[i] != xxhash.xxh3_64_intdigest(text.encode()))]

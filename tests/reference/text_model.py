@@ -170,15 +170,19 @@ def sequence(text, options):
     if options["kind"] == "byte":
         data = b"".join(parts)
         windows = [data[i:i + k] for i in range(len(data) - k + 1)]
-        whole = data
     else:
         windows = [glue.join(parts[i:i + k]).encode("utf-8") for i in range(len(parts) - k + 1)]
-        whole = glue.join(parts).encode("utf-8")
     if 1 <= len(parts) < k:
-        return [whole] if options["short"] == "whole" else []
+        return [joined(text, options)] if options["short"] == "whole" else []
     if options["kind"] == "stopword":
         return [window for part, window in zip(parts, windows) if part in options["stopwords"]]
     return windows
+
+
+def joined(text, options):
+    """All units and what joins them, as bytes."""
+    parts, glue = units(text, options)
+    return b"".join(parts) if options["kind"] == "byte" else glue.join(parts).encode("utf-8")
 
 
 def units_of(options):

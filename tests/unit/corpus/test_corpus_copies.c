@@ -23,6 +23,22 @@ typedef struct world {
     uint32_t texts[N_DOCS];
 } world;
 
+/* The world's input, which is taken. */
+static void put_input(world *w, const char *name, bm_buf *text, bm_format format)
+{
+    scratch_put(&w->dir, name, text->data, text->len);
+    bm_buf_reset(text);
+    w->path = scratch_at(&w->dir, name);
+    w->input = (bm_input_options){.paths = &w->path,
+                                  .n_paths = 1,
+                                  .format = format,
+                                  .on_error = BM_ON_ERROR_SKIP,
+                                  .max_errors = UINT64_MAX,
+                                  .max_doc_bytes = 1000};
+    cr_assert_eq(bm_input_set_open(&w->input, NULL, &w->set, NULL), BM_OK);
+    cr_assert_eq(bm_source_records.open(w->set, &w->source, NULL), BM_OK);
+}
+
 /* Documents one a line; every fifth line is none, and several in a row now and then. */
 static void open_world(world *w)
 {
@@ -42,17 +58,7 @@ static void open_world(world *w)
                 bm_buf_add_format(&out, NULL, "w%u ", word);
         bm_buf_add_text(&out, "\"}\n", NULL);
     }
-    scratch_put(&w->dir, "in.jsonl", out.data, out.len);
-    bm_buf_reset(&out);
-    w->path = scratch_at(&w->dir, "in.jsonl");
-    w->input = (bm_input_options){.paths = &w->path,
-                                  .n_paths = 1,
-                                  .format = BM_FORMAT_JSONL,
-                                  .on_error = BM_ON_ERROR_SKIP,
-                                  .max_errors = UINT64_MAX,
-                                  .max_doc_bytes = 1000};
-    cr_assert_eq(bm_input_set_open(&w->input, NULL, &w->set, NULL), BM_OK);
-    cr_assert_eq(bm_source_records.open(w->set, &w->source, NULL), BM_OK);
+    put_input(w, "in.jsonl", &out, BM_FORMAT_JSONL);
 }
 
 static void close_world(world *w)
@@ -60,6 +66,25 @@ static void close_world(world *w)
     bm_batch_source_close(w->source);
     bm_input_set_close(w->set);
     scratch_close(&w->dir);
+}
+
+/* Two texts, twice each; hashes of their sequences of shingles agree (kernels/content_hash.h), as
+ * words at the same places have hashes whose lower halves agree, and of the others a sum. */
+static void open_collision(world *w)
+{
+    static const char *const words[2][8] = {
+        {"jkviy", "dcppw", "homuk", "fdndb", "mfaaw", "jxccd", "drptj", "hdnmm"},
+        {"aagrv", "hgxpw", "obcfr", "qmamk", "jkbgj", "ciqkf", "reorx", "mdzoe"}};
+    bm_buf out = {0};
+    memset(w, 0, sizeof *w);
+    scratch_open(&w->dir);
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t word = 0; word < 8; word++)
+            bm_buf_add_format(&out, NULL, "%s%s", word > 0 ? " so so so so so so so " : "",
+                              words[i % 2][word]);
+        bm_buf_add_text(&out, "\n", NULL);
+    }
+    put_input(w, "in.txt", &out, BM_FORMAT_LINES);
 }
 
 static void read_all(world *w, const bm_ingest_cfg *how, bm_corpus *corpus, bm_doc_table *docs)
@@ -142,4 +167,48 @@ Test(corpus_copies, the_first_of_identical_documents_stands_for_them_and_sets_ar
         bm_doc_table_reset(&docs);
     }
     close_world(&w);
+}
+
+Test(corpus_copies, documents_that_were_made_alike_are_compared_as_sets)
+{
+    world w;
+    open_collision(&w);
+    for (size_t c = 0; c < 4; c++) {
+        const bm_corpus_cfg cfg = {
+            .hashes = true, .find_identical = true, .temp_dir = w.dir.root, .spill_now = c >= 2};
+        bm_doc_table docs = {0};
+        bm_pool *pool;
+        bm_corpus corpus;
+        bm_corpus_init(&corpus, &cfg);
+        corpus.cfg.docs = &docs;
+        read_all(&w, &(bm_ingest_cfg){.threads = 2, .batch_docs = c % 2}, &corpus, &docs);
+        cr_assert_eq(corpus.n, 4);
+        for (uint32_t i = 0; i < 4; i++)
+            cr_expect_eq(corpus.rep[i], i % 2, "document %u", i);
+        bm_pair pair = {.a = 0, .b = 1};
+        cr_assert_eq(bm_pool_open(1, &pool, NULL), BM_OK);
+        const bm_comparison how = {.verify = BM_VERIFY_EXACT, .pool = pool};
+        cr_assert_eq(bm_corpus_compare(&corpus, &how, &pair, 1, NULL), BM_OK);
+        cr_expect_eq(pair.similarity, 1.0 / 17, "they share one word of 9");
+        bm_pool_close(pool);
+        bm_corpus_reset(&corpus);
+        bm_doc_table_reset(&docs);
+    }
+    close_world(&w);
+}
+
+Test(corpus_copies, signed_documents_of_other_counts_are_no_copies)
+{
+    const uint32_t sizes[] = {5, 6, 5, 6};
+    const bm_hash128 content[] = {{7, 8}, {7, 8}, {7, 8}, {7, 8}};
+    bm_corpus corpus;
+    bm_corpus_init(&corpus, &(bm_corpus_cfg){.find_identical = true});
+    cr_assert_eq(
+        bm_corpus_add_words(
+            &corpus, &(bm_signed_docs){.n = 4, .n_shingles = sizes, .content = content}, NULL),
+        BM_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        cr_expect_eq(corpus.rep[i], i % 2, "document %u", i);
+    cr_expect_eq(corpus.n_identical, 2);
+    bm_corpus_reset(&corpus);
 }

@@ -32,6 +32,7 @@ static void expect_of(bm_isa isa, size_t n, size_t piece)
     const XXH128_hash_t expected = XXH3_128bits(data, n);
     cr_expect(got.lo == expected.low64 && got.hi == expected.high64, "%s: %zu bytes by %zu",
               bm_isa_name(isa), n, piece);
+    cr_expect_eq(bm_stream_hash_end64(hash), XXH3_64bits(data, n));
     bm_stream_hash_close(hash);
 }
 

@@ -160,8 +160,8 @@ static inline bm_status cut_bytes(shingle_oracle *x, bm_error *err)
     return BM_OK;
 }
 
-/* Append the hash of units first … first+k-1, joined, to the run. */
-static inline bm_status add_shingle(shingle_oracle *x, size_t first, size_t k, bm_error *err)
+/* Units first … first+k-1 become x->shingle. */
+static inline bm_status join_units(shingle_oracle *x, size_t first, size_t k, bm_error *err)
 {
     x->shingle.len = 0;
     for (size_t i = first; i < first + k; i++) {
@@ -171,6 +171,13 @@ static inline bm_status add_shingle(shingle_oracle *x, size_t first, size_t k, b
             BM_TRY(bm_buf_add(&x->shingle, x->bytes.data + x->units[i].begin,
                               x->units[i].end - x->units[i].begin, err));
     }
+    return BM_OK;
+}
+
+/* Append the hash of such units to the run. */
+static inline bm_status add_shingle(shingle_oracle *x, size_t first, size_t k, bm_error *err)
+{
+    BM_TRY(join_units(x, first, k, err));
     uint64_t hash = bm_token_hash_one(&x->hasher, x->shingle.data, x->shingle.len);
     return bm_buf_add(&x->run, &hash, sizeof hash, err);
 }
@@ -225,7 +232,20 @@ static inline size_t add_repeats(const uint64_t *run, size_t n_run, uint64_t *ha
     return end;
 }
 
-static inline bm_status append(const shingle_oracle *x, bm_shingle_batch *batch, bm_error *err)
+/* Of its n_run > 0 shingles; XXH3 of all units joined, or of the hashes, is in the upper half. */
+static inline bm_status make_content(shingle_oracle *x, size_t n_run, bm_hash128 *out,
+                                     bm_error *err)
+{
+    bm_content_sums sums = {0};
+    bm_content_add((const void *)x->run.data, n_run, 0, &sums);
+    *out = bm_content_end(&sums, n_run);
+    BM_TRY(join_units(x, 0, x->n_units, err));
+    const bm_buf *whole = x->options->shingle == BM_SHINGLE_STOPWORD ? &x->run : &x->shingle;
+    out->hi ^= bm_hash64_of(BM_ISA_SCALAR)(whole->data, whole->len);
+    return BM_OK;
+}
+
+static inline bm_status append(shingle_oracle *x, bm_shingle_batch *batch, bm_error *err)
 {
     const size_t n_run = x->run.len / sizeof(uint64_t);
     BM_TRY(bm_shingle_batch_reserve(batch, 1, n_run, err));
@@ -247,11 +267,10 @@ static inline bm_status append(const shingle_oracle *x, bm_shingle_batch *batch,
         n = add_repeats(run, n_run, hashes, n);
     for (size_t i = 0; i < n && x->options->bag && counts != NULL; i++)
         counts[i] = 1;
-    bm_content_sums sums = {0};
-    bm_content_add(run, n_run, 0, &sums);
-    batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
-    batch->content[batch->n_docs] = bm_content_end(&sums, n_run);
-    batch->n_docs++;
+    bm_hash128 content = {0};
+    if (n_run > 0)
+        BM_TRY(make_content(x, n_run, &content, err));
+    bm_shingle_batch_commit(batch, n, content);
     const bool is_short = x->n_units > 0 && x->n_units < bm_shingle_units(x->options);
     batch->n_empty += n_run == 0 && !is_short;
     batch->n_short += is_short;

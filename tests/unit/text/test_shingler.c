@@ -51,13 +51,29 @@ static bm_shingle_batch shingle(bm_text_options options, const char *isa, bm_str
     return batch;
 }
 
-/* By the definition, which tests/unit/model/test_content_sums.c holds against an independent one.
- */
-static bm_hash128 content_of(const uint64_t *run, size_t n)
+/* By the definition, which tests/unit/model/test_content_sums.c holds against an independent one;
+ * `whole`: the joined text; or the sequence, where it has none. */
+static bm_hash128 content_of(const uint64_t *run, size_t n, bm_str whole)
 {
     bm_content_sums sums = {0};
     bm_content_add(run, n, 0, &sums);
-    return bm_content_end(&sums, n);
+    bm_hash128 content = bm_content_end(&sums, n);
+    if (n > 0)
+        content.hi ^= XXH3_64bits(whole.data, whole.len);
+    return content;
+}
+
+/* The same of a text. */
+static bm_hash128 content_of_text(bm_text_options options, bm_str text, const uint64_t *run,
+                                  size_t n)
+{
+    const bm_joined *joined = NULL;
+    bm_shingler *shingler = NULL;
+    cr_assert_eq(bm_shingler_open(&options, "scalar", &shingler, NULL), BM_OK);
+    cr_assert_eq(bm_shingler_join(shingler, text, &joined, NULL), BM_OK);
+    const bm_hash128 content = content_of(run, n, (bm_str){joined->data, joined->len});
+    bm_shingler_close(shingler);
+    return content;
 }
 
 /* `expected`: the shingles of the text, repeats included, separated by '|'. On every path. */
@@ -79,7 +95,10 @@ static void expect(bm_text_options options, const char *text, const char *expect
         if (j == n)
             distinct[n++] = run[i];
     }
-    const bm_hash128 content = content_of(run, n_run);
+    const bm_hash128 content =
+        options.shingle == BM_SHINGLE_STOPWORD
+            ? content_of(run, n_run, (bm_str){(const char *)run, n_run * sizeof *run})
+            : content_of_text(options, (bm_str){text, strlen(text)}, run, n_run);
     for (size_t i = 0; i <= N_ISAS; i++) {
         const char *isa = i < N_ISAS ? isas[i] : "scalar";
         if (!available(isa))
@@ -550,7 +569,7 @@ Test(shingler, drops_repeats_of_given_hashes)
     cr_expect_arr_eq(batch.hashes, distinct, sizeof distinct);
     cr_expect_arr_eq(batch.hashes + 4, distinct, sizeof distinct);
     cr_expect_eq(batch.n_empty, 1);
-    const bm_hash128 content = content_of(hashes, 6);
+    const bm_hash128 content = content_of(hashes, 6, (bm_str){(const char *)hashes, sizeof hashes});
     cr_expect_arr_eq(batch.content, &content, sizeof content);
     bm_set_shingler_reset(&scratch);
     bm_shingle_batch_reset(&batch);

@@ -131,6 +131,34 @@ Test(stop_words, carries_shingles_from_window_to_window)
     compare_paths(&options, (bm_str){text, sizeof text});
 }
 
+/* Text that is in no shingle does not count: copies have the same shingles, not the same words, and
+ * other windows. Nor does it matter in which windows shingles lie. */
+Test(stop_words, texts_with_the_same_shingles_have_one_content_hash)
+{
+    static char text[2][20 * 1024];
+    const bm_text_options options = stop(1, "the");
+    size_t len[2] = {0};
+    for (uint32_t i = 0; i < 500; i++)
+        for (int side = 0; side < 2; side++)
+            len[side] +=
+                (size_t)snprintf(text[side] + len[side], sizeof text[side] - len[side],
+                                 side == 0 || i % 3 == 0 ? "the n%u, " : "big black the n%u ", i);
+    for (size_t i = 0; i < N_ISAS; i++) {
+        const special_path path = {.isa = isas[i]};
+        if (!available(path.isa))
+            continue;
+        bm_shingle_batch one = shingle(&options, path, (bm_str){text[0], len[0]}),
+                         other = shingle(&options, path, (bm_str){text[1], len[1]}),
+                         less = shingle(&options, path, (bm_str){text[0], len[0] - 5});
+        cr_expect(same_batch(&one, &other), "%s", path.isa);
+        cr_expect_eq(one.offsets[1], 500);
+        cr_expect_neq(one.content[0].hi, less.content[0].hi);
+        bm_shingle_batch_reset(&one);
+        bm_shingle_batch_reset(&other);
+        bm_shingle_batch_reset(&less);
+    }
+}
+
 /* --- lists --- */
 
 static bm_status parse(const char *file, size_t len, const bm_text_options *options, char **out,

@@ -94,7 +94,10 @@ static void check_sequence(const bm_text_batch *batch, size_t doc, const uint64_
             run[m++] = hashes[i];
     cr_assert_eq(batch->docs[doc].n_shingles, m, "document %zu", doc);
     bm_content_add(run, m, 0, &sums);
-    const bm_hash128 made = bm_content_end(&sums, m);
+    bm_hash128 made = bm_content_end(&sums, m);
+    if (m > 0)
+        made.hi ^= XXH3_64bits(text.data, text.len);
+    cr_assert_eq(batch->docs[doc].second, m > 0 ? XXH3_64bits(text.data, text.len) : 0);
     cr_assert_arr_eq(&made, right, sizeof made, "document %zu", doc);
     free(run);
 }
