@@ -1,13 +1,17 @@
 """What the host does beside a device that costs nothing: CPU seconds a GB of JSON Lines, against signing on the CPU in the same run.
 
     bench/host_beside_device.py [--program build/release/bench/double/bandmill] [--megabytes 200] [--runs 5] [--threads 2] [--gpus 1]
-                                [--link GB/S] [--json] [--opening] [--bounds]
+                                [--link GB/S] [--json] [--opening] [--check] [--bounds]
 
 The program is the one that stands beside the double of the OpenCL library (bench/double/cl_double.c): copies and kernels take no time, so what
 is left is reading, parsing, cutting or packing texts, enqueuing and writing. `sign`, `dedup` and `dedup --verify none`, whose devices can be
 given texts, with word:5 and char:5, native and beside the double in turns; a figure is the least of the runs, and that of one document is
 taken off, which is what opening costs. Documents have 30 to 400 words, none is like another, so that the double's keys, no two of which are
 equal, lose nothing.
+
+--check measures, instead, what the sample check of a device's answers costs in documents of 100 B, 2 kB, 100 kB and 10 MB, given as hashes
+and as texts: the CPU seconds of the program that stands in comparing/, which checks and believes all the same, less those of the one that does
+not check, in per cent of native signing. Less than two runs differ is not seen: the figure is that of the least of the runs.
 
 --opening measures, instead, how long one and eight devices take to open whose contexts take half a second. --bounds holds what CI holds:
 bounds that do not depend on the machine, wide enough for one that is crowded; 1 where one is passed. Standard library only."""
@@ -44,7 +48,7 @@ def run(program, job, source, folder, env):
     out = os.path.join(folder, "out")
     shutil.rmtree(out, ignore_errors=True)
     begin = time.monotonic()
-    child = subprocess.Popen([program, *job, source, "-o", out, "-q"], env={**os.environ, **env, "LD_LIBRARY_PATH": os.path.dirname(program)})
+    child = subprocess.Popen([program, *job, source, "-o", out, "-q"], env={**os.environ, **env, "LD_LIBRARY_PATH": f"{os.path.dirname(program)}:{os.path.dirname(os.path.dirname(program))}"})
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
@@ -59,6 +63,31 @@ def measure_opening(args, folder, one):
 
     alone, eight = seconds(1), seconds(8)
     return {"one": alone, "eight": eight, "ratio": eight / alone}
+
+
+SIZES = {"100 B": 100, "2 kB": 2000, "100 kB": 100_000, "10 MB": 10_000_000}
+
+
+def measure_check(args, folder):
+    """Per cent of native signing, by size of document and way to the device."""
+    comparing = os.path.join(os.path.dirname(args.program), "comparing", "bandmill")
+    rng, words, found = random.Random(11), [f"{i:x}word" for i in range(50000)], {}
+    for name, size in SIZES.items():
+        documents = os.path.join(folder, "documents.jsonl")
+        with open(documents, "w", encoding="ascii") as file:
+            while file.tell() < args.megabytes * 1e6:
+                file.write('{"text":"%s"}\n' % " ".join(rng.choices(words, k=max(6, size // 9))))
+        for way in ("hashes", "texts"):
+            env = {"CL_DOUBLE_GPUS": str(args.gpus), "CL_DOUBLE_LINK": str(args.link), "BANDMILL_CACHE_DIR": os.path.join(folder, "cache"),
+                   "BANDMILL_CL_TEXT": "1" if way == "texts" else "0"}
+            spent = {"native": [], "believing": [], "comparing": []}
+            for _ in range(args.runs):
+                for kind, of in spent.items():
+                    job = ["sign", "--device", "cpu" if kind == "native" else "gpu", "--threads", str(args.threads)]
+                    of.append(run(comparing if kind == "comparing" else args.program, job, documents, folder, env)[0])
+            least = {kind: min(of) for kind, of in spent.items()}
+            found[f"{name}, {way}"] = (least["comparing"] - least["believing"]) / least["native"] * 100
+    return found
 
 
 def measure_host(args, folder, one):
@@ -87,7 +116,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--link", type=float, default=0)
-    for flag in ("--json", "--opening", "--bounds"):
+    for flag in ("--json", "--opening", "--check", "--bounds"):
         parser.add_argument(flag, action="store_true")
     args = parser.parse_args()
     args.program = os.path.abspath(args.program)
@@ -95,15 +124,21 @@ def main():
         one = os.path.join(folder, "one.jsonl")
         with open(one, "w", encoding="ascii") as file:
             file.write('{"text":"a few words of one text"}\n')
-        found = measure_opening(args, folder, one) if args.opening else measure_host(args, folder, one)
+        found = measure_opening(args, folder, one) if args.opening else measure_check(args, folder) if args.check \
+            else measure_host(args, folder, one)
     if args.json:
         print(json.dumps(found, indent=2))
+    elif args.check:
+        for name, cost in found.items():
+            print(f"{name:<16} {cost:6.2f} % of native signing")
     elif args.opening:
         print(f"one device {found['one']:.2f} s, eight {found['eight']:.2f} s: {found['ratio']:.2f} times as long")
     else:
         print(f"{'CPU seconds a GB':<16} {'native':>8} {'beside':>8} {'ratio':>8}")
         for name, f in found.items():
             print(f"{name:<16} {f['native']:8.2f} {f['beside']:8.2f} {f['ratio']:8.2f}")
+    if args.check:
+        return
     ratios = {"opening": (found["ratio"], OPENING)} if args.opening else {name: (f["ratio"], BOUNDS[name]) for name, f in found.items()}
     passed = [f"{name}: {ratio:.2f}, at most {most}" for name, (ratio, most) in ratios.items() if ratio > most]
     if args.bounds and passed:

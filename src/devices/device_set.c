@@ -218,7 +218,12 @@ bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg
     return ops->open(&own, out, err);
 }
 
-#define CHECK_ONE_IN 1024u
+#define CHECK_ONE_IN  1024u /* documents; at least one a batch */
+#define CREDIT_ONE_IN 128u  /* hashes */
+#define CREDIT_FIRST  (1u << 15)
+#define CREDIT_MOST   (1u << 22)
+#define LONG_HASHES   4096u
+#define SOME_WORDS    4u
 /* 768 KiB of hashes: a batch stays in a core's second-level cache. */
 #define CPU_BATCH_HASHES (96u * 1024u)
 
@@ -310,6 +315,8 @@ static bm_status add_worker(bm_device_set *set, opening *opened, bm_text_trial *
     bm_status status = BM_OK;
     BM_TRY_OUT(try_opened(opened, trial, &worker->backend, &why));
     worker->info = device[0];
+    pthread_mutex_init(&worker->lock, NULL);
+    worker->credit = CREDIT_FIRST;
     set->n_device_workers++;
     add_name(set, device->name);
     return BM_OK;
@@ -480,6 +487,7 @@ void bm_device_set_close(bm_device_set *set)
         bm_backend_close(worker->backend);
         bm_shingler_close(worker->shingler);
         bm_shingle_batch_reset(&worker->checked);
+        pthread_mutex_destroy(&worker->lock);
     }
     bm_backend_close(set->cpu);
     bm_free(set->device_workers);
@@ -505,77 +513,162 @@ bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_erro
     return ops->wait(set->cpu, task, err);
 }
 
-/* The hashes of one document. */
-typedef struct doc_hashes {
-    const uint64_t *hashes;
-    size_t n;
-    bm_hash128 content; /* of a text */
-} doc_hashes;
+/* The sample check. What it may cost is counted in hashes that the native CPU signs again: a
+ * worker gains one for each CREDIT_ONE_IN hashes that its device has signed, so that the check takes
+ * less than a hundredth of the time that native code would need for the whole job. */
 
-/* The hashes of document d are made again where the device had its text. */
-static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, size_t d,
-                           doc_hashes *out, bm_error *err)
+/* Document d of a task, with its hashes. */
+typedef struct sampled {
+    size_t doc;
+    uint64_t range[2]; /* offsets of its hashes */
+    const uint64_t *hashes;
+    bm_hash128 content; /* of a text */
+} sampled;
+
+static uint64_t units_of(const bm_sign_task *task, size_t d)
+{
+    return task->offsets[d + 1] - task->offsets[d];
+}
+
+/* Long documents are given as hashes and have their words compared, four of them. */
+static bool some_words_do(const bm_device_set *set, const bm_sign_task *task, size_t d)
+{
+    return task->text == NULL && task->words != NULL && set->params.ops->prefix &&
+           set->perms_used > SOME_WORDS && units_of(task, d) > LONG_HASHES;
+}
+
+/* A word by the reference takes the time of eight words by native code. */
+static uint64_t cost_of(const bm_device_set *set, const bm_sign_task *task, size_t d)
+{
+    const uint64_t n = units_of(task, d);
+    return some_words_do(set, task, d) ? n * SOME_WORDS * 8 / set->perms_used + 1 : n;
+}
+
+static bool is_left_to_host(const bm_sign_task *task, size_t d)
+{
+    return task->text != NULL && task->text->docs[d].by_host;
+}
+
+/* The document to check near d; n_docs: none that the credit pays for. */
+static size_t choose(const bm_device_set *set, const bm_sign_task *task, size_t d, uint64_t credit)
+{
+    while (d < task->n_docs && is_left_to_host(task, d))
+        d++;
+    if (d == task->n_docs || cost_of(set, task, d) <= credit)
+        return d;
+    size_t least = d;
+    for (size_t i = 0; i < task->n_docs; i++)
+        if (!is_left_to_host(task, i) && cost_of(set, task, i) < cost_of(set, task, least))
+            least = i;
+    return cost_of(set, task, least) <= credit ? least : task->n_docs;
+}
+
+/* The hashes are made again where the device had the text. */
+static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, sampled *out,
+                           bm_error *err)
 {
     if (task->text == NULL) {
-        out->hashes = task->hashes + task->offsets[d];
-        out->n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
+        out->hashes = task->hashes;
+        memcpy(out->range, task->offsets + out->doc, sizeof out->range);
         return BM_OK;
     }
     bm_shingle_batch *made = &worker->checked;
     bm_shingle_batch_clear(made);
-    BM_TRY(bm_unit_text_hash(worker->shingler, task->text, d, made, err));
-    *out = (doc_hashes){made->hashes, bm_shingle_batch_hashes(made), made->content[0]};
+    BM_TRY(bm_unit_text_hash(worker->shingler, task->text, out->doc, made, err));
+    out->hashes = made->hashes;
+    out->range[1] = bm_shingle_batch_hashes(made);
+    out->content = made->content[0];
     return BM_OK;
 }
 
-/* Do words, keys, count and content hash of document d equal those of the reference? */
-static bool is_right(const bm_device_set *set, const bm_sign_task *task, size_t d, doc_hashes doc)
+/* Do the words at one place of a long document equal the reference? The place is another one for
+ * each document. */
+static bool has_right_words(const bm_device_set *set, const bm_sign_task *task,
+                            const sampled *sample)
+{
+    const uint32_t n_places = set->perms_used / SOME_WORDS;
+    const uint32_t first = (uint32_t)(sample->range[0] % n_places) * SOME_WORDS;
+    const size_t word_bytes = bm_scheme_word_bytes(set->params.ops->scheme);
+    const bm_scheme_params params = bm_scheme_params_some(&set->params, first, SOME_WORDS);
+    uint64_t words[SOME_WORDS];
+    params.ops->sign(&params, sample->hashes + sample->range[0],
+                     (size_t)(sample->range[1] - sample->range[0]), words);
+    const char *row = (const char *)(task->words + sample->doc * set->row_uints);
+    return memcmp(words, row + first * word_bytes, SOME_WORDS * word_bytes) == 0;
+}
+
+/* Do words, keys, count and content hash of the document equal those of the native CPU? */
+static bm_status compare(bm_device_set *set, const bm_sign_task *task, const sampled *sample,
+                         bool *right, bm_error *err)
 {
     uint32_t words[2 * BM_PERMS_MAX];
     uint64_t keys[BM_PERMS_MAX];
-    const size_t row = set->row_uints, bands = set->bands;
-    set->params.ops->sign(&set->params, doc.hashes, doc.n, words);
-    bm_band_keys_of(bm_scheme_word_bytes(set->params.ops->scheme))(words, set->bands, set->rows,
-                                                                   doc.n == 0, keys);
-    if (task->words != NULL && memcmp(words, task->words + d * row, row * sizeof *words) != 0)
-        return false;
-    if (task->keys != NULL && memcmp(keys, task->keys + d * bands, bands * sizeof *keys) != 0)
-        return false;
-    if (task->text != NULL && task->content != NULL &&
-        memcmp(&doc.content, &task->content[d], sizeof doc.content) != 0)
-        return false;
-    return task->text == NULL || task->n_shingles[d] == doc.n;
+    const size_t row = set->row_uints, bands = set->bands, d = sample->doc;
+    bm_sign_task again = {.offsets = sample->range,
+                          .hashes = sample->hashes,
+                          .n_docs = 1,
+                          .words = task->words != NULL ? words : NULL,
+                          .keys = task->keys != NULL ? keys : NULL};
+    BM_TRY(bm_device_set_sign_cpu(set, &again, err));
+    *right =
+        (task->words == NULL || memcmp(words, task->words + d * row, row * sizeof *words) == 0) &&
+        (task->keys == NULL || memcmp(keys, task->keys + d * bands, bands * sizeof *keys) == 0) &&
+        (task->text == NULL || task->content == NULL ||
+         memcmp(&sample->content, &task->content[d], sizeof sample->content) == 0) &&
+        (task->text == NULL || task->n_shingles[d] == sample->range[1]);
+    return BM_OK;
 }
 
-bm_status bm_device_set_check(const bm_device_set *set, bm_device_worker *worker,
+bm_status bm_device_set_check(bm_device_set *set, bm_device_worker *worker,
                               const bm_sign_task *task, bm_error *err)
 {
+    if (bm_device_answers == BM_ANSWERS_BELIEVED || task->n_docs == 0)
+        return BM_OK;
+    worker->credit += (task->offsets[task->n_docs] - task->offsets[0]) / CREDIT_ONE_IN;
+    if (worker->credit > CREDIT_MOST)
+        worker->credit = CREDIT_MOST;
     for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
-         bm_devices_are_checked && d < task->n_docs; d += CHECK_ONE_IN) {
-        doc_hashes doc = {0};
-        while (task->text != NULL && task->text->docs[d].by_host && d + 1 < task->n_docs)
-            d++;
-        if (task->text != NULL && task->text->docs[d].by_host)
+         d < task->n_docs; d += CHECK_ONE_IN) {
+        sampled sample = {.doc = choose(set, task, d, worker->credit)};
+        if (sample.doc == task->n_docs)
             break;
-        BM_TRY(hashes_of(worker, task, d, &doc, err));
-        if (!is_right(set, task, d, doc))
+        bool right = true;
+        worker->credit -= cost_of(set, task, sample.doc);
+        BM_TRY(hashes_of(worker, task, &sample, err));
+        if (some_words_do(set, task, sample.doc))
+            right = has_right_words(set, task, &sample);
+        else
+            BM_TRY(compare(set, task, &sample, &right, err));
+        if (!right && bm_device_answers == BM_ANSWERS_CHECKED)
             return bm_fail_at(err, BM_ERR_DEVICE, worker->info.spec, 0,
                               "%s computed a wrong signature", worker->info.name);
     }
     return BM_OK;
 }
 
-bm_status bm_device_set_worker_failed(bm_device_set *set, bm_device_worker *worker,
-                                      bm_status status, bm_error *err)
+/* The lock is held. */
+static void die(bm_device_set *set, bm_device_worker *worker, bm_status status,
+                const bm_error *error)
 {
-    worker->dead = true;
-    if (!set->fallback)
-        return named_failure(&worker->info, status, err);
     char words[1400] = "it failed";
-    if (err != NULL)
-        bm_error_format(err, words, sizeof words);
-    bm_meter_log(set->meter, BM_LOG_WARNING,
-                 "device %s is given up, its batches are signed on the CPU: %s", worker->info.spec,
-                 words);
-    return BM_OK;
+    worker->death = *error;
+    if (!set->fallback) {
+        worker->after_death = named_failure(&worker->info, status, &worker->death);
+    } else {
+        bm_error_format(error, words, sizeof words);
+        bm_meter_log(set->meter, BM_LOG_WARNING,
+                     "device %s is given up, its batches are signed on the CPU: %s",
+                     worker->info.spec, words);
+    }
+    worker->dead = true;
+}
+
+bm_status bm_device_set_worker_failed(bm_device_set *set, bm_device_worker *worker,
+                                      bm_status status, const bm_error *error)
+{
+    pthread_mutex_lock(&worker->lock);
+    if (!worker->dead)
+        die(set, worker, status, error);
+    pthread_mutex_unlock(&worker->lock);
+    return worker->after_death;
 }

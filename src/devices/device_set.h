@@ -1,14 +1,17 @@
 /* device_set.h -- the devices of a job: the native CPU, and a worker for each OpenCL device.
  *
- * Every batch that comes back from a worker is checked: one document in 1,024 (at least one a
- * batch, spread over it) is signed again by the scalar reference, from its text if that is what the
- * device got. A worker that fails or answers wrong is dead: its batches are signed on the CPU when
+ * Batches that come back from a worker are checked by a sample: one document in 1,024 (at least one
+ * a batch) is signed again by the native CPU, from its text where the device got that. No more than
+ * one hash in 128 is signed again: where a document is too long for that, the shortest of the batch
+ * takes its place, or the check waits for later batches; of a long one four words are compared. A
+ * worker that fails or answers wrong is dead: its batches are signed on the CPU when
  * the device was chosen by `auto`, else the job ends with BM_ERR_DEVICE. Results never depend on
  * who signed what.
  *
  * Threads: any number of them may call bm_device_set_sign_cpu; a worker belongs to one. */
 #pragma once
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include <bandmill/device.h>
@@ -56,9 +59,13 @@ typedef struct bm_device_worker {
     bm_backend *backend;
     bm_device_info info;
     atomic_bool dead;
+    bm_status after_death; /* of a dead worker: BM_OK, the CPU signs; else why its batches fail */
+    bm_error death;
+    pthread_mutex_t lock;  /* of all below, and of dying */
     uint64_t n_docs;       /* that it signed */
     bm_shingler *shingler; /* where texts go to devices: to check them, or do without them */
     bm_shingle_batch checked;
+    uint64_t credit; /* hashes that may be signed again to check the device */
 } bm_device_worker;
 
 typedef struct bm_device_set {
@@ -94,10 +101,11 @@ void bm_device_set_close(bm_device_set *set);
 /* The number of hashes that a batch should hold, about. */
 size_t bm_device_set_batch_hashes(const bm_device_set *set);
 bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_error *err);
-/* Compare a sample of a finished task with the reference: BM_ERR_DEVICE on the first difference. */
-bm_status bm_device_set_check(const bm_device_set *set, bm_device_worker *worker,
+/* Compare a sample of a finished task with the native CPU: BM_ERR_DEVICE on the first difference.
+ * By any thread, with the worker's lock, or another by which no two do it at once. */
+bm_status bm_device_set_check(bm_device_set *set, bm_device_worker *worker,
                               const bm_sign_task *task, bm_error *err);
-/* A worker's call failed with `status`: BM_OK and the worker is dead where the CPU may take over,
- * else the error. */
+/* A worker's call failed with `status`, or the check did: it is dead now, of its first failure.
+ * Returns worker->after_death. The lock is not held. */
 bm_status bm_device_set_worker_failed(bm_device_set *set, bm_device_worker *worker,
-                                      bm_status status, bm_error *err);
+                                      bm_status status, const bm_error *error);

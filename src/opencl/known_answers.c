@@ -3,4 +3,4 @@
  * Tests: tests/parity/test_parity_opencl.c */
 #include "opencl/known_answers.h"
 
-const bool bm_devices_are_checked = true;
+const bm_answers bm_device_answers = BM_ANSWERS_CHECKED;

@@ -1,10 +1,13 @@
 /* known_answers.h -- are devices held against the reference? */
 #pragma once
 
-#include <stdbool.h>
+typedef enum bm_answers {
+    BM_ANSWERS_CHECKED, /* with known answers when they are opened, and by samples as the job goes */
+    BM_ANSWERS_COMPARED, /* the samples are computed and compared, but a difference is ignored */
+    BM_ANSWERS_BELIEVED
+} bm_answers;
 
-/* They are: with known answers when they are opened, and on documents of the job as it goes. Only a
- * program that puts another definition in the place of this one (bench/double/unchecked.c) takes
- * what a device says, so as to measure the host beside one that computes nothing; it is never
- * installed. */
-extern const bool bm_devices_are_checked;
+/* They are checked. Only a program that puts another definition in the place of this one (those of
+ * bench/double, which are never installed) takes what a device answers: it measures the host beside
+ * a device that computes nothing. */
+extern const bm_answers bm_device_answers;

@@ -690,8 +690,7 @@ typedef struct device_run {
     bm_device_worker *device;
     bm_ingest_batch *in_flight[DEPTH_MAX]; /* the oldest first */
     uint32_t n;
-    bm_status after_death; /* of a dead device: BM_OK, the CPU signs; else why every batch fails */
-    bm_error error;
+    bool stopped; /* a dead device is used no more */
 } device_run;
 
 /* Sign a batch that has a task on the native CPU, whatever its form. */
@@ -708,16 +707,49 @@ static bm_status ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* The device is dead: sign its batches on the CPU, or fail each of them with its error. */
+/* The device of the batch is dead: sign it on the CPU, or fail it with the error of the device, whose
+ * lock is held. */
+static void do_without(const bm_ingest_cfg *cfg, const bm_device_worker *device,
+                       bm_ingest_batch *batch)
+{
+    batch->status = device->after_death;
+    batch->error = device->death;
+    if (batch->status == BM_OK)
+        batch->status = ingest_sign_cpu(cfg, batch, device->shingler, &batch->error);
+}
+
+/* What a device has signed: a sample is checked, and texts that were left to the host are signed.
+ * Where the check fails the native CPU signs all of the batch, or it fails. The lock of the device
+ * is held, and given back. */
+static void settle(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
+{
+    bm_device_worker *device = batch->turn.device;
+    bm_error error = {0};
+    const bm_status status =
+        device->dead ? BM_OK : bm_device_set_check(cfg->device_set, device, &batch->task, &error);
+    if (device->dead) {
+        do_without(cfg, device, batch);
+    } else if (status != BM_OK) {
+        pthread_mutex_unlock(&device->lock);
+        bm_device_set_worker_failed(cfg->device_set, device, status, &error);
+        pthread_mutex_lock(&device->lock);
+        do_without(cfg, device, batch);
+    } else {
+        device->n_docs += batch->n_docs;
+        if (batch->as_text)
+            batch->status =
+                bm_ingest_text_finish(cfg->device_set, batch, device->shingler, &batch->error);
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* The same for all that a dead device has in flight. */
 static void fall_back(device_run *run)
 {
-    for (uint32_t i = 0; i < run->n; i++) {
-        bm_ingest_batch *batch = run->in_flight[i];
-        batch->status = run->after_death;
-        batch->error = run->error;
-        if (run->after_death == BM_OK)
-            batch->status = ingest_sign_cpu(run->cfg, batch, run->device->shingler, &batch->error);
-    }
+    pthread_mutex_lock(&run->device->lock);
+    for (uint32_t i = 0; i < run->n; i++)
+        do_without(run->cfg, run->device, run->in_flight[i]);
+    pthread_mutex_unlock(&run->device->lock);
     uint32_t n = run->n;
     run->n = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -743,17 +775,23 @@ static void replace_batches(device_run *run)
     }
 }
 
-/* End what the device does first, for it may still write into what it held. It is closed with the
- * set: other threads may have places of it. */
-static void device_failed(device_run *run, bm_status status, const bm_error *error)
+/* The device is dead, or is about to be. End what it does first, for it may still write into what it
+ * held. It is closed with the set: other threads may have places of it. */
+static void stop(device_run *run)
 {
     bm_backend *backend = run->device->backend;
+    if (run->stopped)
+        return;
+    run->stopped = true;
     backend->ops->drain(backend, NULL);
     if (backend->stuck)
         replace_batches(run);
-    run->error = *error;
-    run->after_death =
-        bm_device_set_worker_failed(run->cfg->device_set, run->device, status, &run->error);
+}
+
+static void device_failed(device_run *run, bm_status status, const bm_error *error)
+{
+    stop(run);
+    bm_device_set_worker_failed(run->cfg->device_set, run->device, status, error);
     fall_back(run);
 }
 
@@ -762,13 +800,16 @@ static void submit(device_run *run, bm_ingest_batch *batch)
     bm_error error = {0};
     run->in_flight[run->n++] = batch;
     if (run->device->dead) {
+        stop(run);
         fall_back(run);
         return;
     }
     bm_backend *backend = run->device->backend;
     bm_status status = backend->ops->submit(backend, &batch->task, &error);
     if (status == BM_ERR_UNSUPPORTED && batch->as_text) { /* a text beyond the device's buffers */
+        pthread_mutex_lock(&run->device->lock);
         status = bm_ingest_text_hash(batch, run->device->shingler, &error);
+        pthread_mutex_unlock(&run->device->lock);
         if (status == BM_OK)
             status = bm_ingest_batch_make_task(run->cfg, batch, &error);
         if (status == BM_OK)
@@ -781,22 +822,15 @@ static void submit(device_run *run, bm_ingest_batch *batch)
 static void finish_oldest(device_run *run)
 {
     bm_error error = {0};
-    bm_device_set *device_set = run->cfg->device_set;
     bm_backend *backend = run->device->backend;
     bm_ingest_batch *batch = run->in_flight[0];
     bm_status status = backend->ops->wait(backend, &batch->task, &error);
-    if (status == BM_OK) {
-        bm_ingest_batch_read_in_place(batch);
-        status = bm_device_set_check(device_set, run->device, &batch->task, &error);
-    }
     if (status != BM_OK) {
         device_failed(run, status, &error);
         return;
     }
-    if (batch->as_text)
-        batch->status =
-            bm_ingest_text_finish(device_set, batch, run->device->shingler, &batch->error);
-    run->device->n_docs += batch->n_docs;
+    bm_ingest_batch_read_in_place(batch);
+    batch->turn.device = run->device;
     run->n--;
     memmove(run->in_flight, run->in_flight + 1, run->n * sizeof run->in_flight[0]);
     bm_ingest_order_place(run->order, batch);
@@ -1059,6 +1093,7 @@ static bm_status ingest_open(const bm_ingest_cfg *cfg, ingest *in, bm_error *err
     if (status == BM_OK && in->n_device_workers > 0)
         status = bm_queue_open(2 * (size_t)in->n_device_workers, &in->queue, err);
     in->order.queue = in->queue;
+    in->order.settle = settle;
     ingest_long_init(cfg, &in->order, &in->now);
     if (status == BM_OK)
         status = ingest_read_begin(cfg, &in->now.gate, window, err);

@@ -80,16 +80,17 @@ typedef struct bm_ingest_share {
 
 /* A batch's place in reading order. */
 typedef struct bm_ingest_turn {
-    uint64_t sequence;   /* 0, 1, 2 ... */
-    uint64_t bytes_read; /* of the inputs, as stored, up to its end */
-    uint64_t first_doc;  /* the number of its first document (bm_ingest_in_place) */
-    size_t first_row;    /* of the table, once it is reserved, or the sink has it */
-    bool has_rows;       /* reserved */
-    bool claimed;        /* for the sink (bm_ingest_put) */
-    uint64_t first_text; /* where its ids begin in the table's text, once they are reserved */
-    bm_doc_sums sums;    /* what it adds to the table */
-    uint64_t n_shingles; /* in all */
-    uint64_t longest;    /* bytes of its longest text */
+    uint64_t sequence;        /* 0, 1, 2 ... */
+    uint64_t bytes_read;      /* of the inputs, as stored, up to its end */
+    uint64_t first_doc;       /* the number of its first document (bm_ingest_in_place) */
+    size_t first_row;         /* of the table, once it is reserved, or the sink has it */
+    bool has_rows;            /* reserved */
+    bool claimed;             /* for the sink (bm_ingest_put) */
+    bm_device_worker *device; /* whose device signed it, until that is checked; NULL: settled */
+    uint64_t first_text;      /* where its ids begin in the table's text, once they are reserved */
+    bm_doc_sums sums;         /* what it adds to the table */
+    uint64_t n_shingles;      /* in all */
+    uint64_t longest;         /* bytes of its longest text */
     bm_ingest_share share;
     bm_content_place place; /* behind its last record, where ingest_cfg.places asks for it */
 } bm_ingest_turn;

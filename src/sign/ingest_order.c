@@ -593,7 +593,43 @@ static void put_all(bm_ingest_order *order)
 static bm_ingest_batch *batch_at(bm_ingest_order *order, uint64_t n)
 {
     bm_ingest_batch *batch = *place_of(order, n);
-    return batch != NULL && batch->turn.sequence == n ? batch : NULL;
+    return batch != NULL && batch->turn.sequence == n && batch->turn.device == NULL ? batch : NULL;
+}
+
+/* The first batch that is not settled, and whose device nobody has at hand, off its place and with
+ * the device's lock; NULL: there is none. The lock is held. */
+static bm_ingest_batch *take_unsettled(bm_ingest_order *order)
+{
+    const uint64_t end = order->reserve + order->window;
+    for (uint64_t n = order->reserve; order->unsettled > 0 && !order->stop && n < end; n++) {
+        bm_ingest_batch **place = place_of(order, n), *batch = *place;
+        if (batch == NULL || batch->turn.device == NULL ||
+            pthread_mutex_trylock(&batch->turn.device->lock) != 0)
+            continue;
+        *place = NULL;
+        order->unsettled--;
+        return batch;
+    }
+    return NULL;
+}
+
+/* The lock is held, but not while the batch is settled. */
+static bool settle(bm_ingest_order *order)
+{
+    bm_ingest_batch *batch = take_unsettled(order);
+    if (batch == NULL)
+        return false;
+    pthread_mutex_unlock(&order->lock);
+    double mark = bm_clock_seconds(), spent = 0;
+    order->settle(order->cfg, batch);
+    prepare(order->cfg, batch);
+    bm_ingest_lap(&spent, &mark);
+    pthread_mutex_lock(&order->lock);
+    order->times.sign += spent;
+    batch->turn.device = NULL;
+    *place_of(order, batch->turn.sequence) = batch;
+    pthread_cond_broadcast(&order->moved);
+    return true;
 }
 
 /* Does nothing of the sink's move for the batch, which is about to get its rows? */
@@ -794,7 +830,7 @@ static bool help(bm_ingest_order *order)
 {
     if (may_deliver(order))
         deliver_one(order);
-    else if (reserve(order))
+    else if (settle(order) || reserve(order))
         return true;
     else if (may_enter(order))
         enter_one(order);
@@ -852,8 +888,10 @@ bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *
 
 void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch)
 {
-    prepare(order->cfg, batch);
+    if (batch->turn.device == NULL)
+        prepare(order->cfg, batch);
     pthread_mutex_lock(&order->lock);
+    order->unsettled += batch->turn.device != NULL;
     *place_of(order, batch->turn.sequence) = batch;
     pthread_cond_broadcast(&order->moved);
     pthread_mutex_unlock(&order->lock);

@@ -3,6 +3,7 @@
  *     ring      [ 7 ][   ][   ][ 6 ]      `window` places; batch n has place n % window
  *                          ^ 5 is still being made, 6 and 7 wait for it
  *
+ *     settle    what a device has signed is checked    any thread, one for each device
  *     reserve   rows for it in the document table,     in order, one at a time
  *               and the sink may claim it
  *     enter     its rows, ids and, where it is         any thread; each shard in order
@@ -70,15 +71,18 @@ typedef struct bm_ingest_shard {
 typedef struct bm_ingest_order {
     const bm_ingest_cfg *cfg;
     bm_queue *queue; /* to the device workers: aborted by a failure; borrowed; NULL: none */
+    /* Settle a batch that a device has signed; the lock of batch->turn.device is held, and given back. */
+    void (*settle)(const bm_ingest_cfg *cfg, bm_ingest_batch *batch);
     uint64_t window;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t moved; /* one of these moved, `stop` was set, or a device put a batch down */
     bm_ingest_batch **ring;
-    uint64_t reserve; /* the first that has no rows yet */
-    uint64_t enter;   /* the first with rows that no thread has begun to enter */
-    uint64_t next;    /* to deliver */
-    uint64_t put;     /* the first that was delivered, and that no thread has put */
-    uint64_t done;    /* so many are in no place any more */
+    uint64_t reserve;   /* the first that has no rows yet */
+    uint64_t enter;     /* the first with rows that no thread has begun to enter */
+    uint64_t next;      /* to deliver */
+    uint64_t put;       /* the first that was delivered, and that no thread has put */
+    uint64_t done;      /* so many are in no place any more */
+    uint64_t unsettled; /* batches in the ring with turn.device */
     bool delivering, stop, put_failed;
     bool in_turn; /* nothing is reserved: behind `next` is one batch that was not claimed or has no
                      rows, or the ingest pauses */
@@ -111,7 +115,8 @@ bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *
 bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share);
 /* Release the share of the batch that was being read and was dropped; it becomes {0}. */
 void bm_ingest_order_release(bm_ingest_order *order, bm_ingest_share *share);
-/* Put a finished batch down in its place, and leave the rest to others: for threads of devices. */
+/* Put a finished batch down in its place, and leave the rest to others: for threads of devices. One
+ * that has turn.device is settled by others too. */
 void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch);
 /* The same (NULL: there is none), then deliver and put what can be. */
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch);

@@ -68,6 +68,22 @@ bm_status bm_scheme_params_init64(const bm_scheme_ops *ops, const bm_sketch_opti
     return bm_fail_nomem(err, 3 * n * sizeof(uint64_t));
 }
 
+bm_scheme_params bm_scheme_params_some(const bm_scheme_params *params, uint32_t first, uint32_t n)
+{
+    bm_scheme_params some = *params;
+    uint32_t **narrow[] = {&some.a, &some.b};
+    uint64_t **wide[] = {&some.a64, &some.b64, &some.c64};
+    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
+        if (*narrow[i] != NULL)
+            *narrow[i] += first;
+    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
+        if (*wide[i] != NULL)
+            *wide[i] += first;
+    some.perms = n;
+    some.plan = NULL;
+    return some;
+}
+
 void bm_scheme_params_reset(bm_scheme_params *params)
 {
     if (params->plan != NULL)

@@ -53,7 +53,7 @@ typedef struct bm_scheme_device {
 
 typedef struct bm_scheme_ops {
     bm_scheme scheme; /* its word is that of BM_OPTION_SCHEME (model/option_names.c) */
-    bool prefix;      /* of the K words that are drawn fewer may be computed, the first ones */
+    bool prefix;      /* word i takes coefficients i alone, so that fewer words may be computed */
     bool weighted;    /* of shingles with weights, by `sign_weighted`; else without, by `sign` */
     bm_status (*draw)(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err);
     /* The scalar reference, which is the definition of the scheme: every backend must equal it word

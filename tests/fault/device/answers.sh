@@ -1,5 +1,5 @@
 # Wrong answers. They are looked for where the program promises to look: in all known answers at open, and in one document of 1,024 of each
-# batch. So bits are flipped in the known answers, in every row of a batch, and in the one row that is looked at; a flip in another row
+# batch, in four words of a long one. So bits are flipped in the known answers, in every row of a batch, and in the one row that is looked at; a flip in another row
 # alone would pass, by design. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 
@@ -37,6 +37,10 @@ for mode in $modes; do
     refused 'self-test'
     # One bit of the one row that is looked at: of 160 rows of 128 words, word 5 of row 80.
     both "$mode" sign 'computed a wrong signature' "CL_SHIM_FLIP=$(($(opening_reads "$mode" sign) + 2)):$((80 * 512 + 20)):0"
+    # A document of 6,000 shingles has four words compared, of the only one the first four; the flip is in word 0.
+    job "$mode" sign long auto "CL_SHIM_FLIP=$(($(opening_reads "$mode" sign) + 1))+:3:64" BANDMILL_PROBE=
+    injected
+    saved 'computed a wrong signature'
     # A kernel that was never run, and no call that says so.
     both "$mode" sign 'computed a wrong signature' \
         "CL_SHIM_FAIL=clEnqueueNDRangeKernel:$(late "$mode" sign clEnqueueNDRangeKernel)+:skip"

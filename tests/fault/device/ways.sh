@@ -21,7 +21,8 @@ documents() {
 documents 1200 > many.jsonl
 documents 40 > few.jsonl
 documents 1 > one.jsonl
-for input in many few one; do
+awk 'BEGIN { printf "{\"id\":\"d0\",\"text\":\""; for (i = 0; i < 6000; i++) printf "w%x ", i; print "\"}" }' > long.jsonl
+for input in many few one long; do
     for command in sign dedup; do
         "$PROGRAM" "$command" "$input.jsonl" --device cpu -q -o "right.$command.$input" || exit 1
     done
