@@ -506,6 +506,19 @@ size_t bm_device_set_batch_hashes(const bm_device_set *set)
     return hashes;
 }
 
+bool bm_device_set_is_for_cpu(const bm_device_set *set, const bm_sign_task *task)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < set->n_device_workers; i++) {
+        const size_t one = set->device_workers[i].backend->doc_hashes;
+        most = one != 0 && (most == 0 || one < most) ? one : most;
+    }
+    for (size_t d = 0; most > 0 && d < task->n_docs; d++)
+        if (task->offsets[d + 1] - task->offsets[d] > most)
+            return true;
+    return false;
+}
+
 bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_error *err)
 {
     const bm_backend_ops *ops = set->cpu->ops;

@@ -100,6 +100,8 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
 void bm_device_set_close(bm_device_set *set);
 /* The number of hashes that a batch should hold, about. */
 size_t bm_device_set_batch_hashes(const bm_device_set *set);
+/* Has the task a document that the CPU signs sooner than any device (bm_backend.doc_hashes)? */
+bool bm_device_set_is_for_cpu(const bm_device_set *set, const bm_sign_task *task);
 bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_error *err);
 /* Compare a sample of a finished task with the native CPU: BM_ERR_DEVICE on the first difference.
  * By any thread, with the worker's lock, or another by which no two do it at once. */

@@ -198,6 +198,8 @@ static bm_status hand_over(bm_signer *signer, bm_signer_thread *thread, bm_error
 {
     bm_backend *backend = signer->backend;
     bm_status status;
+    if (bm_device_set_is_for_cpu(&signer->devices, &thread->slot->task))
+        return bm_device_set_sign_cpu(&signer->devices, &thread->slot->task, err);
     if (backend->parallel) {
         status = backend->ops->submit(backend, &thread->slot->task, err);
         return status == BM_OK ? backend->ops->wait(backend, &thread->slot->task, err) : status;

@@ -125,10 +125,11 @@ typedef struct bm_backend_ops {
 struct bm_backend {
     const bm_backend_ops *ops;
     bool parallel;
-    bool stuck;            /* the device stopped answering; see above */
-    bool accepts_text;     /* tasks may hold texts, cut as bm_backend_cfg.text said */
-    uint32_t depth;        /* tasks in flight that keep it busy; 1 where parallel */
-    size_t batch_hashes;   /* hashes a task should hold about, for speed */
+    bool stuck;          /* the device stopped answering; see above */
+    bool accepts_text;   /* tasks may hold texts, cut as bm_backend_cfg.text said */
+    uint32_t depth;      /* tasks in flight that keep it busy; 1 where parallel */
+    size_t batch_hashes; /* hashes a task should hold about, for speed */
+    size_t doc_hashes; /* more of one document take many turns, which native code outruns; 0: any */
     double kernel_seconds; /* of signing, by the device's clock, in what was waited for; with
                               settings.profile */
     bm_device_info info;

@@ -218,6 +218,7 @@ static void describe(cl_backend *be)
     be->base.accepts_text = be->shape.text.used;
     be->base.depth = BM_CL_DEPTH;
     be->base.batch_hashes = batch < most ? batch : most;
+    be->base.doc_hashes = (size_t)be->stream.cut.doc_units * be->stream.cut.unit;
     be->base.info = be->device.info;
 }
 

@@ -1024,8 +1024,9 @@ static bool sign(host_worker *w, bm_ingest_batch *batch)
     batch->status = bm_ingest_batch_make_task(in->cfg, batch, &batch->error);
     if (batch->status != BM_OK)
         return true;
-    if (in->queue != NULL &&
-        !batch->turn.share.alone) { /* else the CPU signs: it needs no staging */
+    /* Alone in memory, the CPU signs: it needs no staging. */
+    if (in->queue != NULL && !batch->turn.share.alone &&
+        !bm_device_set_is_for_cpu(device_set, &batch->task)) {
         const bool taken = push(in, batch);
         bm_ingest_lap(&w->times.wait, &w->mark);
         if (taken)

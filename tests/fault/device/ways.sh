@@ -22,7 +22,8 @@ documents 1200 > many.jsonl
 documents 40 > few.jsonl
 documents 1 > one.jsonl
 awk 'BEGIN { printf "{\"id\":\"d0\",\"text\":\""; for (i = 0; i < 6000; i++) printf "w%x ", i; print "\"}" }' > long.jsonl
-for input in many few one long; do
+awk 'BEGIN { printf "{\"id\":\"d0\",\"text\":\""; for (i = 0; i < 60000; i++) printf "w%x ", i; print "\"}" }' > longer.jsonl
+for input in many few one long longer; do
     for command in sign dedup; do
         "$PROGRAM" "$command" "$input.jsonl" --device cpu -q -o "right.$command.$input" || exit 1
     done
@@ -41,6 +42,19 @@ for mode in copied mapped lent; do
     job "$mode" sign few opencl:0.0
     right_bytes
 done
+
+# Where the parts of a document do not meet on a device, one of more than 49,152 shingles would take many launches: the CPU signs it, and
+# only the known answers are read back.
+options="--scheme affine64 --perms 16"
+for input in one longer; do
+    # shellcheck disable=SC2086 # options are words
+    "$PROGRAM" sign "$input.jsonl" $options --device cpu -q -o "wide.$input" || exit 1
+    job copied sign "$input" opencl:0.0
+    check diff -q "wide.$input/signatures.npy" out/signatures.npy || fail "not what the CPU gives"
+    cp log "log.wide.sign.$input"
+done
+options=
+check [ "$(reads wide sign longer)" -lt "$(reads wide sign one)" ] || fail "the device signed a document that is the CPU's"
 
 what="the three ways" rc=0
 : > err
