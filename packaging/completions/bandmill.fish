@@ -144,7 +144,7 @@ complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "i
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "index add"' -l resume -d 'continue an interrupted run of the same command'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "completions" "help"' -l json -d 'summary, rows and errors as JSON'
 complete -c bandmill -n '__bandmill_is "index build"' -l store -x -a "sets signatures" -d 'keep sets of shingles, for exact answers, or signatures, for estimates (sets)'
-complete -c bandmill -n '__bandmill_is "index add"' -l unique -d 'skip near-duplicates of what is there, and print a row for each'
+complete -c bandmill -n '__bandmill_is "index add"' -l unique -d 'skip near-duplicates of documents of the index, and print a row for each'
 complete -c bandmill -n '__bandmill_is "index add" "query"' -l follow -d 'answer each line of stdin, and write an empty line, before reading the next'
 complete -c bandmill -n '__bandmill_is "explain"' -l dot -d 'a graph for Graphviz'
 complete -c bandmill -n '__bandmill_is "query"' -l targets -x -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)" -d 'documents to search instead of an index; may be repeated'

@@ -97,7 +97,7 @@ def _guarded(words: Any, body: Callable[[], None]) -> int:
 
 
 def _placed(batches: Iterator[Any], place: str = "") -> Iterator[Any]:
-    """Batches; what goes wrong is said to be behind the last good row."""
+    """Batches; an error names the last good row."""
     import pyarrow as pa
 
     row = 0
@@ -106,7 +106,7 @@ def _placed(batches: Iterator[Any], place: str = "") -> Iterator[Any]:
             yield batch
             row += batch.num_rows
     except (OSError, pa.ArrowException) as e:
-        raise pa.ArrowInvalid(f"{place}behind row {row}: {_plain(e)}") from None
+        raise pa.ArrowInvalid(f"{place}after row {row}: {_plain(e)}") from None
 
 
 # --- reading ---

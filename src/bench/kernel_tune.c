@@ -460,7 +460,7 @@ static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_p
     if (n == 0)
         return bm_fail(err, BM_ERR_DEVICE,
                        "no OpenCL device to tune (the native CPU has no parameters; %s)",
-                       pick->broken ? pick->why : "`bandmill devices` lists what is there");
+                       pick->broken ? pick->why : "`bandmill devices` lists the devices");
     return BM_OK;
 }
 

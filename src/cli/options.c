@@ -478,7 +478,7 @@ static const arg_option rows[] = {
            BM_INDEX_SETS,
            "keep sets of shingles, for exact answers, or signatures, for estimates (sets)"),
     FLAG("unique", BIT(CLI_INDEX_ADD), CLI_GROUP_OUTPUT, index.unique,
-         "skip near-duplicates of what is there, and print a row for each"),
+         "skip near-duplicates of documents of the index, and print a row for each"),
     FLAG("follow", BIT(CLI_QUERY) | BIT(CLI_INDEX_ADD), CLI_GROUP_OUTPUT, index.follow,
          "answer each line of stdin, and write an empty line, before reading the next"),
     FLAG("dot", BIT(CLI_EXPLAIN), CLI_GROUP_OUTPUT, explain.dot, "a graph for Graphviz"),

@@ -99,7 +99,7 @@ static bm_status check_index(const cli_settings *s, cli_command_id command, bm_e
         return args_fail(err, "no input (expected the index, then files, directories, - for "
                               "stdin, or --files-from)");
     if (command == CLI_INDEX_REMOVE && n == 1 && s->index.ids == NULL)
-        return args_fail(err, "no ids (expected some behind the index, or --ids FILE)");
+        return args_fail(err, "no ids (expected some after the index, or --ids FILE)");
     if ((BIT(command) & INDEXES & ~FILLS) && command != CLI_INDEX_REMOVE && n > 1)
         return args_fail(err, "%s takes one index (got \"%s\" too)", name,
                          args_quote(s->operands.items[1]).text);

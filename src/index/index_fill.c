@@ -501,7 +501,7 @@ out:
     a->place = place;
     if (place.records > 0)
         bm_meter_log(&job->meter, BM_LOG_INFO,
-                     "going on behind %" PRIu64 " records that are in the index", place.records);
+                     "going on after %" PRIu64 " records that are in the index", place.records);
     return BM_OK;
 }
 

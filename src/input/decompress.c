@@ -89,7 +89,7 @@ static bm_status begin_member(bm_decompress *d, bm_decompress_step *step, bm_err
     const bool misplaced = d->padding > 0 && (ops->padding_ends || d->padding % ops->padding != 0);
     if (d->begun && (misplaced || (ops->first_byte >= 0 && first != ops->first_byte)))
         return bm_fail_at(err, BM_ERR_INPUT, d->name, 0,
-                          "other bytes behind the last %s %s (expected another %s%s)",
+                          "other bytes after the last %s %s (expected another %s%s)",
                           bm_compression_name(d->kind), ops->members, ops->members,
                           ops->padding_ends   ? " or zeros"
                           : ops->padding != 0 ? ", or zeros in fours"

@@ -64,7 +64,7 @@ static bm_status changed(const char *name, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_FORMAT, name, 0,
                       "has changed before the place up to which its documents are saved (repair it "
-                      "behind that place only; start again with `force`)");
+                      "after that place only; start again with `force`)");
 }
 
 bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, size_t len,

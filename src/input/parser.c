@@ -129,7 +129,7 @@ static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, b
         bm_row_explain(&row, &place, why, sizeof why);
     bm_record_bad(&parser->maker, record,
                   "the record is longer than %llu bytes (--max-doc-bytes) and has the %llu lines "
-                  "behind this one%s%s",
+                  "after this one%s%s",
                   (unsigned long long)parser->rules->longest, (unsigned long long)n_behind,
                   why[0] != '\0' ? "; " : "", why);
 }

@@ -818,7 +818,7 @@ static size_t file_end(bm_scan *scan, const char *data, size_t from, size_t to)
  *     QUOTED    -> AFTER     QUOTED   QUOTED    QUOTED
  *     AFTER     QUOTED       FIELD    end       PLAIN      a quote was seen inside quotes
  *
- * A quote in the middle of a plain field and text behind a closing quote are errors of the row
+ * A quote in the middle of a plain field and text after a closing quote are errors of the row
  * (record_rules.c says so); here they only must not move the bounds of the rows around it. The
  * place of the next newline is remembered until it is passed, so that each byte is searched by
  * memchr a bounded number of times. */
@@ -1018,10 +1018,10 @@ static void step_between(bm_scan *scan, size_t pos, char byte)
         if (byte == ',' || byte == ']')
             scan->state = byte == ',' ? NEXT : END;
         else
-            broken(scan, pos, "a comma or ] was expected behind an element of the array");
+            broken(scan, pos, "a comma or ] was expected after an element of the array");
         break;
     default:
-        broken(scan, pos, "nothing more was expected behind the array");
+        broken(scan, pos, "nothing more was expected after the array");
     }
 }
 

@@ -156,7 +156,7 @@ void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, siz
         snprintf(where, sizeof where, ": field %" PRIu32 " begins with a quote on line %" PRIu64,
                  row->n_cells, place->line + before);
         if (n > 0)
-            snprintf(swallowed, sizeof swallowed, " and swallowed the %" PRIu64 " line%s behind it",
+            snprintf(swallowed, sizeof swallowed, " and swallowed the %" PRIu64 " line%s after it",
                      n, n == 1 ? "" : "s");
     }
     snprintf(out, cap, "%s%s%s (%s)", row->broken, where, swallowed, row->expected);
@@ -202,7 +202,7 @@ static bool next_quoted(bm_row *row, bm_cell *cell)
         at += 2;
     }
     if (at + 1 < len && begin[at + 1] != row->syntax.delimiter)
-        return broken(row, begin - 1, "text behind a closing quote",
+        return broken(row, begin - 1, "text after a closing quote",
                       row->syntax.delimiter == ',' ? "a comma or the end of the row"
                                                    : "the delimiter or the end of the row");
     cell->value = (bm_str){.data = begin, .len = at};

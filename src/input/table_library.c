@@ -20,6 +20,6 @@ const bm_table_module *bm_table_library_find(const char **why)
         return NULL;
     }
     const bm_table_module *module = library.bm_table_module_get();
-    *why = "it belongs to another version of bandmill";
+    *why = "it is of another version of bandmill";
     return module->abi == BM_TABLE_MODULE_ABI ? module : NULL;
 }

@@ -373,7 +373,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     job->stats.n_resumed = job->docs.n;
     checkpoint->read_all = checkpoint->saved.complete;
     checkpoint->last = bm_clock_seconds();
-    bm_meter_log(&job->meter, BM_LOG_INFO, "resuming behind %zu documents%s", job->docs.n,
+    bm_meter_log(&job->meter, BM_LOG_INFO, "resuming after %zu documents%s", job->docs.n,
                  checkpoint->saved.matched    ? ", all that there are, matched"
                  : checkpoint->saved.complete ? ", all that there are"
                                               : "");

@@ -493,7 +493,7 @@ static bm_status check_add(const bm_index_add_options *o, bm_error *err)
                              o->threshold);
     if (o->threshold > 0 && !o->unique)
         return bm_fail_field(err, "threshold",
-                             "`threshold` without `unique` (that of the index is fixed)");
+                             "`threshold` without `unique` (the threshold of the index is fixed)");
     if (o->unique && o->write == NULL)
         return bm_fail_field(err, "write", "no place for what is not added (`write`)");
     if (o->follow && bm_input_given(&o->input))

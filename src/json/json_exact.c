@@ -536,7 +536,7 @@ static bool read_number(bm_json_exact *x)
         from = pos + 1;
         pos = skip_digits(t, from);
         if (pos == from)
-            return broken(x, pos, "a digit was expected behind the point");
+            return broken(x, pos, "a digit was expected after the point");
     }
     if (pos < t.len && (t.data[pos] == 'e' || t.data[pos] == 'E')) {
         pos++;
@@ -634,7 +634,7 @@ static bool step(bm_json_exact *x, char byte)
                           in_object(x) ? "a comma or } was expected" : "a comma or ] was expected");
         break;
     case DONE:
-        return broken(x, x->pos, "nothing more was expected behind the value");
+        return broken(x, x->pos, "nothing more was expected after the value");
     }
     close_container(x);
     return true;

@@ -200,7 +200,7 @@ static inline const char *read_string(bm_str text, size_t from, bm_json_span *sp
         span->escapes = true;
         pos = unescape(text, pos, to != NULL ? to : unused, &n, &n_unpaired);
         if (pos == 0)
-            return "an escape was expected behind the backslash: \" \\ / b f n r t or u and four "
+            return "an escape was expected after the backslash: \" \\ / b f n r t or u and four "
                    "hex digits";
         if (to != NULL)
             to += n;

@@ -382,10 +382,9 @@ static bm_status not_work(const char *work, const char *other, bm_error *err)
     if (status != BM_OK && status != BM_ERR_NOMEM) /* a large one is recognised by its beginning */
         return in_the_way(work, "holds ", other, err);
     bm_manifest_close(manifest);
-    return bm_fail_at(
-        err, BM_ERR_USAGE, work, 0,
-        "is a complete output of bandmill, in whose place the job would work (give it "
-        "another name)");
+    return bm_fail_at(err, BM_ERR_USAGE, work, 0,
+                      "is a complete output of bandmill, where the job would work (give it "
+                      "another name)");
 }
 
 static bool leads_to(const char *path, int fd)

@@ -422,7 +422,7 @@ arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
             return batch != nullptr ? batch->ValidateFull() : arrow::Status::OK();
         });
         if (!status.ok())
-            return status.WithMessage("behind row ", row, ": ", status.message());
+            return status.WithMessage("after row ", row, ": ", status.message());
         row += batch != nullptr ? batch->num_rows() : 0;
         return batch;
     };

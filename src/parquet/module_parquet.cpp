@@ -180,7 +180,7 @@ struct InOrder {
         do {
             const arrow::Status status = caught([&] { return read(&batch); });
             if (!status.ok())
-                return status.WithMessage("row group ", number, ", behind row ", row, ": ",
+                return status.WithMessage("row group ", number, ", after row ", row, ": ",
                                           status.message());
             row += batch != nullptr ? static_cast<uint64_t>(batch->num_rows()) : 0;
         } while (batch != nullptr && row <= from && batch->num_rows() > 0);

@@ -692,7 +692,7 @@ static bm_status add_label(bm_page *p, const bm_line_file *lines, bm_error *err)
         return BM_OK;
     if (!right && !bm_json_scan_is(label, "wrong"))
         return bm_fail_at(err, BM_ERR_INPUT, lines->name, lines->number,
-                          "no label behind the id (a tab, and right or wrong)");
+                          "no label after the id (a tab, and right or wrong)");
     const size_t n = bm_tsv_unescape(lines->text, id_len);
     for (size_t i = 0; n != SIZE_MAX && i < p->sample.n; i++) {
         bm_page_pair *pair = &p->sample.rows[i];

@@ -57,7 +57,7 @@ static bm_status id_list_add(void *state, bm_str id, bm_error *err)
 {
     id_list *list = state;
     if (list->file == NULL)
-        return bm_fail(err, BM_ERR_INTERNAL, "a kept id behind the end");
+        return bm_fail(err, BM_ERR_INTERNAL, "a kept id after the end");
     list->line.len = 0;
     BM_TRY(bm_tsv_escape(&list->line, id, err));
     BM_TRY(bm_buf_add(&list->line, "\n", 1, err));

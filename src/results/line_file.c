@@ -154,7 +154,8 @@ static bm_status check_header(bm_tsv_table *table, bm_table_head head, bm_error 
     if (status != BM_OK && !cut)
         return status;
     if (cut || !table->lines.ended || !read_names(table, head))
-        return bm_fail_at(err, BM_ERR_FORMAT, table->path, 1, "the header row is not ours");
+        return bm_fail_at(err, BM_ERR_FORMAT, table->path, 1,
+                          "the header row is not one that bandmill writes");
     table->line = 1;
     return BM_OK;
 }

@@ -134,7 +134,7 @@ mended() {
     checks=$((checks + 1))
     diff -r groups ../before/groups > /dev/null || fail "the earlier output changed"
     job '' dedup --pairs --batch-docs 100 --force --resume -o groups; exits 0
-    says ../err '^bandmill: resuming behind [1-9]'
+    says ../err '^bandmill: resuming after [1-9]'
     as_wanted
 }
 

@@ -356,7 +356,7 @@ def check_ranges_damage(runs, rows, path):
     broken = runs.put("ranged.parquet", data[:at] + bytes(60) + data[at + 60:])
     said = [runs.program.run("sign", broken, "-o", runs.place(), "--device", "cpu", "--threads", threads, expect=3) for threads in (1, 2, 8)]
     words = [done.stderr.decode().splitlines()[-1] for done in said]
-    named = re.search(r"ranged.parquet: .*row group 6, behind row (\d+): ", words[0])
+    named = re.search(r"ranged.parquet: .*row group 6, after row (\d+): ", words[0])
     right = len(set(words)) == 1 and named and first <= int(named[1]) < first + 2000
     return "" if right else f"{words}"
 

@@ -141,7 +141,7 @@ class Killer:
         said = child.said()
         if child.code != 0:
             return f"exit {child.code}: {said}"
-        if before.docs and f"resuming behind {before.docs} documents" not in said:
+        if before.docs and f"resuming after {before.docs} documents" not in said:
             return f"{before.docs} documents were sealed, but: {said}"
         wrong = differing(digests(job.output), wanted)
         return f"differ: {wrong}" if wrong else job.left() and f"left: {job.left()}"

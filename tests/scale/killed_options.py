@@ -107,7 +107,7 @@ class Ender:
         said = child.said()
         if child.code != 0:
             return f"exit {child.code}: {said[-600:]}"
-        behind = re.findall(r"resuming behind (\d+) documents", said)
+        behind = re.findall(r"resuming after (\d+) documents", said)
         if promised and not re.search("is done", said) and (not behind or int(behind[0]) < promised):
             return f"{promised} documents were saved, but: {said[-600:]}"
         self.went_on += bool(behind)

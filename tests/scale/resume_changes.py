@@ -166,7 +166,7 @@ def check_signals(bench):
             done = bench.run(job, "--resume")
             message = done.stderr.decode()
             wrong = bench.same(job, done.returncode, message) or (
-                f"resuming behind {sealed} documents" not in message and message)
+                f"resuming after {sealed} documents" not in message and message)
             bench.claims.check(f"{name}: goes on to the same bytes ({len(wanted)} files)", not wrong, wrong)
             empty(job.output)
     del bench.env["BANDMILL_CPU"]

@@ -17,7 +17,7 @@ bm index buld x; refused 2 'unknown command "index buld" \(did you mean index bu
 bm index build idx; refused 2 'no input'
 bm -q index --threads 1 build idx a.jsonl; exits 0; silent ../err
 bm index add idx; refused 2 'no input'
-bm index remove idx; refused 2 'no ids \(expected some behind the index, or --ids FILE\)'
+bm index remove idx; refused 2 'no ids \(expected some after the index, or --ids FILE\)'
 for command in info check compact; do
     bm index "$command" idx more; refused 2 "index $command takes one index"
     bm index "$command" nowhere; refused 4 'nowhere: cannot open the index'

@@ -41,7 +41,7 @@ says ../out '<span class="note">wrong</span>'
 bm report dir --json -q --sample 2; exits 0; says ../out '"sample":\{"of":5,"n":2,"seed":1,"labelled":0,"right":0,"wrong":0\}'
 for bad in 'alone\tright' 'copy\tmaybe' 'copy' 'copy\tright\ncopy\tright' 'x\\q\twrong'; do
     printf "$bad\n" > labels.tsv
-    bm report dir --sample-labels labels.tsv; refused 3 "labels\.tsv:[12]: (the id '.*' (is not in the sample|occurs twice)|no label behind the id)"
+    bm report dir --sample-labels labels.tsv; refused 3 "labels\.tsv:[12]: (the id '.*' (is not in the sample|occurs twice)|no label after the id)"
 done
 bm report dir --sample-labels missing.tsv; refused 4 'missing\.tsv'
 bm report dir --sample-labels labels.tsv -o labels.tsv --force; refused 2 'labels\.tsv'

@@ -102,7 +102,7 @@ bm dedup in.jsonl $every -o whole; exits 0
 start_and_stop TERM dedup in.jsonl $every -o out; exits 143
 bm dedup in.jsonl --on-error skip -o out --resume; refused 7 'out.partial: .*candidates'
 # shellcheck disable=SC2086
-bm dedup in.jsonl $every -o out --resume --threads 2 --memory 64M; exits 0; says ../err 'resuming behind'; the_same whole
+bm dedup in.jsonl $every -o out --resume --threads 2 --memory 64M; exits 0; says ../err 'resuming after'; the_same whole
 rm -r out whole
 
 # elements of an array, several on a line and bad ones among them; and another delimiter is another job
@@ -116,7 +116,7 @@ says whole/report.json '"skipped": ?40\b'
 start_and_stop TERM dedup in.json $array -o out; exits 143
 bm dedup in.json --format jsonl --on-error skip -o out --resume; refused 7 'out.partial: .*format'
 # shellcheck disable=SC2086
-bm dedup in.json $array -o out --resume; exits 0; says ../err 'resuming behind'; the_same whole
+bm dedup in.json $array -o out --resume; exits 0; says ../err 'resuming after'; the_same whole
 rm -r out whole
 sed 's/^{"id":\([0-9]*\),"text":/\1;/; s/}$//; /broken/d; /^$/d; 1s/^/id;text\n/' in.jsonl > in.csv
 bm dedup in.csv --delimiter ';' -o whole; exits 0
@@ -135,7 +135,7 @@ bm dedup in.jsonl --on-error skip -o out; refused 2 'out.partial: [0-9]+ documen
 bm dedup in.jsonl --on-error skip --seed 3 -o out; refused 2 'out.partial: [0-9]+ documents .*saved.*--resume.*--force'
 find out.partial -type f -exec cksum {} + > ../after
 cmp -s ../before ../after || fail "a refused job changed the work"
-bm dedup in.jsonl --on-error skip -o out --resume --force; exits 0; says ../err 'resuming behind'; the_same whole
+bm dedup in.jsonl --on-error skip -o out --resume --force; exits 0; says ../err 'resuming after'; the_same whole
 rm -r out
 start_and_stop TERM dedup in.jsonl --on-error skip -o out; exits 143
 bm dedup in.jsonl --on-error skip -o out --force; exits 0; says ../err '^bandmill: warning: .*out.partial.*discards'; the_same whole

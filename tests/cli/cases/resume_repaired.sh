@@ -54,7 +54,7 @@ for command in 'sign --band-keys' 'dedup --pairs'; do
     refused 3 'b.jsonl:1501: .*saved in out\.partial.*--resume'
     cp -p good.jsonl b.jsonl
     # shellcheck disable=SC2086
-    bm $command a.jsonl b.jsonl c.jsonl -o out --resume --threads 2; exits 0; says ../err "resuming behind $sealed documents"; the_same
+    bm $command a.jsonl b.jsonl c.jsonl -o out --resume --threads 2; exits 0; says ../err "resuming after $sealed documents"; the_same
 
     # what stands before the place may not change: in the file that broke, nor in one before it
     cp broken.jsonl b.jsonl

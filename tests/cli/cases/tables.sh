@@ -60,13 +60,13 @@ checks=$((checks + 1)); cmp -s n1/signatures.npy n2/signatures.npy || fail "the 
 # the line on which the next quote stands
 printf 'id,text,n\n1,fine,0\n2,"stray,0\n3,lost,0\n4,lost,0\n5,"x",0\n6,fine too,0\n' > stray.csv
 bm sign stray.csv -o out
-refused 3 'stray\.csv:3: broken row: text behind a closing quote: field 2 begins with a quote on line 3 and swallowed the 3 lines behind it'; absent out
+refused 3 'stray\.csv:3: broken row: text after a closing quote: field 2 begins with a quote on line 3 and swallowed the 3 lines after it'; absent out
 bm sign stray.csv --on-error skip -o stray; exits 0
 printf '1\n6\n' | holds stray/ids.txt
-says stray/skipped.tsv '^stray\.csv	3	.* on line 3 and swallowed the 3 lines behind it'
+says stray/skipped.tsv '^stray\.csv	3	.* on line 3 and swallowed the 3 lines after it'
 says stray/manifest.json '"skipped": ?1\b'
 bm dedup stray.csv --on-error skip -o stray_dedup; exits 0
-says ../err '^bandmill: warning: stray\.csv:3: skipped: .*swallowed the 3 lines behind it'
+says ../err '^bandmill: warning: stray\.csv:3: skipped: .*swallowed the 3 lines after it'
 awk 'BEGIN { print "id,text"; for (i = 0; i < 40; i++) printf "%d,\"stray\n%d,\"x\"\n", i, i }' > strays.csv
 bm sign strays.csv --on-error skip -o strays; exits 0
 checks=$((checks + 1)); [ "$(grep -c warning ../err)" = 5 ] || fail "not five warnings"
@@ -74,11 +74,11 @@ says strays/manifest.json '"skipped": ?40\b'
 # never closed: to the end of the file
 printf 'id,text\n1,fine\n2,"stray\n3,lost\n4,lost\n' > open.csv
 bm sign open.csv -o out
-refused 3 'open\.csv:3: broken row: a quoted field is never closed: field 2 begins with a quote on line 3 and swallowed the 2 lines behind it'; absent out
+refused 3 'open\.csv:3: broken row: a quoted field is never closed: field 2 begins with a quote on line 3 and swallowed the 2 lines after it'; absent out
 # the line is that of the field, not of its row
 printf 'id,text,note\n1,"two\nlines","stray\n2,lost,x\n' > second_line.csv
 bm sign second_line.csv -o out
-refused 3 'second_line\.csv:2: .*field 3 begins with a quote on line 3 and swallowed the 1 line behind it'; absent out
+refused 3 'second_line\.csv:2: .*field 3 begins with a quote on line 3 and swallowed the 1 line after it'; absent out
 # in the header
 printf 'id,"text\n1,a\n2,b\n' > head.csv
 bm sign head.csv -o out; refused 3 'head\.csv:1: broken header: .*field 2 begins with a quote on line 1 and swallowed the 2 lines'; absent out
@@ -87,7 +87,7 @@ awk 'BEGIN { print "id,text"; print "1,\"stray"; for (i = 0; i < 5000; i++) prin
 for batch in 1 1000; do
     bm sign long.csv --max-doc-bytes 1000 --batch-docs $batch --on-error skip -o "long$batch"; exits 0
     printf '9\n' | holds "long$batch/ids.txt"
-    says "long$batch/skipped.tsv" '^long\.csv	2	.*longer than 1000 bytes .*field 2 begins with a quote on line 2 and swallowed the 5001 lines behind it'
+    says "long$batch/skipped.tsv" '^long\.csv	2	.*longer than 1000 bytes .*field 2 begins with a quote on line 2 and swallowed the 5001 lines after it'
 done
 # one that is inside a field spoils its row only
 printf 'id,text\n1,5" disk\n2,fine\n' > inch.csv

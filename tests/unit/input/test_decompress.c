@@ -179,7 +179,7 @@ Test(decompress, zeros_behind_a_gzip_member_are_padding_and_other_bytes_are_not)
     packed[n + 50] = 'x';
     cr_assert_eq(unpack((packed_bytes){BM_COMPRESSION_GZ, packed, n + 100, 3, 64}, &got, &err),
                  BM_ERR_INPUT);
-    cr_assert(strstr(err.message, "behind the last gzip member"));
+    cr_assert(strstr(err.message, "after the last gzip member"));
     packed[n] = 'x';
     cr_assert_eq(unpack((packed_bytes){BM_COMPRESSION_GZ, packed, n + 1, 300, 64}, &got, &err),
                  BM_ERR_INPUT);

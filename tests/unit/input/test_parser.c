@@ -386,7 +386,7 @@ Test(parser, csv_is_rfc_4180)
     assert_text(r.all[1], "");
     cr_assert_eq(r.all[1].line, 4);
     assert_bad(r.all[2], "a quote inside a field without quotes");
-    assert_bad(r.all[3], "text behind a closing quote");
+    assert_bad(r.all[3], "text after a closing quote");
     assert_bad(r.all[4], "never closed");
     cr_assert_eq(r.all[4].line, 7);
 }
