@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/bench.h"
 #include "cli/command.h"
@@ -21,6 +22,65 @@ static void report_cores(const bm_bench_row *row, char *out, size_t cap)
         snprintf(out, cap, "%" PRIu32, row->compute_units);
     else
         snprintf(out, cap, "%" PRIu32 "+%" PRIu32, row->compute_units, row->threads);
+}
+
+/* "12.3k": three digits and a unit. */
+static const char *format_rate(double rate, char *out, size_t cap)
+{
+    static const char units[] = " kMGT";
+    size_t unit = 0;
+    for (; rate >= 999.5 && unit + 2 < sizeof units; unit++)
+        rate /= 1000;
+    snprintf(out, cap, unit == 0 ? "%.3g" : "%.3g%c", rate, units[unit]);
+    return out;
+}
+
+/* The sentence that says for each part which jobs it takes longest in. */
+static void print_binding(cli_console *console, const bm_bench_result *result)
+{
+    static const struct {
+        const char *part, *words, *remedy;
+    } parts[] = {{"arithmetic", "signing itself", "a faster device, or more cores"},
+                 {"link", "the way to the device and back", "a wider link"},
+                 {"host", "reading, cutting and hashing text on the CPU", "more cores"},
+                 {"disk", "the disk", "a faster one"}};
+    bool begun = false;
+    for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
+        bool named = false;
+        for (size_t i = 0; i < result->n_jobs; i++) {
+            const bm_bench_job *job = &result->jobs[i];
+            if (strcmp(job->binds, parts[p].part) != 0)
+                continue;
+            if (!named)
+                cli_print(console, "%s %s for", begun ? ";" : "What takes longest is",
+                          parts[p].words);
+            cli_print(console, "%s %s on %s", named ? " and" : "", job->job, job->device);
+            begun = named = true;
+        }
+        if (named)
+            cli_print(console, ", where %s would help", parts[p].remedy);
+    }
+    cli_print(console, ".\n");
+}
+
+/* Rates of the whole jobs, and of the signing alone; then a sentence on what binds them. */
+static void print_rates(cli_console *console, const bm_bench_result *result)
+{
+    cli_print(console, "\n%-12s %-7s %12s %12s %16s\n", "DEVICE", "COMMAND", "DOCUMENTS/S",
+              "BYTES/S", "SIGNATURES/S (1)");
+    for (size_t i = 0; i < result->n_jobs; i++) {
+        const bm_bench_job *job = &result->jobs[i];
+        const double signing = job->part[BM_BENCH_ARITHMETIC];
+        char rates[3][16];
+        cli_print(console, "%-12s %-7s %12s %12s %16s\n", job->device, job->job,
+                  format_rate(job->documents_s, rates[0], sizeof rates[0]),
+                  format_rate(job->gb_s * 1e9, rates[1], sizeof rates[1]),
+                  signing > 0 ? format_rate(job->documents / signing, rates[2], sizeof rates[2])
+                              : "-");
+    }
+    cli_print(console,
+              "(1) of the device by itself, with the shingles of a document in its memory\n\n");
+    print_binding(console, result);
 }
 
 static void print_rows(cli_console *console, const bm_bench_result *result)
@@ -69,6 +129,8 @@ static bm_status run_rows(cli_context *context, bm_error *err)
         cli_print(&context->console, "%s", result.answer);
     if (rows && !settings->messages.json)
         print_rows(&context->console, &result);
+    if (!settings->messages.json && isatty(STDOUT_FILENO))
+        print_rates(&context->console, &result);
     bm_bench_result_reset(&result);
     return cli_finish(&context->console, err);
 }

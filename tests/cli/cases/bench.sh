@@ -104,3 +104,15 @@ for (device, name), job in jobs.items():
     assert near(job["signed_shingles"], job["shingles"] * (1 if name == "sign" else 91 / 128)), job
     assert job["up_bytes"] == 4 * job["shingles"], job
 END
+
+# On a terminal: rates of both commands, and a sentence on what binds them; nowhere else.
+! grep -q SIGNATURES ../out || fail "rates without a terminal"
+command_line='bandmill bench on a terminal'
+"$PYTHON" -c 'import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$PROGRAM" bench in.jsonl --device cpu --threads 1 --repeats 1 --min-seconds 0.001 \
+    < /dev/null 2> ../err | tr -d '\r' > ../out
+rate='[0-9.e+]+[kMG]?'
+says ../out '^DEVICE +COMMAND +DOCUMENTS/S +BYTES/S +SIGNATURES/S \(1\)$'
+for command in sign dedup; do says ../out "^cpu +$command +$rate +$rate +$rate\$"; done
+tail -n 1 ../out > ../sentence
+says ../sentence '^What takes longest is (signing itself|reading, cutting and hashing text on the CPU|the disk) for .*(sign|dedup) on cpu.* would help\.$'
