@@ -5,12 +5,14 @@
 #include <bandmill/sketch.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/job_callbacks.h"
+#include "cli/options.h"
 
 static void report_chosen(cli_context *context, const bm_tune_result *result)
 {
@@ -29,10 +31,10 @@ static void report_chosen(cli_context *context, const bm_tune_result *result)
                     plan->words > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
 }
 
-/* "1,200"; of little, a decimal. */
+/* "1,200"; of little that is not whole, a decimal. */
 static void format_number(double value, char *out, size_t cap)
 {
-    if (value < 100)
+    if (value < 100 && value > floor(value))
         snprintf(out, cap, "%.1f", value);
     else
         cli_format_count((uint64_t)(value + .5), out, cap);
@@ -164,13 +166,69 @@ static void print_plot(cli_console *console, const bm_tune_plan *plan, double th
     cli_print(console, "      0%*s1  similarity (^ %g)\n", (int)PLOT_COLUMNS - 1, "", threshold);
 }
 
-/* The answer in words, ten plans and a picture. */
+#define BAR_COLUMNS 40u
+
+/* Pairs of the corpus by tenths of similarity; bars are as long as the logarithm. */
+static void print_histogram(cli_console *console, const bm_tune_sample *sample)
+{
+    static const char bar[] = "########################################";
+    double tenths[10] = {0}, most = 1;
+    for (size_t i = 0; i < BM_TUNE_BINS; i++)
+        tenths[i / 10] += sample->pairs[i];
+    for (size_t i = 0; i < 10; i++)
+        most = tenths[i] > most ? tenths[i] : most;
+    cli_print(console, "\nsimilarity        pairs of distinct documents\n");
+    for (size_t i = 0; i < 10; i++) {
+        char number[32];
+        format_number(tenths[i], number, sizeof number);
+        cli_print(console, "%.1f to %.1f %20s  %.*s\n", (double)i / 10, (double)(i + 1) / 10,
+                  number, (int)(log1p(tenths[i]) / log1p(most) * BAR_COLUMNS + .5), bar);
+    }
+}
+
+static void print_removed(cli_console *console, const bm_tune_sample *sample)
+{
+    static const double levels[BM_TUNE_N_LEVELS] = BM_TUNE_LEVELS;
+    cli_print(console, "\nthreshold         documents removed\n");
+    for (size_t i = 0; i < BM_TUNE_N_LEVELS; i++) {
+        char total[80], percent[16];
+        const double share =
+            sample->documents > 0 ? sample->removed[i] / (double)sample->documents : 0;
+        snprintf(percent, sizeof percent, "%.1f", 100 * share);
+        cli_print(console, "%-10g %20s  (%s %%)\n", levels[i],
+                  format_total(sample->removed[i], sample->removed_error[i], total, sizeof total),
+                  percent);
+    }
+    cli_print(console, "These have an earlier document at the threshold; dedup also removes what a "
+                       "chain joins to one.\n");
+}
+
+/* What the documents are like, before any plan. */
+static void print_sample(cli_console *console, const bm_tune_sample *sample)
+{
+    char n[3][48];
+    cli_print(console, "%s: %s, %s of them copies of an earlier one; ", sample->shingle,
+              cli_format_of(sample->documents, "document", n[0], sizeof n[0]),
+              cli_format_count(sample->identical, n[1], sizeof n[1]));
+    if (sample->sampled == sample->distinct)
+        cli_print(console, "all were compared, so the numbers are exact.\n");
+    else
+        cli_print(console, "the numbers are estimates from %s (+-: standard error).\n",
+                  cli_format_count(sample->sampled, n[2], sizeof n[2]));
+    print_histogram(console, sample);
+    print_removed(console, sample);
+    cli_print(console, "\n");
+}
+
+/* What the documents are like, the answer in words, ten plans and a picture. */
 static void print_answer(cli_context *context, const bm_tune_result *result)
 {
     const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_chosen(result));
     const double threshold = context->settings.bands.threshold;
     cli_console *console = &context->console;
     char percent[16];
+    for (size_t i = 0; i < bm_tune_result_n_samples(result); i++)
+        print_sample(console, bm_tune_result_sample(result, i));
     cli_print(console,
               "--bands %" PRIu32 " --rows %" PRIu32
               " finds %s %% of the pairs that are similar by %g;\n"
@@ -187,6 +245,9 @@ bm_status cli_run_tune(cli_context *context, bm_error *err)
     bm_tune_result *result = NULL;
     bm_tune_options options;
     bm_text_options texts[CLI_SHINGLES_MAX];
+    if (cli_was_given(&context->settings, "sample") && context->settings.operands.n == 0 &&
+        context->settings.input.files_from == NULL)
+        return args_fail(err, "--sample without documents, of which it draws some (name an input)");
     fill_options(context, texts, &options);
     bm_status status = bm_tune(&options, &result, err);
     cli_meter_end(&context->meter);

@@ -459,19 +459,34 @@ out:
 
 /* --- walking --- */
 
+static const double levels[BM_TUNE_N_LEVELS] = BM_TUNE_LEVELS;
+
+/* The levels that a similarity reaches, a bit each. */
+static uint8_t levels_of(double similarity)
+{
+    uint8_t bits = 0;
+    for (uint32_t l = 0; l < BM_TUNE_N_LEVELS; l++)
+        bits |= (uint8_t)((similarity >= levels[l]) << l);
+    return bits;
+}
+
 /* A pair of a drawn document and another. */
-static void count_pair(const walk *w, walker *own, uint32_t place, uint64_t n_x, bool both)
+static void count_pair(const walk *w, walker *own, uint32_t place, size_t row, bool both)
 {
     bm_pair_census *census = w->census;
+    const uint64_t n_x = w->job->corpus->sizes[row];
     const uint64_t n_y = w->job->corpus->sizes[census->rows[place]];
     const uint64_t common = own->overlaps.common[place], all = n_x + n_y - common;
     const uint64_t scaled = common * BM_CENSUS_BINS;
-    const bool reaches = bm_jaccard(common, n_x, n_y) >= w->job->threshold;
+    const double similarity = bm_jaccard(common, n_x, n_y);
+    const bool reaches = similarity >= w->job->threshold;
     const uint32_t cell = (uint32_t)(scaled / all) + reaches;
     __atomic_fetch_add(&census->seen[(size_t)place * BM_CENSUS_CELLS + cell], 1, __ATOMIC_RELAXED);
     own->offsets[cell] += scaled % all * OFFSET_UNIT / all;
+    if (row < census->rows[place] && similarity >= levels[BM_TUNE_N_LEVELS - 1])
+        __atomic_fetch_or(&census->levels[place], levels_of(similarity), __ATOMIC_RELAXED);
     if (both)
-        own->sample_pairs[bm_histogram_bin(bm_jaccard(common, n_x, n_y))]++;
+        own->sample_pairs[bm_histogram_bin(similarity)]++;
 }
 
 /* The place of a row among those drawn. */
@@ -492,7 +507,7 @@ static bm_status walk_document(const walk *w, walker *own, size_t row, bm_error 
     for (size_t i = 0; i < own->overlaps.n_found; i++) {
         const uint32_t other = own->overlaps.found[i];
         if (other != place) /* each pair of two drawn ones comes twice: the later row counts it */
-            count_pair(w, own, other, corpus->sizes[row], place != NOT_DRAWN && other < place);
+            count_pair(w, own, other, row, place != NOT_DRAWN && other < place);
     }
     return BM_OK;
 }
@@ -582,6 +597,7 @@ bm_status bm_pair_census_make(const bm_census_job *job, bm_pair_census *out, bm_
     bm_status status = BM_OK;
     BM_TRY_OUT(draw(job, &census, err));
     BM_TRY_OUT(check_memory(job, &census, err));
+    BM_TRY_OUT(bm_new_zero(&census.levels, census.n, err));
     census.seen = bm_alloc_zero(census.n * BM_CENSUS_CELLS, sizeof *census.seen);
     status = census.seen != NULL
                  ? walk_all(&w, err)
@@ -596,7 +612,7 @@ out:
 
 void bm_pair_census_reset(bm_pair_census *census)
 {
-    bm_free_all(census->rows, census->seen);
+    bm_free_all(census->rows, census->seen, census->levels);
     memset(census, 0, sizeof *census);
 }
 
@@ -748,6 +764,18 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
     to->sample.similar_pairs_error = similar.error;
 }
 
+/* Copies are known exactly; of the others each drawn one that reaches a level stands for its share. */
+static void count_removed(const bm_pair_census *census, double *halves, bm_tune_sample *to)
+{
+    for (uint32_t l = 0; l < BM_TUNE_N_LEVELS; l++) {
+        for (size_t i = 0; i < census->n; i++)
+            halves[i] = census->levels[i] >> l & 1;
+        const bm_total total = total_of(census, halves, 2); /* a document is two halves */
+        to->removed[l] = total.value + (double)to->identical;
+        to->removed_error[l] = total.error;
+    }
+}
+
 bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *plans,
                            bm_tune_documents *to, bm_pool *pool, bm_error *err)
 {
@@ -761,6 +789,7 @@ bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *p
     for (uint32_t t = 0; t < n_threads; t++)
         f.halves[t] = buffer + t * census->n;
     make_histogram(census, f.halves[0], to);
+    count_removed(census, f.halves[0], &to->sample);
     BM_TRY_OUT(bm_pool_for(pool, (bm_pool_split){plans->n_plans, 1}, forecast_range, &f, err));
     const bm_tune_forecast *chosen = &to->forecasts[plans->chosen];
     bm_trials_range(&census->trials, census->n_docs, chosen->candidates, chosen->candidates_error,

@@ -54,3 +54,38 @@ i=0
 set --
 while [ $i -lt 17 ]; do set -- "$@" --shingle word:3; i=$((i + 1)); done
 bm tune in.jsonl "$@"; refused 2 '--shingle: .*16 of them'
+
+# on a terminal: the histogram and what thresholds would remove stand before the plan. All documents compared: as many have an earlier one
+# at a threshold as stand second in a row of every pair, copies among them; of a sample, within five errors.
+on_terminal() { "$PYTHON" -c 'import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$PROGRAM" "$@" < /dev/null 2> ../err | tr -d '\r' > ../out; }
+awk 'BEGIN {
+    srand(5)
+    for (i = 0; i < 400; i++) {
+        if (i % 4 == 0) for (w = 0; w < 30; w++) words[w] = "w" int(rand() * 500)
+        for (n = i % 4 == 3 ? 0 : int(rand() * 9); n > 0; n--) words[int(rand() * 30)] = "v" int(rand() * 500)
+        text = ""; for (w = 0; w < 30; w++) text = text " " words[w]
+        printf "{\"text\":\"%s\"}\n", text
+    }
+}' > near.jsonl
+how='--shingle word:1'
+# shellcheck disable=SC2086
+on_terminal tune near.jsonl $how --threshold .5 -q; cp ../out whole
+says whole '^word:1: 400 documents, [0-9]+ of them copies of an earlier one; all were compared, so the numbers are exact\.$'
+[ "$(grep -cE '^0\.[0-9] to [01]\.[0-9] +[0-9,.]+  #*$' whole)" = 10 ] || fail 'no histogram of ten rows'
+grep -nE '^threshold|^--bands' whole | cut -d: -f2 | cut -c1-7 | paste -s -d ' ' > order
+echo 'thresho --bands' | holds order
+# shellcheck disable=SC2086
+on_terminal tune near.jsonl $how --threshold .5 --sample 200 -q; cp ../out some
+says some '; the numbers are estimates from 200 \(\+-: standard error\)\.$'
+for t in 0.9 0.8 0.7 0.6 0.5; do
+    # shellcheck disable=SC2086
+    bm pairs near.jsonl $how --threshold $t --candidates all -q; exits 0
+    n=$(sed 1d ../out | cut -f2 | sort -u | wc -l)
+    says whole "^$t +$n  \\([0-9.]+ %\\)\$"
+    sed -n "s/^$t  *\([0-9.]*\) +- \([0-9.]*\)  (.*/\1 \2/p" some > estimate
+    checks=$((checks + 1))
+    awk -v n="$n" '{ found = $2 > 0 && $1 - n < 5 * $2 && n - $1 < 5 * $2 } END { exit !found }' estimate || fail "$t: $n, estimated as $(cat estimate)"
+done
+# without documents there is nothing to draw from
+bm tune --sample 10; refused 2 '--sample without documents.*name an input'

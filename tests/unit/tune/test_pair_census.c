@@ -36,16 +36,21 @@ static uint32_t cell_of(double similarity, uint32_t n_x, uint32_t n_y, double th
 
 static void expect_cells(const world *w, const bm_pair_census *census, double threshold)
 {
+    static const double levels[BM_TUNE_N_LEVELS] = BM_TUNE_LEVELS;
     static uint32_t wanted[BM_CENSUS_CELLS];
     uint64_t in_sample = 0;
     for (size_t i = 0; i < census->n; i++) {
         const uint32_t row = census->rows[i];
         memset(wanted, 0, sizeof wanted);
+        unsigned earlier = 0; /* bits of the levels that an earlier document reaches */
         for (uint32_t other = 0; other < N; other++) {
             const double j = other != row && is_distinct(w, other) ? jaccard(w, row, other) : 0;
+            for (unsigned l = 0; l < BM_TUNE_N_LEVELS && other < row; l++)
+                earlier |= (unsigned)(j >= levels[l]) << l;
             if (j > 0)
                 wanted[cell_of(j, w->sizes[row], w->sizes[other], threshold)]++;
         }
+        cr_expect_eq(census->levels[i], earlier, "row %u", row);
         cr_assert_arr_eq(census->seen + i * BM_CENSUS_CELLS, wanted, sizeof wanted, "row %u", row);
     }
     for (uint32_t b = 0; b < BM_HISTOGRAM_BINS; b++)
