@@ -358,11 +358,58 @@ static const char *kind_name(bm_json_kind kind)
     return "unknown";
 }
 
+#define PATH_BYTES 200u /* of a path that is proposed */
+
+/* What is at a path; MISSING also where that cannot be told. */
+static bm_json_kind kind_at(bm_str content, const char *path)
+{
+    bm_json_exact *json = NULL;
+    bm_json_field field = {.kind = BM_JSON_MISSING};
+    const char *broken;
+    if (bm_json_exact_open_text(&path, 1, &json, NULL) != BM_OK ||
+        bm_json_exact_run(json, content, &field, &broken, NULL) != BM_OK)
+        field.kind = BM_JSON_MISSING;
+    bm_json_exact_close(json);
+    return field.kind;
+}
+
+/* The path that `name` would be if each array on its way were named as one: "a[].b" for "a.b". False:
+ * there is no text at it either. */
+static bool path_through_arrays(bm_str content, const char *name, char path[PATH_BYTES])
+{
+    bm_json_kind kind = BM_JSON_OBJECT;
+    const char *from = name, *end = name;
+    size_t len = 0;
+    bool arrays = false;
+    while (kind == BM_JSON_OBJECT && *end != '\0') {
+        end = from;
+        while (*end != '\0' && (*end != '.' || (end > from && end[-1] == '\\')))
+            end++;
+        if (len + (size_t)(end - from) + 4 > PATH_BYTES)
+            return false;
+        len += (size_t)snprintf(path + len, PATH_BYTES - len, "%s%.*s", len > 0 ? "." : "",
+                                (int)(end - from), from);
+        while ((kind = kind_at(content, path)) == BM_JSON_ARRAY && len + 3 <= PATH_BYTES) {
+            len += (size_t)snprintf(path + len, PATH_BYTES - len, "[]");
+            arrays = true;
+        }
+        from = end + 1;
+    }
+    return arrays && *end == '\0' && (kind == BM_JSON_STRING || kind == BM_JSON_NULL);
+}
+
 /* The field of this name is not there (what was expected): say which are. */
 static void missing(struct bm_parser *parser, bm_str content, const char *name,
                     const char *expected, bm_record *record)
 {
     bm_name_list names = {0};
+    char path[PATH_BYTES];
+    if (path_through_arrays(content, name, path)) {
+        bm_record_bad(&parser->maker, record,
+                      "no field '%.64s': a list is on the way (%s has the texts of its elements)",
+                      name, path);
+        return;
+    }
     bm_name_list_json(&names, content, name);
     bm_record_bad(&parser->maker, record, "no field '%.64s' (%s; %sthe record has %s)", name,
                   expected, bm_text_hint(name), bm_name_list_words(&names));
@@ -376,6 +423,7 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
     const size_t len = strlen(name);
     const bool numbers = field->place > 0 && len > 2 && strcmp(name + len - 2, "[]") == 0;
     const char *expected = numbers ? "a string, a number or null" : "a string or null";
+    char path[PATH_BYTES];
     if (field->kind == BM_JSON_STRING || field->kind == BM_JSON_NULL)
         return record_count_invalid(&parser->maker, record, field->n_invalid, "text");
     if (field->place > 0)
@@ -383,6 +431,9 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
                       (unsigned long long)field->place, name, kind_name(field->kind), expected);
     else if (field->kind == BM_JSON_MISSING)
         missing(parser, content, name, expected, record);
+    else if (field->kind == BM_JSON_ARRAY && path_through_arrays(content, name, path))
+        bm_record_bad(&parser->maker, record,
+                      "field '%.64s' is a list (%s has the texts of its elements)", name, path);
     else
         bm_record_bad(&parser->maker, record, "field '%.64s' is %s (%s)", name,
                       kind_name(field->kind), expected);
