@@ -343,6 +343,12 @@ static bm_status unknown_option(const arg_request *request, const arg_option *el
     const arg_table *table = request->table;
     const bool known = request->command < table->n_commands;
     const char *command = known ? table->commands[request->command] : "";
+    for (size_t i = 0; elsewhere != NULL && i < table->n_said_by_operands; i++) {
+        const arg_operand *row = &table->said_by_operands[i];
+        if (row->command == request->command && strcmp(row->option, elsewhere->name) == 0)
+            return args_fail(err, "--%s is no option of %s (%s)", elsewhere->name, command,
+                             row->instead);
+    }
     if (elsewhere != NULL) {
         for (unsigned c = 0; c < table->n_commands; c++) {
             if (elsewhere->commands & (1u << c))

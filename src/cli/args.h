@@ -100,6 +100,13 @@ typedef struct arg_foreign {
     const char *instead; /* what to write: "--shingle word:N" */
 } arg_foreign;
 
+/* An option that a command has no use for, since an operand says the same. */
+typedef struct arg_operand {
+    const char *option;
+    unsigned command;
+    const char *instead;
+} arg_operand;
+
 typedef struct arg_table {
     const arg_option *options;
     size_t n;
@@ -107,6 +114,8 @@ typedef struct arg_table {
     size_t n_commands;
     const arg_foreign *foreign;
     size_t n_foreign;
+    const arg_operand *said_by_operands;
+    size_t n_said_by_operands;
 } arg_table;
 
 typedef struct arg_request {

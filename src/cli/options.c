@@ -878,8 +878,19 @@ static const char *const command_names[CLI_N_COMMANDS] = {
 #undef COMMAND_NAME
 };
 
-const arg_table cli_options = {rows,           sizeof rows / sizeof rows[0], command_names,
-                               CLI_N_COMMANDS, cli_foreign_options,          CLI_N_FOREIGN_OPTIONS};
+static const arg_operand operands[] = {
+    {"output", CLI_INDEX_BUILD,
+     "the first operand is the index: bandmill index build INDEX INPUT..."},
+    {"output", CLI_INDEX_ADD, "the first operand is the index: bandmill index add INDEX INPUT..."}};
+
+const arg_table cli_options = {rows,
+                               sizeof rows / sizeof rows[0],
+                               command_names,
+                               CLI_N_COMMANDS,
+                               cli_foreign_options,
+                               CLI_N_FOREIGN_OPTIONS,
+                               operands,
+                               sizeof operands / sizeof operands[0]};
 
 const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Output", "Input", "Text", "Signatures", "Pairs and groups", "Machine", "General"};

@@ -12,6 +12,7 @@ printf 'id;text\n1;hello\n' > semicolons.csv
 gzip -c in.jsonl | head -c 80 > cut.jsonl.gz
 { gzip -c in.jsonl | head -c -8; printf 'XXXXXXXX'; } > changed.jsonl.gz
 iconv -t UTF-16 in.jsonl > utf16.jsonl
+printf '{"turns":[{"say":"one two"},{"say":"three four"}],"notes":["five"]}\n' > lists.jsonl
 mkdir mixed; cp in.jsonl lines.txt mixed/
 bm dedup in.jsonl -q -o result; exits 0
 bm sign in.jsonl -q -o signed; exits 0
@@ -64,6 +65,16 @@ done << 'END'
 2 | dedup in.jsonl -o no --perms 64 --bands 20 --rows 5 | --bands 20 --rows 5 use 100 permutations \(expected at most 64\)
 2 | dedup in.jsonl -o no --lowercase | unknown option --lowercase \(here it is --normalize invisible,lower\)
 2 | dedup in.jsonl -o no -t .8 | unknown option -t \(here it is --threshold T\)
+2 | index build in.jsonl -o new | --output is no option of index build \(the first operand is the index: bandmill index build INDEX INPUT\.\.\.\)
+2 | index add in.jsonl -o index | --output is no option of index add \(the first operand is the index: bandmill index add INDEX INPUT\.\.\.\)
+3 | dedup lists.jsonl --text-field turns.say -o no | lists\.jsonl:1: no field 'turns\.say': a list is on the way \(turns\[\]\.say has the texts of its elements
+3 | dedup lists.jsonl --text-field notes -o no | lists\.jsonl:1: field 'notes' is a list \(notes\[\] has the texts of its elements
+3 | dedup lists.jsonl --text-field notes.say -o no | lists\.jsonl:1: no field 'notes\.say' \(a string or null; the record has 'turns', 'notes'
+2 | dedup in.jsonl -o no --recall 1 | --recall 1 \(bands find less; --candidates all finds every pair, and takes no --recall\)
+2 | dedup in.jsonl -o no --candidates all --against index | --against with --candidates all: known documents are found by bands \(--candidates lsh\)
+2 | dedup in.jsonl -o no --candidates all --verify none | --candidates all compares exactly \(--verify exact\)
+2 | dedup in.jsonl -o no --candidates all --bands 4 --rows 2 | --bands with --candidates all, which compares every pair
+2 | tune --sample 10 | --sample without documents, of which it draws some \(name an input\)
 2 | tune 0.8 | no file "0\.8" \(a threshold is --threshold 0\.8\)
 2 | cluster result | result is a directory \(expected its pairs\.tsv, which --pairs writes\)
 END
