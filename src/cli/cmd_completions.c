@@ -118,15 +118,58 @@ static bm_status write_file(char *path, const cli_completion *completion, bm_err
     return status;
 }
 
+/* --- will the shell load them? --- */
+
+/* Is the script there that makes bash look for completions of single commands? */
+static bool has_bash_completion(void)
+{
+    static const char *const scripts[] = {"/usr/share/bash-completion/bash_completion",
+                                          "/usr/local/share/bash-completion/bash_completion",
+                                          "/etc/bash_completion"};
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
+        if (access(scripts[i], R_OK) == 0)
+            return true;
+    return false;
+}
+
+/* Does a line of ~/.zshrc that is no comment name the folder? Below the home directory it is known
+ * by the rest, which stands behind ~ or $HOME there. */
+static bool zshrc_names(const char *folder)
+{
+    const char *home = folder_of("HOME"), *own = folder_of("ZDOTDIR"), *rest = folder;
+    char path[PATH_MAX], line[4096];
+    const size_t len = home != NULL ? strlen(home) : 0;
+    if (own == NULL && home == NULL)
+        return false;
+    if (len > 0 && strncmp(folder, home, len) == 0 && folder[len] == '/')
+        rest = folder + len;
+    if (snprintf(path, sizeof path, "%s/.zshrc", own != NULL ? own : home) >= (int)sizeof path)
+        return false;
+    FILE *file = fopen(path, "re");
+    bool named = false;
+    while (file != NULL && !named && fgets(line, sizeof line, file) != NULL)
+        named = line[strspn(line, " \t")] != '#' && strstr(line, rest) != NULL;
+    if (file != NULL)
+        fclose(file);
+    return named;
+}
+
 static void say_written(cli_context *context, const shell *of, const char *path)
 {
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
     cli_report_note(&context->console, "completions for %s are in %s (to undo it: rm %s)", of->name,
                     path, path);
-    if (of == shells + 1)
+    if (of == shells && !has_bash_completion())
         cli_report_note(&context->console,
-                        "zsh finds them where ~/.zshrc has, before compinit: "
-                        "fpath=(%.*s $fpath)",
-                        (int)(strrchr(path, '/') - path), path);
+                        "bash does not load them: the package bash-completion is not installed "
+                        "(without it, ~/.bashrc can have: . %s)",
+                        path);
+    if (of == shells + 1 && !zshrc_names(folder))
+        cli_report_note(&context->console,
+                        "zsh does not load them until ~/.zshrc has, before compinit: "
+                        "fpath=(%s $fpath)",
+                        folder);
 }
 
 /* Choose the shells that are named after "install"; none: the user's own. */

@@ -19,16 +19,29 @@ mkdir "$work/source"
 tar -xzf "$work"/bandmill-*.tar.gz -C "$work/source" --strip-components 1
 [ -z "$(find "$work/source" -type l)" ] || { echo "links in the source distribution:"; find "$work/source" -type l; exit 1; }
 cd "$root"
-find CMakeLists.txt LICENSE cmake include kernels src python/bandmill python/tools python/CMakeLists.txt -type f ! -path '*__pycache__*' \
+find CMakeLists.txt LICENSE cmake include kernels src python/bandmill python/tools python/CMakeLists.txt python/pages.cmake packaging/man -type f ! -path '*__pycache__*' \
     | sed 's,^python/,,; t; s,^,core/,' | LC_ALL=C sort > "$work/wanted"
 (cd "$work/source" && find . -type f) | sed 's,^\./,,' | LC_ALL=C sort > "$work/there"
 LC_ALL=C comm -23 "$work/wanted" "$work/there" > "$work/missing"
 [ ! -s "$work/missing" ] || { echo "not in the source distribution:"; cat "$work/missing"; exit 1; }
 
+# As CMake makes it, but for the module, which is there.
 cp "$module" "$work/source/bandmill/"
-made "$work/source" wheel "{'wheel.cmake': 'false', 'wheel.platlib': 'true'}"
+printf '%s\n' 'cmake_minimum_required(VERSION 3.22)' 'project(stub NONE)' 'set(core "${CMAKE_CURRENT_SOURCE_DIR}/core")' 'include(pages.cmake)' \
+    > "$work/source/CMakeLists.txt"
+made "$work/source" wheel "{'wheel.platlib': 'true', 'wheel.py-api': 'cp39'}"
 "$python" -m venv --without-pip "$work/venv"
 "$python" -m pip --disable-pip-version-check --python "$work/venv/bin/python" install --quiet --no-index --no-deps "$work"/bandmill-*.whl
+# The pages and completions lie where the shells and man look for them, and are those of the project.
+while read -r from to; do
+    cmp "$root/packaging/$from" "$work/venv/share/$to"
+done << 'END'
+completions/bandmill.bash bash-completion/completions/bandmill
+completions/bandmill.fish fish/vendor_completions.d/bandmill.fish
+completions/_bandmill zsh/site-functions/_bandmill
+END
+for page in "$root"/packaging/man/*.[15]; do cmp "$page" "$work/venv/share/man/man${page##*.}/${page##*/}"; done
+[ -z "$(find "$work/venv/share/man" -name '*.3')" ]
 # What it needs of others is that of the tests' own environment.
 "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/others.pth"
 cd "$work"

@@ -8,8 +8,26 @@ export HOME="$home" SHELL=/usr/bin/zsh
 # --- where each shell looks ---
 bm completions install; exits 0; silent ../out; holds home/.local/share/zsh/site-functions/_bandmill < "$made/_bandmill"
 says ../err "^bandmill: completions for zsh are in $home/\.local/share/zsh/site-functions/_bandmill \(to undo it: rm $home/.*/_bandmill\)$"
-says ../err "^bandmill: zsh finds them where ~/\.zshrc has, before compinit: fpath=\($home/\.local/share/zsh/site-functions \\\$fpath\)$"
+says ../err "^bandmill: zsh does not load them until ~/\.zshrc has, before compinit: fpath=\($home/\.local/share/zsh/site-functions \\\$fpath\)$"
 absent home/.config
+# said until a line that is no comment names the folder, by any form of its name
+# shellcheck disable=SC2016 # variables of zsh
+for line in "fpath=($home/.local/share/zsh/site-functions \$fpath)" 'fpath=(~/.local/share/zsh/site-functions $fpath)' \
+    'fpath=($HOME/.local/share/zsh/site-functions $fpath)'; do
+    printf '# %s\n' "$line" > home/.zshrc
+    bm completions install; exits 0; says ../err 'zsh does not load them until'
+    printf 'setopt x\n%s\ncompinit\n' "$line" > home/.zshrc
+    bm completions install; exits 0
+    ! grep -q 'does not load' ../err || fail "said although ~/.zshrc has $line"
+done
+rm home/.zshrc
+bm completions install bash; exits 0
+if [ -r /usr/share/bash-completion/bash_completion ] || [ -r /usr/local/share/bash-completion/bash_completion ] || [ -r /etc/bash_completion ]; then
+    ! grep -q 'does not load' ../err || fail 'bash-completion is there'
+else
+    says ../err "^bandmill: bash does not load them: the package bash-completion is not installed \(without it, ~/\.bashrc can have: \. $home/.*/bandmill\)\$"
+fi
+rm "$home/.local/share/bash-completion/completions/bandmill"
 bm completions install bash fish; exits 0
 holds home/.local/share/bash-completion/completions/bandmill < "$made/bandmill.bash"
 holds home/.config/fish/completions/bandmill.fish < "$made/bandmill.fish"
