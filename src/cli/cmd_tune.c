@@ -5,7 +5,6 @@
 #include <bandmill/sketch.h>
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +33,7 @@ static void report_chosen(cli_context *context, const bm_tune_result *result)
 /* "1,200"; of little that is not whole, a decimal. */
 static void format_number(double value, char *out, size_t cap)
 {
-    if (value < 100 && value > floor(value))
+    if (value < 100 && value > (double)(uint64_t)value)
         snprintf(out, cap, "%.1f", value);
     else
         cli_format_count((uint64_t)(value + .5), out, cap);
@@ -168,6 +167,15 @@ static void print_plot(cli_console *console, const bm_tune_plan *plan, double th
 
 #define BAR_COLUMNS 40u
 
+/* About the logarithm of 1 + value to the base 2: straight between powers of two. */
+static double doublings(double value)
+{
+    double n = 0, rest = 1 + value;
+    for (; rest >= 2; rest /= 2)
+        n++;
+    return n + rest - 1;
+}
+
 /* Pairs of the corpus by tenths of similarity; bars are as long as the logarithm. */
 static void print_histogram(cli_console *console, const bm_tune_sample *sample)
 {
@@ -182,7 +190,7 @@ static void print_histogram(cli_console *console, const bm_tune_sample *sample)
         char number[32];
         format_number(tenths[i], number, sizeof number);
         cli_print(console, "%.1f to %.1f %20s  %.*s\n", (double)i / 10, (double)(i + 1) / 10,
-                  number, (int)(log1p(tenths[i]) / log1p(most) * BAR_COLUMNS + .5), bar);
+                  number, (int)(doublings(tenths[i]) / doublings(most) * BAR_COLUMNS + .5), bar);
     }
 }
 

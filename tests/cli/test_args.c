@@ -75,6 +75,7 @@ static const arg_option options[] = {
     {.name = "field", .type = ARG_LIST, .commands = 1, .value = "NAME", AT(list)},
     {.name = "pair", .type = ARG_PARSED, .commands = 1, .parse = parse_pair, AT(parsed)},
     {.name = "second-only", .type = ARG_FLAG, .commands = 2, AT(flag)},
+    {.name = "place", .letter = 'p', .type = ARG_TEXT, .commands = 2, AT(text)},
     {.name = "resume", .type = ARG_LATER, .commands = 3},
 };
 static const char *const names[] = {"first", "second"};
@@ -82,8 +83,9 @@ static const arg_foreign foreign[] = {{"num-thing", "narrow", "--narrow N"},
                                       {"second-thing", "second-only", "--second-only"},
                                       {"path", NULL, "an argument of its own"},
                                       {"x", "narrow", "--narrow N"}};
+static const arg_operand said[] = {{"place", FIRST, "the first operand is the place"}};
 static const arg_table table = {options, sizeof options / sizeof options[0], names, 2,
-                                foreign, sizeof foreign / sizeof foreign[0]};
+                                foreign, sizeof foreign / sizeof foreign[0], said,  1};
 
 static const char *operand_room[16], *field_room[16];
 static arg_list operands;
@@ -262,6 +264,8 @@ Test(args, hints_at_the_nearest_option_and_the_right_command)
     refuse("did you mean --output?");
     cr_assert_eq(PARSE("--zzzzzz"), BM_ERR_USAGE);
     refuse("bandmill help first");
+    cr_assert_eq(PARSE("-p", "x"), BM_ERR_USAGE);
+    refuse("--place is no option of first (the first operand is the place)");
     cr_assert_eq(PARSE("--second-only"), BM_ERR_USAGE);
     refuse("an option of second, not of first");
     cr_assert_eq(PARSE("--resume"), BM_ERR_USAGE);

@@ -221,7 +221,7 @@ Test(options, name_bad_values_and_what_was_expected)
     refuse(READ(CLI_SIGN, "a", "--perms", "1025"), "from 1 to 1024");
     refuse(READ(CLI_SIGN, "a", "--seed", "4294967296"), "to 4294967295");
     refuse(READ(CLI_SIGN, "a", "--threshold", "1.01"), "above 0 and at most 1");
-    refuse(READ(CLI_SIGN, "a", "--recall", "1"), "above 0 and below 1");
+    refuse(READ(CLI_SIGN, "a", "--recall", "1.5"), "above 0 and at most 1");
     refuse(READ(CLI_SIGN, "a", "--dry-run"), "not in this version");
     refuse(READ(CLI_SIGN, "a", "--cluster", "star"), "an option of dedup, not of sign");
 }

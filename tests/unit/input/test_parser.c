@@ -81,6 +81,28 @@ Test(parser, an_id_field_that_is_given_must_be_there_and_none_means_the_place)
     }
 }
 
+Test(parser, a_path_that_meets_lists_is_told_the_path_through_them)
+{
+    static const struct {
+        const char *line, *message;
+    } cases[] = {
+        {"{\"a\":[{\"b\":\"x\"},{\"b\":\"y\"}]}\n", "list is on the way (a[].b has"},
+        {"{\"a\":[[{\"b\":[\"x\"]}]]}\n", "list is on the way (a[][].b[] has"},
+        {"{\"a\":{\"b\":[\"x\",1]}}\n", "field 'a.b' is a list (a.b[] has"},
+        {"{\"a\":[{\"c\":\"x\"}]}\n", "no field 'a.b' (a string or null; "},
+        {"{\"a\":[\"x\"]}\n", "no field 'a.b' (a string or null; "},
+        {"{\"a\":\"x\"}\n", "no field 'a.b' (a string or null; "},
+        {"{\"a\":{\"b\":[{\"c\":1}]}}\n", "field 'a.b' is an array (a string or null"},
+    };
+    static const char *const names[] = {"a.b"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const bm_input_options options = with_fields(names, 1, NULL);
+        CLEANED records r =
+            test_read_bytes(BM_FORMAT_JSONL, cases[i].line, strlen(cases[i].line), &options);
+        assert_bad(r.all[0], cases[i].message);
+    }
+}
+
 Test(parser, jsonl_text_may_be_null_or_empty_and_nothing_but_a_string)
 {
     CLEANED records r =
@@ -91,7 +113,7 @@ Test(parser, jsonl_text_may_be_null_or_empty_and_nothing_but_a_string)
     assert_text(r.all[1], "");
     assert_bad(r.all[2], "no field 'text'");
     assert_bad(r.all[3], "field 'text' is a number");
-    assert_bad(r.all[4], "field 'text' is an array");
+    assert_bad(r.all[4], "field 'text' is a list (text[] has the texts of its elements");
     assert_bad(r.all[5], "field 'text' is an object");
     assert_bad(r.all[6], "field 'text' is true or false");
     assert_text(r.all[7], "last");
