@@ -125,7 +125,7 @@ done
 
 # --candidates all: without bands, and what cannot be beside it; a recall of 1 is refused with its name, by pairs too
 printf '{"text":"a b c d e f g h"}\n{"text":"a b c d e f g x"}\n{"text":"q r s t"}\n' > few.jsonl
-bm dedup few.jsonl --candidates all --threshold 0.5 -o every; exits 0; says ../err 'plan: no bands; every pair is compared, exactly'
+bm dedup few.jsonl --candidates all --threshold 0.5 -v -o every; exits 0; says ../err 'plan: no bands; every pair is compared, exactly'
 says every/report.json '"candidates": ?"all"'; says every/report.json '"plan": ?null'
 printf '{"group":1,"kept":"few.jsonl:1","size":2,"members":["few.jsonl:1","few.jsonl:2"]}\n' | holds every/groups.jsonl
 bm report every --json; exits 0
