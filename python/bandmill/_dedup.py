@@ -54,7 +54,7 @@ _IDS = "seen"  # in a pickle: of the rows that were looked at
 
 
 class Dedup:
-    """What `dedup` finds."""
+    """The result of `dedup`."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Dedup:
 
     @property
     def kept(self) -> Array:
-        """bool (N): which rows of the data stay. Bad records that were skipped do not."""
+        """bool (N): which rows of the data are kept. Skipped bad records are not."""
         if self._rows is False:
             raise Error(
                 "kept and take() are for rows of a table or list (output=DIR, or filter(DIR), writes what is kept of files)",
@@ -157,7 +157,7 @@ class Dedup:
 
     @property
     def pairs(self) -> pa.Table:
-        """Columns id_a, id_b, jaccard: every verified pair, where pairs=True asked for them."""
+        """Columns id_a, id_b, jaccard: every verified pair, if `dedup` was called with pairs=True."""
         if not (self.path / "pairs.tsv").exists():
             raise Error("no pairs were asked for (pairs=True)", field="pairs")
         return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
@@ -165,7 +165,7 @@ class Dedup:
     def filter(
         self, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
     ) -> pathlib.Path:
-        """The kept documents of files, as a directory, written after all; with ``annotate`` every document with its group.
+        """Write the kept documents of files to a directory; with ``annotate`` every document, each with its group.
 
         ``kept``, ``sources``, ``force``: as in `dedup`. Of a table `take` has the kept rows. Returns the path. Raises Error.
         """
@@ -193,7 +193,7 @@ class Dedup:
         sample_labels: Path | None = None,
         sources: Path | None = None,
     ) -> Page:
-        """The report: what was removed and why, as one page. A notebook shows it; ``path`` is a file to write it to.
+        """The report as one page: what was removed and why. A notebook shows it; ``path`` names a file to write it to.
 
         ``texts``: documents side by side, also those of a table in memory, which the result keeps for that. ``groups``,
         ``pairs``: how many of the largest groups, of pairs just above the threshold, of the most chained. ``text_bytes``: of
@@ -213,7 +213,7 @@ class Dedup:
     def explain(
         self, a: str | None = None, b: str | None = None, *, group: int | None = None, sources: Path | None = None
     ) -> Explanation:
-        """Why two documents, by their ids, are in one group; or what holds ``group`` together. Prints as in the program.
+        """Explain why two documents, given by their ids, are in one group, or what holds ``group`` together.
 
         Of a table in memory its rows tell, which the result keeps for that. ``sources``: where files lie now. Raises Error;
         status "not_found": they are in no group together.
@@ -322,7 +322,7 @@ def dedup(
     temp_dir: Path | None = None,
     progress: Progress = False,
 ) -> Dedup:
-    """Near-duplicates, grouped: which documents stay, and why the others go.
+    """Group near-duplicates: which documents are kept, and why the others are removed.
 
     Returns Dedup. Raises Error.
     """

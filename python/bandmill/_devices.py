@@ -19,14 +19,14 @@ _KINDS = {
 
 
 def version() -> dict[str, Any]:
-    """Of the library, its kernels and its Unicode tables."""
+    """Versions of the library, its kernels and its Unicode tables."""
     v = lib.bm_version()
     texts = {name: text_of(getattr(v, name)) for name in ("version", "compiler", "kernels", "unicode", "utf8proc_unicode")}
     return {**texts, "format": int(v.format)}
 
 
 def devices() -> list[dict[str, Any]]:
-    """Every device, the native CPU first: spec (what ``device=`` takes), name, platform, driver, kind, usable …"""
+    """List the devices, the native CPU first: spec (what ``device=`` takes), name, platform, driver, kind, usable …"""
     call = Call()
     o = new("device_list")
     call.callbacks(o.callbacks)
@@ -46,7 +46,7 @@ def devices() -> list[dict[str, Any]]:
 
 
 def self_test(device: str = "cpu") -> int:
-    """Known answers on one device; how many were compared. Raises Error with status "selftest" or "device"."""
+    """Check known answers on one device. Returns how many were compared. Raises Error with status "selftest" or "device"."""
     call = Call()
     o = new("self_test")
     o.device.device = call.text(device)

@@ -11,10 +11,10 @@ STATUS = {
 
 
 class Error(Exception):
-    """What the library refuses or cannot do.
+    """An error of the library.
 
     ``status``: "usage", "input", "io", "device", "nomem", "format", "selftest", "locked", "cancelled", "unsupported" …
-    ``file``, ``line``, ``field``: the place, where there is one; else None.
+    ``file``, ``line``, ``field``: the place of the error if it has one, else None.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Error(Exception):
 
     @property
     def exit_code(self) -> int:
-        """What the program ends with in this case."""
+        """The exit code of the program for this error."""
         value = next((v for v, name in STATUS.items() if name == self.status), 0)
         return int(lib.bm_status_exit_code(value))
 

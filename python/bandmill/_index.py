@@ -225,7 +225,7 @@ class _Turns:
 
 
 class Index:
-    """An index. `Index.build` makes one, `Index.open` opens it; a with-statement closes it.
+    """An index on disk. `Index.build` makes one, `Index.open` opens one; a with-statement closes it.
 
     Queries may come from any number of threads. `add`, `remove` and `compact` wait for them; another process may read
     meanwhile, but not write (status "locked").
@@ -240,7 +240,7 @@ class Index:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, threads: int = 0) -> Index:
-        """One that is there. ``threads``: of a query of many documents; 0: all."""
+        """Open an existing index. ``threads``: number of threads for a query of many documents; 0: all."""
         index = cls(path, threads)
         apart(index._open)
         return index
@@ -292,7 +292,7 @@ class Index:
         temp_dir: Path | None = None,
         progress: Progress = False,
     ) -> Index:
-        """A new index of documents; how they are cut and signed, and the plan, are fixed in it. Raises Error."""
+        """Make an index of documents. This fixes how texts are cut and signed, and the band plan. Raises Error."""
         k = dict(locals())
         call = Call(progress)
         o = new("index_build")
@@ -331,7 +331,7 @@ class Index:
             raise Error("the index is closed")
 
     def close(self) -> None:
-        """Ends it; again is fine."""
+        """Close the index. Closing it again does nothing."""
         call = Call()
 
         def ended() -> None:
@@ -418,7 +418,7 @@ class Index:
         temp_dir: Path | None = None,
         progress: Progress = False,
     ) -> pa.Table:
-        """For each document those of the index that reach the threshold: query, target, jaccard, the best first.
+        """For each document, the documents of the index that reach the threshold: query, target, jaccard, the best first.
 
         ``measure`` "containment" is the share of the query that a target holds. Documents of a list are table:1, table:2 …
         """
@@ -530,7 +530,7 @@ class Index:
         return int(report["counts"]["removed"])
 
     def compact(self, progress: Progress = False) -> None:
-        """Gives back the space of what was removed."""
+        """Free the space of removed documents."""
         call = Call(progress)
         o = new("index_compact")
         o.path = call.text(self.path)
@@ -538,7 +538,7 @@ class Index:
         self._alone(call, lambda: call.job(lib.bm_job_index_compact, o))
 
     def info(self) -> dict[str, Any]:
-        """What it is and holds, as `bandmill index info --json`."""
+        """Settings and counts of the index, as `bandmill index info --json` prints them."""
         call = Call()
         out = owned("string")
         self._alone(call, lambda: call.run(lib.bm_index_info, call.text(self.path), out))

@@ -100,7 +100,7 @@ def pairs(
 ) -> pa.Table:
     """Pairs of near-duplicates: a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error.
 
-    Under ``measure`` "containment" the contained document is id_a.
+    With measure="containment", id_a is the contained document.
     """
     k = dict(locals())
     call = Call(progress)

@@ -47,7 +47,7 @@ _MANIFEST = "manifest.json"
 
 
 class Signatures:
-    """What `sign` makes: in memory, or a directory of signatures that is mapped. Nothing in it changes."""
+    """The result of `sign`: signatures in memory, or in a directory that is mapped. They never change."""
 
     _is_signatures = True
 
@@ -91,7 +91,7 @@ class Signatures:
 
     @property
     def band_keys(self) -> Array:
-        """uint64 (N, B), where bands were asked for."""
+        """uint64 (N, B), if `sign` was called with bands."""
         if not self._has_keys():
             raise Error("these signatures have no band keys (threshold=, or bands= and rows=, make some)", field="bands")
         return self._array("band_keys")
@@ -136,7 +136,7 @@ class Signatures:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Signatures:
-        """A copy as a directory that the program reads too; one that is there already is refused."""
+        """Save a copy as a directory that the program reads too. An existing directory is refused."""
         target = pathlib.Path(path)
         if target.exists():
             raise Error(f"{target}: exists already", file=str(target))
@@ -236,7 +236,7 @@ def _carried(*parcel: Any) -> Signatures:
 
 
 def load(path: str | os.PathLike[str]) -> Signatures:
-    """A directory that `sign` wrote, or `Signatures.save`."""
+    """Load a directory that `sign` or `Signatures.save` wrote."""
     where = pathlib.Path(path)
     if not (where / _MANIFEST).exists():
         raise Error(f"{where}: no directory of signatures (it has no {_MANIFEST})", "format", str(where))
@@ -286,7 +286,7 @@ def sign(
     temp_dir: Path | None = None,
     progress: Progress = False,
 ) -> Signatures:
-    """MinHash signatures of documents; with ``threshold``, or ``bands`` and ``rows``, band keys too.
+    """Compute MinHash signatures of documents; with ``threshold``, or ``bands`` and ``rows``, also band keys.
 
     Returns Signatures. Raises Error.
     """

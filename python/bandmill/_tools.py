@@ -67,7 +67,7 @@ def cluster(
     keep: str = "first",
     progress: Progress = False,
 ) -> pa.Table:
-    """Groups of pairs: of what `pairs` returns, or of the path of such a file. Raises Error.
+    """Group pairs: the result of `pairs`, or the path of a file of pairs. Raises Error.
 
     ``threshold``: only pairs from it on (default: all). Several give no groups, but a row of counts each: threshold, pairs,
     groups, largest, removed. ``cluster``, ``keep``: as in `dedup`; keep is first, last or none. Documents of a table are in
@@ -111,7 +111,7 @@ def export(
     memory: Size = None,
     progress: Progress = False,
 ) -> pathlib.Path:
-    """Signatures in the form of another tool, as a directory. Returns its path. Raises Error."""
+    """Write signatures in the form of another tool to a directory. Returns its path. Raises Error."""
     k = dict(locals())
     call = Call(progress)
     o = new("export")
@@ -169,7 +169,7 @@ def query(
     temp_dir: Path | None = None,
     progress: Progress = False,
 ) -> pa.Table:
-    """For each query the documents of ``targets``, or of an ``index``, that reach the threshold, the best first. Raises Error.
+    """For each query, the documents of ``targets`` or an ``index`` that reach the threshold, the best first. Raises Error.
 
     Returns a table of query, target, jaccard (or containment).
     """
