@@ -215,6 +215,16 @@ def test_pairs_equal_the_program(table, jsonl, program):
         assert "\n".join(lines) + "\n" == theirs
 
 
+def test_dedup_of_every_pair_is_that_of_the_program(table, jsonl, program, tmp_path):
+    r = bandmill.dedup(table, id="id", threshold=0.4, candidates="all", device="cpu")
+    program("dedup", jsonl, "--threshold", 0.4, "--candidates", "all", "--device", "cpu", "-o", tmp_path / "out")
+    rows = (tmp_path / "out" / "removed.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    assert [r["id"] for r in r.removed.to_pylist()] == [row.split("\t")[0] for row in rows] and len(rows) > 10
+    with pytest.raises(bandmill.Error, match="`candidates` all compares exactly") as e:
+        bandmill.dedup(table, id="id", candidates="all", verify="signature", device="cpu")
+    assert (e.value.status, e.value.field) == ("usage", "verify")
+
+
 def test_pairs_by_containment_are_those_of_the_program(table, jsonl, program):
     found = bandmill.pairs(table, id="id", threshold=0.6, measure="containment", device="cpu")
     theirs = [
