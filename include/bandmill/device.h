@@ -17,13 +17,15 @@ typedef enum bm_device_kind {
     BM_DEVICE_NATIVE,
     BM_DEVICE_CL_CPU,
     BM_DEVICE_CL_GPU,
-    BM_DEVICE_CL_OTHER
+    BM_DEVICE_CL_OTHER,
+    BM_DEVICE_CL_NONE /* an OpenCL platform that has no device; `why` says what it answered */
 } bm_device_kind;
 
 /* The library's own: read by pointer, later versions may add fields behind. */
 typedef struct bm_device_info {
-    char spec[32];      /* "cpu" or "opencl:P.D": what --device takes */
-    char name[128];     /* for people */
+    char spec[32];      /* "cpu" or "opencl:P.D": what --device takes; of a platform without
+                           devices "opencl:P" */
+    char name[128];     /* for people; of a platform without devices "" */
     char platform[128]; /* "native" or the OpenCL platform */
     char driver[128];   /* version; for the native CPU the instruction set in use */
     bm_device_kind kind;
@@ -34,7 +36,7 @@ typedef struct bm_device_info {
     char why[256]; /* why it is not usable */
 } bm_device_info;
 
-/* All devices, the native CPU first. */
+/* All devices, the native CPU first, and a row for each OpenCL platform that has none. */
 typedef struct bm_device_list bm_device_list;
 BM_API bm_status bm_device_list_open(bm_device_list **out, bm_error *err);
 

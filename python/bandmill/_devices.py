@@ -15,6 +15,7 @@ _KINDS = {
     lib.BM_DEVICE_CL_CPU: "cpu",
     lib.BM_DEVICE_CL_GPU: "gpu",
     lib.BM_DEVICE_CL_OTHER: "other",
+    lib.BM_DEVICE_CL_NONE: "none",
 }
 
 
@@ -26,7 +27,10 @@ def version() -> dict[str, Any]:
 
 
 def devices() -> list[dict[str, Any]]:
-    """List the devices, the native CPU first: spec (what ``device=`` takes), name, platform, driver, kind, usable …"""
+    """List the devices, the native CPU first: spec (what ``device=`` takes), name, platform, driver, kind, usable …
+
+    An OpenCL platform that has no device is a row of kind "none", with its reason in ``why``.
+    """
     call = Call()
     o = new("device_list")
     call.callbacks(o.callbacks)

@@ -31,6 +31,8 @@ static const char *kind_name(bm_device_kind kind)
         return "cpu";
     case BM_DEVICE_CL_GPU:
         return "gpu";
+    case BM_DEVICE_CL_NONE:
+        return "none";
     case BM_DEVICE_CL_OTHER:
         break;
     }
@@ -76,9 +78,10 @@ static void print_row(cli_console *console, const bm_device_info *device,
     char memory[32] = "-";
     if (device->memory_bytes > 0)
         cli_format_bytes((double)device->memory_bytes, memory, sizeof memory);
+    const bool empty = device->kind == BM_DEVICE_CL_NONE;
     cli_print(console, "%-12s %-7s %5" PRIu32 "  %8s  %s", device->spec, kind_name(device->kind),
-              device->compute_units, memory, device->name);
-    if (device->platform[0] != '\0' && device->kind != BM_DEVICE_NATIVE)
+              device->compute_units, memory, empty ? device->platform : device->name);
+    if (device->platform[0] != '\0' && device->kind != BM_DEVICE_NATIVE && !empty)
         cli_print(console, " (%s)", device->platform);
     if (device->driver[0] != '\0')
         cli_print(console, " [%s]", device->driver);
@@ -176,7 +179,7 @@ bm_status cli_run_devices(cli_context *context, bm_error *err)
         else
             cli_print(console, "null");
         cli_print(console, "}\n");
-    } else if (note[0] != '\0' && !broken) {
+    } else if (note[0] != '\0' && !broken && bm_device_list_count(devices) == 1) {
         cli_report_note(console, "%s", note);
     }
     bm_device_list_close(devices);

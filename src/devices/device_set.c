@@ -28,7 +28,7 @@
  * the listing. */
 
 typedef struct listing {
-    bm_device_info *devices;
+    bm_device_info *devices; /* the native CPU, and the rows of cl_listing.h */
     size_t n;
     bool *marked;
     bool broken;    /* OpenCL is, as the note says */
@@ -53,6 +53,16 @@ static bool is_gpu(const bm_device_info *device)
     return device->kind == BM_DEVICE_CL_GPU && device->usable;
 }
 
+/* Why `auto` does not use an OpenCL device; NULL: it does. */
+static const char *why_not_auto(const bm_device_info *device)
+{
+    if (!device->usable)
+        return device->why;
+    if (device->kind == BM_DEVICE_CL_CPU)
+        return "a CPU, on which native code is faster";
+    return device->kind == BM_DEVICE_CL_GPU ? NULL : "neither a GPU nor a CPU";
+}
+
 static bool word_matches(bm_str word, const bm_device_info *device, bool first_cl)
 {
     if (word_is(word, "cpu"))
@@ -69,11 +79,25 @@ static bool word_matches(bm_str word, const bm_device_info *device, bool first_c
            (name_contains(device->name, word) || name_contains(device->platform, word));
 }
 
+/* Does the word "opencl:P.D" name a device of this platform, which has none? */
+static bool is_within(bm_str word, const bm_device_info *platform)
+{
+    const size_t len = strlen(platform->spec);
+    return word.len > len && strncasecmp(word.data, platform->spec, len) == 0 &&
+           word.data[len] == '.';
+}
+
 static bm_status mark_word(listing *all, bm_str word, bm_error *err)
 {
     bool seen_cl = false, found = false;
+    const bm_device_info *empty = NULL; /* a platform that the word means, and that has no device */
     for (size_t i = 0; i < all->n; i++) {
         const bm_device_info *device = &all->devices[i];
+        if (device->kind == BM_DEVICE_CL_NONE) {
+            if (word_matches(word, device, false) || is_within(word, device))
+                empty = device;
+            continue;
+        }
         bool cl = device->kind != BM_DEVICE_NATIVE;
         bool first_cl = cl && device->usable && !seen_cl;
         seen_cl = seen_cl || first_cl;
@@ -86,18 +110,36 @@ static bm_status mark_word(listing *all, bm_str word, bm_error *err)
     }
     if (found)
         return BM_OK;
+    if (empty != NULL)
+        return bm_fail(err, BM_ERR_DEVICE, "no device matches '%.*s' (%s: %s)", (int)word.len,
+                       word.data, empty->platform, empty->why);
     return bm_fail(
         err, BM_ERR_DEVICE, "no device matches '%.*s' (%s; `bandmill devices` lists them)",
         (int)word.len, word.data,
         all->note[0] != '\0' ? all->note : "cpu, gpu, opencl, opencl:P.D, all or part of a name");
 }
 
-static void mark_auto(listing *all, bm_device_pick *out)
+static void log_left_out(const bm_callbacks *callbacks, const bm_device_info *device,
+                         const char *why_not)
+{
+    char text[640];
+    if (callbacks == NULL || callbacks->log == NULL)
+        return;
+    snprintf(text, sizeof text, "%s (%s%s%s) is not used: %s", device->spec, device->platform,
+             device->name[0] != '\0' ? ", " : "", device->name, why_not);
+    callbacks->log(callbacks->ctx, BM_LOG_DEBUG, text);
+}
+
+static void mark_auto(listing *all, const bm_callbacks *callbacks, bm_device_pick *out)
 {
     size_t n_gpus = 0;
-    for (size_t i = 0; i < all->n; i++) {
-        all->marked[i] = all->marked[i] || is_gpu(&all->devices[i]);
-        n_gpus += is_gpu(&all->devices[i]);
+    for (size_t i = 1; i < all->n; i++) {
+        const bm_device_info *device = &all->devices[i];
+        const char *why_not = why_not_auto(device);
+        all->marked[i] = all->marked[i] || why_not == NULL;
+        n_gpus += why_not == NULL;
+        if (why_not != NULL)
+            log_left_out(callbacks, device, why_not);
     }
     out->fallback = true;
     if (n_gpus > 0) {
@@ -105,11 +147,15 @@ static void mark_auto(listing *all, bm_device_pick *out)
         return;
     }
     all->marked[0] = true;
-    snprintf(out->why, sizeof out->why, "using the CPU (%s)",
-             all->note[0] != '\0' ? all->note : "no GPU among the OpenCL devices");
+    const char *why = "no GPU among the OpenCL devices";
+    if (all->note[0] != '\0')
+        why = all->n == 1 ? all->note
+                          : "no OpenCL platform has a device; `bandmill devices` lists the reasons";
+    snprintf(out->why, sizeof out->why, "using the CPU (%s)", why);
 }
 
-static bm_status mark_all(listing *all, const char *words, bm_device_pick *out, bm_error *err)
+static bm_status mark_all(listing *all, const char *words, const bm_callbacks *callbacks,
+                          bm_device_pick *out, bm_error *err)
 {
     const char *p = words;
     for (;;) {
@@ -118,7 +164,7 @@ static bm_status mark_all(listing *all, const char *words, bm_device_pick *out, 
         if (word.len == 0)
             return bm_fail(err, BM_ERR_USAGE, "an empty name in the device list '%s'", words);
         if (word_is(word, "auto")) {
-            mark_auto(all, out);
+            mark_auto(all, callbacks, out);
         } else {
             BM_TRY(mark_word(all, word, err));
         }
@@ -128,29 +174,54 @@ static bm_status mark_all(listing *all, const char *words, bm_device_pick *out, 
     }
 }
 
+/* Are GPUs all that these words want of OpenCL, unless they name a device? */
+static bool names_only_auto(const char *words)
+{
+    return strcasecmp(words, "auto") == 0 || strcasecmp(words, "cpu,auto") == 0 ||
+           strcasecmp(words, "auto,cpu") == 0;
+}
+
+/* The reason of each platform, one after the other. */
+static void note_platforms(const bm_cl_listing *cl, char *out, size_t cap)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < cl->n && used < cap; i++) {
+        if (cl->rows[i].kind != BM_DEVICE_CL_NONE) {
+            out[0] = '\0';
+            return;
+        }
+        used += (size_t)snprintf(out + used, cap - used, "%s%.80s: %s", i > 0 ? "; " : "",
+                                 cl->rows[i].platform, cl->rows[i].why);
+    }
+}
+
 /* All devices; without OpenCL's where `options` is NULL. */
-static bm_status list(const bm_device_options *options, const bm_callbacks *callbacks,
-                      const char *cpu, listing *all, bm_error *err)
+static bm_status list(bm_cl_need need, const bm_device_options *options,
+                      const bm_callbacks *callbacks, const char *cpu, listing *all, bm_error *err)
 {
     bm_cl_listing cl = {.n = 0};
     if (options != NULL) {
         const bm_device_settings settings = bm_device_settings_of(options);
-        BM_TRY(bm_cl_list_safely(&settings, options->cache_dir, callbacks, &cl, err));
+        BM_TRY(bm_cl_list_safely(need, &settings, options->cache_dir, callbacks, &cl, err));
     }
     all->devices = bm_alloc_zero(cl.n + 1, sizeof *all->devices);
     all->marked = bm_alloc_zero(cl.n + 1, sizeof *all->marked);
     if (all->devices == NULL || all->marked == NULL) {
-        bm_free_all(all->devices, all->marked, cl.devices);
+        bm_free_all(all->devices, all->marked, cl.rows);
         *all = (listing){0};
         return bm_fail_nomem(err, (cl.n + 1) * sizeof *all->devices);
     }
     bm_backend_cpu_info(cpu, &all->devices[0]);
     for (size_t i = 0; i < cl.n; i++)
-        all->devices[i + 1] = cl.devices[i];
+        all->devices[i + 1] = cl.rows[i];
     all->n = cl.n + 1;
     all->broken = cl.broken;
-    memcpy(all->note, cl.note, sizeof all->note);
-    bm_free(cl.devices);
+    if (cl.note[0] != '\0')
+        memcpy(all->note, cl.note, sizeof all->note);
+    else
+        note_platforms(&cl, all->note, sizeof all->note);
+    bm_free(cl.rows);
     return BM_OK;
 }
 
@@ -166,9 +237,10 @@ bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbac
     if (bm_isa_choose(options->cpu, &isa, err) != BM_OK)
         return BM_ERR_USAGE;
     bm_status status = BM_OK;
-    BM_TRY_OUT(
-        list(strcasecmp(words, "cpu") != 0 ? options : NULL, callbacks, options->cpu, &all, err));
-    BM_TRY_OUT(mark_all(&all, words, out, err));
+    const bm_cl_need need = names_only_auto(words) ? BM_CL_NEED_GPUS : BM_CL_NEED_ALL;
+    const bool cl = strcasecmp(words, "cpu") != 0;
+    BM_TRY_OUT(list(need, cl ? options : NULL, callbacks, options->cpu, &all, err));
+    BM_TRY_OUT(mark_all(&all, words, callbacks, out, err));
     for (size_t i = 0; i < all.n; i++) {
         if (all.marked[i])
             all.devices[out->n++] = all.devices[i];
@@ -191,7 +263,7 @@ bm_status bm_device_pick_list(const bm_device_options *options, const bm_callbac
 {
     listing all = {0};
     memset(out, 0, sizeof *out);
-    BM_TRY(list(options, callbacks, NULL, &all, err));
+    BM_TRY(list(BM_CL_NEED_ALL, options, callbacks, NULL, &all, err));
     out->devices = all.devices;
     out->n = all.n;
     out->broken = all.broken;

@@ -1,8 +1,8 @@
 /* cl_device.c -- what OpenCL devices there are.
  *
  * Devices are numbered by platform and by place in the platform, in the order in which the loader
- * gives them. A platform that fails to answer has no devices and is named in the note (PoCL without
- * a cache directory answers -1); the others are still listed.
+ * gives them. A platform that fails to answer, or that has no device, is a row of its own with its
+ * reason; the others are still listed.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/each_copied.sh */
 #include "opencl/cl_device.h"
@@ -96,8 +96,37 @@ static void describe(const bm_cl_api *api, bm_cl_device *out)
     judge(api, id, info);
 }
 
+/* Platforms that list no device although they could, and what helps. */
+static const struct {
+    const char *platform, *help;
+} helps[] = {
+    {"Portable Computing Language",
+     "; PoCL has none if it cannot make its cache: set POCL_CACHE_DIR to a folder that can be "
+     "written"},
+    {"rusticl", "; rusticl has only those that RUSTICL_ENABLE names"},
+};
+
+/* The row of platform number `p`, which answered `code` and no device. */
+static void describe_empty(const bm_cl_api *api, cl_platform_id platform, cl_uint p, cl_int code,
+                           bm_device_info *out)
+{
+    const char *help = "";
+    *out = (bm_device_info){.kind = BM_DEVICE_CL_NONE};
+    snprintf(out->spec, sizeof out->spec, "opencl:%u", p);
+    platform_text(api, platform, CL_PLATFORM_NAME, out->platform, sizeof out->platform);
+    for (size_t i = 0; i < sizeof helps / sizeof *helps; i++)
+        if (strcmp(out->platform, helps[i].platform) == 0)
+            help = helps[i].help;
+    if (code == CL_SUCCESS)
+        snprintf(out->why, sizeof out->why, "the platform has no device%s", help);
+    else
+        snprintf(out->why, sizeof out->why, "the platform has no device (%s %d)%s",
+                 bm_cl_code_name(code), (int)code, help);
+}
+
 typedef struct visiting {
-    bool (*visit)(void *ctx, const bm_cl_device *device); /* false: enough */
+    /* A device; or one whose info alone is set, of kind BM_DEVICE_CL_NONE. False: enough. */
+    bool (*visit)(void *ctx, const bm_cl_device *device);
     void *ctx;
     char *note; /* of `cap` bytes */
     size_t cap;
@@ -112,11 +141,10 @@ static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uin
     cl_device_id ids[MAX_DEVICES] = {NULL};
     cl_uint n = 0;
     const cl_int code = api->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &n);
-    if (code != CL_SUCCESS) {
-        platform_text(api, platform, CL_PLATFORM_NAME, name, sizeof name);
-        snprintf(v->note, v->cap, "the OpenCL platform %s has no device (%s %d)", name,
-                 bm_cl_code_name(code), (int)code);
-        return true;
+    if (code != CL_SUCCESS || n == 0) {
+        bm_cl_device none = {.platform = platform};
+        describe_empty(api, platform, p, code, &none.info);
+        return v->visit(v->ctx, &none);
     }
     for (cl_uint d = 0; d < n && d < MAX_DEVICES; ++d)
         v->sane = v->sane && ids[d] != NULL;
@@ -135,7 +163,7 @@ static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uin
     return true;
 }
 
-/* Visits each device. The note says why there is none, or which platform failed. */
+/* Visit each device, and each platform without one. The note says why nothing was visited. */
 static void visit_devices(const bm_cl_api *api, visiting *v)
 {
     cl_platform_id platforms[MAX_PLATFORMS] = {NULL};
@@ -162,13 +190,20 @@ static void visit_devices(const bm_cl_api *api, visiting *v)
 typedef struct search {
     const char *spec;
     bm_cl_device *out;
-    uint32_t n;
+    uint32_t n; /* devices */
     bool found;
+    bm_device_info none; /* the platform of the device that is looked for, if it has none */
 } search;
 
 static bool visit_search(void *ctx, const bm_cl_device *device)
 {
     search *s = ctx;
+    const size_t len = strlen(device->info.spec);
+    if (device->info.kind == BM_DEVICE_CL_NONE) {
+        if (strncmp(s->spec, device->info.spec, len) == 0 && s->spec[len] == '.')
+            s->none = device->info;
+        return true;
+    }
     ++s->n;
     if (strcmp(device->info.spec, s->spec) != 0)
         return true;
@@ -184,6 +219,9 @@ bm_status bm_cl_device_find(const bm_cl_api *api, const char *spec, bm_cl_device
     search s = {.spec = spec, .out = out};
     visiting v = {.visit = visit_search, .ctx = &s, .note = note, .cap = sizeof note};
     visit_devices(api, &v);
+    if (s.none.why[0] != '\0')
+        return bm_fail(err, BM_ERR_DEVICE, "there is no device %s (%s: %s)", spec, s.none.platform,
+                       s.none.why);
     if (!s.found && s.n == 0)
         return bm_fail(err, BM_ERR_DEVICE, "there is no device %s: %s", spec,
                        note[0] != '\0' ? note : "OpenCL has none");
@@ -232,7 +270,7 @@ bm_status bm_cl_list(bm_cl_listing *out, bm_error *err)
         bm_free(l.infos);
         return l.status;
     }
-    out->devices = l.infos;
+    out->rows = l.infos;
     out->n = l.n;
     return BM_OK;
 }

@@ -24,10 +24,11 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
-#define TITLE     "drivers that listed their devices, 1"
-#define ENDING    "known"
-#define HUNG      "hung"
-#define HANG_FOR  600.0 /* seconds that a hang is remembered */
+#define TITLE  "drivers that listed their devices, 2"
+#define ENDING "known"
+#define HUNG   "hung"
+#define FRESH_FOR                                                                                  \
+    600.0 /* seconds that a hang is remembered, and that rows need not be made again */
 #define N_PLACES  16u
 #define MAX_ICD   4096 /* bytes of an .icd file that are read */
 #define MAX_FILES 256  /* of a folder */
@@ -37,10 +38,10 @@ extern char **environ;
 
 /* Variables that loaders, drivers and the dynamic linker read. */
 static const char *const prefixes[] = {
-    "LD_",       "OCL_",  "OPENCL_", "POCL_",        "CUDA_", "NVIDIA_", "ROC",
-    "HIP_",      "HSA_",  "AMD_",    "GPU_",         "ZE_",   "ZES_",    "INTEL_",
-    "NEO_",      "IGC_",  "SYCL_",   "RUSTICL_",     "MESA_", "LIBGL",   "LP_",
-    "OCLGRIND_", "HOME=", "XDG_",    "CONDA_PREFIX="};
+    "LD_",  "OCL_",      "OPENCL_", "POCL_", "CUDA_",        "NVIDIA_", "ROC",
+    "HIP_", "HSA_",      "AMD_",    "GPU_",  "ZE_",          "ZES_",    "INTEL_",
+    "CL_",  "NEO_",      "IGC_",    "SYCL_", "RUSTICL_",     "MESA_",   "LIBGL",
+    "LP_",  "OCLGRIND_", "HOME=",   "XDG_",  "CONDA_PREFIX="};
 
 /* Where loaders look if nothing says otherwise. */
 #define VENDORS "/etc/OpenCL/vendors"
@@ -167,10 +168,29 @@ static void add_start(bm_cl_key *sum)
         close(fd);
 }
 
+/* Nodes of /dev come and go with devices and their kernel drivers, and a group may open them. */
+static void add_nodes(bm_cl_key *sum)
+{
+    char path[PATH_MAX];
+    gid_t groups[64];
+    const int n = getgroups((int)(sizeof groups / sizeof *groups), groups);
+    if (n > 0)
+        add_up(sum, bm_cl_key_add(hash_of("groups", ""), groups, (size_t)n * sizeof *groups));
+    add_up(sum, hash_of_file("/dev"));
+    DIR *dir = opendir("/dev/dri");
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        snprintf(path, sizeof path, "/dev/dri/%s", entry->d_name);
+        add_up(sum, hash_of_file(path));
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
 static bm_cl_key environment_key(void)
 {
     bm_cl_key sum = hash_of("", TITLE);
     add_start(&sum);
+    add_nodes(&sum);
     add_variables(&sum);
     add_up(&sum, hash_of_file("/etc/ld.so.cache"));
     add_library(&sum, "libOpenCL.so.1");
@@ -193,12 +213,20 @@ static bm_cl_key environment_key(void)
     return sum;
 }
 
-/* --- an entry: the environment's key, the hash of the files, and their paths, each with its NUL
- * --- */
+/* --- an entry: the head, the rows, and the paths of the files, each with its NUL --- */
 
 typedef struct entry_head {
-    bm_cl_key environment, files;
+    bm_cl_key environment, files; /* the hash of the files */
+    double at;                    /* bm_clock_seconds() when it was written */
+    uint64_t row_bytes, n_rows;
+    char note[sizeof((bm_cl_listing *)0)->note];
 } entry_head;
+
+static bool is_fresh(double at)
+{
+    const double age = bm_clock_seconds() - at;
+    return age >= 0 && age < FRESH_FOR;
+}
 
 /* Where an entry of this environment lies. */
 static bm_cl_key place_of(bm_cl_key environment)
@@ -231,27 +259,58 @@ static bool cl_drivers_short_of_space(void)
            getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-bool bm_cl_drivers_known(const char *cache_dir)
+/* Do these bytes describe the drivers of this environment as they are now? */
+static bool read_entry(const char *data, size_t len, bm_cl_key environment, bm_cl_listing *out,
+                       bool *fresh)
+{
+    entry_head head;
+    bm_cl_key files;
+    if (len < sizeof head)
+        return false;
+    memcpy(&head, data, sizeof head);
+    len -= sizeof head;
+    if (!same(head.environment, environment) || head.row_bytes != sizeof *out->rows ||
+        head.n_rows > len / sizeof *out->rows)
+        return false;
+    const char *rows = data + sizeof head;
+    const size_t rows_len = (size_t)head.n_rows * sizeof *out->rows;
+    if (!files_key(rows + rows_len, len - rows_len, &files) || !same(head.files, files) ||
+        bm_new(&out->rows, (size_t)head.n_rows, NULL) != BM_OK)
+        return false;
+    if (rows_len > 0)
+        memcpy(out->rows, rows, rows_len);
+    out->n = (size_t)head.n_rows;
+    memcpy(out->note, head.note, sizeof out->note);
+    *fresh = is_fresh(head.at);
+    return true;
+}
+
+bool bm_cl_drivers_known(const char *cache_dir, bm_cl_listing *out, bool *fresh)
 {
     bm_cl_cache cache;
     void *data = NULL;
     size_t len = 0;
+    *out = (bm_cl_listing){.n = 0};
+    *fresh = false;
     if (cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
         return false;
-    entry_head head;
-    bm_cl_key files;
-    bool known = false;
     cache.ending = ENDING;
     const bm_cl_key key = environment_key();
-    if (bm_cl_cache_load(&cache, place_of(key), &data, &len, NULL) == BM_OK && len >= sizeof head) {
-        memcpy(&head, data, sizeof head);
-        known = same(head.environment, key) &&
-                files_key((const char *)data + sizeof head, len - sizeof head, &files) &&
-                same(head.files, files);
-    }
+    const bool known = bm_cl_cache_load(&cache, place_of(key), &data, &len, NULL) == BM_OK &&
+                       read_entry(data, len, key, out, fresh);
     bm_free(data);
     bm_cl_cache_close(&cache);
     return known;
+}
+
+void bm_cl_drivers_forget(const char *cache_dir)
+{
+    bm_cl_cache cache;
+    if (bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+        return;
+    cache.ending = ENDING;
+    bm_cl_cache_store(&cache, place_of(environment_key()), "-", 1, NULL);
+    bm_cl_cache_close(&cache);
 }
 
 static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -263,17 +322,26 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
     return bm_buf_add(blob, info->dlpi_name, strlen(info->dlpi_name) + 1, NULL) != BM_OK;
 }
 
-void bm_cl_drivers_remember(const char *cache_dir)
+void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing)
 {
     bm_cl_cache cache;
-    entry_head head = {.environment = environment_key()};
+    entry_head head;
+    const size_t rows_len = listing->n * sizeof *listing->rows;
     bm_buf blob = {.max = MAX_BLOB};
+    memset(&head, 0, sizeof head); /* with what lies between its fields */
+    head.environment = environment_key();
+    head.at = bm_clock_seconds();
+    head.row_bytes = sizeof *listing->rows;
+    head.n_rows = listing->n;
+    memcpy(head.note, listing->note, sizeof head.note);
     if (cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
         return;
     cache.ending = ENDING;
+    const size_t paths = sizeof head + rows_len;
     if (bm_buf_add(&blob, &head, sizeof head, NULL) == BM_OK &&
+        bm_buf_add(&blob, listing->rows, rows_len, NULL) == BM_OK &&
         dl_iterate_phdr(add_object, &blob) == 0 &&
-        files_key(blob.data + sizeof head, blob.len - sizeof head, &head.files)) {
+        files_key(blob.data + paths, blob.len - paths, &head.files)) {
         memcpy(blob.data, &head, sizeof head);
         bm_cl_cache_store(&cache, place_of(head.environment), blob.data, blob.len, NULL);
     }
@@ -316,8 +384,7 @@ bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out)
     if (bm_cl_cache_load(&cache, hash_of(TITLE, HUNG), &data, &len, NULL) == BM_OK &&
         len == sizeof entry) {
         memcpy(&entry, data, sizeof entry);
-        const double age = bm_clock_seconds() - entry.hang.at;
-        hung = entry.hang.seconds > 0 && age >= 0 && age < HANG_FOR &&
+        hung = entry.hang.seconds > 0 && is_fresh(entry.hang.at) &&
                same(entry.environment, environment_key());
     }
     if (hung) {

@@ -1,11 +1,16 @@
 /* cl_list.c -- which devices are there, without being at the mercy of their drivers.
  *
- *     drivers that listed without harm and are unchanged since -> asked here, by a thread of its
- * own, for whose answer we wait so long drivers that hung, as long, less than ten minutes ago    ->
- * not asked any other                                                -> asked by a child process,
- * so long
+ *     drivers                                                  are asked
+ *     listed without harm, unchanged since                     here, by a thread of its own, for
+ *                                                              whose answer we wait so long
+ *     the same, no GPU, less than ten minutes ago, and only    not at all: the rows of then
+ *     GPUs are of interest
+ *     hung, as long, less than ten minutes ago                 not at all
+ *     any other                                                by a child process, so long
  *
- * The first way costs what asking costs, the second a process more. Either gives what is there now.
+ * The first way costs what asking costs, the last one a process more. Both give what is there now.
+ * The second one loads no driver into this process: libraries that a job would not use (PoCL brings
+ * LLVM) are worth 50 MB of memory and as many milliseconds.
  * A driver that did well once may hang all the same (its device is lost): its thread then stays
  * where it is, with all that it may touch, and is counted (bm_device_settings.n_stuck).
  *
@@ -52,7 +57,7 @@ bool bm_cl_list_answer_write(int fd, const bm_cl_listing *listing)
     memcpy(h.note, listing->note, sizeof h.note);
     int code = bm_pwrite_all(fd, &h, sizeof h, 0);
     if (code == 0)
-        code = bm_pwrite_all(fd, listing->devices, listing->n * sizeof *listing->devices, sizeof h);
+        code = bm_pwrite_all(fd, listing->rows, listing->n * sizeof *listing->rows, sizeof h);
     errno = code;
     return code == 0;
 }
@@ -64,7 +69,7 @@ static bool is_sound(const bm_device_info *info)
     unsigned char usable;
     memcpy(&kind, &info->kind, sizeof kind);
     memcpy(&usable, &info->usable, sizeof usable);
-    return kind <= BM_DEVICE_CL_OTHER && kind != BM_DEVICE_NATIVE && usable <= 1 &&
+    return kind <= BM_DEVICE_CL_NONE && kind != BM_DEVICE_NATIVE && usable <= 1 &&
            memchr(info->spec, '\0', sizeof info->spec) != NULL &&
            memchr(info->name, '\0', sizeof info->name) != NULL &&
            memchr(info->platform, '\0', sizeof info->platform) != NULL &&
@@ -92,7 +97,7 @@ bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
         bm_free(devices);
         return BM_NOT_FOUND;
     }
-    *out = (bm_cl_listing){.devices = devices, .n = h.n};
+    *out = (bm_cl_listing){.rows = devices, .n = h.n};
     memcpy(out->note, h.note, sizeof out->note);
     return BM_OK;
 }
@@ -138,7 +143,7 @@ static void *ask(void *ctx)
     pthread_cond_signal(&a->answered);
     pthread_mutex_unlock(&a->lock);
     if (alone) {
-        bm_free(listing.devices);
+        bm_free(listing.rows);
         asking_close(a);
     }
     return NULL;
@@ -255,7 +260,7 @@ static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error 
     close(child->answer);
     if (!child->patience.cancelled)
         return status;
-    bm_free(out->devices);
+    bm_free(out->rows);
     *out = (bm_cl_listing){.n = 0};
     return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
 }
@@ -271,8 +276,8 @@ bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
     if (!bm_cl_list_answer_write(answer, &listing))
         status = bm_fail_errno(err, errno, "", "cannot write the list");
     else
-        bm_cl_drivers_remember(cache_dir);
-    bm_free(listing.devices);
+        bm_cl_drivers_remember(cache_dir, &listing);
+    bm_free(listing.rows);
     close(answer);
     return status;
 }
@@ -319,11 +324,34 @@ static bm_status list_by(bm_cl_child *child, bool in_child, const bm_device_sett
     return status;
 }
 
-bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
-                            const bm_callbacks *callbacks, bm_cl_listing *out, bm_error *err)
+static bool has_gpu(const bm_cl_listing *listing)
+{
+    for (size_t i = 0; i < listing->n; i++)
+        if (listing->rows[i].kind == BM_DEVICE_CL_GPU)
+            return true;
+    return false;
+}
+
+/* The same devices, of the same kinds? Clock rates and free memory may differ each time. */
+static bool same_rows(const bm_cl_listing *before, const bm_cl_listing *now)
+{
+    bool same = before->n == now->n;
+    for (size_t i = 0; same && i < now->n; i++) {
+        const bm_device_info *a = &before->rows[i], *b = &now->rows[i];
+        same = a->kind == b->kind && a->usable == b->usable && strcmp(a->spec, b->spec) == 0 &&
+               strcmp(a->name, b->name) == 0;
+    }
+    return same;
+}
+
+bm_status bm_cl_list_safely(bm_cl_need need, const bm_device_settings *settings,
+                            const char *cache_dir, const bm_callbacks *callbacks,
+                            bm_cl_listing *out, bm_error *err)
 {
     bm_cl_child child;
     bm_cl_hang hang;
+    bm_cl_listing before;
+    bool fresh;
     *out = (bm_cl_listing){.n = 0};
     const bool able = bm_cl_child_init(&child, settings, cache_dir, BM_PROBE_LIST);
     child.patience.callbacks = callbacks;
@@ -334,7 +362,18 @@ bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cach
         report_hung(&hang, out);
         return BM_OK;
     }
-    BM_TRY(list_by(&child, able && !bm_cl_drivers_known(cache_dir), settings, out, err));
+    const bool known = bm_cl_drivers_known(cache_dir, &before, &fresh);
+    const bool of_no_use = known && need == BM_CL_NEED_GPUS && !has_gpu(&before);
+    if (of_no_use && fresh) {
+        *out = before;
+        return BM_OK;
+    }
+    const bool in_child = able && (!known || of_no_use);
+    const bm_status status = list_by(&child, in_child, settings, out, err);
+    if (status == BM_OK && known && !in_child && !out->broken && !same_rows(&before, out))
+        bm_cl_drivers_forget(cache_dir);
+    bm_free(before.rows);
+    BM_TRY(status);
     if (out->late) {
         remember_late(cache_dir, child.patience.seconds, out->note);
     } else if (hung)

@@ -1,4 +1,5 @@
-/* cl_listing.h -- OpenCL devices, or why there are none. */
+/* cl_listing.h -- the table of OpenCL devices: a row for each device, and for each platform that
+ * has none a row that says why. Everything that chooses or shows devices reads these rows. */
 #pragma once
 
 #include <bandmill/device.h>
@@ -7,13 +8,18 @@
 #include "model/backend.h"
 
 typedef struct bm_cl_listing {
-    bm_device_info *devices; /* in the order of platforms (bm_free) */
+    bm_device_info *rows; /* in the order of platforms (bm_free) */
     size_t n;
-    bool broken; /* a driver hung, died, ended the process or gave nonsense: no devices */
-    bool late;   /* because it hung */
-    char
-        note[640]; /* one line on why there is none, or which platform failed; "": nothing to say */
+    bool broken;    /* a driver hung, died, ended the process or gave nonsense: no devices */
+    bool late;      /* because it hung */
+    char note[640]; /* one line on why there is no row; "": there are rows */
 } bm_cl_listing;
+
+/* Which rows the caller needs. */
+typedef enum bm_cl_need {
+    BM_CL_NEED_ALL, /* what is there now */
+    BM_CL_NEED_GPUS /* GPUs now; where a listing of the last minutes found none, its rows will do */
+} bm_cl_need;
 
 /* Every OpenCL device, asked for in this process, by this thread: a driver that hangs or dies takes
  * it along. No loader, no platform: zero devices and a note. BM_ERR_DEVICE: what the drivers say
@@ -22,5 +28,6 @@ bm_status bm_cl_list(bm_cl_listing *out, bm_error *err);
 /* The same, but safe from drivers (cl_list.c): a broken one is no error but zero devices, `broken`
  * and a note. `settings` may be NULL; `cache_dir` as in cl_cache.h. Of `callbacks` (may be NULL)
  * `log` is told where it takes long, and `cancelled` ends it: BM_ERR_CANCELLED. */
-bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
-                            const bm_callbacks *callbacks, bm_cl_listing *out, bm_error *err);
+bm_status bm_cl_list_safely(bm_cl_need need, const bm_device_settings *settings,
+                            const char *cache_dir, const bm_callbacks *callbacks,
+                            bm_cl_listing *out, bm_error *err);

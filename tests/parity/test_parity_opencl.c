@@ -29,7 +29,10 @@ static devices find_devices(void)
     bm_cl_listing listing;
     bm_error err = {0};
     cr_assert_eq(bm_cl_list(&listing, &err), BM_OK, "%s", err.message);
-    devices d = {.infos = listing.devices, .n = listing.n};
+    devices d = {.infos = listing.rows};
+    for (size_t i = 0; i < listing.n; ++i)
+        if (d.infos[i].kind != BM_DEVICE_CL_NONE)
+            d.infos[d.n++] = d.infos[i];
     size_t platforms = 0;
     for (size_t i = 0; i < d.n; ++i)
         platforms += i == 0 || strcmp(d.infos[i].platform, d.infos[i - 1].platform) != 0;

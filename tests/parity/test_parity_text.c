@@ -42,8 +42,11 @@ static bm_device_info *find_devices(size_t *n)
     bm_cl_listing listing;
     bm_error err = {0};
     cr_assert_eq(bm_cl_list(&listing, &err), BM_OK, "%s", err.message);
-    bm_device_info *infos = listing.devices;
-    *n = listing.n;
+    bm_device_info *infos = listing.rows;
+    *n = 0;
+    for (size_t i = 0; i < listing.n; ++i)
+        if (infos[i].kind != BM_DEVICE_CL_NONE)
+            infos[(*n)++] = infos[i];
     size_t platforms = 0;
     for (size_t i = 0; i < *n; ++i)
         platforms += i == 0 || strcmp(infos[i].platform, infos[i - 1].platform) != 0;

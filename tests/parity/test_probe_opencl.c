@@ -37,11 +37,11 @@ static bm_device_info *find(const char *platform, size_t *n)
 {
     bm_cl_listing listing;
     cr_assert_eq(bm_cl_list(&listing, NULL), BM_OK);
-    bm_device_info *all = listing.devices;
+    bm_device_info *all = listing.rows;
     const char *note = listing.note;
     *n = 0;
     for (size_t i = 0; i < listing.n; ++i)
-        if (strstr(all[i].platform, platform) != NULL)
+        if (all[i].kind != BM_DEVICE_CL_NONE && strstr(all[i].platform, platform) != NULL)
             all[(*n)++] = all[i];
     if (*n == 0) {
         cr_assert_null(getenv("BANDMILL_REQUIRE_OPENCL"), "no device of %s: %s", platform, note);

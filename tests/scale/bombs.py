@@ -1,4 +1,4 @@
-"""bombs.py PROGRAM [--gib N] [--line-mb N] [--lines N] [--manifest-mb N] [--removed-gb N] [--memory MIB] [--dir DIR] [--only WORD,…] [--kinds WORD,…]
+"""bombs.py PROGRAM [--gib N] [--line-mb N] [--lines N] [--manifest-mb N] [--removed-gb N] [--memory MIB] [--dir DIR] [--device WORD] [--only WORD,…] [--kinds WORD,…]
 
 What holds much in little, in full size: one endless line of zeros, of text and of JSON behind every compression, lines of two bytes, a long line and several
 such at once, a manifest and a removed.tsv of ours. Each job ends within --memory and 64 MiB, with 0, 3, 6 or 7; where it names a --memory that is enough and
@@ -70,8 +70,8 @@ def pack(kind, compression, size, path):
 
 
 class Runs:
-    def __init__(self, program, most):
-        self.program, self.most, self.bad = program, most, 0
+    def __init__(self, program, most, device):
+        self.program, self.most, self.device, self.bad = program, most, device, 0
 
     def run(self, what, memory, arguments):
         """One job; returns the --memory that it names, or None."""
@@ -80,7 +80,7 @@ class Runs:
         began = time.monotonic()
         job = [self.program, *arguments, "--memory", f"{memory}M", "--threads", "2", "-q", "-o", "out"]
         done = subprocess.run([sys.executable, "-c", code, *job], capture_output=True, text=True,
-                              env={**os.environ, "BANDMILL_DEVICE": "cpu"})
+                              env={**os.environ, "BANDMILL_DEVICE": self.device})
         peak = int(done.stdout.split()[-1]) // 1024
         good = peak <= memory + 64 and done.returncode in (0, 3, 6, 7)
         self.bad += not good
@@ -182,10 +182,11 @@ def main():
         parser.add_argument(name, type=int, default=default)
     parser.add_argument("--gib", type=float, default=12)
     parser.add_argument("--dir")
+    parser.add_argument("--device", default="auto")
     parser.add_argument("--only", type=lambda text: set(text.split(",")), default={*COMPRESSIONS, "lines", "ours"})
     parser.add_argument("--kinds", type=lambda text: set(text.split(",")), default={*KINDS})
     o = parser.parse_args()
-    runs = Runs(os.path.abspath(o.program), o.most)
+    runs = Runs(os.path.abspath(o.program), o.most, o.device)
     with tempfile.TemporaryDirectory(dir=o.dir) as folder:
         os.chdir(folder)
         if "ours" in o.only:

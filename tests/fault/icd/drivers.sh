@@ -130,11 +130,50 @@ asked() {
     checks=$((checks + 1))
     [ "$(cat log)" = "$1" ] || fail "$2: the driver was asked by '$(cat log)', expected '$1'"
 }
+# by LETTERS: the driver was asked by these, "" for nobody
+by() {
+    checks=$((checks + 1))
+    [ "$(cat log 2> ../none)" = "$1" ] || fail "the driver was asked by '$(cat log)', expected '$1'"
+    rm -f log
+}
 asked j "it was remembered above"
 rm -r cache
 asked t "nothing is remembered"
 asked j "it is remembered"
-bm sign a.jsonl --device auto -o out; exits 0; says ../err '^bandmill: using the CPU \(no GPU'; same_bytes out
+# `auto` has no use for a CPU: it goes by what was listed, and no driver is loaded
+on_cpu() {
+    rm -f log
+    bm sign a.jsonl -o out --device "$1"; exits 0; says ../err "$2"; same_bytes out
+    by "$3"
+}
+no_gpu='^bandmill: using the CPU \(no GPU'
+for words in auto cpu,auto AUTO; do on_cpu $words "$no_gpu" ''; done
+bm sign a.jsonl -o out -v; exits 0; says ../err 'opencl:0\.0 \(Fake.*is not used: a CPU'; rm -r out; by ''
+LD_DEBUG=files bm sign a.jsonl -o out --device auto; exits 0; rm -r out # another environment
+LD_DEBUG=files bm sign a.jsonl -o out --device auto; exits 0; rm -r out
+checks=$((checks + 1))
+! grep -q 'libOpenCL' ../err || fail "auto loads OpenCL for a CPU"
+rm -r cache log
+on_cpu auto "$no_gpu" t
+on_cpu auto "$no_gpu" ''
+on_cpu all '' j
+if unshare -rT --monotonic 700 true 2> ../none; then # ten minutes later it may be another machine
+    rm -f log
+    command_line="auto, ten minutes later"
+    unshare -rT --monotonic 700 "$PROGRAM" sign a.jsonl -o out > ../out 2> ../err; rc=$?
+    exits 0; rm -r out; by t
+fi
+rm -r cache
+on_cpu auto "$no_gpu" t
+# a GPU that comes without a trace in files or variables: seen by whoever asks, and by `auto` from then on
+export FAKE_ICD=gpu:type
+on_cpu auto "$no_gpu" ''
+bm devices; exits 0; says ../out '^opencl:0\.0 +gpu '; by j
+on_cpu auto 'warning: device opencl:0\.0 left out' tjt # listed, opened here, and tried
+on_cpu auto 'warning: device opencl:0\.0 left out' jjt
+unset FAKE_ICD
+asked j "it is a CPU again"
+asked t "what it listed had changed"
 cp loader/libOpenCL.so.1 new && mv new loader/libOpenCL.so.1
 asked t "the library is another file"
 asked j "and is remembered"
@@ -180,17 +219,11 @@ if [ "${BANDMILL_TEST_SIZE:-normal}" != small ]; then # address space is limited
 fi
 # one that hangs all the same is left behind
 export FAKE_ICD=hang:devices BANDMILL_PROBE_SECONDS=.3
-on_auto 'did not list its devices within 0\.3 seconds'
+bm devices; exits 0; says ../err '^bandmill: warning: OpenCL did not list its devices within 0\.3 seconds'
 bm sign a.jsonl --device opencl -o out; refused 5 ".*did not list its devices"; absent out
 
 # --- a listing that hung is not tried again for a while ---
 
-# by LETTERS: the driver was asked by these, "" for nobody
-by() {
-    checks=$((checks + 1))
-    [ "$(cat log 2> ../none)" = "$1" ] || fail "the driver was asked by '$(cat log)', expected '$1'"
-    rm -f log
-}
 # hung: the driver answers again when `hung` is through
 hung() {
     rm -rf cache log
@@ -213,7 +246,7 @@ asked t "the library that hung was changed"; asked j "and did well"
 hung_later() {
     rm -f log
     export FAKE_ICD=hang:devices BANDMILL_PROBE_SECONDS=$longer
-    on_auto "within $longer seconds"; by j
+    bm devices; exits 0; says ../err "^bandmill: warning: OpenCL did not list its devices within $longer seconds"; by j
     unset FAKE_ICD
     BANDMILL_PROBE_SECONDS=200
     asked j "a longer limit"; BANDMILL_PROBE_SECONDS=$longer; asked j "which has shown that it answers"
@@ -238,6 +271,33 @@ if grep -q '^opencl:0\.0 .*Fake device' ../out; then
     rm vendors/none.icd
     bm devices; echo "$PWD/./fake.so" > vendors/fake.icd; asked t "another path in the .icd file"
     unset FAKE_ICD_LOG
+    # each platform has its own reason, beside devices too
+    for name in empty failing; do cp fake.so $name.so; echo "$PWD/$name.so" > vendors/$name.icd; done
+    code_of_empty='CL_DEVICE_NOT_FOUND -1' code_of_failing='CL_OUT_OF_HOST_MEMORY -6'
+    bm devices; exits 0; silent ../err
+    checks=$((checks + 1))
+    [ "$(grep -c '^opencl:' ../out)" -eq 3 ] || fail "not a row for each platform"
+    for code in "$code_of_empty" "$code_of_failing"; do
+        says ../out "^opencl:[012] +none .*Fake.*NOT USABLE: the platform has no device \\($code\\)"
+    done
+    bm devices --json; exits 0; says ../out '"note":null'
+    "$PYTHON" - ../out <<'END' || fail "the rows of --json are others"
+import json, sys
+rows = json.load(open(sys.argv[1]))["devices"]
+kinds = sorted((row["kind"], row["usable"], row.get("why", "")) for row in rows)
+assert kinds == [("cpu", True, ""), ("native", True, ""), ("none", False, "the platform has no device (CL_DEVICE_NOT_FOUND -1)"),
+                 ("none", False, "the platform has no device (CL_OUT_OF_HOST_MEMORY -6)")], kinds
+assert len({row["spec"] for row in rows}) == 4
+END
+    rm vendors/fake.icd
+    bm devices; exits 0; silent ../err
+    empty=$(sed -n "s/^opencl:\([01]\) .*$code_of_empty.*/\1/p" ../out)
+    bm devices --json; exits 0; says ../out "\"note\":\".*$code_of_empty.*$code_of_failing|$code_of_failing.*$code_of_empty"
+    bm sign a.jsonl --device "opencl:$empty.0" -o out; refused 5 ".*'opencl:$empty\.0' \(Fake.*$code_of_empty"
+    bm sign a.jsonl --device gpu -o out; refused 5 ".*'gpu' \(.*$code_of_failing"
+    bm sign a.jsonl --device auto -o out; exits 0; says ../err 'using the CPU \(no OpenCL platform has a device'; same_bytes out
+    rm vendors/empty.icd vendors/failing.icd
+    echo "$PWD/fake.so" > vendors/fake.icd
     export BANDMILL_CACHE_DIR=/dev/null/none
     # of several drivers the one at work is named, else all are
     echo "$PWD/none.so" > vendors/none.icd

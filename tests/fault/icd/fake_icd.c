@@ -6,12 +6,16 @@
  *     ACTION   hang, abort, segv, exit0, exit1, exit_now (_exit(0)); claim: 2^32-1 platforms or
  *              devices; garbage: pointers that lead nowhere; null: none, and success all the same;
  *              endless: names without end, and a size that is another each time it is asked for
+ *              gpu: the device is one, with WHERE `type`
  *     WHERE    load (the constructor), platforms, devices, info (of the device), context (to be
  * made) FAKE_ICD_LOG=FILE       a letter is appended for each time devices are asked for: t in a
  * trial run's process (`__probe-opencl`), j in a job's
  *
+ * A copy of it in a file named empty*.so has no device (-1), one named failing*.so says why (-6).
+ *
  * It serves as an ICD, behind a loader, and as a loader itself under the name libOpenCL.so.1. It
  * includes no header of OpenCL, so that its functions may have other types than these say. */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +25,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SUCCESS = 0, INVALID_VALUE = -30, NO_PLATFORM = -1001, N_DISPATCH = 200 };
+enum {
+    SUCCESS = 0,
+    NOT_FOUND = -1,
+    OUT_OF_HOST_MEMORY = -6,
+    INVALID_VALUE = -30,
+    NO_PLATFORM = -1001,
+    N_DISPATCH = 200
+};
 
 typedef struct object { /* a platform, or a device: the loader wants a table in front */
     void *const *dispatch;
@@ -101,6 +112,16 @@ static int answer_text(const char *text, size_t cap, void *out, size_t *n_out)
 
 static object platform, device;
 
+/* Does the name of the file that holds this code begin so? */
+static int is_named(const char *begin)
+{
+    Dl_info here;
+    if (dladdr(&platform, &here) == 0 || here.dli_fname == NULL)
+        return 0;
+    const char *slash = strrchr(here.dli_fname, '/');
+    return strncmp(slash != NULL ? slash + 1 : here.dli_fname, begin, strlen(begin)) == 0;
+}
+
 static int platform_info(object *of, uint32_t what, size_t cap, void *out, size_t *n_out)
 {
     static const char *const texts[] = {"FULL_PROFILE", "OpenCL 1.2 fake", "Fake\x1b[31m platform",
@@ -127,7 +148,7 @@ static int device_info(object *of, uint32_t what, size_t cap, void *out, size_t 
     case 0x102F: /* _VERSION */
         return answer_text("OpenCL 1.2 fake", cap, out, n_out);
     case 0x1000: /* CL_DEVICE_TYPE: a CPU, so that `auto` does not want it */
-        number = 2;
+        number = wanted("gpu", "type") ? 4 : 2;
         break;
     case 0x1010: /* _MAX_MEM_ALLOC_SIZE */
     case 0x101F: /* _GLOBAL_MEM_SIZE */
@@ -159,6 +180,8 @@ static int device_ids(object *of, uint64_t type, uint32_t cap, object **out, uin
     (void)of;
     (void)type;
     log_asked();
+    if (is_named("empty") || is_named("failing"))
+        return is_named("empty") ? NOT_FOUND : OUT_OF_HOST_MEMORY;
     return one_object("devices", &device, cap, out, n_out);
 }
 

@@ -37,32 +37,32 @@ static bm_status read_of(int fd)
 {
     bm_cl_listing got = {.n = 0};
     bm_status status = bm_cl_list_answer_read(fd, &got, NULL);
-    bm_free(got.devices);
+    bm_free(got.rows);
     return status;
 }
 
 Test(cl_list_answer, comes_back_as_it_was_written)
 {
     bm_cl_listing got;
-    int fd = file_of(&(bm_cl_listing){.devices = infos, .n = 2, .note = "a note"});
+    int fd = file_of(&(bm_cl_listing){.rows = infos, .n = 2, .note = "a note"});
     cr_assert_eq(bm_cl_list_answer_read(fd, &got, NULL), BM_OK);
     cr_assert_eq(got.n, 2);
     cr_assert_not(got.broken);
     cr_assert_str_eq(got.note, "a note");
-    cr_assert_eq(memcmp(got.devices, infos, sizeof infos), 0);
-    bm_free(got.devices);
+    cr_assert_eq(memcmp(got.rows, infos, sizeof infos), 0);
+    bm_free(got.rows);
     close(fd);
     fd = file_of(&(bm_cl_listing){.n = 0});
     cr_assert_eq(bm_cl_list_answer_read(fd, &got, NULL), BM_OK);
     cr_assert_eq(got.n, 0);
-    bm_free(got.devices);
+    bm_free(got.rows);
     close(fd);
 }
 
 /* A child that dies has written a part, or nothing. */
 Test(cl_list_answer, that_is_not_whole_is_none)
 {
-    int fd = file_of(&(bm_cl_listing){.devices = infos, .n = 2});
+    int fd = file_of(&(bm_cl_listing){.rows = infos, .n = 2});
     struct stat st;
     cr_assert_eq(fstat(fd, &st), 0);
     cr_assert_eq(pwrite(fd, "x", 1, st.st_size), 1);
@@ -77,7 +77,7 @@ Test(cl_list_answer, that_is_not_whole_is_none)
 /* Every byte of a device set to all ones: refused, or a device whose texts end. */
 Test(cl_list_answer, with_nonsense_in_it_is_refused_or_harmless)
 {
-    int fd = file_of(&(bm_cl_listing){.devices = infos, .n = 1});
+    int fd = file_of(&(bm_cl_listing){.rows = infos, .n = 1});
     struct stat st;
     size_t n_refused = 0;
     cr_assert_eq(fstat(fd, &st), 0);
@@ -89,18 +89,18 @@ Test(cl_list_answer, with_nonsense_in_it_is_refused_or_harmless)
         if (bm_cl_list_answer_read(fd, &got, NULL) == BM_OK) {
             cr_assert_eq(got.n, 1);
             cr_assert_lt(strlen(got.note), sizeof got.note);
-            cr_assert_lt(strlen(got.devices[0].name), sizeof got.devices[0].name);
-            cr_assert_leq(got.devices[0].kind, BM_DEVICE_CL_OTHER);
+            cr_assert_lt(strlen(got.rows[0].name), sizeof got.rows[0].name);
+            cr_assert_leq(got.rows[0].kind, BM_DEVICE_CL_NONE);
         } else {
             n_refused++;
         }
-        bm_free(got.devices);
+        bm_free(got.rows);
         cr_assert_eq(pwrite(fd, &was, 1, at), 1);
     }
     cr_assert_geq(n_refused, 8 + 4 + 4 + 4 + 1); /* magic, size, number, kind, usable */
     memset(infos[0].why, 'x', sizeof infos[0].why);
     close(fd);
-    fd = file_of(&(bm_cl_listing){.devices = infos, .n = 1});
+    fd = file_of(&(bm_cl_listing){.rows = infos, .n = 1});
     cr_assert_eq(read_of(fd), BM_NOT_FOUND, "a text without end");
     close(fd);
 }
@@ -156,6 +156,15 @@ Test(cl_patience, ends_at_its_limit_or_when_it_is_cancelled_and_says_once_that_i
 /* --- what is remembered --- */
 
 static char dir[64];
+static const bm_cl_listing nothing = {.n = 0};
+static bm_cl_listing listed; /* filled by known() */
+static bool fresh;
+
+static bool known(void)
+{
+    bm_free(listed.rows);
+    return bm_cl_drivers_known(dir, &listed, &fresh);
+}
 
 static void begin(void)
 {
@@ -170,6 +179,7 @@ static void begin(void)
 static void end(void)
 {
     char command[256];
+    bm_free(listed.rows);
     snprintf(command, sizeof command, "rm -r %s", dir);
     cr_assert_eq(system(command), 0);
 }
@@ -177,15 +187,32 @@ static void end(void)
 Test(cl_known_drivers, are_those_that_were_remembered_in_this_environment, .init = begin,
      .fini = end)
 {
-    cr_assert_not(bm_cl_drivers_known(dir));
-    bm_cl_drivers_remember(dir);
-    cr_assert(bm_cl_drivers_known(dir));
+    cr_assert_not(known());
+    bm_cl_drivers_remember(dir, &nothing);
+    cr_assert(known());
     setenv("UNRELATED", "1", 1);
-    cr_assert(bm_cl_drivers_known(dir));
+    cr_assert(known());
     setenv("CUDA_VISIBLE_DEVICES", "1", 1);
-    cr_assert_not(bm_cl_drivers_known(dir));
+    cr_assert_not(known());
     unsetenv("CUDA_VISIBLE_DEVICES");
-    cr_assert(bm_cl_drivers_known(dir));
+    cr_assert(known());
+}
+
+Test(cl_known_drivers, are_remembered_with_what_they_listed, .init = begin, .fini = end)
+{
+    const bm_cl_listing some = {.rows = infos, .n = 2, .note = ""};
+    bm_cl_drivers_remember(dir, &some);
+    cr_assert(known());
+    cr_assert(fresh);
+    cr_assert_eq(listed.n, 2);
+    cr_assert_eq(memcmp(listed.rows, infos, sizeof infos), 0);
+    bm_cl_drivers_remember(dir, &(bm_cl_listing){.note = "no loader"});
+    cr_assert(known());
+    cr_assert_eq(listed.n, 0);
+    cr_assert_str_eq(listed.note, "no loader");
+    bm_cl_drivers_forget(dir);
+    cr_assert_not(known());
+    cr_assert_eq(listed.n, 0);
 }
 
 static void put(const char *path, const char *text)
@@ -206,37 +233,37 @@ Test(cl_known_drivers, are_forgotten_when_a_vendor_or_its_library_changes, .init
     snprintf(text, sizeof text, "%s\n", library);
     cr_assert_eq(mkdir(vendors, 0700), 0);
     setenv("OCL_ICD_VENDORS", vendors, 1);
-    bm_cl_drivers_remember(dir);
-    cr_assert(bm_cl_drivers_known(dir));
+    bm_cl_drivers_remember(dir, &nothing);
+    cr_assert(known());
     put(icd, text);
-    cr_assert_not(bm_cl_drivers_known(dir), "a new vendor");
-    bm_cl_drivers_remember(dir);
+    cr_assert_not(known(), "a new vendor");
+    bm_cl_drivers_remember(dir, &nothing);
     put(library, "1");
-    cr_assert_not(bm_cl_drivers_known(dir), "its library, which was not loaded, has come");
-    bm_cl_drivers_remember(dir);
-    cr_assert(bm_cl_drivers_known(dir));
+    cr_assert_not(known(), "its library, which was not loaded, has come");
+    bm_cl_drivers_remember(dir, &nothing);
+    cr_assert(known());
     put(library, "12");
-    cr_assert_not(bm_cl_drivers_known(dir), "its library is longer");
+    cr_assert_not(known(), "its library is longer");
     put(icd, "liba.so\n");
-    bm_cl_drivers_remember(dir);
+    bm_cl_drivers_remember(dir, &nothing);
     setenv("LD_LIBRARY_PATH", dir, 1);
-    bm_cl_drivers_remember(dir);
+    bm_cl_drivers_remember(dir, &nothing);
     put(library, "123");
-    cr_assert_not(bm_cl_drivers_known(dir), "a library found by LD_LIBRARY_PATH");
+    cr_assert_not(known(), "a library found by LD_LIBRARY_PATH");
 }
 
 Test(cl_known_drivers, without_a_cache_or_with_a_limited_address_space_are_none, .init = begin,
      .fini = end)
 {
     struct rlimit limit;
-    bm_cl_drivers_remember("");
-    cr_assert_not(bm_cl_drivers_known(""));
-    bm_cl_drivers_remember(dir);
-    cr_assert(bm_cl_drivers_known(dir));
+    bm_cl_drivers_remember("", &nothing);
+    cr_assert_not(bm_cl_drivers_known("", &listed, &fresh));
+    bm_cl_drivers_remember(dir, &nothing);
+    cr_assert(known());
     cr_assert_eq(getrlimit(RLIMIT_AS, &limit), 0);
     limit.rlim_cur = (rlim_t)1 << 46;
     cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    cr_assert_not(bm_cl_drivers_known(dir));
+    cr_assert_not(known());
 }
 
 Test(cl_known_drivers, that_hung_are_told_for_ten_minutes_in_this_environment, .init = begin,
@@ -274,8 +301,8 @@ Test(cl_known_drivers, take_a_bounded_number_of_files, .init = begin, .fini = en
     for (int i = 0; i < 200; i++) {
         snprintf(value, sizeof value, "%d", i);
         setenv("OCL_ICD_FILENAMES", value, 1);
-        bm_cl_drivers_remember(dir);
-        cr_assert(bm_cl_drivers_known(dir));
+        bm_cl_drivers_remember(dir, &nothing);
+        cr_assert(known());
     }
     snprintf(command, sizeof command, "test $(ls -A %s/opencl | wc -l) -le 16", dir);
     cr_assert_eq(system(command), 0);
