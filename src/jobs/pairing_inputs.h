@@ -126,9 +126,10 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
  */
 bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,
                                     const bm_job_context *context, bm_status status, bm_error *err);
-/* The texts were read: are they those that were signed, n_docs documents? Else BM_ERR_FORMAT. */
-bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs,
-                                    const bm_job_context *context, size_t n_docs, bm_error *err);
+/* The texts were read: are they those that were signed, n_docs documents? Else BM_ERR_FORMAT. Adds
+ * the counts of what was left out when they were signed. */
+bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs, bm_job_context *context,
+                                    size_t n_docs, bm_error *err);
 
 /* signature_inputs_state -- directories of signatures as the files see them that load from them:
  * signature_inputs.c and signature_inputs.c. */

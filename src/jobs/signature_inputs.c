@@ -319,6 +319,22 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
     return BM_OK;
 }
 
+/* What was left out of directories when they were signed: the files that are read again are named
+ * one by one. */
+static void add_left_out(const bm_signature_inputs *inputs, bm_counts *counts)
+{
+    for (size_t i = 0; i < BM_N_COUNTS; i++) {
+        const bm_count_row *row = &bm_count_rows[i];
+        const bool of_listing = row->at == offsetof(bm_counts, hidden_files) ||
+                                strncmp(row->name, "left_out.", strlen("left_out.")) == 0;
+        for (size_t d = 0; of_listing && d < inputs->n; d++) {
+            uint64_t n = 0, *sum = bm_count_at(counts, row);
+            if (bm_manifest_count(inputs->manifests[d], row->name, &n, NULL) == BM_OK)
+                *sum += n;
+        }
+    }
+}
+
 bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
                                         bm_error *err)
 {
@@ -636,14 +652,15 @@ out:
 
 /* --- with texts --- */
 
-bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs,
-                                    const bm_job_context *context, size_t n_docs, bm_error *err)
+bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs, bm_job_context *context,
+                                    size_t n_docs, bm_error *err)
 {
     BM_TRY(bm_recipe_check_inputs(&inputs->recipe, context->inputs.set, err));
     if (context->docs.n != n_docs)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(inputs->dirs[0]), 0,
                           "%zu documents were signed and the inputs hold %zu", n_docs,
                           context->docs.n);
+    add_left_out(inputs, &context->counts);
     return BM_OK;
 }
 
