@@ -624,6 +624,17 @@ static bm_status check_against(const bm_settings *settings, const bm_out_named *
     return BM_OK;
 }
 
+/* Is there space for the beginning of each output, and may it be written? An index that is added to
+ * may have space in itself. */
+static bm_status check_space(const bm_settings *settings, const bm_out_named *outputs, size_t n,
+                             bm_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!outputs[i].is_dir || !bm_job_does(settings, BM_JOB_ADDS))
+            BM_TRY(bm_out_space_check(outputs[i].path, outputs[i].is_dir, err));
+    return BM_OK;
+}
+
 bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
                                        size_t n, bm_error *err)
 {
@@ -655,7 +666,8 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
         paths[n++] = known->against[i];
     bm_status status = BM_OK;
     BM_TRY_OUT(check_against(settings, outputs, n_outputs, &(path_list){paths, n}, err));
-    status = check_apart(settings, outputs, n_outputs, err);
+    BM_TRY_OUT(check_apart(settings, outputs, n_outputs, err));
+    status = check_space(settings, outputs, n_outputs, err);
 out:
     bm_free(paths);
     return status;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -529,6 +530,49 @@ static bm_status out_parents_resolve(const char *target, char **out, bm_error *e
     }
     memcpy(*out, real, strlen(real) + 1);
     walk(*out, rest);
+out:
+    free(real);
+    bm_free(parent);
+    return status;
+}
+
+/* --- space --- */
+
+#define DIR_BLOCKS  4u /* the list in the marker, two tables, the report */
+#define BLOCK_BYTES 4096u
+
+static bm_status check_space(const char *folder, const char *target, uint64_t need, bm_error *err)
+{
+    struct statvfs info;
+    if (statvfs(folder, &info) != 0) /* some file systems cannot tell */
+        return errno == ENOSYS ? BM_OK
+                               : bm_fail_errno(err, errno, target, "no output can be written");
+    if ((info.f_flag & ST_RDONLY) != 0)
+        return bm_fail_at(err, BM_ERR_IO, target, 0,
+                          "cannot be written: the file system of %s is read-only", folder);
+    const bool reserved = geteuid() == 0; /* blocks and inodes that are kept for this user count */
+    const uint64_t bytes = (uint64_t)(reserved ? info.f_bfree : info.f_bavail) * info.f_frsize;
+    if (info.f_blocks != 0 && bytes < need)
+        return bm_fail_at(err, BM_ERR_IO, target, 0,
+                          "no space: %llu bytes are free in the file system of %s (%llu are needed "
+                          "before any result)",
+                          (unsigned long long)bytes, folder, (unsigned long long)need);
+    if (info.f_files != 0 && (reserved ? info.f_ffree : info.f_favail) == 0)
+        return bm_fail_at(err, BM_ERR_IO, target, 0,
+                          "no space: the file system of %s can hold no more files (all of its %llu "
+                          "inodes are in use)",
+                          folder, (unsigned long long)info.f_files);
+    return BM_OK;
+}
+
+bm_status bm_out_space_check(const char *target, bool is_dir, bm_error *err)
+{
+    char *parent = NULL, *real = NULL;
+    size_t len = 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_place_parent(target, &parent, err));
+    BM_TRY_OUT(find_there(parent, &len, &real, err));
+    status = check_space(real, target, is_dir ? DIR_BLOCKS * BLOCK_BYTES : BLOCK_BYTES, err);
 out:
     free(real);
     bm_free(parent);
