@@ -200,6 +200,10 @@ bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file
 void bm_corpus_leave(const bm_corpus *corpus);
 /* Make the empty block so large, with zeros: in a file where columns of the corpus went to files. */
 bm_status bm_corpus_block(const bm_corpus *corpus, size_t bytes, bm_page_block *out, bm_error *err);
+/* The same of a block that grouping needs beside what docs/memory.md counts: in a file also where
+ * cfg.memory has not so much left. */
+bm_status bm_corpus_block_beside(const bm_corpus *corpus, size_t bytes, bm_page_block *out,
+                                 bm_error *err);
 static inline uint64_t bm_corpus_columns_part(const bm_corpus *corpus)
 {
     return corpus->cfg.memory / BM_COLUMNS_PART;

@@ -520,6 +520,16 @@ bm_status bm_corpus_block(const bm_corpus *corpus, size_t bytes, bm_page_block *
     return bm_page_block_grow(out, bytes, err);
 }
 
+bm_status bm_corpus_block_beside(const bm_corpus *corpus, size_t bytes, bm_page_block *out,
+                                 bm_error *err)
+{
+    const bool fits =
+        corpus->cfg.memory == 0 || bytes_now(corpus).grouping + bytes <= corpus->cfg.memory;
+    if (!fits && !corpus->apart)
+        BM_TRY(bm_page_block_in_file_if_there(out, corpus->cfg.temp_dir, err));
+    return bm_corpus_block(corpus, bytes, out, err);
+}
+
 void bm_corpus_leave(const bm_corpus *corpus)
 {
     bm_page_block_leave(&corpus->rep_in_file);

@@ -300,6 +300,7 @@ out:
 typedef struct copied_texts {
     uint64_t *list;
     size_t n;
+    bm_page_block block; /* which holds the list, and behind it so much again to sort it */
 } copied_texts;
 
 static uint64_t copied_text(const bm_corpus *corpus, size_t doc)
@@ -312,16 +313,16 @@ static bm_status list_texts(const bm_corpus *corpus, const uint8_t *copied, copi
                             bm_error *err)
 {
     size_t n = 0;
-    uint64_t *scratch = NULL;
     for (size_t i = 0; i < corpus->n; i++)
         n += copied[corpus->rep[i]];
-    BM_TRY(bm_new(&out->list, n, err));
-    BM_TRY(bm_new(&scratch, n, err));
+    if (n == 0)
+        return BM_OK;
+    BM_TRY(bm_corpus_block_beside(corpus, 2 * n * sizeof *out->list, &out->block, err));
+    out->list = out->block.data;
     for (size_t i = 0; i < corpus->n; i++)
         if (copied[corpus->rep[i]] != 0)
             out->list[out->n++] = copied_text(corpus, i);
-    bm_hashes_sort(out->list, out->n, scratch);
-    bm_free(scratch);
+    bm_hashes_sort(out->list, out->n, out->list + n);
     return BM_OK;
 }
 
@@ -363,7 +364,8 @@ static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *er
                                : BM_REASON_EQUAL;
     }
 out:
-    bm_free_all(copied, texts.list);
+    bm_page_block_reset(&texts.block);
+    bm_free(copied);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "corpus/corpus.h"
+#include "corpus/corpus_parts.h"
 #include "input/input_set.h"
 #include "input/reader.h"
 #include "tests/unit/base/scratch.h"
@@ -211,4 +212,31 @@ Test(corpus_copies, signed_documents_of_other_counts_are_no_copies)
         cr_expect_eq(corpus.rep[i], i % 2, "document %u", i);
     cr_expect_eq(corpus.n_identical, 2);
     bm_corpus_reset(&corpus);
+}
+
+/* What grouping needs beside what is planned lies in memory as long as that has so much left. */
+Test(corpus_block_beside, is_in_a_file_where_memory_has_not_so_much_left)
+{
+    static const struct {
+        uint64_t memory;
+        size_t bytes;
+        bool in_file;
+    } cases[] = {{0, 1 << 20, false},
+                 {64 << 20, 1 << 20, false},
+                 {64 << 20, 63 << 20, true},
+                 {1, 1 << 20, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bm_corpus corpus;
+        bm_page_block block = {0};
+        bm_error err = {0};
+        const bm_corpus_cfg cfg = {
+            .memory = cases[i].memory, .temp_dir = "/tmp", .budget.fixed = 2 << 20};
+        bm_corpus_init(&corpus, &cfg);
+        cr_assert_eq(bm_corpus_block_beside(&corpus, cases[i].bytes, &block, &err), BM_OK, "%s",
+                     err.message);
+        cr_assert_geq(block.bytes, cases[i].bytes);
+        cr_assert_eq(block.file != 0, cases[i].in_file, "case %zu", i);
+        bm_page_block_reset(&block);
+        bm_corpus_reset(&corpus);
+    }
 }
