@@ -16,7 +16,7 @@ ROUNDS = 20
 
 def has_opencl(bandmill):
     devices = json.loads(subprocess.run([bandmill, "devices", "--json"], check=True, stdout=subprocess.PIPE).stdout)
-    return any(device["spec"].startswith("opencl") for device in devices["devices"])
+    return any(device["usable"] and device["spec"].startswith("opencl") for device in devices["devices"])
 
 
 def main():

@@ -7,7 +7,7 @@ while [ $i -lt 3000 ]; do
 done > in.jsonl
 unset BANDMILL_DEVICE
 
-devices=$("$PROGRAM" devices --json 2> /dev/null | grep -o '"spec":"opencl:[0-9.]*"' | cut -d '"' -f 4 | tr '\n' ',')
+devices=$("$PROGRAM" devices --json 2> /dev/null | grep -o '"spec":"opencl:[0-9]*\.[0-9]*"' | cut -d '"' -f 4 | tr '\n' ',')
 [ -n "$devices" ] || skip "no OpenCL device"
 together="cpu,${devices%,}"
 
