@@ -233,7 +233,8 @@ BM_API const uint64_t *bm_hash_sets_offsets(const bm_hash_sets *sets); /* count 
 BM_API const uint64_t *bm_hash_sets_hashes(const bm_hash_sets *sets);  /* offsets[count] */
 /* count * 2: of each text the two halves of a hash of its shingle hashes, in order, with repeats,
  * and of its normalised text, as content_hash.npy has them: equal for identical documents. 0, 0 where there are no shingles,
- * 0, 1 where that is because the text is unreadable. */
+ * 0, 1 where that is because the text is unreadable, 0, 2 where it has fewer units than a shingle
+ * (BM_SHORT_SKIP). */
 BM_API const uint64_t *bm_hash_sets_content(const bm_hash_sets *sets);
 BM_API void bm_hash_sets_free(bm_hash_sets *sets); /* NULL is fine */
 /* To go on with. */

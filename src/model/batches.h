@@ -115,7 +115,8 @@ typedef struct bm_text_doc {
     uint64_t host_begin;  /* in `host_bytes`, where it is left to the host */
     uint64_t len;         /* bytes of its joined text; 0 where it has no shingles */
     uint64_t n_shingles;  /* in order, with repeats; 0 where it is left to the host */
-    uint64_t second;      /* hash of its joined text (bm_content_with_second); 0 likewise */
+    uint64_t second;      /* hash of its joined text (bm_content_with_second); without shingles
+                             the upper half of its content hash, which then is all of it */
     uint32_t n_starts;    /* words: its entries in `starts`; the last is one behind its end */
     bool ascii, by_host;
     bool unreadable; /* so it has no shingles */

@@ -20,12 +20,19 @@ typedef struct bm_hash128 {
 } bm_hash128;
 
 /* What stands in its place for a document that has no shingles because it is unreadable
- * (text/shingler.h); any other document without shingles has 0, 0. */
+ * (text/shingler.h), or because it has fewer units than a shingle (BM_SHORT_SKIP); any other
+ * document without shingles has 0, 0. */
 #define BM_CONTENT_UNREADABLE ((bm_hash128){0, 1})
+#define BM_CONTENT_SHORT      ((bm_hash128){0, 2})
 
 static inline bool bm_content_is_unreadable(bm_hash128 content)
 {
     return content.lo == BM_CONTENT_UNREADABLE.lo && content.hi == BM_CONTENT_UNREADABLE.hi;
+}
+
+static inline bool bm_content_is_short(bm_hash128 content)
+{
+    return content.lo == BM_CONTENT_SHORT.lo && content.hi == BM_CONTENT_SHORT.hi;
 }
 
 /* C and D of the formula, over the blocks so far; the sums of parts add up. */

@@ -149,8 +149,6 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
         batch->docs[i].row.n_shingles = batch->made.n_shingles[i];
         if (batch->text.docs[i].by_host)
             BM_TRY(sign_one(device_set, batch, i, shingler, err));
-        else if (batch->text.docs[i].unreadable)
-            batch->made.content[i] = BM_CONTENT_UNREADABLE;
     }
     return BM_OK;
 }

@@ -393,11 +393,11 @@ uint64_t bm_shingler_second_hash(const bm_shingler *shingler)
                : shingler->hash64(shingler->joined.data, shingler->joined.len);
 }
 
-static bm_hash128 content_of(const bm_shingler *shingler, const document *doc)
+static bm_hash128 content_of(const bm_shingler *shingler, const document *doc, bool is_short)
 {
     bm_content_add_fn *add = shingler->ops->add_content;
     if (doc->n_run == 0)
-        return (bm_hash128){0};
+        return is_short ? BM_CONTENT_SHORT : (bm_hash128){0};
     const bm_hash128 sequence = doc->streamed ? bm_content_parts_end(shingler->content, add)
                                               : bm_content_end(&doc->content, doc->n_run);
     return bm_content_with_second(sequence, bm_shingler_second_hash(shingler));
@@ -428,7 +428,7 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
     }
     batch->n_empty += doc.n_run == 0 && !is_short;
     batch->n_short += is_short;
-    bm_shingle_batch_commit(batch, doc.n_distinct, content_of(shingler, &doc));
+    bm_shingle_batch_commit(batch, doc.n_distinct, content_of(shingler, &doc, is_short));
     return BM_OK;
 }
 

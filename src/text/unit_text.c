@@ -172,6 +172,10 @@ bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *ba
                          : found.n_slots;
     if (found.n_slots > 0)
         doc.second = bm_shingler_second_hash(shingler);
+    else if (!doc.by_host)
+        doc.second = doc.unreadable   ? BM_CONTENT_UNREADABLE.hi
+                     : found.is_short ? BM_CONTENT_SHORT.hi
+                                      : 0;
     if (status == BM_OK && (doc.by_host || found.n_slots > 0)) {
         doc.len = joined->len;
         status = add_bytes(batch, joined, doc.by_host, err);
@@ -192,8 +196,8 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
         out->n_empty = n_empty;
         out->n_short = n_short;
     }
-    if (batch->docs[doc].unreadable)
-        out->content[out->n_docs - 1] = BM_CONTENT_UNREADABLE;
+    if (!batch->docs[doc].by_host && batch->docs[doc].n_shingles == 0)
+        out->content[out->n_docs - 1] = (bm_hash128){.hi = batch->docs[doc].second};
     return BM_OK;
 }
 

@@ -49,6 +49,8 @@ def text_content(text, options):
     """The same of a text."""
     if text_model.unreadable(text):
         return 0, 1
+    if options["short"] == "skip" and 1 <= len(text_model.units(text, options)[0]) < text_model.units_of(options):
+        return 0, 2
     hashes = [xxhash.xxh3_64_intdigest(shingle) for shingle in text_model.sequence(text, options)]
     return content_hash(hashes, None if options["kind"] == "stopword" else text_model.joined(text, options))
 

@@ -35,7 +35,7 @@ printf 'query\ttarget\tjaccard\na\ta\t1.000000\na\ta again\t1.000000\na again\ta
     { printf '{"id":"x","text":\n'; cat good.jsonl; } > b.jsonl
     bm dedup a.jsonl b.jsonl --shingle word:1 --batch-docs 1 --threads 1 -o resumed; refused 3 'b\.jsonl:1: .*--resume continues'
     cp good.jsonl b.jsonl
-    bm dedup a.jsonl b.jsonl --shingle word:1 --batch-docs 1 --threads 1 -o resumed --resume; exits 0; says ../err 'resuming behind 2 documents'
+    bm dedup a.jsonl b.jsonl --shingle word:1 --batch-docs 1 --threads 1 -o resumed --resume; exits 0; says ../err 'resuming after 2 documents'
     apart resumed
 )
 

@@ -267,11 +267,11 @@ static inline bm_status append(shingle_oracle *x, bm_shingle_batch *batch, bm_er
         n = add_repeats(run, n_run, hashes, n);
     for (size_t i = 0; i < n && x->options->bag && counts != NULL; i++)
         counts[i] = 1;
-    bm_hash128 content = {0};
+    const bool is_short = x->n_units > 0 && x->n_units < bm_shingle_units(x->options);
+    bm_hash128 content = {.hi = is_short ? 2 : 0};
     if (n_run > 0)
         BM_TRY(make_content(x, n_run, &content, err));
     bm_shingle_batch_commit(batch, n, content);
-    const bool is_short = x->n_units > 0 && x->n_units < bm_shingle_units(x->options);
     batch->n_empty += n_run == 0 && !is_short;
     batch->n_short += is_short;
     return BM_OK;

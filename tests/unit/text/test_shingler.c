@@ -71,7 +71,9 @@ static bm_hash128 content_of_text(bm_text_options options, bm_str text, const ui
     bm_shingler *shingler = NULL;
     cr_assert_eq(bm_shingler_open(&options, "scalar", &shingler, NULL), BM_OK);
     cr_assert_eq(bm_shingler_join(shingler, text, &joined, NULL), BM_OK);
-    const bm_hash128 content = content_of(run, n, (bm_str){joined->data, joined->len});
+    const bm_hash128 content = n == 0 && joined->len > 0
+                                   ? (bm_hash128){.hi = 2} /* it is too short */
+                                   : content_of(run, n, (bm_str){joined->data, joined->len});
     bm_shingler_close(shingler);
     return content;
 }
