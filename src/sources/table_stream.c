@@ -202,13 +202,50 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
     return BM_OK;
 }
 
+#define PATH_BYTES 200u /* of a path that is proposed */
+
+/* The path to a text that `field` would be if each list on its way were named as one: "a[].b" for
+ * "a.b". False: there is none. */
+static bool path_through_lists(const bm_table_stream *stream, const struct ArrowSchema *schema,
+                               const char *field, char path[PATH_BYTES])
+{
+    bm_column_found found = {0};
+    size_t len = 0;
+    bool lists = false;
+    for (const char *from = field; *from != '\0';) {
+        const size_t part = bm_dotted_part_bytes(from);
+        if (len + part + 2 > PATH_BYTES)
+            return false;
+        len += (size_t)snprintf(path + len, PATH_BYTES - len, "%s%.*s", len > 0 ? "." : "",
+                                (int)part, from);
+        while (find_column(stream, schema, path, &found, NULL) == BM_OK && found.schema != NULL &&
+               bm_column_list_step(found.schema, &found.ref.path) && len + 3 <= PATH_BYTES) {
+            len += (size_t)snprintf(path + len, PATH_BYTES - len, "[]");
+            lists = true;
+        }
+        if (found.schema == NULL)
+            return false;
+        from += part + (from[part] == '.');
+    }
+    return lists && bm_column_is_text(found.ref.type);
+}
+
 static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
                            bm_error *err)
 {
     const char *field = stream->rules->text[i];
+    char path[PATH_BYTES];
     bm_column_found found;
     bm_status status = BM_OK;
     BM_TRY_OUT(find_column(stream, schema, field, &found, err));
+    const bool is_text = found.schema != NULL && bm_column_is_text(found.ref.type);
+    if (!is_text && path_through_lists(stream, schema, field, path))
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
+                              found.schema == NULL
+                                  ? "no column '%.64s': a list is on the way (%s has the texts of "
+                                    "its elements)"
+                                  : "column '%.64s' is a list (%s has the texts of its elements)",
+                              field, path));
     if (found.schema == NULL)
         BM_TRY_OUT(no_column(stream, schema, field, err));
     if (!bm_column_is_text(found.ref.type))
