@@ -102,15 +102,23 @@ static int open_locked(const char *path)
     return -1;
 }
 
+/* The path beside `sets`; NULL: no memory, or another name. */
+static char *holder_of(const char *sets)
+{
+    const size_t len = strlen(sets);
+    char *path = NULL;
+    if (len >= strlen(SETS))
+        (void)bm_string_format(&path, NULL, "%.*s" HOLDER, (int)(len - strlen(SETS)), sets);
+    return path;
+}
+
 bm_sets_holder *bm_sets_holder_open(const char *sets, const char *work)
 {
     bm_sets_holder *holder = NULL;
-    const size_t len = strlen(sets);
-    if (len < strlen(SETS) || bm_new(&holder, 1, NULL) != BM_OK)
+    if (bm_new(&holder, 1, NULL) != BM_OK)
         return NULL;
-    *holder = (bm_sets_holder){.fd = -1};
-    if (bm_string_format(&holder->path, NULL, "%.*s" HOLDER, (int)(len - strlen(SETS)), sets) ==
-        BM_OK)
+    *holder = (bm_sets_holder){.fd = -1, .path = holder_of(sets)};
+    if (holder->path != NULL)
         holder->fd = open_locked(holder->path);
     if (holder->fd >= 0 && write_line(holder->fd, work))
         return holder;
@@ -127,6 +135,21 @@ void bm_sets_holder_close(bm_sets_holder *holder, bool stays)
     if (holder->fd >= 0)
         close(holder->fd);
     bm_free_all(holder->path, holder);
+}
+
+void bm_sets_holder_remove(const char *sets)
+{
+    char *path = holder_of(sets);
+    const int fd = path != NULL ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    char line[LINE_BYTES];
+    size_t len;
+    (void)unlink(sets);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && has_name(fd, AT_FDCWD, path) &&
+        read_line(fd, line, &len))
+        (void)unlink(path);
+    if (fd >= 0)
+        close(fd);
+    bm_free(path);
 }
 
 /* --- swept --- */
