@@ -270,16 +270,82 @@ static bm_input_options input_of_known(const bm_settings *settings)
     return input;
 }
 
+/* Messages about known documents name the options that say how these are read, and no index, which
+ * nobody has asked for. */
+static void name_known_options(const char *message, char *out, size_t cap)
+{
+    static const char *const words[][2] = {
+        {"`text_field", "`against_text_field"},
+        {"`id_field", "`against_id_field"},
+        {" is in the index already", " is among the known ones already"},
+        {"`duplicate_ids` skip, replace or number says what becomes of it",
+         "`duplicate_ids` number makes them differ"}};
+    enum { N_WORDS = sizeof words / sizeof words[0] };
+    size_t used = 0;
+    while (*message != '\0' && used + 1 < cap) {
+        size_t i = 0;
+        while (i < N_WORDS && strncmp(message, words[i][0], strlen(words[i][0])) != 0)
+            i++;
+        if (i == N_WORDS) {
+            out[used++] = *message++;
+            continue;
+        }
+        snprintf(out + used, cap - used, "%s", words[i][1]);
+        used += strlen(out + used);
+        message += strlen(words[i][0]);
+    }
+    out[used] = '\0';
+}
+
+static void log_of_known(void *ctx, bm_log_level level, const char *message)
+{
+    const bm_callbacks *callbacks = ctx;
+    char words[1200];
+    name_known_options(message, words, sizeof words);
+    callbacks->log(callbacks->ctx, level, words);
+}
+
+static void progress_of_known(void *ctx, const bm_progress *progress)
+{
+    const bm_callbacks *callbacks = ctx;
+    callbacks->progress(callbacks->ctx, progress);
+}
+
+static bool cancelled_of_known(void *ctx)
+{
+    const bm_callbacks *callbacks = ctx;
+    return callbacks->cancelled(callbacks->ctx);
+}
+
+static bm_status index_known(bm_job_context *job, const bm_settings *settings,
+                             bm_unnamed_index *index, bm_error *err)
+{
+    const bm_input_options input = input_of_known(settings);
+    bm_callbacks callbacks = settings->callbacks;
+    bm_settings known = *settings;
+    bm_error why = {0};
+    known.callbacks =
+        (bm_callbacks){.ctx = &callbacks,
+                       .progress = callbacks.progress != NULL ? progress_of_known : NULL,
+                       .log = callbacks.log != NULL ? log_of_known : NULL,
+                       .cancelled = callbacks.cancelled != NULL ? cancelled_of_known : NULL};
+    const bm_status status = bm_index_of_documents(job, &known, &input, index, &why);
+    if (status != BM_OK && err != NULL) {
+        *err = why;
+        name_known_options(why.message, err->message, sizeof err->message);
+    }
+    return status;
+}
+
 bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings *settings,
                           bm_error *err)
 {
     if (against->kind != BM_AGAINST_DOCUMENTS)
         return BM_OK;
-    const bm_input_options input = input_of_known(settings);
     bm_unnamed_index index;
     char digest[33];
     close_store(against); /* of a run that gave way */
-    BM_TRY(bm_index_of_documents(job, settings, &input, &index, err));
+    BM_TRY(index_known(job, settings, &index, err));
     against->store = index.store;
     against->view = index.view;
     bm_hash128_hex(index.digest, digest);

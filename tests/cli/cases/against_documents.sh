@@ -93,3 +93,15 @@ rm -r part
 mv kept.partial part.partial
 item 4 "$(words 201 220)" >> tests/b.jsonl
 bm dedup --against tests part.jsonl $fields $plan -o part --resume; refused 7 '.*against_state'
+
+# messages about known documents name their own options
+bm dedup train.jsonl --against more.csv $plan -o no; refused 3 "more\.csv:1: no field 'text' in the header \(--against-text-field names another"
+sed 's/"text"/"body"/' tests/b.jsonl > other.jsonl
+bm dedup train.jsonl --against other.jsonl $plan -o no; refused 3 "other\.jsonl:1: no field 'text' \(a string or null; --against-text-field names another"
+bm dedup train.jsonl --against other.jsonl $plan -o skips --on-error skip; exits 0
+says ../err "^bandmill: warning: other\.jsonl:1: skipped: no field 'text' \(a string or null; --against-text-field names another"
+bm dedup train.jsonl --against tests --against-id-field no $plan -o no; refused 3 "tests.a\.jsonl:1: no field 'no' \(a string or a number; --against-id-field none names"
+cat tests/b.jsonl tests/b.jsonl > twice.jsonl
+bm dedup train.jsonl --against twice.jsonl $fields $plan -o no
+refused 3 "twice\.jsonl:[0-9]+: the id '2' is among the known ones already, from twice\.jsonl:1 \(ids must differ; --duplicate-ids number makes them differ\)"
+bm dedup train.jsonl --against twice.jsonl $fields $plan --duplicate-ids number -o numbered; exits 0
