@@ -20,8 +20,8 @@ typedef struct bm_explain_options {
     size_t struct_size;
     const char *path; /* of a directory that dedup wrote */
     const char *id_a; /* two documents, by their ids as the inputs have them ... */
-    const char *id_b;
-    uint64_t group; /* ... or a group as groups.jsonl numbers them, from 1; 0: none */
+    const char *id_b; /* NULL: the one kept instead of A, or, where A was not removed, its group */
+    uint64_t group;   /* ... or a group as groups.jsonl numbers them, from 1; 0: none */
     bm_explain_form form;
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
     bm_write_fn write;
@@ -61,7 +61,8 @@ static inline void bm_explain_options_init(bm_explain_options *options)
  * says, or an input is not the one that it was made from; BM_ERR_IO, BM_ERR_NOMEM,
  * BM_ERR_CANCELLED, BM_ERR_PIPE.
  *
- * The chain is the one of fewest links; of several, the one whose weakest link is most similar; of
+ * Documents that links of similarity 1 join are copies, and count as one in chains, cuts and
+ * bridges. The chain is the one of fewest links; of several, the one whose weakest link is most similar; of
  * several of these, the one whose documents come first in the inputs, compared from A on. The cut
  * is a least number of links; of several such sets, the one that leaves fewest documents with A. */
 BM_API bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,

@@ -24,9 +24,9 @@ bm_status cli_run_explain(cli_context *context, bm_error *err)
     options.resources = settings->resources;
     options.callbacks = cli_callbacks(context);
     options.sources = settings->files.sources;
-    if (operands->n == 3) {
+    if (operands->n > 1)
         options.id_a = operands->items[1];
+    if (operands->n > 2)
         options.id_b = operands->items[2];
-    }
     return cli_end_rows(context, bm_explain(&options, NULL, err), err);
 }

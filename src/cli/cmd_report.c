@@ -39,6 +39,10 @@ bm_status cli_run_report(cli_context *context, bm_error *err)
     bm_report_result result = {.struct_size = sizeof result};
     bm_report_options_init(&options);
     options.path = settings->operands.items[0];
+    if (settings->output.path == NULL && !settings->messages.json && isatty(STDOUT_FILENO) == 1)
+        return args_fail(err,
+                         "a page of HTML to a terminal (expected -o FILE.html, with --open to look "
+                         "at it, or --json)");
     if (cli_was_given(settings, "groups"))
         options.groups = settings->page.groups;
     if (cli_was_given(settings, "pairs"))

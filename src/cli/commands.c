@@ -110,17 +110,20 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                       {"bandmill cluster pairs.tsv --threshold 0.8 --cluster star -o groups.jsonl",
                        "each removed document is itself similar to the kept one"}}},
     [CLI_EXPLAIN] =
-        {"DIR (A B | --group G)",
+        {"DIR (A [B] | --group G)",
          "show why documents are in one group",
          "DIR is what dedup wrote, A and B are ids of documents in it. Shows the shortest chain of "
          "verified pairs\n"
-         "between them, how similar they are themselves, and which links hold them together; for a "
-         "group, its\n"
-         "bridges and the documents that hold it together. Uses pairs.tsv if dedup --pairs wrote "
-         "it, else the\n"
-         "inputs, which must not have changed. If there is no chain, the exit code is 1.",
-         {{"bandmill explain result harbour harbour-unnamed",
-           "the chain of pairs between two documents of a group"},
+         "between them, how similar they are themselves, at which threshold they part, and which "
+         "links hold them\n"
+         "together; for a group, its bridges and the documents that hold it together. A alone: if "
+         "it was removed, A\n"
+         "and the document kept instead, else its group. Copies count as one document. Uses "
+         "pairs.tsv if dedup\n"
+         "--pairs wrote it, else the inputs, which must not have changed. If there is no chain, "
+         "the exit code is 1.",
+         {{"bandmill explain result harbour-unnamed",
+           "why a document was removed: the chain to the one kept"},
           {"bandmill explain result --group 1", "what holds the first group together"},
           {"bandmill explain result --group 1 --dot > group.dot",
            "the same as a graph, which dot of Graphviz draws"}}},

@@ -166,10 +166,11 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     if (command == CLI_TUNE && s->operands.n > 0 && is_number(s->operands.items[0]))
         return args_fail(err, "no file \"%.200s\" (a threshold is --threshold %.200s)",
                          s->operands.items[0], s->operands.items[0]);
-    if (command == CLI_EXPLAIN && s->operands.n != (s->explain.group != 0 ? 1 : 3))
+    if (command == CLI_EXPLAIN &&
+        (s->explain.group != 0 ? s->operands.n != 1 : s->operands.n < 2 || s->operands.n > 3))
         return args_fail(err,
-                         "%zu operands (expected the directory that dedup wrote and two ids, or "
-                         "the directory and --group G)",
+                         "%zu operands (expected the directory that dedup wrote and one id or two, "
+                         "or the directory and --group G)",
                          s->operands.n);
     if (command == CLI_REPORT && s->operands.n != 1)
         return args_fail(err, "%zu operands (expected the directory that dedup wrote)",

@@ -19,7 +19,7 @@
 
 static bool chain_asked(const bm_explainer *e)
 {
-    return e->options->group == 0;
+    return e->a != e->b;
 }
 
 static bm_str id_of(const bm_explainer *e, uint32_t doc)
@@ -94,6 +94,14 @@ out:
     p->status = status;
 }
 
+/* "1 copy", "3 copies": those that the document stands for, beside itself. */
+static void put_copies(page *p, uint32_t doc)
+{
+    const uint32_t n = p->e->copies.n[doc] - 1;
+    put_uint(p, n);
+    put(p, n == 1 ? " copy" : " copies");
+}
+
 static void put_pair(page *p, size_t pair)
 {
     put_id(p, p->e->pairs[pair].a, false);
@@ -110,6 +118,11 @@ static void text_head(page *p)
     put_uint(p, e->group);
     put(p, ": ");
     put_count(p, e->ids.n, " document");
+    if (e->copies.n_nodes < e->ids.n) {
+        put(p, " (");
+        put_uint(p, e->copies.n_nodes);
+        put(p, " without copies)");
+    }
     put(p, ", ");
     put_count(p, e->n_pairs, " pair");
     put(p, ", ");
@@ -132,6 +145,12 @@ static void text_head(page *p)
 static void text_themselves(page *p)
 {
     const bm_explainer *e = p->e;
+    if (!isnan(e->answer.parts_above)) {
+        put(p, "above a threshold of ");
+        put_similarity(p, e->answer.parts_above);
+        put(p, " the two part");
+        end_row(p);
+    }
     put_id(p, e->a, false);
     put(p, " and ");
     put_id(p, e->b, false);
@@ -219,7 +238,8 @@ static void text_chain(page *p)
     put(p, "\n");
     text_themselves(p);
     text_run(p);
-    text_cut(p);
+    if (!bm_explain_are_copies(e))
+        text_cut(p);
 }
 
 static void text_bridges(page *p)
@@ -249,10 +269,16 @@ static void text_group(page *p)
            "falls into without it:");
     end_row(p);
     for (uint32_t doc = 0; doc < e->ids.n; doc++) {
+        if (e->copies.n[doc] == 0)
+            continue;
         put(p, "  ");
         put_id(p, doc, false);
         put(p, "  ");
         put_count(p, e->answer.graph.begins[doc + 1] - e->answer.graph.begins[doc], " link");
+        if (e->copies.n[doc] > 1) {
+            put(p, ", with ");
+            put_copies(p, doc);
+        }
         if (articulation_point < e->answer.bridges.n_articulation_points &&
             e->answer.bridges.articulation_points[articulation_point].doc == doc) {
             put(p, "  holds ");
@@ -272,14 +298,23 @@ static bool is_bridge(const bm_explainer *e, size_t pair, size_t *at)
     return *at < e->answer.bridges.n_bridges && e->answer.bridges.bridges[*at].pair == pair;
 }
 
+static bool stands_for_kept(const bm_explainer *e, uint32_t doc)
+{
+    return e->kept != BM_ID_NONE && e->copies.nodes[e->kept] == doc;
+}
+
 static void dot_node(page *p, uint32_t doc, const char *style)
 {
     put(p, "  n");
     put_uint(p, doc);
     put(p, " [label=\"");
     put_id(p, doc, true);
+    if (p->e->copies.n[doc] > 1) {
+        put(p, "\\nand ");
+        put_copies(p, doc);
+    }
     put(p, "\"");
-    put(p, doc == p->e->kept ? ", peripheries=2" : "");
+    put(p, stands_for_kept(p->e, doc) ? ", peripheries=2" : "");
     put(p, style);
     put(p, "];");
     end_row(p);
@@ -308,7 +343,8 @@ static void dot_group(page *p)
         bool holds = articulation_point < e->answer.bridges.n_articulation_points &&
                      e->answer.bridges.articulation_points[articulation_point].doc == doc;
         articulation_point += holds;
-        dot_node(p, doc, holds ? ", color=red" : "");
+        if (e->copies.n[doc] > 0)
+            dot_node(p, doc, holds ? ", color=red" : "");
     }
     for (size_t i = 0; i < e->n_pairs; i++)
         dot_link(p, &e->pairs[i], is_bridge(e, i, &bridge) ? ", color=red, penwidth=2" : "");
@@ -364,7 +400,8 @@ static void dot_chain(page *p)
                 dot_node(p, doc, doc == e->a || doc == e->b ? ", penwidth=2" : "");
         for (size_t i = 0; i < n; i++)
             dot_link(p, &e->pairs[links[i].pair], styles[links[i].in]);
-        if (bm_link_graph_find(&e->answer.graph, e->a, e->b) == SIZE_MAX)
+        if (!bm_explain_are_copies(e) &&
+            bm_link_graph_find(&e->answer.graph, e->a, e->b) == SIZE_MAX)
             dot_link(p, &(bm_pair){e->a, e->b, e->answer.similarity},
                      ", style=dashed, constraint=false");
     }
@@ -443,10 +480,25 @@ static void json_chain(bm_json *json, const bm_explainer *e)
     }
     bm_json_end_array(json);
     bm_json_key_uint(json, "weakest", chain->weakest);
+    bm_json_key_double(json, "parts_above", e->answer.parts_above);
     json_pairs(json, e, "cut", e->answer.cut.pairs, e->answer.cut.n);
     bm_json_key_uint(json, "with_a", e->answer.cut.n_near);
     bm_json_key_uint(json, "with_b", e->ids.n - e->answer.cut.n_near);
     json_run(json, e);
+}
+
+static void json_copies(bm_json *json, const bm_explainer *e)
+{
+    bm_json_key_array(json, "copies");
+    for (uint32_t doc = 0; doc < e->ids.n; doc++) {
+        if (e->copies.nodes[doc] == doc)
+            continue;
+        bm_json_begin_object(json);
+        json_id(json, e, "id", doc);
+        json_id(json, e, "of", e->copies.nodes[doc]);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
 }
 
 static void json_group(bm_json *json, const bm_explainer *e)
@@ -455,6 +507,7 @@ static void json_group(bm_json *json, const bm_explainer *e)
     for (uint32_t doc = 0; doc < e->ids.n; doc++)
         bm_json_string(json, id_of(e, doc));
     bm_json_end_array(json);
+    json_copies(json, e);
     json_pairs(json, e, "links", NULL, e->n_pairs);
     bm_json_key_array(json, "bridges");
     for (size_t i = 0; i < e->answer.bridges.n_bridges; i++) {

@@ -58,6 +58,7 @@ typedef struct bm_explanation {
     bm_link_graph graph;
     double similarity; /* of the two documents themselves; NAN: not known */
     bm_chain chain;
+    double parts_above; /* a threshold above which no links join the two; NAN: not known */
     bm_cut cut;
     bm_bridges bridges;
     bm_shared_run run; /* of two documents */
@@ -76,12 +77,13 @@ typedef struct bm_explainer {
     uint64_t group;
     bm_id_set ids;
     bool none;           /* no document of the group is kept */
-    uint32_t kept, a, b; /* a, b: the two documents asked for; kept BM_ID_NONE: */
+    uint32_t kept, a, b; /* a, b: the two documents asked for, equal: none; kept BM_ID_NONE: */
     bm_buf known;        /* a known document is, with this id */
     bm_pair *pairs;      /* ordered by a, then b */
     size_t n_pairs, cap_pairs;
     bool from_inputs;
     bm_explain_sets sets; /* where they were read */
+    bm_copies copies;     /* pairs are those of their nodes, once all of them are known */
     bm_explanation answer;
 } bm_explainer;
 
@@ -105,6 +107,12 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err);
 /* The longest run that e->a and e->b have in common, out of the inputs. Where these cannot be read:
  * a warning, and it is not known. */
 bm_status bm_explain_run(bm_explainer *e, bm_error *err);
+
+/* Whether e->a and e->b are copies of each other. */
+static inline bool bm_explain_are_copies(const bm_explainer *e)
+{
+    return e->copies.nodes[e->a] == e->copies.nodes[e->b];
+}
 
 /* --- explain_write.c --- */
 bm_status bm_explain_write(const bm_explainer *e, bm_rows *rows, bm_error *err);

@@ -27,9 +27,10 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
         return bm_enum_check("form", o->form, BM_EXPLAIN_DOT + 1, err);
     if (o->output.path == NULL && o->write == NULL)
         return bm_fail_field(err, "write", "no place for the answer given (`output` or `write`)");
-    if ((o->id_a == NULL) != (o->id_b == NULL) || (o->id_a != NULL) == (o->group != 0))
-        return bm_fail(err, BM_ERR_USAGE, "two ids or a group are explained (one or the other)");
-    if (o->id_a != NULL && strcmp(o->id_a, o->id_b) == 0)
+    if ((o->id_b != NULL && o->id_a == NULL) || (o->id_a != NULL) == (o->group != 0))
+        return bm_fail(err, BM_ERR_USAGE,
+                       "one id, two ids or a group are explained (one of the three)");
+    if (o->id_b != NULL && strcmp(o->id_a, o->id_b) == 0)
         return bm_fail(err, BM_ERR_USAGE, "'%s' twice (two documents)", o->id_a);
     return o->output.path == NULL
                ? BM_OK
@@ -37,11 +38,11 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
                                    err);
 }
 
-/* --- two documents in no group together --- */
+/* --- documents in no group, or in no group together --- */
 
-/* Find which of the two are in no group, and whether they are documents at all, which only the
+/* Find which of them are in no group, and whether they are documents at all, which only the
  * inputs show. */
-static bm_status find_missing(bm_explainer *e, const bm_str *ids, const uint64_t *groups,
+static bm_status find_missing(bm_explainer *e, const bm_str *ids, size_t n, const uint64_t *groups,
                               bm_error *err)
 {
     bm_id_set wanted = {0};
@@ -49,7 +50,7 @@ static bm_status find_missing(bm_explainer *e, const bm_str *ids, const uint64_t
     bm_error inner = {0};
     char why[2100];
     bm_status status = BM_OK;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (groups[i] == 0)
             BM_TRY_OUT(bm_id_set_add(&wanted, ids[i], &number, &inner));
     }
@@ -89,7 +90,7 @@ static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *gr
 {
     char a[48], b[48];
     if (groups[0] == 0 || groups[1] == 0)
-        BM_TRY(find_missing(e, ids, groups, err));
+        BM_TRY(find_missing(e, ids, 2, groups, err));
     place_text(groups[0], a);
     place_text(groups[1], b);
     return bm_fail(err, BM_NOT_FOUND, "no chain: '%.300s' is in %s, '%.300s' in %s%s",
@@ -100,11 +101,33 @@ static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *gr
 
 /* --- the group --- */
 
+/* One id: of a removed document, it and the one kept; of another, its group. */
+static bm_status load_one(bm_explainer *e, bm_error *err)
+{
+    const bm_str id = {e->options->id_a, strlen(e->options->id_a)};
+    uint64_t group;
+    BM_TRY(bm_explain_find(e, &id, 1, &group, err));
+    if (group == 0) {
+        BM_TRY(find_missing(e, &id, 1, &group, err));
+        return bm_fail(err, BM_NOT_FOUND, "'%.300s' is in no group: it is like no other document",
+                       e->options->id_a);
+    }
+    BM_TRY(bm_explain_load(e, group, err));
+    const uint32_t doc = bm_id_set_find(&e->ids, id);
+    if (e->kept != BM_ID_NONE && doc != e->kept) {
+        e->a = doc;
+        e->b = e->kept;
+    }
+    return BM_OK;
+}
+
 static bm_status load_group(bm_explainer *e, bm_error *err)
 {
     const bm_explain_options *o = e->options;
     if (o->group != 0)
         return bm_explain_load(e, o->group, err);
+    if (o->id_b == NULL)
+        return load_one(e, err);
     const bm_str ids[2] = {{o->id_a, strlen(o->id_a)}, {o->id_b, strlen(o->id_b)}};
     uint64_t groups[2];
     BM_TRY(bm_explain_find(e, ids, 2, groups, err));
@@ -116,8 +139,27 @@ static bm_status load_group(bm_explainer *e, bm_error *err)
     return BM_OK;
 }
 
+/* Of two copies: they are joined by what they are. */
+static bm_status explain_copies(bm_explainer *e, bm_error *err)
+{
+    bm_chain *chain = &e->answer.chain;
+    BM_TRY(bm_new(&chain->docs, 2, err));
+    BM_TRY(bm_new(&chain->pairs, 1, err));
+    BM_TRY(bm_grow_array(&e->pairs, &e->cap_pairs, e->n_pairs + 1, err));
+    e->pairs[e->n_pairs] = (bm_pair){e->a < e->b ? e->a : e->b, e->a < e->b ? e->b : e->a, 1};
+    chain->docs[0] = e->a;
+    chain->docs[1] = e->b;
+    chain->pairs[0] = e->n_pairs;
+    chain->n_links = 1;
+    e->answer.similarity = 1;
+    e->answer.cut.n_near = e->ids.n;
+    return bm_explain_run(e, err);
+}
+
 static bm_status explain_chain(bm_explainer *e, bm_error *err)
 {
+    if (bm_explain_are_copies(e))
+        return explain_copies(e, err);
     BM_TRY(bm_explain_similarity(e, err));
     BM_TRY(bm_shortest_chain(&e->answer.graph, e->a, e->b, &e->answer.chain, err));
     if (e->answer.chain.n_links == 0 && e->kept == BM_ID_NONE && !e->none)
@@ -129,8 +171,21 @@ static bm_status explain_chain(bm_explainer *e, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                           "its pairs do not join the two, which are in its group %" PRIu64,
                           e->group);
+    if (!e->star && e->find.verify != BM_VERIFY_CONTAINED && e->divided == 0)
+        BM_TRY(bm_parting_threshold(&e->answer.graph, e->a, e->b, &e->answer.parts_above, err));
     BM_TRY(bm_min_cut(&e->answer.graph, e->a, e->b, &e->answer.cut, err));
     return bm_explain_run(e, err);
+}
+
+/* Copies become one node, which the documents asked for and the kept one stand for first. */
+static bm_status merge_copies(bm_explainer *e, bm_error *err)
+{
+    const bm_pair_list list = {e->pairs, e->n_pairs, e->ids.n};
+    const uint32_t two[] = {e->a, e->b, e->kept};
+    const bool chain = e->a != e->b;
+    BM_TRY(bm_copies_find(list, chain ? two : two + 2, chain ? 3 : 1, &e->copies, err));
+    e->n_pairs = bm_copies_merge(&e->copies, e->pairs, e->n_pairs);
+    return BM_OK;
 }
 
 static bm_status explain_group(bm_explainer *e, bm_error *err)
@@ -143,10 +198,12 @@ static bm_status explain_group(bm_explainer *e, bm_error *err)
                      ? "the pairs of the group are those of pairs.tsv"
                      : "the pairs of the group are those of removed.tsv");
     bm_job_context_stage(&e->context, "group", "documents");
+    BM_TRY(merge_copies(e, err));
     BM_TRY(bm_link_graph_init(&e->answer.graph, e->pairs, e->n_pairs, e->ids.n, err));
+    e->answer.graph.weights = e->copies.n;
     BM_TRY(bm_meter_check(&e->context.meter, err));
-    return e->options->group == 0 ? explain_chain(e, err)
-                                  : bm_bridges_find(&e->answer.graph, &e->answer.bridges, err);
+    return e->a != e->b ? explain_chain(e, err)
+                        : bm_bridges_find(&e->answer.graph, &e->answer.bridges, err);
 }
 
 /* --- the job --- */
@@ -194,6 +251,7 @@ out:
     bm_buf_reset(&e->answer.run.text);
     bm_bridges_reset(&e->answer.bridges);
     bm_link_graph_reset(&e->answer.graph);
+    bm_copies_reset(&e->copies);
     bm_explain_sets_reset(&e->sets);
     bm_id_set_reset(&e->ids);
     bm_buf_reset(&e->known);
@@ -212,6 +270,7 @@ bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
     BM_TRY(check_options(&used, err));
     if (out != NULL)
         BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_explain_summary, articulation_points), err));
-    bm_explainer e = {.options = &used, .settings = &settings, .answer = {.similarity = NAN}};
+    bm_explainer e = {
+        .options = &used, .settings = &settings, .answer = {.similarity = NAN, .parts_above = NAN}};
     return run_job(&e, out, err);
 }

@@ -109,10 +109,11 @@ typedef struct bm_page_what_if {
 /* --- the graph of one group --- */
 
 typedef struct bm_page_node {
-    uint32_t doc;     /* place among the group's members */
-    uint32_t n_links; /* in all of the group */
-    uint32_t n_parts; /* into which the group falls without it; 0: it does not */
-    double x, y;      /* 0 to 1 */
+    uint32_t doc;      /* place among the group's members */
+    uint32_t n_copies; /* that it stands for, beside itself */
+    uint32_t n_links;  /* in all of the group */
+    uint32_t n_parts;  /* into which the group falls without it; 0: it does not */
+    double x, y;       /* 0 to 1 */
 } bm_page_node;
 
 typedef struct bm_page_graph {
@@ -124,6 +125,7 @@ typedef struct bm_page_graph {
     bm_page_doc *members; /* of them, where pairs.tsv is not there and their shingles are wanted */
     bm_pair *pairs;       /* of members, by a, then b */
     size_t n_pairs, cap_pairs;
+    bm_copies copies; /* pairs are those of their nodes, once they are drawn */
     bm_bridges bridges;
     size_t *bridge_order; /* numbers of bridges: those that part most documents first */
     size_t *point_order;  /* of articulation points: those with most parts first */

@@ -65,6 +65,7 @@ void bm_page_reset(bm_page *p)
     bm_id_set_reset(&p->what_if.ids);
     bm_listed_docs_reset(&p->what_if.docs);
     bm_id_set_reset(&p->graph.ids);
+    bm_copies_reset(&p->graph.copies);
     bm_bridges_reset(&p->graph.bridges);
     *p = (bm_page){0};
 }

@@ -1,5 +1,5 @@
 /* page_graph.c -- the largest chained group: its links, what holds it together, and where it is
- * drawn. Of a large group those documents are drawn that hold it together, with the ends of its
+ * drawn. Copies are one node. Of a large group those documents are drawn that hold it together, with the ends of its
  * weakest links, and then those nearest to the kept one.
  *
  * They are placed by springs: nodes push each other away, links pull, and all are drawn to the
@@ -315,6 +315,7 @@ static bm_status place_nodes(drawing *d, bm_error *err)
         graph->nodes[graph->n_nodes++] =
             (bm_page_node){.doc = doc,
                            .n_links = (uint32_t)(d->links.begins[doc + 1] - d->links.begins[doc]),
+                           .n_copies = graph->copies.n[doc] - 1,
                            .n_parts = point < end && point->doc == doc ? point->n_parts : 0};
     }
     BM_TRY(bm_new(&links, 2 * graph->n_pairs, err));
@@ -330,15 +331,25 @@ static bm_status place_nodes(drawing *d, bm_error *err)
     return status;
 }
 
+/* Copies are one node, which the kept document stands for first. */
+static bm_status merge_copies(bm_page_graph *graph, bm_error *err)
+{
+    const bm_pair_list list = {graph->pairs, graph->n_pairs, graph->ids.n};
+    const uint32_t kept = graph->known ? BM_ID_NONE : (uint32_t)graph->kept;
+    BM_TRY(bm_copies_find(list, &kept, 1, &graph->copies, err));
+    graph->n_pairs = bm_copies_merge(&graph->copies, graph->pairs, graph->n_pairs);
+    return BM_OK;
+}
+
 bm_status bm_page_graph_draw(bm_page *p, bm_error *err)
 {
     bm_page_graph *graph = &p->graph;
     drawing d = {.graph = graph};
     if (graph->why_not != NULL)
         return BM_OK;
-    if (graph->n_pairs > 1)
-        qsort(graph->pairs, graph->n_pairs, sizeof *graph->pairs, bm_pair_by_place);
+    BM_TRY(merge_copies(graph, err));
     BM_TRY(bm_link_graph_init(&d.links, graph->pairs, graph->n_pairs, graph->ids.n, err));
+    d.links.weights = graph->copies.n;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new_zero(&d.chosen, graph->ids.n, err));
     BM_TRY_OUT(bm_new(&d.before, graph->ids.n, err));

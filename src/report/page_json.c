@@ -227,6 +227,7 @@ static void chained_group(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "documents", graph->ids.n);
     if (graph->why_not != NULL)
         return;
+    bm_json_key_uint(json, "copies", graph->ids.n - graph->copies.n_nodes);
     bm_json_key_uint(json, "links", graph->n_pairs);
     bm_json_key_bool(json, "from_inputs", graph->from_inputs);
     bm_json_key_uint(json, "drawn", graph->n_nodes);
@@ -506,6 +507,7 @@ static void node(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_string(json, "id", bm_id_set_id(&p->graph.ids, one->doc));
     bm_json_key_text(json, "x", dot_x(one).text);
     bm_json_key_text(json, "y", dot_y(one).text);
+    bm_json_key_uint(json, "copies", one->n_copies);
     bm_json_key_uint(json, "links", one->n_links);
     bm_json_key_uint(json, "parts", one->n_parts);
     bm_json_key_bool(json, "kept", !p->graph.known && one->doc == p->graph.kept);
@@ -526,7 +528,7 @@ static void drawing(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "n_points", n_points);
     bm_json_key_uint(json, "more_bridges", minus(n_bridges, LISTED_MAX));
     bm_json_key_uint(json, "more_points", minus(n_points, LISTED_MAX));
-    bm_json_key_bool(json, "is_part", graph->n_nodes < graph->ids.n);
+    bm_json_key_bool(json, "is_part", graph->n_nodes < graph->copies.n_nodes);
     put_list(json, "listed_bridges", p, graph->bridge_order, at_most(n_bridges, LISTED_MAX),
              bridge);
     put_list(json, "listed_points", p, graph->point_order, at_most(n_points, LISTED_MAX), point);

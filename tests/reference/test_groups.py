@@ -6,7 +6,8 @@
               little memory, from signatures, and with --pairs, where it writes these edges; bands find fewer of them.
   star        at 0.7 each removed document is itself at the threshold to the one kept: its similarity is computed here, from the
               words. Kept documents are removed by nobody, and no edge joins two centres.
-  explain     links are the rows of pairs.tsv (exactly) in the group; the chain is as long as SciPy's shortest path and its weakest
+  explain     links are the rows of pairs.tsv (exactly) in the group, once copies, which rows of 1.000000 join, are one node; the
+              threshold above which two part is the greatest at which such links join them; the chain is as long as SciPy's shortest path and its weakest
               link the best of all such chains; the cut is as large as SciPy's maximum flow, its links are those across the set that
               the residual reaches, and without them the two lie apart; bridges and articulation points are what falls apart when
               each link, each document is taken away. All of it the same bytes without pairs.tsv.
@@ -226,12 +227,21 @@ def check_star(claims, bandmill, corpus, folder):
 # --- explain ---
 
 class Group:
-    """A group's documents and links as `explain --group --json` lists them, and as a graph for SciPy."""
+    """A group's nodes and links as `explain --group --json` lists them, and as a graph for SciPy. The documents asked for stand for
+    their nodes."""
 
-    def __init__(self, said):
-        self.members, self.said = said["members"], said
+    def __init__(self, said, asked=()):
+        self.said, self.n_members = said, len(said["members"])
+        of = {copy["id"]: copy["of"] for copy in said["copies"]}
+        names = {of.get(doc, doc): doc for doc in reversed(asked)}
+        self.node = {doc: names.get(of.get(doc, doc), of.get(doc, doc)) for doc in said["members"]}
+        self.weight = collections.Counter(self.node.values())
+        self.members = [doc for doc in said["members"] if doc in self.weight]
         self.number = {doc: i for i, doc in enumerate(self.members)}
-        self.links = [(link["id_a"], link["id_b"], link["jaccard"]) for link in said["links"]]
+        links = [(names.get(link["id_a"], link["id_a"]), names.get(link["id_b"], link["id_b"]), link["jaccard"])
+                 for link in said["links"]]
+        self.links = sorted(((*sorted((a, b), key=self.number.get), s) for a, b, s in links),
+                            key=lambda link: (self.number[link[0]], self.number[link[1]]))
         self.similarity = {(a, b): s for x, y, s in self.links for a, b in ((x, y), (y, x))}
         self.graph = adjacency(self.links, self.number)
 
@@ -241,6 +251,37 @@ class Group:
         left = [(a, b, s) for a, b, s in self.links if frozenset((a, b)) not in gone and doc not in (a, b)]
         labels = csgraph.connected_components(adjacency(left, self.number), directed=False)[1]
         return {other: labels[i] for other, i in self.number.items() if other != doc}
+
+
+def merged(members, kept, rows):
+    """Rows of pairs.tsv with one node for documents that rows of 1.000000 join, as (links, the node of each document)."""
+    number = {doc: i for i, doc in enumerate(members)}
+    labels = csgraph.connected_components(adjacency([row for row in rows if row[2] == 1], number), directed=False)[1]
+    first = {}
+    for doc in members:
+        first.setdefault(labels[number[doc]], doc)
+    if kept in number:
+        first[labels[number[kept]]] = kept
+    node = {doc: first[labels[number[doc]]] for doc in members}
+    links = {}
+    for a, b, s in rows:
+        ends = tuple(sorted((node[a], node[b]), key=number.get))
+        if ends[0] != ends[1]:
+            links[ends] = max(links.get(ends, 0), s)
+    return sorted(((a, b, s) for (a, b), s in links.items()), key=lambda link: (number[link[0]], number[link[1]])), node
+
+
+def parting(group, a, b):
+    """The greatest similarity down to which links join the two."""
+    values = sorted({s for _, _, s in group.links})
+    low, high = 0, len(values) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        left = [link for link in group.links if link[2] >= values[middle]]
+        labels = csgraph.connected_components(adjacency(left, group.number), directed=False)[1]
+        joined = labels[group.number[a]] == labels[group.number[b]]
+        low, high = (middle, high) if joined else (low, middle - 1)
+    return values[low]
 
 
 def widest(group, a, b, far):
@@ -283,8 +324,9 @@ def wrong_cut(group, said, a, b):
     labels = group.without(cut)
     if len(cut) != flow.flow_value or labels[a] == labels[b]:
         return f"{len(cut)} links, SciPy's flow is {flow.flow_value}"
-    if (said["with_a"], said["with_b"]) != (len(near), len(group.members) - len(near)):
-        return f"{said['with_a']} and {said['with_b']} documents, SciPy's residual reaches {len(near)}"
+    n_near = sum(group.weight[doc] for doc in near)
+    if (said["with_a"], said["with_b"]) != (n_near, group.n_members - n_near):
+        return f"{said['with_a']} and {said['with_b']} documents, SciPy's residual reaches {n_near}"
     if cut != [(x, y) for x, y, _ in group.links if (x in near) != (y in near)]:
         return "other links than those across what the residual reaches"
     return ""
@@ -295,7 +337,7 @@ def wrong_bridges(group):
     points = {p["id"]: p["parts"] for p in group.said["articulation_points"]}
     for a, b, _ in group.links:
         labels = group.without([(a, b)])
-        sides = tuple(sum(label == labels[end] for label in labels.values()) for end in (a, b))
+        sides = tuple(sum(group.weight[doc] for doc, label in labels.items() if label == labels[end]) for end in (a, b))
         if bridges.get((a, b)) != (sides if labels[a] != labels[b] else None):
             return f"the link {a} -- {b}: {bridges.get((a, b))}, without it {sides}"
     for doc in group.members:
@@ -318,21 +360,30 @@ def wrong_pair(bandmill, corpus, folders, group, a, b):
     own = corpus.similarity(a, b)
     if f"{own:.6f}" != f"{said['similarity']:.6f}":
         return f"similarity {said['similarity']}, computed here {own}"
+    if group.node[a] == group.node[b]:
+        chain = [(link["id_a"], link["id_b"], link["jaccard"]) for link in said["chain"]]
+        alone = chain == [(a, b, 1)] and said["cut"] == [] and (said["with_a"], said["with_b"]) == (group.n_members, 0)
+        return "" if alone else "copies are not joined by themselves"
+    above = said["parts_above"]
+    if above != (parting(group, a, b) if said["cluster"] == "components" else None):
+        return f"they part above {above}"
     return wrong_chain(group, said, a, b) or wrong_cut(group, said, a, b)
 
 
 def check_group(claims, bandmill, corpus, folders, pairs, asked, rng):
     number, n_pairs = asked
-    group = Group(json.loads(explain(bandmill, folders, "--group", number)))
-    rows = [row for row in pairs if row[0] in group.number and row[1] in group.number]
-    what = f"{corpus.name}, {os.path.basename(folders[0])}: group {number} of {len(group.members)}"
-    claims.check(f"{what}: its {len(rows)} links are the rows of pairs.tsv", group.links == rows)
+    said = json.loads(explain(bandmill, folders, "--group", number))
+    group = Group(said)
+    rows = [row for row in pairs if row[0] in group.node and row[1] in group.node]
+    what = f"{corpus.name}, {os.path.basename(folders[0])}: group {number} of {group.n_members}"
+    claims.check(f"{what}: its {len(group.links)} links are the {len(rows)} rows of pairs.tsv",
+                 (group.links, group.node) == merged(said["members"], said["kept"], rows))
     if len(group.members) <= 120 and len(group.links) <= 1000:
         claims.attempt(f"{what}: {len(group.said['bridges'])} bridges, {len(group.said['articulation_points'])} articulation points",
                        lambda: wrong_bridges(group))
     for _ in range(n_pairs):
-        a, b = rng.sample(group.members, 2)
-        claims.attempt(f"{what}: {a} to {b}", lambda: wrong_pair(bandmill, corpus, folders, group, a, b))
+        a, b = rng.sample(said["members"], 2)
+        claims.attempt(f"{what}: {a} to {b}", lambda: wrong_pair(bandmill, corpus, folders, Group(said, (a, b)), a, b))
 
 
 def check_explain(claims, bandmill, corpus, folders, sizes, rng):

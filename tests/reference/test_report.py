@@ -228,7 +228,8 @@ def graph(program, page, folder):
         return f"weakest: {weakest}"
     drawn = list(page.by_id("chain").find("figure")[0])
     lines = sum(e.get("d", "").count("L") + e.tag.endswith("line") for e in drawn)
-    if sum(e.tag.endswith("circle") for e in drawn) == len(explained["members"]) and lines != len(explained["links"]):
+    nodes = len(explained["members"]) - len(explained["copies"])
+    if sum(e.tag.endswith("circle") for e in drawn) == nodes and lines != len(explained["links"]):
         return f"{lines} links are drawn of {len(explained['links'])}"
     bridges = [[b["id_a"], b["id_b"], f"{b['jaccard']:.6f}", str(b["with_a"]), str(b["with_b"])] for b in
                sorted(explained["bridges"], key=lambda b: -min(b["with_a"], b["with_b"]))[:10]]

@@ -31,7 +31,7 @@ END
 for dir in plain pairs; do
     bm explain $dir a d; exits 0
     holds ../out <<'END'
-group 1: 5 documents, 4 pairs, a is kept
+group 1: 5 documents (4 without copies), 3 pairs, a is kept
 
 the shortest chain has 3 links:
   a
@@ -42,6 +42,7 @@ the shortest chain has 3 links:
     0.777778
   d
 
+above a threshold of 0.777778 the two part
 a and d themselves: 0.454545, below the threshold: joined through others only
 the longest run of both: 25 words, bytes 50 to 149 of a, 0 to 99 of d
   w15 w16 w17 w18 w19 w20 w21 w22 w23 w24 w25 w26 w27 w28 w29 w30 w31 w32 w33 w34 w35 w36 w37 w38 w39
@@ -50,41 +51,64 @@ to part them 1 link must go; 2 documents would stay with a, 3 with d:
 END
     bm explain $dir d copy --json; exits 0; silent ../err
     holds ../out <<'END'
-{"schema":1,"kind":"explain","threshold":0.7,"cluster":"components","group":1,"kept":"a","documents":5,"pairs":4,"a":"d","b":"copy","similarity":0.454545,"chain":[{"id_a":"d","id_b":"c","jaccard":0.777778},{"id_a":"c","id_b":"b","jaccard":0.777778},{"id_a":"b","id_b":"a","jaccard":0.777778},{"id_a":"a","id_b":"copy","jaccard":1}],"weakest":0,"cut":[{"id_a":"c","id_b":"d","jaccard":0.777778}],"with_a":1,"with_b":4,"run":{"units":25,"text":"w15 w16 w17 w18 w19 w20 w21 w22 w23 w24 w25 w26 w27 w28 w29 w30 w31 w32 w33 w34 w35 w36 w37 w38 w39","a":[0,99],"b":[50,149]}}
+{"schema":1,"kind":"explain","threshold":0.7,"cluster":"components","group":1,"kept":"a","documents":5,"pairs":3,"a":"d","b":"copy","similarity":0.454545,"chain":[{"id_a":"d","id_b":"c","jaccard":0.777778},{"id_a":"c","id_b":"b","jaccard":0.777778},{"id_a":"b","id_b":"copy","jaccard":0.777778}],"weakest":0,"parts_above":0.777778,"cut":[{"id_a":"c","id_b":"d","jaccard":0.777778}],"with_a":1,"with_b":4,"run":{"units":25,"text":"w15 w16 w17 w18 w19 w20 w21 w22 w23 w24 w25 w26 w27 w28 w29 w30 w31 w32 w33 w34 w35 w36 w37 w38 w39","a":[0,99],"b":[50,149]}}
 END
     bm explain $dir b copy --dot -q; exits 0; silent ../err
     holds ../out <<'END'
 graph bandmill {
   node [shape=box];
-  n0 [label="a", peripheries=2];
   n1 [label="b", penwidth=2];
-  n4 [label="copy", penwidth=2];
-  n0 -- n1 [label="0.777778", color=red, penwidth=2];
-  n0 -- n4 [label="1.000000", penwidth=2];
-  n1 -- n4 [label="0.777778", style=dashed, constraint=false];
+  n4 [label="copy\nand 1 copy", peripheries=2, penwidth=2];
+  n1 -- n4 [label="0.777778", color=red, penwidth=2];
 }
 END
     bm explain $dir --group 1 -o group.$dir; exits 0; silent ../out
     holds group.$dir <<'END'
-group 1: 5 documents, 4 pairs, a is kept
+group 1: 5 documents (4 without copies), 3 pairs, a is kept
 
 documents and their links; what holds the group together, with the parts that it falls into without it:
-  a  2 links  holds 2 parts
+  a  1 link, with 1 copy
   b  2 links  holds 2 parts
   c  2 links  holds 2 parts
   d  1 link
-  copy  1 link
 
 bridges, links without which the group falls in two (documents on each side):
   a -- b  0.777778  2 + 3
-  a -- copy  1.000000  4 + 1
   b -- c  0.777778  3 + 2
   c -- d  0.777778  4 + 1
 END
     bm explain $dir --group 2 --json; exits 0
     holds ../out <<'END'
-{"schema":1,"kind":"explain","threshold":0.7,"cluster":"components","group":2,"kept":"x","documents":2,"pairs":1,"members":["x","y"],"links":[{"id_a":"x","id_b":"y","jaccard":0.97561}],"bridges":[{"id_a":"x","id_b":"y","jaccard":0.97561,"with_a":1,"with_b":1}],"articulation_points":[]}
+{"schema":1,"kind":"explain","threshold":0.7,"cluster":"components","group":2,"kept":"x","documents":2,"pairs":1,"members":["x","y"],"copies":[],"links":[{"id_a":"x","id_b":"y","jaccard":0.97561}],"bridges":[{"id_a":"x","id_b":"y","jaccard":0.97561,"with_a":1,"with_b":1}],"articulation_points":[]}
 END
+    # one id: of a removed document it and the one kept, of another its group
+    bm explain $dir d -q; exits 0; cp ../out one
+    bm explain $dir d a -q; exits 0; holds ../out < one
+    says one '^the shortest chain has 3 links:$'
+    bm explain $dir a -q; exits 0; holds ../out < group.$dir
+    bm explain $dir alone; refused 1 "'alone' is in no group: it is like no other document\$"
+    bm explain $dir nobody; refused 2 "no document 'nobody'"
+    # two copies, and a copy in its group
+    bm explain $dir copy -q; exits 0
+    holds ../out <<'END'
+group 1: 5 documents (4 without copies), 3 pairs, a is kept
+
+the shortest chain has 1 link:
+  copy
+    1.000000
+  a
+
+copy and a themselves: 1.000000
+the longest run of both: 40 words, bytes 0 to 149 of copy, 0 to 149 of a
+  w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20 w21 w22 w23 w24 w25 w26 w27 w28 w29 w30 w31 w32 w33 w34 w35 w36 w37 w38 w39
+END
+    bm explain $dir a copy --json -q; exits 0
+    says ../out '"similarity":1,"chain":\[\{"id_a":"a","id_b":"copy","jaccard":1\}\],"weakest":0,"parts_above":null,"cut":\[\],"with_a":5,"with_b":0,'
+    bm explain $dir --group 1 --json -q; exits 0
+    says ../out '"copies":\[\{"id":"copy","of":"a"\}\],"links":\[\{"id_a":"a","id_b":"b","jaccard":0.777778\},'
+    bm explain $dir --group 1 --dot -q; exits 0
+    says ../out '^  n0 \[label="a\\nand 1 copy", peripheries=2\];$'
+    ! grep -q '1\.000000' ../out || fail "a link between copies"
     bm explain $dir --group 2 --dot; exits 0
     says ../out '^  n0 -- n1 \[label="0.975610", color=red, penwidth=2\];$'
 done
@@ -98,7 +122,7 @@ END
 ! grep -q chained star/removed.tsv || fail "star chains"
 bm explain star a d; refused 1 "no chain: 'a' is in group 1, 'd' in group 2\$"
 bm explain star b copy --json; exits 0
-says ../out '"cluster":"star","group":1,.*"chain":\[\{"id_a":"b","id_b":"a","jaccard":0.777778\},\{"id_a":"a","id_b":"copy"'
+says ../out '"cluster":"star","group":1,.*"chain":\[\{"id_a":"b","id_b":"copy","jaccard":0.777778\}\],"weakest":0,"parts_above":null'
 
 # exit codes
 bm explain plain a x; refused 1 "no chain: 'a' is in group 1, 'x' in group 2\$"
@@ -107,7 +131,7 @@ bm explain plain a nobody; refused 2 "no document 'nobody'"
 bm explain plain a a; refused 2 "'a' twice"
 bm explain plain --group 3; refused 2 'no group 3 \(plain has 2\)$'
 bm explain plain --group 0; refused 2 '--group'
-bm explain plain a; refused 2 '2 operands'
+bm explain plain a d x; refused 2 '4 operands'
 bm explain plain a d --group 1; refused 2 '3 operands'
 bm explain plain; refused 2 '1 operands'
 bm explain plain a d --dot --json; exits 2

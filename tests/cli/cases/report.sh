@@ -27,6 +27,12 @@ says ../out '^\{"schema":1,"kind":"report","version":'
 says ../out '"star":\{"threshold":0.7,"pairs":5,"groups":3,"largest":3,"removed":4\}'
 says ../out '"bridges":\[\{"a":"a","b":"b","jaccard":0.777778,"with_a":2,"with_b":3\}'
 
+# copies are one node of the graph, and no link joins them
+says ../out '"chained_group":\{.*"documents":5,"copies":1,"links":3,.*"drawn":4,'
+says page.html '5 documents, of which 1 is a copy of another and makes one node with it, and 3 links'
+says page.html '<title>a, which is kept, and 1 copy of it: 1 link</title>'
+! sed 's/.*"chained_group"//; s/"other_thresholds".*//' ../out | grep -q '"jaccard":1[,}]' || fail "a link between copies"
+
 # without pairs.tsv the links of the group come from the inputs, and other choices are not known
 bm report plain --json -q; exits 0
 says ../out '"from_inputs":true'
@@ -45,6 +51,18 @@ for bad in 'alone\tright' 'copy\tmaybe' 'copy' 'copy\tright\ncopy\tright' 'x\\q\
 done
 bm report dir --sample-labels missing.tsv; refused 4 'missing\.tsv'
 bm report dir --sample-labels labels.tsv -o labels.tsv --force; refused 2 'labels\.tsv'
+
+# a page is not written to a terminal; data is
+cat > typed.py <<'END'
+import os, pty, sys
+code = pty.spawn(sys.argv[1:])
+sys.exit(os.waitstatus_to_exitcode(code))
+END
+command_line='bandmill report dir, on a terminal'
+"${PYTHON:-python3}" typed.py "$PROGRAM" report dir < /dev/null > ../err; rc=$?; exits 2
+says ../err '^bandmill: a page of HTML to a terminal \(expected -o FILE\.html, with --open to look at it, or --json\)'
+"${PYTHON:-python3}" typed.py "$PROGRAM" report dir --json -q < /dev/null > typed; rc=$?; exits 0; says typed '^\{"schema":1'
+"${PYTHON:-python3}" typed.py "$PROGRAM" report dir -o typed.html -q < /dev/null > ../out; rc=$?; exits 0; holds typed.html < page.html
 
 # --open hands the page to the desktop; without one it is there all the same
 mkdir bin; printf '#!/bin/sh\necho "$1" > opened\n' > bin/xdg-open; chmod +x bin/xdg-open
