@@ -399,16 +399,16 @@ static char *real_folder(const char *path)
     return ended;
 }
 
-/* The path from the real directory `from`; null: standard input, or a file that is gone. */
-static void write_from_here(bm_json *json, const bm_source *source, const char *from)
+/* Fill `path`, which is empty, with the path from the real directory `from`; *known false: there is
+ * none, of standard input or a file that is gone. */
+static bm_status path_from_here(const bm_source *source, const char *from, bm_buf *path,
+                                bool *known, bm_error *err)
 {
     const char *slash = strrchr(source->path, '/');
     char *folder = strcmp(source->path, "-") == 0 ? NULL : real_folder(source->path);
-    if (folder == NULL) {
-        bm_json_text(json, NULL);
-        return;
-    }
-    bm_buf path = {0};
+    *known = folder != NULL;
+    if (folder == NULL)
+        return BM_OK;
     bm_status status = BM_OK;
     size_t common = 0;
     for (size_t i = 0; from[i] != '\0' && from[i] == folder[i]; i++)
@@ -416,17 +416,70 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
             common = i + 1;
     for (const char *step = from + common; *step != '\0'; step++)
         if (*step == '/')
-            BM_TRY_OUT(bm_buf_add_text(&path, "../", NULL));
-    BM_TRY_OUT(bm_buf_add_text(&path, folder + common, NULL));
-    BM_TRY_OUT(bm_buf_add_text(&path, slash != NULL ? slash + 1 : source->path, NULL));
-    status = bm_buf_end(&path, NULL);
+            BM_TRY_OUT(bm_buf_add_text(path, "../", err));
+    BM_TRY_OUT(bm_buf_add_text(path, folder + common, err));
+    BM_TRY_OUT(bm_buf_add_text(path, slash != NULL ? slash + 1 : source->path, err));
+    status = bm_buf_end(path, err);
 out:
-    if (status == BM_OK)
+    bm_free(folder);
+    return status;
+}
+
+/* A path, or null. */
+static void write_from_here(bm_json *json, const bm_source *source, const char *from)
+{
+    bm_buf path = {0};
+    bool known;
+    if (path_from_here(source, from, &path, &known, NULL) != BM_OK)
+        json->status = BM_ERR_NOMEM;
+    else if (known)
         report_text(json, path.data);
     else
-        json->status = status;
+        bm_json_text(json, NULL);
     bm_buf_reset(&path);
-    bm_free(folder);
+}
+
+/* What stands at the head of the names of inputs, and of their paths from here. */
+typedef struct heads {
+    size_t name_len, path_len;
+    bm_buf name, path; /* of the first input */
+} heads;
+
+/* Do name and path have these heads, and all behind them in common? */
+static bool has_heads(const heads *h, const char *name, bm_str path)
+{
+    return strlen(name) >= h->name_len && path.len >= h->path_len &&
+           memcmp(name, h->name.data, h->name_len) == 0 &&
+           memcmp(path.data, h->path.data, h->path_len) == 0 &&
+           strcmp(name + h->name_len, path.data + h->path_len) == 0;
+}
+
+/* Whether the paths of all inputs, two at least, come from their names by another head. */
+static bool find_heads(bm_input_set *set, const char *from, heads *h)
+{
+    const size_t n = bm_input_set_count(set);
+    bool alike = n > 1 && bm_input_set_offsets(set) == NULL;
+    for (size_t i = 0; alike && i < n; i++) {
+        const bm_source *source = bm_input_set_source(set, i);
+        bm_buf path = {0};
+        bool known = false;
+        alike = path_from_here(source, from, &path, &known, NULL) == BM_OK && known;
+        if (alike && i == 0) {
+            size_t a = strlen(source->name), b = path.len;
+            while (a > 0 && b > 0 && source->name[a - 1] == path.data[b - 1]) {
+                a--;
+                b--;
+            }
+            alike = bm_buf_add(&h->name, source->name, a + 1, NULL) == BM_OK &&
+                    bm_buf_add(&h->path, path.data, b + 1, NULL) == BM_OK;
+            if (alike)
+                h->name.data[h->name_len = a] = h->path.data[h->path_len = b] = '\0';
+        } else if (alike) {
+            alike = has_heads(h, source->name, (bm_str){path.data, path.len});
+        }
+        bm_buf_reset(&path);
+    }
+    return alike;
 }
 
 static void write_paths(bm_json *json, bm_input_set *set, const char *from, write_path_fn *write)
@@ -438,6 +491,24 @@ static void write_paths(bm_json *json, bm_input_set *set, const char *from, writ
     if (offsets != NULL)
         write(json, offsets, from);
     bm_json_end_array(json);
+}
+
+/* All paths, or, so that many inputs are not listed twice, how they come from the names. */
+static void report_from_here(bm_json *json, bm_input_set *set, const char *from)
+{
+    heads h = {0};
+    if (find_heads(set, from, &h)) {
+        bm_json_begin_object(json);
+        bm_json_key(json, BM_FROM_HERE_NAMES);
+        report_text(json, h.name.data);
+        bm_json_key(json, BM_FROM_HERE_PATHS);
+        report_text(json, h.path.data);
+        bm_json_end_object(json);
+    } else {
+        write_paths(json, set, from, write_from_here);
+    }
+    bm_buf_reset(&h.name);
+    bm_buf_reset(&h.path);
 }
 
 static bool elsewhere(const bm_source *source)
@@ -464,7 +535,7 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
         from = real_folder(work); /* it lies beside the directory whose name it will get */
     if (from != NULL) {
         bm_json_key(json, BM_RUN_FROM_HERE);
-        write_paths(json, set, from, write_from_here);
+        report_from_here(json, set, from);
     }
     bm_free_all(from, work);
 }

@@ -218,19 +218,25 @@ static bm_status manifest_field_bad(const manifest_fields *fields, const char *f
                       expected);
 }
 
+/* Room for one string more, of so many bytes. */
+static bm_status manifest_field_reserve(manifest_fields *fields, size_t len, bm_error *err)
+{
+    fields->string_bytes += len + STRING_BYTES;
+    if (fields->budget.memory != 0 &&
+        fields->text_bytes + fields->string_bytes > fields->budget.memory / fields->budget.share)
+        return manifest_too_large(fields->path, fields->text_bytes, fields->budget.share, true,
+                                  err);
+    return bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err);
+}
+
 /* *out: what a JSON string says, as a C string that the fields own; with `escaped` it is unescaped
  * as in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its budget. */
 static bm_status manifest_field_own(manifest_fields *fields, bm_str value, bool escaped,
                                     const char **out, bm_error *err)
 {
     bm_buf text = {0};
-    fields->string_bytes += value.len + STRING_BYTES;
-    if (fields->budget.memory != 0 &&
-        fields->text_bytes + fields->string_bytes > fields->budget.memory / fields->budget.share)
-        return manifest_too_large(fields->path, fields->text_bytes, fields->budget.share, true,
-                                  err);
+    BM_TRY(manifest_field_reserve(fields, value.len, err));
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err));
     BM_TRY_OUT(bm_json_scan_string(value, &text, err));
     BM_TRY_OUT(bm_buf_reserve(&text, 1, err));
     if (escaped && text.len > 0) {
@@ -550,6 +556,31 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
 
 /* Paths of the inputs, or null: in their order, the offsets last. `field`: the place in
  * bm_manifest_input. */
+/* Paths of all inputs that come from their names: the head of each is another. */
+static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
+{
+    manifest_fields *fields = &manifest->fields;
+    const char *names = NULL, *paths = NULL;
+    bm_str value;
+    const bool there = bm_json_scan_find(object, BM_FROM_HERE_NAMES, &value);
+    BM_TRY(there ? manifest_field_own(fields, value, true, &names, err)
+                 : bm_fail(err, BM_ERR_FORMAT, "no names"));
+    BM_TRY(bm_json_scan_find(object, BM_FROM_HERE_PATHS, &value)
+               ? manifest_field_own(fields, value, true, &paths, err)
+               : bm_fail(err, BM_ERR_FORMAT, "no paths"));
+    const size_t n = strlen(names);
+    for (size_t i = 0; i < manifest->n_inputs; i++) {
+        bm_manifest_input *input = &manifest->inputs[i];
+        char *path = NULL;
+        if (strncmp(input->file, names, n) != 0)
+            return bm_fail(err, BM_ERR_FORMAT, "another name");
+        BM_TRY(manifest_field_reserve(fields, strlen(paths) + strlen(input->file + n), err));
+        BM_TRY(bm_string_format(&path, err, "%s%s", paths, input->file + n));
+        input->here = fields->strings[fields->n_strings++] = path;
+    }
+    return BM_OK;
+}
+
 static bm_status read_paths(bm_manifest *manifest, const char *name, size_t field, bm_error *err)
 {
     bm_str run, list, item;
@@ -557,7 +588,9 @@ static bm_status read_paths(bm_manifest *manifest, const char *name, size_t fiel
     bm_status status = BM_OK;
     if (!bm_json_scan_find(manifest->root, "run", &run) || !bm_json_scan_find(run, name, &list))
         return BM_OK;
-    for (; bm_json_scan_element(list, &at, &item); n++) {
+    if (list.data[0] == '{' && field == offsetof(bm_manifest_input, here))
+        BM_TRY_OUT(read_heads(manifest, list, err));
+    for (; list.data[0] == '[' && bm_json_scan_element(list, &at, &item); n++) {
         bm_manifest_input *input =
             n < manifest->n_inputs ? &manifest->inputs[n] : &manifest->offsets;
         if (!bm_json_scan_is(item, "null"))

@@ -75,6 +75,8 @@ typedef struct bm_manifest_shard {
 #define BM_INPUT_OFFSETS           "offsets"       /* of an input that is an array of hashes */
 #define BM_RUN_FOUND               "inputs_found"
 #define BM_RUN_FROM_HERE           "inputs_from_here"
+#define BM_FROM_HERE_NAMES         "names_begin"
+#define BM_FROM_HERE_PATHS         "paths_begin"
 #define BM_RUN_ASKED               "asked" /* what was to be written */
 #define BM_MANIFEST_OUTPUTS        "outputs"
 #define BM_MANIFEST_OUTPUTS_XXH3   "outputs_xxh3_128"

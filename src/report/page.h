@@ -43,6 +43,24 @@ typedef struct bm_page_source { /* of the manifest's input of the same number */
     char *path;             /* where it is now; NULL: gone */
 } bm_page_source;
 
+/* A row of the table of inputs: one input, or several together. */
+typedef struct bm_page_input {
+    bm_str name;  /* of the file, or of the folder with a slash at its end; borrowed */
+    size_t first; /* number of the first input */
+    size_t n_files, n_gone;
+    uint64_t bytes; /* of the files */
+    uint64_t documents, skipped, removed;
+    uint64_t removed_bytes; /* of text; BM_COUNT_UNKNOWN */
+    const char *gone;       /* why the texts of the first of the n_gone cannot be shown */
+} bm_page_input;
+
+typedef struct bm_page_inputs {
+    bm_page_input *rows; /* bm_free */
+    size_t n;
+    bool are_folders;
+    size_t n_others; /* inputs or folders that the last row has together; 0: it is as the others */
+} bm_page_inputs;
+
 /* --- documents and pairs that are shown --- */
 
 typedef struct bm_page_doc {
@@ -249,6 +267,11 @@ bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
  * should be some hundreds. BM_ERR_NOMEM. */
 bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links, size_t n_links,
                               bm_error *err);
+
+/* --- page_inputs.c --- */
+
+/* At most 20 rows. BM_ERR_NOMEM. */
+bm_status bm_page_list_inputs(const bm_page *page, bm_page_inputs *out, bm_error *err);
 
 /* --- page_json.c: one JSON object, or one HTML document; *n_bytes that were written --- */
 

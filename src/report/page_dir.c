@@ -470,7 +470,7 @@ static size_t next_thresholds(double threshold, bm_page_choice out[BM_PAGE_CHOIC
 static const char *why_not(const bm_page *p)
 {
     if (!p->has_pairs)
-        return "the directory has no pairs.tsv, which dedup writes on request";
+        return "the directory has no pairs.tsv, which dedup `pairs` writes";
     if (p->against)
         return "documents were compared with known ones, whose pairs are not in pairs.tsv";
     if (p->verify == BM_VERIFY_NONE)

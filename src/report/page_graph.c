@@ -90,10 +90,10 @@ bm_status bm_page_graph_load(bm_page *p, bm_error *err)
     if (p->has_pairs)
         return bm_result_pairs(&p->dir, add_pair, p, err);
     if (p->weighted || !p->has_texts)
-        graph->why_not = "the directory has no pairs.tsv, which dedup writes on request";
+        graph->why_not = "the directory has no pairs.tsv, which dedup `pairs` writes";
     else if (graph->ids.n > SETS_MAX)
         graph->why_not =
-            "the directory has no pairs.tsv, which dedup writes on request, and the group is too "
+            "the directory has no pairs.tsv, which dedup `pairs` writes, and the group is too "
             "large to compute its links again";
     return graph->why_not != NULL ? BM_OK : bm_new_zero(&graph->members, graph->ids.n, err);
 }
@@ -144,7 +144,7 @@ bm_status bm_page_graph_link(bm_page *p, bm_error *err)
     for (size_t i = 0; members != NULL && i < n; i++) {
         if (!members[i].counted)
             graph->why_not =
-                "the directory has no pairs.tsv, which dedup writes on request, and the texts of "
+                "the directory has no pairs.tsv, which dedup `pairs` writes, and the texts of "
                 "the group could not be read again";
         n_hashes += members[i].n_hashes;
     }

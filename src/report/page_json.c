@@ -25,7 +25,6 @@
 #include "report/page.h"
 
 #define LISTED_MAX  10u   /* bridges and articulation points */
-#define INPUTS_MAX  50u   /* that are listed */
 #define LINKS_MAX   4000u /* that are drawn, beside bridges */
 #define COMMAND_MAX 4000u /* bytes that are shown */
 #define OPEN_PAIRS  2u    /* of each kind: the others are folded */
@@ -53,6 +52,46 @@ static void put_list(bm_json *json, const char *key, const bm_page *p, const siz
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
+}
+
+/* A text of ours that was made in a buffer, which is freed. */
+static void key_made(bm_json *json, const char *key, bm_buf *text, bm_status status)
+{
+    bm_json_key_string(json, key, (bm_str){text->data, text->len});
+    if (json->status == BM_OK)
+        json->status = status;
+    bm_buf_reset(text);
+}
+
+/* "--max-group-size", for `max_group_size`. */
+static bm_status add_option(bm_str field, bm_buf *out)
+{
+    BM_TRY(bm_buf_add_text(out, "--", NULL));
+    for (size_t i = 0; i < field.len; i++)
+        BM_TRY(bm_buf_add(out, field.data[i] == '_' ? "-" : field.data + i, 1, NULL));
+    return BM_OK;
+}
+
+/* Why something is not shown, or null; fields of our options, in backquotes, as the program has
+ * them. */
+static void key_reason(bm_json *json, const char *key, const char *reason)
+{
+    bm_buf text = {0};
+    bm_status status = BM_OK;
+    if (reason == NULL) {
+        bm_json_key_text(json, key, NULL);
+        return;
+    }
+    while (*reason != '\0') {
+        const char *end = *reason == '`' ? strchr(reason + 1, '`') : NULL;
+        if (end != NULL)
+            BM_TRY_OUT(add_option((bm_str){reason + 1, (size_t)(end - reason) - 1}, &text));
+        else
+            BM_TRY_OUT(bm_buf_add(&text, reason, 1, NULL));
+        reason = end != NULL ? end + 1 : reason + 1;
+    }
+out:
+    key_made(json, key, &text, status);
 }
 
 /* --- what --json prints: numbers --- */
@@ -222,7 +261,7 @@ static void chained_group(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_page_graph *graph = &p->graph;
     (void)i;
-    bm_json_key_text(json, "why_not", graph->why_not);
+    key_reason(json, "why_not", graph->why_not);
     bm_json_key_uint(json, "group", graph->group);
     bm_json_key_uint(json, "documents", graph->ids.n);
     if (graph->why_not != NULL)
@@ -292,12 +331,12 @@ static void write_public(bm_json *json, const bm_page *p, bool whole)
     bm_json_key_text(json, "no_texts", p->no_texts);
     put_object(json, "chained_group", p, chained_group);
     put_list(json, "other_thresholds", p, NULL, what_if->n_thresholds, threshold);
-    bm_json_key_text(json, "no_other_thresholds", what_if->why_not);
+    key_reason(json, "no_other_thresholds", what_if->why_not);
     if (what_if->why_no_stars == NULL)
         put_object(json, "star", p, star);
     else
         bm_json_key_text(json, "star", NULL);
-    bm_json_key_text(json, "no_star", what_if->why_no_stars);
+    key_reason(json, "no_star", what_if->why_no_stars);
     copy_member(json, p, "run");
 }
 
@@ -322,15 +361,6 @@ out:
 static void key_px(bm_json *json, const char *key, double value)
 {
     bm_json_key_text(json, key, bm_svg_px(value).text);
-}
-
-/* A text of ours that was made in a buffer, which is freed. */
-static void key_made(bm_json *json, const char *key, bm_buf *text, bm_status status)
-{
-    bm_json_key_string(json, key, (bm_str){text->data, text->len});
-    if (json->status == BM_OK)
-        json->status = status;
-    bm_buf_reset(text);
 }
 
 static uint64_t minus(uint64_t a, uint64_t b)
@@ -538,31 +568,36 @@ static void drawing(bm_json *json, const bm_page *p, size_t i)
 
 /* --- parts of lists, and words --- */
 
-static int most_removed(const void *x, const void *y, void *ctx)
-{
-    const bm_page_source *sources = ctx;
-    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
-    if (sources[a].removed != sources[b].removed)
-        return sources[a].removed > sources[b].removed ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-/* All inputs, or those of which most was removed. */
 static void write_listed_inputs(bm_json *json, const bm_page *p)
 {
-    const size_t n = bm_manifest_n_inputs(p->manifest);
-    size_t *order = bm_alloc(n, sizeof *order);
-    if (order == NULL) {
+    bm_page_inputs list;
+    if (bm_page_list_inputs(p, &list, NULL) != BM_OK) {
         json->status = BM_ERR_NOMEM;
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        order[i] = i;
-    if (n > INPUTS_MAX)
-        qsort_r(order, n, sizeof *order, most_removed, p->sources);
-    put_list(json, "listed_inputs", p, order, at_most(n, INPUTS_MAX), input);
-    bm_json_key_uint(json, "more_inputs", minus(n, INPUTS_MAX));
-    bm_free(order);
+    bm_json_key_bool(json, "inputs_are_folders", list.are_folders);
+    bm_json_key_bool(json, "inputs_are_part", bm_manifest_n_inputs(p->manifest) > list.n);
+    bm_json_key_array(json, "listed_inputs");
+    for (size_t i = 0; i < list.n; i++) {
+        const bm_page_input *row = &list.rows[i];
+        bm_json_begin_object(json);
+        if (list.n_others > 0 && i + 1 == list.n)
+            bm_json_key_uint(json, "others", list.n_others);
+        bm_json_key_string(json, "file", row->name.len > 0 ? row->name : (bm_str){"./", 2});
+        bm_json_key_uint(json, "files", row->n_files);
+        bm_json_key_uint(json, "bytes", row->bytes);
+        bm_json_key_uint(json, "documents", row->documents);
+        bm_json_key_uint(json, "skipped", row->skipped);
+        bm_json_key_uint(json, "removed", row->removed);
+        bm_json_key_uint(json, "kept", row->documents - row->removed);
+        if (row->removed_bytes != BM_COUNT_UNKNOWN)
+            bm_json_key_uint(json, "removed_bytes", row->removed_bytes);
+        bm_json_key_uint(json, "n_gone", row->n_gone);
+        bm_json_key_text(json, "gone", row->gone);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+    bm_free(list.rows);
 }
 
 static void section(bm_json *json, const bm_page *p, size_t i)
@@ -593,6 +628,15 @@ out:
     return plain || status != BM_OK ? status : bm_buf_add_text(out, "'", NULL);
 }
 
+/* The program as people call it, wherever it lay. */
+static bm_str without_folder(bm_str path)
+{
+    for (size_t i = path.len; i > 0; i--)
+        if (path.data[i - 1] == '/')
+            return (bm_str){path.data + i, path.len - i};
+    return path;
+}
+
 static void write_command(bm_json *json, const bm_page *p)
 {
     bm_str run = {0}, command = {0}, word;
@@ -608,12 +652,79 @@ static void write_command(bm_json *json, const bm_page *p)
             status = bm_buf_add_text(&out, " \xE2\x80\xA6", NULL);
             break;
         }
-        BM_TRY_OUT(bm_buf_add_text(&out, out.len > 0 ? " " : "", NULL));
-        BM_TRY_OUT(quote((bm_str){text.data, text.len}, &out));
+        const bm_str given = {text.data, text.len};
+        const bool first = out.len == 0;
+        BM_TRY_OUT(bm_buf_add_text(&out, first ? "" : " ", NULL));
+        BM_TRY_OUT(quote(first ? without_folder(given) : given, &out));
     }
 out:
     bm_buf_reset(&text);
     key_made(json, "command", &out, status);
+}
+
+/* Settings under the names that people know them by: options, and words for what is none. */
+static void write_named(bm_json *json, const bm_page *p, const char *key, const char *member)
+{
+    static const struct setting {
+        const char *key, *field, *words; /* the option's field, or words */
+    } settings[] = {{"text_fields", "text_field", NULL},
+                    {"input_format", "format", NULL},
+                    {"against_text_fields", "against_text_field", NULL},
+                    {"against_state", NULL, "known documents"},
+                    {"containment", NULL, "share that is contained"},
+                    {"stopwords_xxh3", NULL, "digest of the stop words"},
+                    {"unicode", NULL, "Unicode"},
+                    {"utf8proc_unicode", NULL, "Unicode of utf8proc"},
+                    {"format", NULL, "version of the format"},
+                    {"weights_documents", NULL, "documents that were weighed"},
+                    {"weights_digest", NULL, "digest of the weights"}};
+    enum { N = sizeof settings / sizeof settings[0] };
+    bm_str object = {0}, name, value;
+    size_t at = 0;
+    bm_manifest_member(p->manifest, member, &object);
+    bm_json_key_array(json, key);
+    while (bm_json_scan_member(object, &at, &name, &value)) {
+        bm_buf text = {0};
+        size_t i = 0;
+        while (i < N && !(name.len == strlen(settings[i].key) + 2 &&
+                          memcmp(name.data + 1, settings[i].key, name.len - 2) == 0))
+            i++;
+        const char *words = i < N ? settings[i].words : NULL;
+        const char *field = i < N ? settings[i].field : NULL;
+        const bm_status status = words != NULL ? bm_buf_add_text(&text, words, NULL)
+                                 : field != NULL
+                                     ? add_option((bm_str){field, strlen(field)}, &text)
+                                     : add_option((bm_str){name.data + 1, name.len - 2}, &text);
+        bm_json_begin_object(json);
+        key_made(json, "name", &text, status);
+        bm_json_key(json, "value");
+        bm_json_scan_copy(value, json);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+/* "--cluster star, --weights tfidf", for the words of the report. */
+static void write_what_helps(bm_json *json, const bm_page *p)
+{
+    bm_str group = {0}, helps = {0}, word;
+    bm_buf out = {0};
+    bm_status status = BM_OK;
+    size_t at = 0;
+    bm_manifest_member(p->manifest, "dominant_group", &group);
+    bm_json_scan_find(group, "helps", &helps);
+    while (bm_json_scan_element(helps, &at, &word)) {
+        if (word.len < 2 || word.data[0] != '"')
+            continue;
+        const bm_str inside = {word.data + 1, word.len - 2};
+        const char *space = memchr(inside.data, ' ', inside.len);
+        const size_t len = space != NULL ? (size_t)(space - inside.data) : inside.len;
+        BM_TRY_OUT(bm_buf_add_text(&out, out.len > 0 ? ", " : "", NULL));
+        BM_TRY_OUT(add_option((bm_str){inside.data, len}, &out));
+        BM_TRY_OUT(bm_buf_add(&out, inside.data + len, inside.len - len, NULL));
+    }
+out:
+    key_made(json, "what_helps", &out, status);
 }
 
 /* "1.2 MB", as the program says it. */
@@ -665,6 +776,9 @@ static void write_inside(bm_json *json, const bm_page *p)
              (unsigned)((p->seconds - (double)(uint64_t)p->seconds) * 100));
     bm_json_key_text(json, "seconds", seconds);
     write_command(json, p);
+    write_what_helps(json, p);
+    write_named(json, p, "parameters_named", "parameters");
+    write_named(json, p, "provenance_named", "provenance");
 }
 
 /* --- two texts side by side: what both have, what each has alone --- */

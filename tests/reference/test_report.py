@@ -204,12 +204,12 @@ def choices(program, page, folder, source, options):
         with harness.scratch() as scratch:
             star = os.path.join(scratch, "star")
             program.run("dedup", source, "-o", star, "--cluster", "star", "--kept", "no", "-q", *options)
-            wanted[f"cluster star, at {threshold:g}"] = sizes_of([g["size"] for g in Folder(star).groups], documents)
+            wanted[f"--cluster star, at {threshold:g}"] = sizes_of([g["size"] for g in Folder(star).groups], documents)
         step = next((s for s in (decimal.Decimal("0.05"), decimal.Decimal("0.02")) if decimal.Decimal(str(threshold)) + 3 * s <= 1), decimal.Decimal("0.01"))
         for i in (1, 2, 3):
             at = decimal.Decimal(str(threshold)) + i * step
             parts = components((p[0], p[1]) for p in folder.pairs if decimal.Decimal(p[2]) >= at)
-            wanted[f"threshold {at.normalize():f}"] = sizes_of([n for n in parts.values() if n > 1], documents)
+            wanted[f"--threshold {at.normalize():f}"] = sizes_of([n for n in parts.values() if n > 1], documents)
     return "" if table == wanted else f"{table}\n  wanted {wanted}"
 
 
@@ -342,7 +342,7 @@ def test_chain(claims, program):
             claims.check(f"a {name} input: the counts stand", page.counts["removed"] == len(folder.removed))
             rows_of = [row[0].split(",")[0] for row in page.table("choices")]
             claims.check(f"a {name} input: other thresholds are known, stars that begin with the longest are not",
-                         "cluster star" not in rows_of and rows_of.count("threshold 0.75") == 1
+                         "--cluster star" not in rows_of and rows_of.count("--threshold 0.75") == 1
                          and "not all of the inputs are there" in "".join(page.by_id("choices").itertext()), rows_of)
             if name == "changed":
                 os.remove(source)
@@ -371,7 +371,7 @@ def test_keeping(claims, program):
         claims.check("nothing was divided, and nothing is said of it", "divided" not in whole.counts and b'id="divided"' not in whole.data)
         said = "".join(whole.by_id("dominant").itertext())
         claims.check("the dominant group is said, with what helps", largest == 1001 and f"has 1,001 of {len(docs):,} documents" in said
-                     and said.endswith("What helps: cluster star, max_group_size, weights tfidf."), said)
+                     and said.endswith("What helps: --cluster star, --max-group-size, --weights tfidf."), said)
         data = json.loads(program.run("report", path, "--json", "-q").stdout)
         claims.check("--json says the same", data["keep_not_ranked"] == wanted and data["dominant_group"]["size"] == largest, data.get("dominant_group"))
         too_large = sum(n > 9 for n in components((p[0], p[1]) for p in Folder(path).pairs).values())

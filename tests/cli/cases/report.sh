@@ -16,7 +16,7 @@ cp ../out page.html
 says page.html '^<!DOCTYPE html>$'
 says page.html '<h1>5 of 8 documents were removed, [0-9.]+ k?B of text</h1>'
 says page.html '<dd data-count="chained">2</dd>'
-says page.html '^<tr><td>cluster star, at 0.7</td><td class="n">3</td><td class="n">3</td><td class="n">4</td><td class="n">4</td></tr>$'
+says page.html '^<tr><td>--cluster star, at 0.7</td><td class="n">3</td><td class="n">3</td><td class="n">4</td><td class="n">4</td></tr>$'
 says ../err 'bandmill: [0-9]+ texts shown, 0 not available; [0-9,]+ bytes'
 checks=$((checks + 1))
 ! grep -qE 'https?:|style="|<link|@import|url\(' page.html || fail "the page asks for something"
@@ -26,6 +26,12 @@ bm report dir --json -q; exits 0; silent ../err
 says ../out '^\{"schema":1,"kind":"report","version":'
 says ../out '"star":\{"threshold":0.7,"pairs":5,"groups":3,"largest":3,"removed":4\}'
 says ../out '"bridges":\[\{"a":"a","b":"b","jaccard":0.777778,"with_a":2,"with_b":3\}'
+
+# options have their names, and the command is the one that people type
+says page.html '<pre><code>bandmill dedup in\.jsonl --shingle word:1 --threshold 0\.7 --perms 64 --bands 64 --rows 1 -q --pairs -o dir</code></pre>'
+says page.html '<tr><th scope="row">--text-field</th><td><span class="name">text</span></td></tr>'
+says page.html '<tr><th scope="row">--max-doc-bytes</th>'
+! sed -n '/id="run"/,$p' page.html | grep -qE '<th scope="row">[a-z0-9]*_' || fail "a setting that is no option's name"
 
 # copies are one node of the graph, and no link joins them
 says ../out '"chained_group":\{.*"documents":5,"copies":1,"links":3,.*"drawn":4,'
@@ -131,7 +137,7 @@ rm in.jsonl
 bm report dir; exits 0
 says ../out '1 of 1 input is gone'
 bm report plain --json -q; exits 0
-says ../out '"why_not":"the directory has no pairs.tsv, which dedup writes on request, and the texts of the group could not be read again"'
+says ../out '"why_not":"the directory has no pairs.tsv, which dedup --pairs writes, and the texts of the group could not be read again"'
 
 # a corpus without pairs, an empty one
 doc one "$(words 0 39)" > alone.jsonl
@@ -158,3 +164,40 @@ bm report against -q; exits 0
 says ../out 'The text is not shown: it is not in the inputs'
 checks=$((checks + 1))
 ! grep -q w600 ../out || fail "the text of another document of that id"
+
+# many files: their folders, the largest first, at most 20 rows; of one folder its largest files; a few are listed each
+mkdir many
+i=0
+while [ $i -lt 25 ]; do
+    mkdir many/$i
+    seq $((i * 100)) $((i * 100 + 20 + i)) > many/$i/a.txt
+    seq 5000 5009 > many/$i/b.txt
+    i=$((i + 1))
+done
+bm dedup many -o folders -q; exits 0
+tr -d ' \n' < folders/report.json > flat
+says flat '"inputs_from_here":\{"names_begin":"","paths_begin":"\.\./"\}' # one list of the inputs
+rows() { sed -n '/<table class="sorts inputs">/,/<\/table>/p' ../out | grep '^<tr><td>'; }
+bm report folders -q; exits 0
+rows > table
+[ "$(wc -l < table)" = 20 ] || fail "not 20 rows"
+sed -n 1p table > row; says row '<span class="name">many/24/</span> <span class="note">2 files</span></td><td class="n">2</td><td class="n">0</td><td class="n">1</td><td class="n">1</td>'
+sed -n 19p table > row; says row '<span class="name">many/6/</span>'
+sed -n 20p table > row; says row '<i>6 other folders, 12 files</i></td><td class="n">12</td><td class="n">0</td><td class="n">5</td><td class="n">7</td>'
+sizes() { sed -E 's/.*<td class="n">([0-9,]+)<\/td><\/tr>/\1/' "$1" | tr -d ,; }
+head -n 19 table > largest
+sizes largest > have; sort -rn have | holds have
+[ "$(sizes table | awk '{ n += $1 } END { print n }')" = "$(cat many/*/*.txt | wc -c)" ] || fail "not all bytes"
+bm report folders --json -q; exits 0
+[ "$(grep -o '"file":"many/[0-9]*/[ab]\.txt","documents"' ../out | wc -l)" = 50 ] || fail "not each input"
+mkdir flatly
+for f in many/*/a.txt; do cp "$f" "flatly/$(echo "$f" | tr / _)"; done
+bm dedup flatly -o flat1 -q; exits 0
+bm report flat1 -q; exits 0
+rows > table
+[ "$(wc -l < table)" = 20 ] || fail "not 20 rows"
+sed -n 1p table > row; says row '<span class="name">flatly/many_24_a\.txt</span></td><td class="n">1</td>'
+sed -n 20p table > row; says row '<i>6 other files</i></td><td class="n">6</td>'
+bm dedup many/1 many/2 -o four -q; exits 0
+bm report four -q; exits 0
+[ "$(rows | wc -l)" = 4 ] || fail "not each of a few inputs"

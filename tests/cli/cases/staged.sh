@@ -183,7 +183,22 @@ doc b "$(words 1 40)" > project/data/last.jsonl
 says project/out/deep/sig/manifest.json '"inputs_from_here": ?\['
 says project/out/deep/sig/manifest.json '"\.\./\.\./\.\./data/en/part\.jsonl",?$'
 says project/out/deep/sig/manifest.json '"\.\./\.\./\.\./data/last\.jsonl",?$'
+(cd project/out && "$PROGRAM" sign ../data/en/part.jsonl ../data/last.jsonl $sign -q -o deep/alike) || fail sign
+tr -d ' \n' < project/out/deep/alike/manifest.json > flat
+says flat '"inputs_from_here":\{"names_begin":"","paths_begin":"\.\./\.\./"\}' # no second list of the same names
+for head in '{"names_begin":"..","paths_begin":7}' '{"names_begin":"elsewhere"}' '{"names_begin":"elsewhere","paths_begin":""}'; do
+    cp -r project/out/deep/alike broken
+    tr -d '\n' < broken/manifest.json | sed -E "s|\"inputs_from_here\": *\{[^}]*\}|\"inputs_from_here\": $head|; s|, *\"report_xxh3_128\": \"[0-9a-f]*\"||" > edited
+    mv edited broken/manifest.json
+    bm dedup broken $dedup -o no; refused 7 'broken/manifest\.json: "inputs_from_here" is missing or wrong'
+    rm -r broken
+done
 mv project there/moved
+for from in . there/moved/data/en there; do
+    sig=$PWD/there/moved/out/deep/alike
+    (cd "$from" && "$PROGRAM" dedup "$sig" $dedup --verify exact -q --force -o "$OLDPWD/whole") || fail "from $from"
+    printf '{"group":1,"kept":"a","size":2,"members":["a","b"]}\n' | holds whole/groups.jsonl
+done
 for from in . there/moved/data/en there; do
     sig=$PWD/there/moved/out/deep/sig
     (cd "$from" && "$PROGRAM" dedup "$sig" $dedup --verify exact -q --force -o "$OLDPWD/whole") || fail "from $from"
