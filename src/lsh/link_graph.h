@@ -53,24 +53,6 @@ bm_status bm_neighbours_make(bm_pair_list list, bm_neighbours_with with, bm_neig
                              bm_error *err);
 void bm_neighbours_reset(bm_neighbours *neighbours);
 
-/* copies -- documents that links of similarity 1 join are one node, so that they hold nothing
- * together that would not hold without them. */
-
-typedef struct bm_copies {
-    uint32_t *nodes; /* of each document: the one that stands for it, which may be itself */
-    uint32_t *n;     /* of each document: how many it stands for, itself among them; 0: none */
-    size_t n_nodes;
-} bm_copies; /* {0} is empty */
-
-/* Find the copies among list.n_docs documents. The first of `preferred` (numbers at or past n_docs
- * are passed over) that is in a node stands for it, else its first document. BM_ERR_NOMEM. */
-bm_status bm_copies_find(bm_pair_list list, const uint32_t *preferred, size_t n_preferred,
-                         bm_copies *out, bm_error *err);
-/* Pairs of documents become pairs of nodes, by a, then b: those within a node go, and of several of
- * the same two nodes the most similar stays. Returns how many there are now. */
-size_t bm_copies_merge(const bm_copies *copies, bm_pair *pairs, size_t n_pairs);
-void bm_copies_reset(bm_copies *copies);
-
 /* bridges -- what holds a group together: pairs and documents without which it falls apart. */
 
 typedef struct bm_bridge {
@@ -125,8 +107,3 @@ typedef struct bm_chain {
 bm_status bm_shortest_chain(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_chain *out,
                             bm_error *err);
 void bm_chain_reset(bm_chain *chain);
-
-/* The greatest threshold at which links join two different documents: above it they part. NAN: not
- * known, or nothing joins them. BM_ERR_NOMEM. */
-bm_status bm_parting_threshold(const bm_link_graph *graph, uint32_t a, uint32_t b, double *out,
-                               bm_error *err);

@@ -17,7 +17,7 @@
 
 #include "job/job_context.h"
 #include "job/rows.h"
-#include "lsh/link_graph.h"
+#include "lsh/link_copies.h"
 #include "model/ids.h"
 #include "output/manifest.h"
 #include "results/result_dir.h"

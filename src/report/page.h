@@ -26,7 +26,7 @@
 #include "job/rows.h"
 #include "job/settings.h"
 #include "json/json_write.h"
-#include "lsh/link_graph.h"
+#include "lsh/link_copies.h"
 #include "model/batches.h"
 #include "model/ids.h"
 #include "output/manifest.h"

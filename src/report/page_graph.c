@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/link_graph.h"
+#include "lsh/link_copies.h"
 #include "model/ids.h"
 #include "inmem/finder.h"
 #include "report/page.h"
