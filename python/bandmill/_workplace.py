@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import pathlib
@@ -59,7 +58,7 @@ class Workplace:
         self.close()
 
 
-atexit.register(lib.bm_py_folders_end)
+lib.bm_py_folders_begin()
 
 
 def digest_of(data: Any) -> tuple[int, int]:

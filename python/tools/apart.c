@@ -182,25 +182,46 @@ static int bm_py_remove_entry(const char *path, const struct stat *info, int kin
     return 0;
 }
 
-static void bm_py_folder_remove(struct bm_py_folder *folder)
+/* Not in the list any more, and removed. */
+static void bm_py_folder_clear(struct bm_py_folder *folder)
 {
     enum { DESCRIPTORS = 16 };
-    if (folder->path[0] == '\0')
-        return;
-    PyGILState_STATE lock = PyGILState_Ensure();
-    *folder->link = folder->next;
-    if (folder->next != NULL)
-        folder->next->link = folder->link;
-    PyGILState_Release(lock);
     if (folder->process == (long)getpid())
         (void)nftw(folder->path, bm_py_remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
     folder->path[0] = '\0';
 }
 
+static void bm_py_folder_leave(struct bm_py_folder *folder)
+{
+    *folder->link = folder->next;
+    if (folder->next != NULL)
+        folder->next->link = folder->link;
+}
+
+static void bm_py_folder_remove(struct bm_py_folder *folder)
+{
+    if (folder->path[0] == '\0')
+        return;
+    PyGILState_STATE lock = PyGILState_Ensure();
+    bm_py_folder_leave(folder);
+    PyGILState_Release(lock);
+    bm_py_folder_clear(folder);
+}
+
+/* The interpreter is gone, and with it all threads that used a folder. */
 static void bm_py_folders_end(void)
 {
-    while (bm_py_folders != NULL)
-        bm_py_folder_remove(bm_py_folders);
+    while (bm_py_folders != NULL) {
+        struct bm_py_folder *folder = bm_py_folders;
+        bm_py_folder_leave(folder);
+        bm_py_folder_clear(folder);
+    }
+}
+
+/* Has what is left removed when the interpreter has ended. */
+static void bm_py_folders_begin(void)
+{
+    (void)Py_AtExit(bm_py_folders_end);
 }
 
 /* What stands in a place is freed, as the place goes. */

@@ -11,7 +11,7 @@ struct bm_py_folder {
 };
 int bm_py_folder_make(const char *path, struct bm_py_folder *out);
 void bm_py_folder_remove(struct bm_py_folder *folder);
-void bm_py_folders_end(void);
+void bm_py_folders_begin(void);
 void bm_py_drop_device_list(bm_device_list **at);
 void bm_py_drop_groups(bm_groups **at);
 void bm_py_drop_hash_sets(bm_hash_sets **at);
