@@ -84,8 +84,8 @@ typedef struct bm_documents {
     const uint32_t
         *hashes32; /* the token hash x alone: to be signed, not to be compared; not under affine64,
                                  datatrove and lance, which take 64 bits */
-    /* Weights of the hashes, beside them, for scheme cws: each finite and more than 0, else
-     * BM_ERR_INPUT names the row. With `hashes` only, and only for bm_signer_sign, bm_signer_submit
+    /* Weights of the hashes, beside them, for scheme cws: each finite and more than 0, those of a
+     * document at most half of DBL_MAX in all, else BM_ERR_INPUT names the row. With `hashes` only, and only for bm_signer_sign, bm_signer_submit
      * and bm_find_pairs. */
     const double *weights;
 } bm_documents;

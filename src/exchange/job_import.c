@@ -10,6 +10,8 @@
 #include <bandmill/words.h>
 
 #include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -17,6 +19,7 @@
 #include "input/input_digest.h"
 #include "model/file_names.h"
 #include "model/ids.h"
+#include "model/scheme_facts.h"
 #include "job/job_context.h"
 #include "job/recipe.h"
 #include "exchange/import_source.h"
@@ -103,6 +106,29 @@ static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
     return BM_OK;
 }
 
+/* BM_ERR_INPUT names the row: a word that the scheme does not make. */
+static bm_status check_words(const bm_sketch_options *sketch, const void *row, const char *path,
+                             uint64_t line, bm_error *err)
+{
+    const uint64_t greatest = bm_scheme_greatest_word(sketch->scheme);
+    const uint32_t word_bytes = bm_scheme_word_bytes(sketch->scheme);
+    for (uint32_t i = 0; greatest != UINT64_MAX && i < sketch->perms; i++) {
+        uint32_t narrow;
+        uint64_t word;
+        memcpy(word_bytes == sizeof word ? (void *)&word : &narrow,
+               (const char *)row + (size_t)i * word_bytes, word_bytes);
+        if (word_bytes != sizeof word)
+            word = narrow;
+        if (word > greatest)
+            return bm_fail_at(
+                err, BM_ERR_INPUT, path, line,
+                "word %" PRIu32 " is %" PRIu64 " (those of scheme %s are at most %" PRIu64
+                "; is it another `scheme`?)",
+                i + 1, word, bm_option_word(BM_OPTION_SCHEME, sketch->scheme), greatest);
+    }
+    return BM_OK;
+}
+
 static bm_status add_document(importer *im, const bm_import_block *block, size_t i, uint32_t file,
                               bm_error *err)
 {
@@ -120,6 +146,9 @@ static bm_status add_document(importer *im, const bm_import_block *block, size_t
     if (row.n_shingles == 0 && !empty)
         return bm_fail_at(err, BM_ERR_INPUT, path, row.line,
                           "it has words, and no shingles by its number of them");
+    if (!empty)
+        BM_TRY(check_words(&s->sketch, (const char *)block->words + i * row_bytes, path, row.line,
+                           err));
     if (id.len > BM_ID_BYTES_MAX)
         return bm_fail_at(err, BM_ERR_INPUT, path, row.line, "its id has %zu bytes (at most %zu)",
                           id.len, (size_t)BM_ID_BYTES_MAX);

@@ -8,6 +8,8 @@
  *        tests/unit/inmem/test_hash_sets.c, tests/unit/inmem/test_signer.c */
 #include "inmem/documents.h"
 
+#include <float.h>
+
 #include "base/error.h"
 #include "base/portable_log.h"
 #include "base/sized_struct.h"
@@ -49,12 +51,21 @@ static bm_status check_weights(const bm_documents *docs, bm_error *err)
 {
     if (docs->hashes == NULL)
         return bm_fail_field(err, "weights", "`weights` without `hashes`");
-    for (size_t doc = 0; doc < docs->n_docs; doc++)
-        for (uint64_t i = docs->offsets[doc]; i < docs->offsets[doc + 1]; i++)
+    for (size_t doc = 0; doc < docs->n_docs; doc++) {
+        double sum = 0;
+        for (uint64_t i = docs->offsets[doc]; i < docs->offsets[doc + 1]; i++) {
             if (!bm_is_positive_finite(docs->weights[i]))
                 return bm_fail(err, BM_ERR_INPUT,
                                "weight %llu of row %zu is %g (finite and more than 0 was expected)",
                                (unsigned long long)(i - docs->offsets[doc]), doc, docs->weights[i]);
+            sum += docs->weights[i];
+        }
+        if (sum > DBL_MAX / 2) /* those of two documents are added up when they are compared */
+            return bm_fail(err, BM_ERR_INPUT,
+                           "the weights of row %zu add up to %g (at most %g was expected: divide "
+                           "all weights by the same number)",
+                           doc, sum, DBL_MAX / 2);
+    }
     return BM_OK;
 }
 

@@ -26,7 +26,7 @@
 
 /* Check the caller's struct and copy it. BM_ERR_USAGE: none, or not one kind of documents, or a
  * pointer that is NULL. BM_ERR_INPUT: offsets that fall, a document of more hashes than a uint32_t
- * counts, or a weight that is not finite and more than 0; the row is named. *work: of all
+ * counts, a weight that is not finite and more than 0, or weights whose sum overflows; the row is named. *work: of all
  * documents. */
 bm_status bm_documents_accept(const bm_documents *documents, bm_documents *out, uint64_t *work,
                               bm_error *err);

@@ -17,16 +17,17 @@ static const struct {
     unsigned hashes;
     bm_token_hash first;
     uint32_t seed, word_bytes;
+    uint64_t greatest; /* word of a document that has shingles; 0: any */
 } rows[] = {
     [BM_SCHEME_AFFINE32] = {ANY, BM_TOKEN_XXH3, 1, 4},
-    [BM_SCHEME_OPH] = {ONLY(BM_TOKEN_XXH3), BM_TOKEN_XXH3, 1, 4},
+    [BM_SCHEME_OPH] = {ONLY(BM_TOKEN_XXH3), BM_TOKEN_XXH3, 1, 4, UINT32_MAX - 1},
     [BM_SCHEME_CWS] = {ONLY(BM_TOKEN_XXH3), BM_TOKEN_XXH3, 1, 4},
     [BM_SCHEME_LEGACY] = {ONLY(BM_TOKEN_SHA1), BM_TOKEN_SHA1, 1, 4},
     [BM_SCHEME_TEXT_DEDUP] = {ONLY(BM_TOKEN_XXH3) | ONLY(BM_TOKEN_SHA1), BM_TOKEN_XXH3, 42, 4},
     [BM_SCHEME_NEMO] = {ONLY(BM_TOKEN_MURMUR3), BM_TOKEN_MURMUR3, 42, 4},
-    [BM_SCHEME_LANCE] = {ONLY(BM_TOKEN_XXH64), BM_TOKEN_XXH64, 42, 4},
+    [BM_SCHEME_LANCE] = {ONLY(BM_TOKEN_XXH64), BM_TOKEN_XXH64, 42, 4, UINT16_MAX},
     [BM_SCHEME_AFFINE64] = {ONLY(BM_TOKEN_SHA1), BM_TOKEN_SHA1, 1, 8},
-    [BM_SCHEME_DATATROVE] = {ONLY(BM_TOKEN_XXH64), BM_TOKEN_XXH64, 1, 8},
+    [BM_SCHEME_DATATROVE] = {ONLY(BM_TOKEN_XXH64), BM_TOKEN_XXH64, 1, 8, (UINT64_C(1) << 61) - 2},
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
@@ -43,6 +44,12 @@ uint32_t bm_scheme_seed(bm_scheme scheme)
 uint32_t bm_scheme_word_bytes(bm_scheme scheme)
 {
     return (unsigned)scheme < N_ROWS ? rows[scheme].word_bytes : sizeof(uint32_t);
+}
+
+uint64_t bm_scheme_greatest_word(bm_scheme scheme)
+{
+    return (unsigned)scheme < N_ROWS && rows[scheme].greatest != 0 ? rows[scheme].greatest
+                                                                   : UINT64_MAX;
 }
 
 /* nemo: the first multiplier of the scheme is the seed of its hash, as sketch/scheme_nemo.c draws

@@ -30,6 +30,8 @@ static inline char bm_hashing_joint(const bm_text_options *text)
 
 /* Does it take all 64 bits of a hash, or only the low half? */
 bool bm_scheme_whole_hashes(bm_scheme scheme);
+/* The greatest word that a document with shingles can have. */
+uint64_t bm_scheme_greatest_word(bm_scheme scheme);
 bool bm_scheme_accepts_hash(bm_scheme scheme, bm_token_hash hash);
 /* "xxh3, sha1", for messages; filled. */
 void bm_scheme_hash_words(bm_scheme scheme, char out[BM_SCHEME_HASHES]);

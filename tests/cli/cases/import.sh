@@ -151,3 +151,16 @@ for file in signatures.npy ids.txt n_shingles.npy; do
     absent none
     rm -rf damaged
 done
+
+# words that no document has under the scheme: named with their row, and nothing is written
+printf '{"id":"a","text":"one two three four five six"}\n' > b.jsonl
+bm sign b.jsonl -o words --perms 16
+exits 0
+for scheme in oph:xxh3 lance:xxh64; do
+    printf '\377\377\377\377' > patch
+    head -c -64 words/signatures.npy > w.npy
+    { head -c 32 /dev/zero; cat patch; head -c 28 /dev/zero; } >> w.npy
+    bm import w.npy --from npy --scheme ${scheme%:*} --hash ${scheme#*:} --seed 1 -o none
+    refused 3 "w.npy:1: word 9 is 4294967295 .those of scheme ${scheme%:*} are at most"
+    absent none
+done

@@ -36,6 +36,16 @@ Test(scheme_facts, each_scheme_goes_with_the_hashes_of_its_authors_alone)
     cr_expect_null(bm_option_word(BM_OPTION_SCHEME, sizeof rows / sizeof rows[0]), "all rows");
 }
 
+/* From the formulas of docs/schemes.md: the least hash of oph is at most 2^32 - 2, datatrove is
+ * modulo 2^61 - 1, lance keeps 16 bits. */
+Test(scheme_facts, some_words_are_of_no_document)
+{
+    cr_expect_eq(bm_scheme_greatest_word(BM_SCHEME_OPH), 0xFFFFFFFE);
+    cr_expect_eq(bm_scheme_greatest_word(BM_SCHEME_DATATROVE), 2305843009213693950);
+    cr_expect_eq(bm_scheme_greatest_word(BM_SCHEME_LANCE), 65535);
+    cr_expect_eq(bm_scheme_greatest_word(BM_SCHEME_AFFINE32), UINT64_MAX);
+}
+
 Test(scheme_facts, what_is_no_scheme_takes_no_hash)
 {
     cr_expect_not(bm_scheme_accepts_hash((bm_scheme)4000, BM_TOKEN_XXH3));
