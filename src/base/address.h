@@ -1,7 +1,7 @@
-/* address.h -- is a path an address, "scheme://…", and what is it called where people can see it?
+/* address.h -- tells addresses ("scheme://…") from paths, and hides their secrets.
  *
- * An address may hold a user and a password before its host, and a signature behind "?". None of
- * that is shown: a file at an address has a name without them, and every message goes through
+ * An address may hold a user and a password before its host, and a signature behind "?". Nobody may
+ * see these: results name a file at an address without them, and every message passes through
  * bm_text_hide (bandmill/status.h). */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 #include <bandmill/status.h>
 
-/* Is this an address, "scheme://", and not a path? */
+/* Does it begin with "scheme://"? Everything else is a path. */
 bool bm_is_address(const char *path);
-/* A path as messages show it: of an address its name, without user, password and query. Cut short at
- * `cap`; NULL is "". */
+/* Write to `out` (`cap` bytes) what messages show of a path or address, cut short if it is longer: an
+ * address without user, password and query. NULL is shown as "". */
 void bm_path_show(const char *path, char *out, size_t cap);

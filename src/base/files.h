@@ -30,10 +30,16 @@ bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *
  * it waits. */
 bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *err);
 
-/* Is there anything at `path`, a link itself (AT_SYMLINK_NOFOLLOW in `flags`) or where it leads (0),
- * below the open folder or AT_FDCWD? Every look for a file of ours goes through here, or through an
- * open whose failure bm_is_absent judges: *there and *info (NULL: not asked) where it is; BM_OK and
- * not *there where nothing is; BM_ERR_IO where nobody can tell, which is never "not there". */
+/* Look for a file or a folder at `path`, relative to the open folder, or to the working directory if
+ * that is AT_FDCWD. `flags`: AT_SYMLINK_NOFOLLOW looks at a symbolic link itself, 0 at where it leads.
+ *
+ *     BM_OK, *there is true     it is there, and *info describes it (`info` NULL: not asked)
+ *     BM_OK, *there is false    nothing is there
+ *     BM_ERR_IO                 it cannot be looked at (no permission, a broken disk). Never take
+ *                               this for "not there": what is ours may be there.
+ *
+ * Every look for a file of ours goes through this function, or through an open() of which
+ * bm_is_absent judges the failure. */
 bm_status bm_look_at(int folder, const char *path, int flags, bool *there, struct stat *info,
                      bm_error *err);
 

@@ -1,8 +1,10 @@
 /* inflate.c -- see the header.
  *
  * Why not a library: zlib takes more than twice the time of libdeflate, which would be a third of
- * what `sign` needs for the same bytes; and libdeflate accepts what zlib refuses. It was measured,
- * and these are the places where decoders differ. Here each is as in zlib:
+ * what `sign` needs for the same bytes; and libdeflate accepts what zlib refuses. A look at the
+ * headers of the blocks would tell what it accepts too much, but a block begins at whatever bit the
+ * one before ends, which only a decoder of that block knows, and libdeflate does not tell it. These
+ * are the places where decoders differ. Here each is as in zlib:
  *
  *     codes of literals and lengths    286 at most in a header (5 bits could say 288)
  *     codes of distances               30 at most (32)
