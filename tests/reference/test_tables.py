@@ -502,7 +502,7 @@ def check_lists(runs):
     fixed = runs.put("two.jsonl", "".join(json.dumps({"id": r["id"], "two": [r["id"], None]}) + "\n" for r in rows).encode())
     if runs.sign(write(pairs, os.path.join(runs.folder, "two.parquet")), "--text-field", "two[]") != runs.sign(fixed, "--text-field", "two[]"):
         wrong.append("a fixed size")
-    for field, words in (("words", "[] leads to"), ("id[]", "no column 'id[]'"), ("talk.content", "no column 'talk.content'")):
+    for field, words in (("words", "words[] has the texts"), ("id[]", "no column 'id[]'"), ("talk.content", "no column 'talk.content'")):
         wrong.append(refused(runs, files[0], [words], "--text-field", field))
     return ", ".join(filter(None, wrong))
 
