@@ -46,7 +46,8 @@ done << 'END'
 2 | dedup in.jsonl -o no --bands 10 | --bands without --rows
 2 | pairs in.jsonl --keep last | --keep is an option of dedup, not of pairs
 2 | query index | no queries \(expected files, directories, - for stdin, --files-from, or --follow\)
-2 | explain result a | 2 operands \(expected the directory that dedup wrote and two ids, or the directory and --group G\)
+1 | explain result a | 'a' is in no group: it is like no other document$
+2 | explain result | 1 operand
 7 | report signed | signed/manifest\.json: it holds .signatures. \(a directory that dedup wrote\)
 7 | filter in.jsonl -o no | in\.jsonl: no manifest\.json and no report\.json in it
 7 | query in.jsonl in.jsonl | in\.jsonl: is not an index \(a directory that index build made\)
@@ -74,6 +75,10 @@ done << 'END'
 2 | dedup in.jsonl -o no --candidates all --against index | --against with --candidates all: known documents are found by bands \(--candidates lsh\)
 2 | dedup in.jsonl -o no --candidates all --verify none | --candidates all compares exactly \(--verify exact\)
 2 | dedup in.jsonl -o no --candidates all --bands 4 --rows 2 | --bands with --candidates all, which compares every pair
+2 | pairs in.jsonl --recall 1 | --recall 1 \(bands find less; --candidates all finds every pair
+2 | dedup in.jsonl -o no --candidates al | --candidates: unknown value "al" \(expected
+2 | filter result --annotate --kept no -o no | --kept no leaves nothing to do
+2 | completions install csh | no completions for the shell "csh" \(bash, zsh or fish\)
 2 | tune --sample 10 | --sample without documents, of which it draws some \(name an input\)
 2 | tune 0.8 | no file "0\.8" \(a threshold is --threshold 0\.8\)
 2 | cluster result | result is a directory \(expected its pairs\.tsv, which --pairs writes\)
