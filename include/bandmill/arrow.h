@@ -13,7 +13,8 @@
  * A row is a document. `text_fields` and `id_field` name columns. Texts: utf8, large_utf8,
  * utf8_view, binary, large_binary, binary_view, or a dictionary of such; null is an empty text;
  * several are joined by one newline. An id is such a column or one of integers, written in decimal;
- * a row whose id is null is NAME:ROW, a bad record where `id_field` was given. Invalid UTF-8 is
+ * a row whose id is null is NAME:ROW, a bad record where `id_field` was given; `row_ids` makes row
+ * numbers of the ids of a table that has none. Invalid UTF-8 is
  * U+FFFD as everywhere. A name with dots leads into columns that are structs, one with [] into
  * lists
  * ("messages[].content"), whose values are joined by newlines. Of any other type: BM_ERR_INPUT,

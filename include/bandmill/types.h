@@ -75,6 +75,14 @@ typedef enum bm_duplicate_ids {
     BM_DUPLICATE_IDS_REPLACE /* of an index only: the last stays */
 } bm_duplicate_ids;
 typedef enum bm_on_error { BM_ON_ERROR_FAIL, BM_ON_ERROR_SKIP } bm_on_error;
+/* The type of the ids of documents. */
+typedef enum bm_id_kind {
+    BM_IDS_UNTYPED, /* of files; of an index: nobody has said it yet */
+    BM_IDS_TEXT,
+    BM_IDS_INT64,
+    BM_IDS_UINT64,
+    BM_IDS_ROWS /* of inputs: row numbers, since the rows have no ids; an index records INT64 */
+} bm_id_kind;
 typedef enum bm_invalid_utf8 { BM_INVALID_UTF8_REPLACE, BM_INVALID_UTF8_ERROR } bm_invalid_utf8;
 
 /* Patterns (docs/inputs.md) of the files of a directory, against the path below it: one of
@@ -111,7 +119,11 @@ typedef struct bm_input_options {
     /* The names of `paths` in ids, messages and reports, for copies of files that lie elsewhere;
      * then no path is a directory. NULL: the paths themselves. */
     const char *const *names;
-    uint64_t reserved[1];
+    /* For `stream`, whose rows may have no ids of their own. 0: their ids are NAME:ROW, from 1. N:
+     * their ids are their row numbers, from N - 1; an index that they are added to numbers them on
+     * from the number that it gave last, whatever N is. Then a null in a column of ids makes a bad
+     * record. */
+    uint64_t row_ids;
 } bm_input_options;
 
 /* --- from text to shingles (docs/text.md) --- */

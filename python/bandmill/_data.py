@@ -17,6 +17,7 @@ import numpy as np
 from bandmill import _files
 from bandmill._call import Call
 from bandmill._errors import Error
+from bandmill._ids import Ids
 from bandmill._native import ffi, lib
 from bandmill._remote import is_address
 from bandmill._workplace import Workplace
@@ -49,7 +50,7 @@ class Source:
         self.paths: list[Any] = []
         self.is_texts = False
         self.has_rows = True
-        self.ids: list[str] | None = None  # of signatures
+        self.ids: Ids | None = None  # of signatures
         if paths is not None and data is not None:
             raise Error("data and paths (one of them)", field="paths")
         data = paths_of(paths) if paths is not None else in_hand(data)
@@ -159,6 +160,7 @@ class Source:
         if self.stream is not None:
             options.stream = self.stream
             options.stream_name = call.text(NAME)
+            options.row_ids = 1  # from 0
         else:
             paths = self.paths
             if any(is_address(path) and not reads_address(path) for path in paths):

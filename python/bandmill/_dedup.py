@@ -15,6 +15,7 @@ from bandmill import _files
 from bandmill._call import Call
 from bandmill._data import Source, no_data, rows_of
 from bandmill._errors import Error
+from bandmill._ids import TEXT, Ids, kind_of, kind_of_known
 from bandmill._index import Index
 from bandmill._keywords import (
     Candidates,
@@ -61,7 +62,7 @@ class Dedup:
         work: Workplace | None,
         out: pathlib.Path,
         report: dict[str, Any],
-        rows: bool | list[str],
+        rows: bool | Ids,
         seen: Seen | None,
         data: Any = None,
     ) -> None:
@@ -147,12 +148,14 @@ class Dedup:
     @property
     def groups(self) -> pa.Table:
         """Columns group, kept, size, members: as groups.jsonl."""
-        return _files.read_groups(self.path / "groups.jsonl")
+        return _files.read_groups(self.path / "groups.jsonl", kind_of(self.report), kind_of_known(self.report))
 
     @property
     def removed(self) -> pa.Table:
         """Columns id, kept, jaccard, reason, file, line, lost: as removed.tsv; null where lost is not known."""
-        columns = {"id": "string", "kept": "string", "jaccard": "float64", "reason": "string", "file": "string"}
+        ids, known = kind_of(self.report), kind_of_known(self.report)
+        kept = ids if known in (None, ids) else TEXT  # which may name a known document
+        columns = {"id": ids, "kept": kept, "jaccard": "float64", "reason": "string", "file": "string"}
         return _files.read_tsv(self.path / "removed.tsv", {**columns, "line": "int64", "lost": "int64"})
 
     @property
@@ -160,7 +163,8 @@ class Dedup:
         """Columns id_a, id_b, jaccard: every verified pair, if `dedup` was called with pairs=True."""
         if not (self.path / "pairs.tsv").exists():
             raise Error("no pairs were asked for (pairs=True)", field="pairs")
-        return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
+        ids = kind_of(self.report)
+        return _files.read_tsv(self.path / "pairs.tsv", {"id_a": ids, "id_b": ids, "jaccard": "float64"})
 
     def filter(
         self, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
@@ -211,7 +215,7 @@ class Dedup:
         return page
 
     def explain(
-        self, a: str | None = None, b: str | None = None, *, group: int | None = None, sources: Path | None = None
+        self, a: str | int | None = None, b: str | int | None = None, *, group: int | None = None, sources: Path | None = None
     ) -> Explanation:
         """Explain why two documents, given by their ids, are in one group, or what holds ``group`` together.
 

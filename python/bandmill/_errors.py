@@ -45,6 +45,7 @@ def text_of(pointer: object) -> str:
 
 
 _NAMES = {
+    "`id_field` none": '`id="none"`',
     "`text_field`": "`text`",
     "`id_field`": "`id`",
     "`against_text_fields`": "`against_text`",

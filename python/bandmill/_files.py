@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bandmill._ids import TEXT, typed
 from bandmill._tables import filtered_column
 
 if TYPE_CHECKING:
@@ -71,18 +72,24 @@ def read_lines(data: bytes) -> list[str]:
     return [unescape(line) for line in data.decode("utf-8").split("\n")[:-1]]
 
 
-def read_groups(path: pathlib.Path) -> pa.Table:
-    """groups.jsonl: group, kept, size, members, and known where some document was known before."""
+def read_groups(path: pathlib.Path, ids: str = TEXT, known: str | None = None) -> pa.Table:
+    """groups.jsonl: group, kept, size, members, and known where some document was known before.
+
+    ``ids``, ``known``: the kind of the documents' ids, and of those that were known.
+    """
     pa = arrow()
     rows = [json.loads(line) for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
+    of_ids = getattr(pa, ids)()
     columns: dict[str, Any] = {
         "group": pa.array([r["group"] for r in rows], pa.int64()),
-        "kept": pa.array([r["kept"] for r in rows], pa.string()),
+        "kept": pa.array([None if r["kept"] is None else typed([r["kept"]], ids)[0] for r in rows], of_ids),
         "size": pa.array([r["size"] for r in rows], pa.int64()),
-        "members": pa.array([r["members"] for r in rows], pa.list_(pa.string())),
+        "members": pa.array([typed(r["members"], ids) for r in rows], pa.list_(of_ids)),
     }
     if any("known" in r for r in rows):
-        columns["known"] = pa.array([r.get("known") for r in rows], pa.list_(pa.string()))
+        of_known = known or TEXT
+        names = [typed(r["known"], of_known) if "known" in r else None for r in rows]
+        columns["known"] = pa.array(names, pa.list_(getattr(pa, of_known)()))
     return pa.table(columns)
 
 

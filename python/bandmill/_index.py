@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-import numpy as np
-
 from bandmill import _files
 from bandmill._apart import apart, owned
 from bandmill._call import NOT_FOUND, Call
-from bandmill._data import NAME, Source, are_paths, bytes_of, in_hand, stream_of, texts_of, warn_of_paths
+from bandmill._data import Source, are_paths, texts_of
 from bandmill._errors import Error, text_of
+from bandmill._ids import Ids, kind_of, kind_of_column, kind_of_index, text_of_id, typed
 from bandmill._keywords import (
     DuplicateIds,
     DuplicateIdsOfIndex,
@@ -52,22 +50,27 @@ T = TypeVar("T")
 _LOOK_S = 0.1  # who waits for a turn looks this often whether it was called off
 
 
-def _rows_of(measure: str) -> dict[str, str]:
-    return {"query": "string", "target": "string", measure: "float64"}
+def _rows_of(query: str, target: str, measure: str) -> dict[str, str]:
+    return {"query": query, "target": target, measure: "float64"}
 
 
-_ROWS = _rows_of("jaccard")
+def _answers(query: str, target: str, measure: str, rows: tuple[Ids, Ids, list[float]]) -> pa.Table:
+    pa = _files.arrow()
+    types = _rows_of(query, target, measure).items()
+    return pa.table({name: pa.array(row, getattr(pa, kind)()) for (name, kind), row in zip(types, rows)})
+
+
 _OF_A_JOB = ("skip_same_id", "on_error", "max_errors", "invalid_utf8", "max_doc_bytes", "duplicate_ids", "memory")
 
 
 class _Asked:
-    """Documents of a query as the open index takes them, and their ids (None: by their places)."""
+    """Documents of a query as the open index takes them, and their ids with their kind (None: the numbers of their rows)."""
 
-    def __init__(self, texts: Any, column: str, ids: list[str] | None) -> None:
+    def __init__(self, texts: Any, column: str, ids: tuple[Ids, str] | None) -> None:
         """Borrows ``texts``."""
         self.call = Call()
         self.texts, self.n = texts_of(texts, column, self.call)
-        self.ids = ids
+        self.ids, self.kind = ids if ids is not None else (list(range(self.n)), "int64")
 
     @classmethod
     def of(cls, data: Any, text: Names, id: str | None) -> _Asked | None:
@@ -88,17 +91,6 @@ class _Asked:
             return None
 
 
-def _id_of(value: Any) -> bytes:
-    """An id as the index has it."""
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return re.sub("[\ud800-\udfff]", "\ufffd", value).encode()  # as the index repaired it
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise Error(f"an id of type {type(value).__name__} (str, bytes or int)", field="ids")
-    return str(int(value)).encode()
-
-
 def _new_statistics() -> Any:
     return ffi.new("bm_index_statistics *", {"struct_size": ffi.sizeof("bm_index_statistics")})
 
@@ -111,8 +103,8 @@ def _is_text(kind: Any) -> bool:
     return str(kind) in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
 
-def _ids_of(table: pa.Table, id: str | None) -> list[str] | None:
-    """A column of texts or integers, each of them once; ValueError: it is none. Without a name: "id", if there is one."""
+def _ids_of(table: pa.Table, id: str | None) -> tuple[Ids, str] | None:
+    """Texts or integers, each of them once, and their kind; ValueError: other ids. Without a name: "id", if there is one."""
     types = _files.arrow().types
     name = id if id is not None else "id"
     if id is None and name not in table.column_names:
@@ -120,57 +112,10 @@ def _ids_of(table: pa.Table, id: str | None) -> list[str] | None:
     column = table.column(name)
     if column.null_count or not (_is_text(column.type) or types.is_integer(column.type)):
         raise ValueError(name)
-    ids = [value.decode() if isinstance(value, bytes) else str(value) for value in column.to_pylist()]
+    ids = [value.decode() if isinstance(value, bytes) else value for value in column.to_pylist()]
     if len(set(ids)) != len(ids):
         raise ValueError(name)
-    return ids
-
-
-class _Numbered:
-    """Rows without ids, with numbers in their place: those that follow what the index has had. Read once, by a job."""
-
-    def __init__(self, reader: pa.RecordBatchReader) -> None:
-        """Numbers from 0, unless ``next`` is set."""
-        self.next = 0
-        self._reader = reader
-        self.id = "id" if "id" not in reader.schema.names else "number in the index"
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """With a column more."""
-        pa = _files.arrow()
-        schema = self._reader.schema.append(pa.field(self.id, pa.int64()))
-
-        def batches() -> Iterator[Any]:
-            for batch in self._reader:
-                numbers = pa.array(np.arange(self.next, self.next + batch.num_rows, dtype=np.int64))
-                self.next += batch.num_rows
-                yield pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)
-
-        return pa.RecordBatchReader.from_batches(schema, batches()).__arrow_c_stream__()
-
-
-def _numbered(data: Any, text: Names, id: str | None) -> Any:
-    """``data``, which is to be added to an index; as _Numbered, where it has no ids."""
-    if id is not None or data is None or isinstance(data, (str, os.PathLike)) or are_paths(data):
-        return data
-    pa, data = _files.arrow(), in_hand(data)
-    name = text if isinstance(text, str) else "text"
-    if isinstance(data, (list, tuple, np.ndarray)):
-        warn_of_paths(data, 6)
-        texts = pa.array((bytes_of(i, item) for i, item in enumerate(data)), pa.large_binary())
-        return _Numbered(pa.table({name: texts}).to_reader())
-    if isinstance(data, pa.Array):
-        return _Numbered(pa.table({name: data}).to_reader())
-    if not hasattr(data, "__arrow_c_stream__"):
-        return data
-    try:
-        reader = pa.RecordBatchReader._import_from_c_capsule(stream_of(data))
-    except (pa.ArrowException, TypeError):  # one column alone
-        column = pa.ChunkedArray._import_from_c_capsule(stream_of(data))
-        return _Numbered(pa.table({name: column}).to_reader())
-    ids = [reader.schema.field(i).type for i in reader.schema.get_all_field_indices("id")]
-    other = len(ids) == 1 and (pa.types.is_floating(ids[0]) or pa.types.is_nested(ids[0]) or pa.types.is_boolean(ids[0]))
-    return _Numbered(reader) if not ids or other else reader
+    return ids, kind_of_column(column.type)
 
 
 class _Turns:
@@ -296,9 +241,6 @@ class Index:
         k = dict(locals())
         call = Call(progress)
         o = new("index_build")
-        data = _numbered(data, text, id)
-        if isinstance(data, _Numbered):
-            k["id"] = data.id
         fill(o, call, Source(data, call, paths), k)
         o.store = word(lib.BM_OPTION_STORE, store, "store")
         o.output.path, o.output.force, o.sources = call.text(path), force, call.text(sources, "sources")
@@ -371,14 +313,12 @@ class Index:
 
         call.apart(body)
 
-    def _alone(self, call: Call, job: Callable[[], T], numbered: _Numbered | None = None) -> T:
-        """A job that has the index to itself in this process, and opens it by itself. ``numbered``: what it adds."""
+    def _alone(self, call: Call, job: Callable[[], T]) -> T:
+        """A job that has the index to itself in this process, and opens it by itself."""
 
         def body() -> T:
             with self._turns_here().alone(call):
                 self._check_open()
-                if numbered is not None:
-                    numbered.next = self._next_number()
                 self._end()
                 try:
                     return job()
@@ -420,7 +360,7 @@ class Index:
     ) -> pa.Table:
         """For each document, the documents of the index that reach the threshold: query, target, jaccard, the best first.
 
-        ``measure`` "containment" is the share of the query that a target holds. Documents of a list are table:1, table:2 …
+        ``measure`` "containment" is the share of the query that a target holds. Documents without ids are numbered by row.
         """
         top = number(top, "top", 2**64 - 1)
         least = share(threshold, "threshold") if threshold is not None else 0.0
@@ -438,11 +378,10 @@ class Index:
         o.resources.threads = self._threads
         with Workplace(temp_dir, None) as work:
             o.output.path = call.text(work / "rows.tsv")
-            self._alone(call, lambda: call.job(lib.bm_job_query, o, also=(NOT_FOUND,)))
-            return _files.read_tsv(work / "rows.tsv", _rows_of(measure))
+            report = self._alone(call, lambda: call.job(lib.bm_job_query, o, also=(NOT_FOUND,)))
+            return _files.read_tsv(work / "rows.tsv", _rows_of(kind_of(report), self._ids(), measure))
 
     def _query_texts(self, asked: _Asked, top: int, threshold: float, measure: str) -> pa.Table:
-        pa = _files.arrow()
         call, texts, n = asked.call, asked.texts, asked.n
         o = new("match")
         o.answers.top, o.answers.threshold = top, threshold
@@ -452,15 +391,17 @@ class Index:
         self._beside(call, lib.bm_index_query, o, documents, out)
         m = out[0]
         offsets = lib.bm_matches_offsets(m)
-        rows: tuple[list[str], list[str], list[float]] = ([], [], [])
+        queries: list[Any] = []
+        targets: list[str] = []
+        similarities: list[float] = []
         for i in range(n):
             for j in range(offsets[i], offsets[i + 1]):
                 target = lib.bm_matches_id(m, j)
-                rows[0].append(f"{NAME}:{i + 1}" if asked.ids is None else asked.ids[i])
-                rows[1].append(bytes(ffi.buffer(target.data, target.len)).decode())
-                rows[2].append(lib.bm_matches_similarities(m)[j])
-        types = {name: getattr(pa, kind)() for name, kind in _rows_of(measure).items()}
-        return pa.table({name: pa.array(row, types[name]) for name, row in zip(types, rows)})
+                queries.append(asked.ids[i])
+                targets.append(bytes(ffi.buffer(target.data, target.len)).decode())
+                similarities.append(lib.bm_matches_similarities(m)[j])
+        kind = self._ids()
+        return _answers(asked.kind, kind, measure, (queries, typed(targets, kind), similarities))
 
     @described
     def add(
@@ -491,36 +432,37 @@ class Index:
         batch_docs: int = 0,
         progress: Progress = False,
     ) -> pa.Table | None:
-        """More documents, cut and signed as those of the index.
+        """More documents, cut and signed as those of the index, with ids of the type that the first ones had.
 
+        A document without an id gets the next number that was not the id of a document before, in the type of the others.
         Returns None, or with ``unique`` a table of query, target, jaccard. Raises Error.
         """
         k = dict(locals())
         k["threshold"] = None
         call = Call(progress)
         o = new("index_add")
-        data = _numbered(data, text, id)
-        if isinstance(data, _Numbered):
-            k["id"] = data.id
-            k["duplicate_ids"] = duplicate_ids or "number"  # somebody may have named a document so
         fill(o, call, Source(data, call, paths), k)
         o.path = call.text(self.path)
         o.resume, o.sources = resume, call.text(sources, "sources")
         o.unique, o.threshold, o.json = unique, share(threshold or 0, "threshold"), unique
         if unique:
             o.write, o.write_ctx = lib.bm_py_write, call.ctx
-        self._alone(call, lambda: call.job(lib.bm_job_index_add, o), data if isinstance(data, _Numbered) else None)
+        self._alone(call, lambda: call.job(lib.bm_job_index_add, o))
         if not unique:
             return None
-        pa = _files.arrow()
         rows = [json.loads(line) for line in b"".join(call.rows).splitlines()]
-        types = {name: getattr(pa, kind)() for name, kind in _ROWS.items()}
-        return pa.table({name: pa.array([r[name] for r in rows], types[name]) for name in _ROWS})
+        kind = self._ids()
+        found = (
+            typed([r["query"] for r in rows], kind),
+            typed([r["target"] for r in rows], kind),
+            [r["jaccard"] for r in rows],
+        )
+        return _answers(kind, kind, "jaccard", found)
 
     def remove(self, ids: Iterable[str | int]) -> int:
-        """Documents out of it; how many were there. Integers are ids as a column of them gives: in decimal."""
+        """Documents out of it; how many were there. An id may be given as text, or as an integer."""
         call = Call()
-        names = [_id_of(id) for id in ([ids] if isinstance(ids, (str, bytes)) else ids)]
+        names = [text_of_id(id) for id in ([ids] if isinstance(ids, (str, bytes)) else ids)]
         if not names:
             return 0
         o = new("index_remove")
@@ -545,16 +487,15 @@ class Index:
         found: dict[str, Any] = json.loads(text_of(out[0]))
         return found
 
-    def _next_number(self) -> int:
-        """That of the next document, in the open index."""
-        if self._room.process != os.getpid():
-            self._open()
+    def _statistics(self) -> Any:
         stats = _new_statistics()
-        Call().run(lib.bm_index_stats, self._room.index, stats)
-        return int(stats.documents + stats.removed)
+        self._beside(Call(), lib.bm_index_stats, stats)
+        return stats
+
+    def _ids(self) -> str:
+        """The kind of its ids."""
+        return kind_of_index(int(self._statistics().ids))
 
     def __len__(self) -> int:
         """Documents in it."""
-        stats = _new_statistics()
-        self._beside(Call(), lib.bm_index_stats, stats)
-        return int(stats.documents)
+        return int(self._statistics().documents)

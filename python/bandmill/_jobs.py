@@ -13,6 +13,7 @@ from bandmill._apart import owned
 from bandmill._call import Call
 from bandmill._data import Source, texts_of
 from bandmill._errors import Error, text_of
+from bandmill._ids import kind_of
 from bandmill._keywords import (
     Candidates,
     DuplicateIds,
@@ -117,8 +118,8 @@ def pairs(
         o.sample = number(sample, "sample", 2**64 - 1)
         o.output.path, o.output.force, o.sources = call.text(work / "pairs.tsv"), force, call.text(sources, "sources")
         o.histogram, o.histogram_svg = call.text(histogram, "histogram"), call.text(histogram_svg, "histogram_svg")
-        call.job(lib.bm_job_pairs, o)
-        return _files.read_tsv(work / "pairs.tsv", {"id_a": "string", "id_b": "string", measure: "float64", "edit": "int64"})
+        kind = kind_of(call.job(lib.bm_job_pairs, o))
+        return _files.read_tsv(work / "pairs.tsv", {"id_a": kind, "id_b": kind, measure: "float64", "edit": "int64"})
 
 
 @described

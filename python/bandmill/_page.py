@@ -10,6 +10,7 @@ from typing import Any
 from bandmill._call import Call
 from bandmill._data import Source
 from bandmill._errors import Error
+from bandmill._ids import text_of_id
 from bandmill._keywords import Path
 from bandmill._native import ffi, lib
 from bandmill._options import new, number
@@ -68,7 +69,12 @@ class Explanation:
     """Why documents are in one group: prints as the program says it; ``data`` is the same as a dict, ``dot`` as a graph."""
 
     def __init__(
-        self, found: pathlib.Path, ids: tuple[str, str] | None, group: int | None, sources: Path | None, table: Any = None
+        self,
+        found: pathlib.Path,
+        ids: tuple[str | int, str | int] | None,
+        group: int | None,
+        sources: Path | None,
+        table: Any = None,
     ) -> None:
         """Of two documents, or of a group. ``table``: what was looked at, where that was in memory."""
         self._how = (found, ids, group, sources)
@@ -95,7 +101,7 @@ class Explanation:
         if self._table is not None:
             o.streams = [Source(self._table, call).stream for _ in range(2)]
         if ids is not None:
-            o.id_a, o.id_b = call.text(ids[0], "a", "an id, which is a str"), call.text(ids[1], "b", "an id, which is a str")
+            o.id_a, o.id_b = call.text(text_of_id(ids[0], "a")), call.text(text_of_id(ids[1], "b"))
         if group is not None:
             o.group = number(group, "group", 2**64 - 1, least=1)
         call.callbacks(o.callbacks)

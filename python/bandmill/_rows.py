@@ -97,7 +97,7 @@ class Seen:
     def of_signatures(cls, signatures: Any) -> Seen:
         """Signatures: their ids, and their words."""
         made = signatures.manifest.get("provenance", {})
-        ids = _read(signatures.ids, None, None, each=True)[1]
+        ids = _read([str(id) for id in signatures.ids], None, None, each=True)[1]
         words = digest_of(np.ascontiguousarray(signatures.signatures))
         return cls(made.get("text_fields"), made.get("id_field"), Rows(len(signatures), words, ids), made=made)
 

@@ -16,6 +16,7 @@ from bandmill._apart import owned
 from bandmill._call import OK, Call
 from bandmill._data import Source, rows_of
 from bandmill._errors import Error, text_of
+from bandmill._ids import Ids, kind_of, typed
 from bandmill._keywords import (
     DuplicateIds,
     Format,
@@ -54,7 +55,7 @@ class Signatures:
     def __init__(self, path: pathlib.Path) -> None:
         """Maps what stands there."""
         self._path = path
-        self._ids: list[str] | None = None
+        self._ids: Ids | None = None
         self.manifest: dict[str, Any] = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
 
     def __copy__(self) -> Signatures:
@@ -100,10 +101,10 @@ class Signatures:
         return (self._path / "band_keys.npy").exists()
 
     @property
-    def ids(self) -> list[str]:
-        """N ids in order."""
+    def ids(self) -> Ids:
+        """N ids in order, in the type in which they came; of data in memory without ids the numbers of its rows."""
         if self._ids is None:
-            self._ids = self._read_ids()
+            self._ids = typed(self._read_ids(), kind_of(self.manifest))
         return self._ids
 
     def _read_ids(self) -> list[str]:
@@ -128,7 +129,7 @@ class Signatures:
         flat = pa.array(np.ascontiguousarray(words).reshape(-1))
         return pa.table(
             {
-                "id": pa.array(self.ids, pa.string()),
+                "id": pa.array(self.ids, getattr(pa, kind_of(self.manifest))()),
                 "signature": pa.FixedSizeListArray.from_arrays(flat, words.shape[1]),
                 "n_shingles": pa.array(np.asarray(self.n_shingles)),
             },

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bandmill import _files
 from bandmill._call import Call
 from bandmill._errors import Error
+from bandmill._ids import TEXT, kind_of_column
 from bandmill._index import Index
 from bandmill._keywords import (
     Cluster,
@@ -46,17 +47,19 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _COUNTS = {"threshold": "float64", "pairs": "int64", "groups": "int64", "largest": "int64", "removed": "int64"}
 
 
-def _write_pairs(pairs: Any, path: pathlib.Path) -> None:
-    """A table with the columns of pairs.tsv as such a file."""
+def _write_pairs(pairs: Any, path: pathlib.Path) -> str:
+    """A table with the columns of pairs.tsv as such a file. Returns the kind of its ids."""
     try:
         columns = [pairs.column(name).to_pylist() for name in ("id_a", "id_b", "jaccard")]
+        kinds = {kind_of_column(pairs.column(name).type) for name in ("id_a", "id_b")}
     except (AttributeError, KeyError) as e:
         raise Error("pairs is no path and no table of id_a, id_b, jaccard", field="path") from e
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write("id_a\tid_b\tjaccard\n")
         for a, b, jaccard in zip(*columns):
             similarity = "" if jaccard is None else f"{jaccard:.6f}"
-            file.write(f"{a.translate(_ESCAPES)}\t{b.translate(_ESCAPES)}\t{similarity}\n")
+            file.write(f"{str(a).translate(_ESCAPES)}\t{str(b).translate(_ESCAPES)}\t{similarity}\n")
+    return kinds.pop() if len(kinds) == 1 else TEXT
 
 
 def cluster(
@@ -78,10 +81,10 @@ def cluster(
     call = Call(progress)
     with Workplace(None, None) as work:
         o = new("cluster")
-        path = pairs
+        path, kind = pairs, TEXT
         if not isinstance(pairs, (str, os.PathLike)):
             path = work / "pairs.tsv"
-            _write_pairs(pairs, path)
+            kind = _write_pairs(pairs, path)
         several = isinstance(threshold, Sequence)
         values = [] if threshold is None else list(threshold) if isinstance(threshold, Sequence) else [threshold]
         thresholds = ffi.new("double[]", [share(t, "threshold") for t in values])
@@ -92,7 +95,7 @@ def cluster(
         call.run(lib.bm_cluster_pairs, o, ffi.NULL)
         if several and len(values) > 1:
             return _files.read_tsv(work / "out", _COUNTS)
-        return _files.read_groups(work / "out")
+        return _files.read_groups(work / "out", kind)
 
 
 @described

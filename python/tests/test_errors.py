@@ -129,7 +129,8 @@ MISTAKES = [
         "row 2 has an id that dedup did not read (the same data; rows with ids are found in any order)",
     ),
     ("r.to_html('good.jsonl')", "usage", "path", "good.jsonl: exists, and is no report that could be replaced"),
-    ("r.explain('a', 3)", "usage", "b", "b of type int (an id, which is a str)"),
+    ("r.explain('a', 3.5)", "usage", "b", "b of type float (an id is a str, bytes or int)"),
+    ("r.explain('a', 3)", "usage", None, "no document '3' (ids as the inputs have them)"),
     # what names a thing in another way
     ("dedup(texts, 0.8)", "usage", "text", "text 0.8 (the name of a field or column; options are keywords, …"),
     ("dedup(table, text=3)", "usage", "text", "text of type int (a str or a path)"),

@@ -30,7 +30,7 @@ def test_queries_equal_the_program(index, table, jsonl, program, tmp_path):
         ours = rows_of(again.query(late, id="id"))
         assert [[q, t, f"{j:.6f}"] for q, t, j in ours] == theirs and len(theirs) > 10
         texts = rows_of(again.query(late["text"].to_pylist()))
-        names = {f"table:{i + 1}": id for i, id in enumerate(late["id"].to_pylist())}
+        names = late["id"].to_pylist()
         assert [(names[q], t, j) for q, t, j in texts] == [(q, t, pytest.approx(j, abs=1e-6)) for q, t, j in ours]
         best = rows_of(again.query(late, id="id", top=1))
         assert len(best) == len({q for q, _, _ in ours})
@@ -165,21 +165,71 @@ def test_texts_without_ids_never_meet_ids_that_are_there(tmp_path):
         return dict(zip(found["query"].to_pylist(), found["target"].to_pylist()))
 
     with bandmill.Index.build(tmp_path / "ix", texts[:2], device="cpu") as index:
+        assert index.info()["ids"] == "int64"
         index.add(texts[2:4], device="cpu")
         index.add(pa.table({"text": texts[4:6]}), device="cpu")
-        index.add(pa.table({"id": [0.5], "text": texts[6:7]}), device="cpu")
+        index.add(pa.table({"id": [0.5], "text": texts[6:7]}), device="cpu")  # which counts as none
         index.add(pa.array(texts[7:8]), device="cpu")
         index.add(pa.RecordBatchReader.from_batches(*_batches(texts[8:9])), device="cpu")
-        assert ids_of(index) == {f"table:{i + 1}": str(i) for i in range(9)}
+        assert ids_of(index) == {i: i for i in range(9)}
         assert index.remove([8]) == 1
         index.add(texts[8:10], device="cpu")  # not 8 again
-        assert ids_of(index) == {f"table:{i + 1}": str(i if i < 8 else i + 1) for i in range(10)}
-        index.add(pa.table({"id": ["11"], "text": ["named by hand, one two three four"]}), device="cpu")
-        index.remove([1, 2])
+        assert ids_of(index) == {i: i if i < 8 else i + 1 for i in range(10)}
+        index.add(pa.table({"id": [11], "text": ["named by hand, one two three four"]}), device="cpu")
+        index.remove([1, 2, 9, 10, 11])  # the last ones, and what was named by hand
         index.compact()
         index.add(texts[1:3], device="cpu")
-        assert len(set(ids_of(index).values())) == 10 and len(index) == 11
-        assert index.add(["new one two three four five"], unique=True, device="cpu").num_rows == 0 and len(index) == 12
+        assert ids_of(index) == {0: 0, 1: 12, 2: 13, **{i: i for i in range(3, 8)}} and len(index) == 8
+        index.remove(range(14))
+        index.compact()
+        assert len(index) == 0
+        index.add(texts, device="cpu")  # whatever was there before
+        assert ids_of(index) == {i: i + 14 for i in range(10)}
+        assert index.add(["new one two three four five"], unique=True, device="cpu").num_rows == 0 and len(index) == 11
+        found = index.add(texts[:1], unique=True, device="cpu").to_pylist()
+        assert found == [{"query": 25, "target": 14, "jaccard": 1.0}]
+
+
+def test_an_index_has_ids_of_one_type(tmp_path):
+    text = "one two three four five six seven"
+    other = "quite another text that nobody else has written"
+    kinds = {
+        "int64": (pa.array([3], pa.int16()), pa.array([2], pa.int64()), pa.array(["4"]), pa.array([5], pa.uint64())),
+        "uint64": (pa.array([2**64 - 1], pa.uint64()), pa.array([4], pa.uint64()), pa.array([5], pa.int64())),
+        "text": (pa.array(["3"]), pa.array(["b"], pa.large_string()), pa.array([4], pa.int64())),
+    }
+    for kind, (first, same, *others) in kinds.items():
+        with bandmill.Index.build(tmp_path / kind, pa.table({"id": first, "text": [text]}), device="cpu") as index:
+            index.add(pa.table({"id": same, "text": [other]}), device="cpu")
+            assert index.info()["ids"] == kind
+            for wrong in others:
+                with pytest.raises(bandmill.Error, match=f"those of the index are {kind}") as e:
+                    index.add(pa.table({"id": wrong, "text": ["some more words of its own here"]}), device="cpu")
+                assert e.value.status == "input" and len(index) == 2
+            index.add(["a text that has no id at all"], device="cpu")
+            found = index.query([text, other, "a text that has no id at all"], threshold=1.0)
+            new = {"int64": 4, "uint64": 5, "text": "4"}[kind]
+            assert found["target"].to_pylist() == [first[0].as_py(), same[0].as_py(), new]
+            assert str(found["target"].type) == ("string" if kind == "text" else kind)
+            assert index.remove([new]) == 1
+
+
+def test_ids_of_files_go_with_integers_where_they_are_some(tmp_path, program):
+    with bandmill.Index.build(tmp_path / "ix", ["one two three four five six"], device="cpu") as index:
+        lines = ['{"id": 7, "text": "from a file come other words than these"}', '{"id": "x", "text": "no"}']
+        for i, line in enumerate(lines):
+            (tmp_path / f"{i}.jsonl").write_text(line + "\n")
+        index.add(str(tmp_path / "0.jsonl"), device="cpu")
+        with pytest.raises(bandmill.Error, match=r"the id 'x' is no int64, as those of the index are"):
+            index.add(str(tmp_path / "1.jsonl"), device="cpu")
+        assert index.query(["from a file come other words than these"])["target"].to_pylist() == [7]
+        index.add(["a text without an id"], device="cpu")
+        assert index.query(["a text without an id"], threshold=1.0)["target"].to_pylist() == [8]
+    program("index", "build", tmp_path / "of-files", tmp_path / "0.jsonl")
+    with bandmill.Index.open(tmp_path / "of-files") as index:
+        assert index.query(["from a file come other words than these"])["target"].to_pylist() == ["7"]
+        with pytest.raises(bandmill.Error, match="the ids are int64, where those of the index are text"):
+            index.add(pa.table({"id": [8], "text": ["other"]}))
 
 
 def _batches(texts):

@@ -101,7 +101,7 @@ def test_an_explanation_is_the_programs(of_files, table, program, caplog):
         assert in_memory.explain(group=group["group"]).data == of_files.explain(group=group["group"]).data
     texts = table["text"].to_pylist()
     listed = bandmill.dedup(texts, **HOW)
-    places = [f"table:{i + 1}" for i in (table["id"].to_pylist().index(a), table["id"].to_pylist().index(b))]
+    places = [table["id"].to_pylist().index(a), table["id"].to_pylist().index(b)]
     assert listed.explain(*places).data["similarity"] == said.data["similarity"]
     texts[0] += " and more"
     with pytest.raises(bandmill.Error, match="other texts"):

@@ -28,7 +28,7 @@ def test_groups_of_pairs_are_the_programs(table, program, tmp_path):
     assert [[f"{row[0]:g}", *map(str, row[1:])] for row in rows_of(ours)] == [line.split("\t") for line in theirs]
     odd = bandmill.pairs(["one two three four five six"] * 2, threshold=0.5, device="cpu")
     odd = odd.set_column(0, "id_a", [["tab\tnew\nback\\slash"]])
-    assert bandmill.cluster(odd)["members"].to_pylist() == [["tab\tnew\nback\\slash", "table:2"]]
+    assert bandmill.cluster(odd)["members"].to_pylist() == [["tab\tnew\nback\\slash", "1"]]
     with pytest.raises(bandmill.Error, match="no table"):
         bandmill.cluster([1, 2])
 

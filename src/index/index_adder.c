@@ -683,6 +683,47 @@ out:
     return status;
 }
 
+/* Do the ids that come go with those of the index? Its first ones say what it has. */
+static bm_status check_ids(bm_index_adder *a, bm_error *err)
+{
+    const bm_batch_source *source = a->job->inputs.source;
+    const bm_store_counts counts = bm_store_view_counts(a->view);
+    if (a->given == BM_IDS_UNTYPED && source != NULL)
+        a->given = source->ids;
+    a->ids_checked = true;
+    if (counts.ids == BM_IDS_UNTYPED && counts.next_number == 0) {
+        const bm_id_kind first = a->given == BM_IDS_UNTYPED ? BM_IDS_TEXT
+                                 : a->given == BM_IDS_ROWS  ? BM_IDS_INT64
+                                                            : a->given;
+        return bm_store_set_ids(a->store, first, err);
+    }
+    if (a->given == BM_IDS_UNTYPED)
+        a->wanted = counts.ids;
+    if (counts.ids == BM_IDS_UNTYPED || a->given == BM_IDS_UNTYPED || a->given == BM_IDS_ROWS ||
+        a->given == counts.ids)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_INPUT,
+                      a->job->inputs.names.n > 0 ? a->job->inputs.names.names[0] : NULL, 0,
+                      "the ids are %s, where those of the index are %s (ids of one type; a cast "
+                      "makes them so)",
+                      bm_id_kind_word(a->given), bm_id_kind_word(counts.ids));
+}
+
+static bm_status of_another_type(const bm_index_adder *a, const bm_store_doc *doc, bm_error *err)
+{
+    bm_buf name = {0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
+                                   &name, err));
+    status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line,
+                        "the id '%.*s' is no %s, as those of the index are",
+                        (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len), doc->id.data,
+                        bm_id_kind_word(a->wanted));
+out:
+    bm_buf_reset(&name);
+    return status;
+}
+
 /* Document i is to be added; its id may be somebody else's. */
 static bm_status claim_id(bm_index_adder *a, size_t i, bm_error *err)
 {
@@ -773,6 +814,8 @@ static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err
     a->stays[i] = false;
     if (doc->id.len == 0)
         return nameless(a, doc, err);
+    if (!bm_id_is_of(doc->id, a->wanted))
+        return of_another_type(a, doc, err);
     if (taken && s->input.duplicate_ids == BM_DUPLICATE_IDS_ERROR)
         return repeated(a, doc, in_batch, who, err);
     if (taken && s->input.duplicate_ids == BM_DUPLICATE_IDS_SKIP) {
@@ -901,6 +944,7 @@ bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err)
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_grow_array(&a->stays, &a->cap_stays, batch->n, err));
     BM_TRY_OUT(bm_store_view_open(a->store, &a->view, err));
+    BM_TRY_OUT(a->ids_checked ? BM_OK : check_ids(a, err));
     BM_TRY_OUT(bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
     BM_TRY_OUT(decide_docs(a, batch, err));
     /* else its ids were what was to be looked at */
@@ -923,6 +967,7 @@ bm_status bm_index_adder_begin_batch(bm_index_adder *a, const bm_gathered *batch
     BM_TRY(bm_grow_array(&a->stays, &a->cap_stays, most, err));
     a->near.threshold = threshold_of(a->job->settings);
     BM_TRY(bm_store_view_open(a->store, &a->view, err));
+    BM_TRY(a->ids_checked ? BM_OK : check_ids(a, err));
     BM_TRY(bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
     return bm_index_near_begin(&a->near, batch, most, &a->shape, err);
 }

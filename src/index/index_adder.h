@@ -159,7 +159,10 @@ typedef struct bm_index_adder {
     bm_index_counts counts;
     bool *stays; /* of the batch */
     size_t cap_stays;
-} bm_index_adder; /* {0} with its first members filled; reset */
+    bm_id_kind given;  /* the type of the ids that come; UNTYPED: those of files */
+    bool ids_checked;  /* it goes with the index's own, */
+    bm_id_kind wanted; /* of which each id must be, where it is not known of all of them */
+} bm_index_adder;      /* {0} with its first members filled; reset */
 
 /* Add the documents of a finished batch: a bm_feed_fn (index_feed.h), `ctx` is the adder. */
 bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err);

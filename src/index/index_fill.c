@@ -273,6 +273,16 @@ static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error
     return BM_OK;
 }
 
+/* Directories whose ids are not of one type are as files, whose ids have none. Row numbers that
+ * were written down are ids like others. */
+static bm_id_kind ids_of(const bm_index_signed *dirs)
+{
+    bm_id_kind ids = bm_manifest_ids(bm_sign_dir_manifest(dirs->dirs[0]));
+    for (size_t d = 1; d < dirs->n; d++)
+        ids = bm_manifest_ids(bm_sign_dir_manifest(dirs->dirs[d])) == ids ? ids : BM_IDS_UNTYPED;
+    return ids == BM_IDS_ROWS ? BM_IDS_INT64 : ids;
+}
+
 /* All their documents through the adder. */
 static bm_status index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder,
                                   uint64_t full_bytes, bm_error *err)
@@ -283,6 +293,7 @@ static bm_status index_signed_run(const bm_index_signed *dirs, bm_index_adder *a
     const size_t most = full_bytes / row < 256 ? 256 : (size_t)(full_bytes / row);
     bm_gathered g = {0};
     bm_status status = BM_OK;
+    adder->given = ids_of(dirs);
     for (size_t d = 0; d < dirs->n; d++) {
         const uint64_t n_docs = bm_sign_dir_docs(dirs->dirs[d]);
         for (uint64_t at = 0; at < n_docs; at += most) {

@@ -368,7 +368,9 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
                                        .text_bytes = counts.text_bytes,
                                        .file_bytes = counts.file_bytes,
                                        .free_bytes = counts.free_bytes,
-                                       .unreadable = counts.unreadable};
+                                       .unreadable = counts.unreadable,
+                                       .ids = counts.ids,
+                                       .next_id = counts.next_id};
     return bm_sized_write(&facts, type, out, err);
 }
 
@@ -763,9 +765,15 @@ static void begin_changes(bm_index *index)
 static bm_status check_new(const bm_index *index, const bm_str *ids, size_t n, bm_error *err)
 {
     bm_id_set here = {0};
+    const bm_id_kind wanted = bm_store_view_counts(index->newest->view).ids;
     bm_status status = BM_OK;
     for (size_t i = 0; i < n; i++) {
         uint32_t number;
+        if (!bm_id_is_of(ids[i], wanted))
+            BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, index->path, 0,
+                                  "the id '%.*s' is no %s, as those of the index are",
+                                  (int)(ids[i].len < SHOWN ? ids[i].len : SHOWN), ids[i].data,
+                                  bm_id_kind_word(wanted)));
         bool repeated = bm_id_set_find(&here, ids[i]) != BM_ID_NONE;
         BM_TRY_OUT(bm_id_set_add(&here, ids[i], &number, err));
         if (!repeated) {
@@ -799,8 +807,14 @@ static bm_status store_chunk(bm_index *index, const bm_str *ids, const bm_docume
                                   .sets = chunk->sets,
                                   .words = chunk->words,
                                   .keys = chunk->keys};
+    const bm_store_counts counts = bm_store_view_counts(index->newest->view);
+    bm_store *store = index->newest->from->store;
     begin_changes(index);
-    bm_status status = bm_store_add(index->newest->from->store, &batch, &first, err);
+    bm_status status = BM_OK;
+    if (counts.ids == BM_IDS_UNTYPED && counts.next_number == 0)
+        BM_TRY_OUT(bm_store_set_ids(store, BM_IDS_TEXT, err));
+    status = bm_store_add(store, &batch, &first, err);
+out:
     bm_free(stored);
     for (size_t i = 0; status == BM_OK && i < chunk->n; i++)
         status = note_id(index, ids[i], first + (uint32_t)i, err);

@@ -25,6 +25,7 @@
 #include "job/job_context.h"
 #include "json/json_scan.h"
 #include "json/json_write.h"
+#include "model/ids.h"
 #include "model/option_check.h"
 #include "model/option_words.h"
 #include "store/store_view.h"
@@ -135,6 +136,10 @@ static bm_status add_run_job(bm_settings *settings, bm_summary **out, bm_error *
     BM_TRY_OUT(bm_store_open(path, &cfg, &store, err));
     BM_TRY_OUT(bm_index_settings_load(bm_store_facts_of(store), path, settings, err));
     BM_TRY_OUT(bm_index_signed_open(settings, path, &dirs, err));
+    if (settings->input.row_ids != 0) {
+        BM_TRY_OUT(bm_store_next_id(store, &settings->input.row_ids, err));
+        settings->input.row_ids++;
+    }
     status = add_all(&job, store, &dirs, err);
 out:
     bm_index_signed_close(&dirs);
@@ -516,6 +521,7 @@ static void write_counts(bm_json *json, const bm_store_counts *counts)
     bm_json_key_uint(json, "shingles", counts->shingles);
     bm_json_key_uint(json, "text_bytes", counts->text_bytes);
     bm_json_end_object(json);
+    bm_json_key_text(json, "ids", bm_id_kind_word(counts->ids)); /* null: not recorded */
     bm_json_key_object(json, "file");
     bm_json_key_uint(json, "format", BM_STORE_VERSION);
     bm_json_key_uint(json, "runs", counts->runs);

@@ -109,6 +109,8 @@ struct bm_batch_source {
     /* Set by who opened it: documents that are hashes already are signed by this scheme, which
      * takes their low halves; NULL: they are not, or the scheme takes all of them. */
     const bm_scheme *low_halves;
+    /* Of a table in memory, once it is read. `duplicate_ids` number makes texts of integers. */
+    bm_id_kind ids;
     bool begun_twice;    /* set by who opened it: a stream in memory holds its arrays for that */
     uint64_t skip, left; /* records to pass over: asked for, still to come */
 };

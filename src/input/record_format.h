@@ -136,7 +136,7 @@ void bm_record_maker_reset(bm_record_maker *maker);
 /* The record is bad: a reason in the maker's buffer. */
 void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format, ...)
     BM_PRINTF(3, 4);
-/* id = FILE:LINE, or FILE:N of the N-th element of an array; id = FILE. A view of the maker's buffer until the next call of either. */
+/* id = FILE:LINE, or FILE:N of the N-th element of an array, or the number of a row; id = FILE. A view of the maker's buffer until the next call of either. */
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);
 /* A record whose id is longer than readers of our files take is bad. */
 void bm_record_check_id(bm_record_maker *maker, bm_record *record);

@@ -57,7 +57,7 @@ static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
     return BM_OK;
 }
 
-/* "FILE:" of the current file. */
+/* "FILE:" of the current file; nothing before the number of a row. */
 static bm_status set_place(bm_record_maker *maker, bm_error *err)
 {
     if (maker->place_name == maker->file_name)
@@ -65,8 +65,10 @@ static bm_status set_place(bm_record_maker *maker, bm_error *err)
     const char *name = maker->file_name;
     maker->place.len = 0;
     maker->place_name = NULL;
-    BM_TRY(add_name(&maker->place, name, err));
-    BM_TRY(bm_buf_add(&maker->place, ":", 1, err));
+    if (maker->rules->row_ids == 0) {
+        BM_TRY(add_name(&maker->place, name, err));
+        BM_TRY(bm_buf_add(&maker->place, ":", 1, err));
+    }
     BM_TRY(bm_buf_reserve(&maker->place, LINE_DIGITS, err));
     maker->place_len = maker->place.len;
     maker->place_name = name;
@@ -79,6 +81,8 @@ bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error
     char digits[LINE_DIGITS];
     size_t n = 0;
     uint64_t rest = record->number != 0 ? record->number : record->line;
+    if (maker->rules->row_ids != 0) /* both count from 1 */
+        rest += maker->rules->row_ids - 2;
     for (; rest > 0 || n == 0; rest /= 10)
         digits[LINE_DIGITS - ++n] = (char)('0' + rest % 10);
     memcpy(maker->place.data + maker->place_len, digits + LINE_DIGITS - n, n);

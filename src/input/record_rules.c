@@ -329,6 +329,7 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
                              .syntax = bm_row_syntax_of(options, format),
                              .longest =
                                  options->max_doc_bytes != 0 ? options->max_doc_bytes : UINT64_MAX,
+                             .row_ids = options->row_ids,
                              .repairs = options->invalid_utf8 != BM_INVALID_UTF8_ERROR};
     bool text_given = options->text_fields != NULL && options->n_text_fields > 0;
     if (!text_given) {

@@ -123,6 +123,7 @@ typedef struct bm_record_rules {
     bm_row_syntax syntax;      /* of their rows */
     uint64_t longest;          /* bytes of a document; UINT64_MAX: any number */
     const bm_keep_rules *keep; /* by whose fields records are ranked; borrowed; NULL: by none */
+    uint64_t row_ids;          /* bm_input_options.row_ids */
     bool repairs;              /* U+FFFD stands for invalid UTF-8, which else makes a bad record */
 } bm_record_rules;
 

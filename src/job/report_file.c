@@ -24,6 +24,7 @@
 #include "job/recipe.h"
 #include "job/rows.h"
 #include "json/json_scan.h"
+#include "model/ids.h"
 #include "remote/remote_file.h"
 
 /* report_counts -- loops over the rows of counts (model/counts.h). */
@@ -294,9 +295,11 @@ static void begin_input(bm_json *json, const bm_manifest_input *input)
     }
     bm_json_key_uint(json, "bytes", input->bytes);
     bm_json_key_text(json, "xxh3_128", input->xxh3_128);
+    if (input->ids > BM_IDS_TEXT)
+        bm_json_key_text(json, BM_INPUT_IDS, bm_id_kind_word(input->ids));
 }
 
-static void begin_source(bm_json *json, const bm_source *source)
+static void begin_source(bm_json *json, const bm_source *source, bm_id_kind ids)
 {
     char hex[BM_HASH128_HEX];
     bm_hash128_hex(source->digest, hex);
@@ -306,7 +309,8 @@ static void begin_source(bm_json *json, const bm_source *source)
                                            .bytes = cut ? source->size : source->bytes_read,
                                            .xxh3_128 = hex,
                                            .parts = &part,
-                                           .n_parts = cut});
+                                           .n_parts = cut,
+                                           .ids = ids});
 }
 
 static void key_removed(bm_json *json, const uint64_t *removed_bytes, size_t i)
@@ -315,15 +319,17 @@ static void key_removed(bm_json *json, const uint64_t *removed_bytes, size_t i)
         bm_json_key_uint(json, BM_INPUT_REMOVED_BYTES, removed_bytes[i]);
 }
 
-static void write_read(bm_json *json, bm_input_set *set, const uint64_t *removed_bytes)
+static void write_read(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes)
 {
+    bm_input_set *set = job->inputs.set;
+    const bm_id_kind ids = job->inputs.source != NULL ? job->inputs.source->ids : BM_IDS_UNTYPED;
     const bm_source *offsets = bm_input_set_offsets(set);
     for (size_t i = 0; i < bm_input_set_count(set); i++) {
-        begin_source(json, bm_input_set_source(set, i));
+        begin_source(json, bm_input_set_source(set, i), ids);
         key_removed(json, removed_bytes, i);
         if (offsets != NULL) {
             bm_json_key(json, BM_INPUT_OFFSETS);
-            begin_source(json, offsets);
+            begin_source(json, offsets, BM_IDS_UNTYPED);
             bm_json_end_object(json);
         }
         bm_json_end_object(json);
@@ -365,7 +371,7 @@ static void report_inputs(bm_json *json, const bm_job_context *job, const uint64
         write_shard(json, bm_input_set_shard_of(job->inputs.set));
     bm_json_key_array(json, "inputs");
     if (job->inputs.set != NULL)
-        write_read(json, job->inputs.set, removed_bytes);
+        write_read(json, job, removed_bytes);
     else if (job->inputs.recorded != NULL)
         write_recorded(json, job->inputs.recorded, removed_bytes);
     bm_json_end_array(json);
@@ -736,6 +742,8 @@ static void write_against(bm_json *json, const bm_job_context *job)
     bm_json_key_uint(json, "verified", against->verified);
     bm_json_key_uint(json, "not_compared", against->not_compared);
     bm_json_key_uint(json, "found", against->found);
+    if (against->ids > BM_IDS_TEXT)
+        bm_json_key_text(json, "ids", bm_id_kind_word(against->ids));
     bm_json_end_object(json);
 }
 

@@ -1077,6 +1077,8 @@ out:
     context->against.candidates = f.result.candidates;
     context->against.verified = f.result.verified;
     context->against.found = known->n_links;
+    if (against->view != NULL)
+        context->against.ids = bm_store_view_counts(against->view).ids;
     /* A directory whose inputs were read again is asked for the candidates only: the count is that
      * of all. */
     if (context->against.not_compared == 0)

@@ -32,6 +32,7 @@ struct bm_signed {
     uint64_t reserved; /* documents that these have memory for */
     bm_doc_table docs; /* ids; of a table without them: none, until they are asked for */
     bool has_table;    /* `docs` is of all documents */
+    bm_id_kind ids;    /* their type */
     bm_counts counts;  /* of the documents */
     bm_stage_clock clock;
     double seconds;      /* that it took */
@@ -214,6 +215,7 @@ static bm_status sign(bm_signed *made, bm_error *err)
     made->arrays.bands = made->settings.results.band_keys ? made->settings.plan.bands : 0;
     bm_status status = BM_OK;
     BM_TRY_OUT(sign_all(&job, made, err));
+    made->ids = job.context.inputs.source->ids;
     for (size_t i = 0; made->arrays.n_docs > 0 && i < N_BLOCKS; i++)
         bm_page_block_trim(block_of(made, i).block,
                            (size_t)made->arrays.n_docs * block_of(made, i).row_bytes);
@@ -273,13 +275,15 @@ const char *bm_signed_json(const bm_signed *made)
 
 /* --- ids --- */
 
-/* Where the table has no ids, a document is named by the table and its row, from 1. */
+/* Where the table has no ids, a document has its row number, or is named by the table and its row,
+ * from 1. */
 static bm_status make_docs(bm_signed *made, bm_error *err)
 {
     const char *name = made->settings.input.stream_name;
     bm_buf id = {0};
     bm_status status = BM_OK;
     name = name != NULL ? name : BM_TABLE_NAME;
+    const uint64_t first = made->settings.input.row_ids;
     bm_doc_table_reset(&made->docs);
     for (uint64_t i = 0; i < made->arrays.n_docs; i++) {
         const bm_doc_row row = {.line = i + 1,
@@ -287,7 +291,8 @@ static bm_status make_docs(bm_signed *made, bm_error *err)
                                 .text_hash = made->arrays.text_hash[i],
                                 .n_shingles = made->arrays.n_shingles[i]};
         id.len = 0;
-        BM_TRY_OUT(bm_buf_add_format(&id, err, "%s:%" PRIu64, name, i + 1));
+        BM_TRY_OUT(first != 0 ? bm_buf_add_format(&id, err, "%" PRIu64, first - 1 + i)
+                              : bm_buf_add_format(&id, err, "%s:%" PRIu64, name, i + 1));
         BM_TRY_OUT(bm_doc_table_add(&made->docs, &row,
                                     (bm_doc_id){{id.data, id.len}, XXH3_64bits(id.data, id.len)},
                                     name, err));
@@ -366,6 +371,7 @@ static bm_status write_all(bm_signed *made, bm_job *job, bm_error *err)
     bm_out_dir *dir = job->checkpoint.dir;
     const double now = bm_clock_seconds();
     context->counts = made->counts;
+    context->inputs.source->ids = made->ids;
     context->clock = made->clock;
     context->clock.began = now - made->seconds;
     atomic_store(&context->devices.set.cpu_docs, made->arrays.n_docs);

@@ -1,7 +1,7 @@
 /* ids.c -- documents by number and by id.
  *
  * Tests: tests/unit/model/test_doc_table.c, tests/unit/model/test_id_set.c,
- *        tests/unit/model/test_next_numbers.c, tests/unit/model/test_numbered_id.c,
+ *        tests/unit/model/test_id_kind.c, tests/unit/model/test_next_numbers.c, tests/unit/model/test_numbered_id.c,
  *        tests/unit/model/test_pair_order.c */
 #include "model/ids.h"
 
@@ -13,6 +13,56 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+
+/* id_kind -- see the header. */
+
+static const char *const kind_words[] = {NULL, "text", "int64", "uint64", "rows"};
+
+const char *bm_id_kind_word(bm_id_kind kind)
+{
+    return kind_words[kind];
+}
+
+bm_id_kind bm_id_kind_of(const char *word)
+{
+    for (bm_id_kind kind = BM_IDS_TEXT; kind <= BM_IDS_ROWS; kind++)
+        if (word != NULL && strcmp(word, kind_words[kind]) == 0)
+            return kind;
+    return BM_IDS_UNTYPED;
+}
+
+/* Decimal digits without zeros before them, as a number of at most `most`. */
+static bool read_number(bm_str digits, uint64_t most, uint64_t *out)
+{
+    *out = 0;
+    if (digits.len == 0 || digits.len > 20 || (digits.data[0] == '0' && digits.len > 1))
+        return false;
+    for (size_t i = 0; i < digits.len; i++) {
+        const unsigned digit = (unsigned)(digits.data[i] - '0');
+        if (digit > 9 || *out > (most - digit) / 10)
+            return false;
+        *out = *out * 10 + digit;
+    }
+    return true;
+}
+
+bool bm_id_is_of(bm_str id, bm_id_kind kind)
+{
+    uint64_t number;
+    if (kind == BM_IDS_UNTYPED || kind == BM_IDS_TEXT)
+        return true;
+    if (kind == BM_IDS_INT64 && id.len > 1 && id.data[0] == '-')
+        return read_number((bm_str){id.data + 1, id.len - 1}, (uint64_t)INT64_MAX + 1, &number) &&
+               number > 0;
+    return read_number(id, kind == BM_IDS_UINT64 ? UINT64_MAX : INT64_MAX, &number);
+}
+
+void bm_next_id_pass(uint64_t *next, bm_str id)
+{
+    uint64_t number;
+    if (*next != BM_NEXT_ID_UNKNOWN && read_number(id, INT64_MAX - 1, &number) && number >= *next)
+        *next = number + 1;
+}
 
 /* id_set -- a table of numbers (base/hash_table.h) over one block of text. An id takes 19 to 29
  * bytes beside its text. */

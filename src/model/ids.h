@@ -17,6 +17,20 @@
 
 #define BM_ID_BYTES_MAX ((size_t)15 << 20)
 
+/* id_kind -- the type of ids, and ids that are numbers. */
+
+/* "text", "int64", "uint64", "rows"; NULL: UNTYPED. */
+const char *bm_id_kind_word(bm_id_kind kind);
+bm_id_kind bm_id_kind_of(const char *word); /* UNTYPED: it is no such word */
+/* May an id of this kind be so written? Integers in decimal, without a plus or zeros before them. */
+bool bm_id_is_of(bm_str id, bm_id_kind kind);
+
+#define BM_NEXT_ID_UNKNOWN UINT64_MAX
+
+/* *next becomes greater than the id, where that is a number from 0 to INT64_MAX - 1 and *next is
+ * known. */
+void bm_next_id_pass(uint64_t *next, bm_str id);
+
 /* numbered_id -- ids of the form that `duplicate_ids` number gives repeated ones: X#N, N from 2. */
 
 /* Is it one? *base: X; *number: N. */

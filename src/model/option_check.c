@@ -42,7 +42,9 @@ static bm_status check_input(const bm_input_options *input, bm_error *err)
     BM_TRY(
         bm_option_list_check("exclude", input->patterns.exclude, input->patterns.n_exclude, err));
     BM_TRY(bm_fields_check(BM_PART_INPUT, &(bm_option_parts){.input = input}, err));
-    return bm_reserved_check("input", input->reserved, N_OF(input->reserved), err);
+    return input->row_ids == 0 || input->stream != NULL
+               ? BM_OK
+               : bm_fail_field(err, "row_ids", "`row_ids` without a table in memory");
 }
 
 static bm_status check_sketch(const bm_sketch_options *sketch, bm_error *err)

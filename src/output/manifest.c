@@ -25,6 +25,7 @@
 #include "base/system.h"
 #include "json/json_scan.h"
 #include "model/file_names.h"
+#include "model/ids.h"
 #include "model/option_words.h"
 
 /* listed -- a digest that grows with the reading, and what it must come to. */
@@ -497,6 +498,19 @@ static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_inpu
     return BM_OK;
 }
 
+static bm_status read_ids(bm_manifest *manifest, bm_str item, bm_manifest_input *out, bm_error *err)
+{
+    bm_str value;
+    const char *word = NULL;
+    if (!bm_json_scan_find(item, BM_INPUT_IDS, &value))
+        return BM_OK;
+    BM_TRY(manifest_field_string(&manifest->fields, item, BM_INPUT_IDS, &word, err));
+    out->ids = bm_id_kind_of(word);
+    return out->ids != BM_IDS_UNTYPED ? BM_OK
+                                      : manifest_field_bad(&manifest->fields, BM_INPUT_IDS,
+                                                           "expected the type of ids", err);
+}
+
 static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_input *out,
                             bm_error *err)
 {
@@ -509,6 +523,7 @@ static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_inpu
         return manifest_field_bad(&manifest->fields, "inputs", "expected a file in each", err);
     BM_TRY(status);
     out->piece_bytes = manifest->piece_bytes;
+    BM_TRY(read_ids(manifest, item, out, err));
     BM_TRY(read_parts(manifest, item, out, &in_parts, err));
     if (in_parts)
         return BM_OK;
@@ -922,6 +937,19 @@ size_t bm_manifest_n_inputs(const bm_manifest *manifest)
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index)
 {
     return &manifest->inputs[index];
+}
+
+bm_id_kind bm_manifest_ids(const bm_manifest *manifest)
+{
+    bm_id_kind ids = manifest->n_inputs > 0 ? manifest->inputs[0].ids : BM_IDS_UNTYPED;
+    for (size_t i = 1; i < manifest->n_inputs; i++)
+        ids = manifest->inputs[i].ids == ids ? ids : BM_IDS_UNTYPED;
+    return ids;
+}
+
+uint64_t bm_manifest_row_ids(const bm_manifest *manifest)
+{
+    return bm_manifest_ids(manifest) == BM_IDS_ROWS;
 }
 
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest)

@@ -68,6 +68,7 @@ typedef struct bm_manifest_shard {
 #define BM_SHARD_INDEX             "index"
 #define BM_SHARD_OF                "of"
 #define BM_SHARD_WHOLE             "inputs_xxh3_128"
+#define BM_INPUT_IDS               "ids" /* of a table in memory: int64, uint64, rows; else absent */
 #define BM_INPUT_REMOVED_BYTES     "removed_bytes" /* of text, of its documents that were removed */
 #define BM_INPUT_FROM              "from_byte"     /* of an input of which a part was read, */
 #define BM_INPUT_FILE_BYTES        "file_bytes"    /* and the bytes of all of it; */
@@ -97,6 +98,7 @@ typedef struct bm_manifest_input {
     const char *xxh3_128;          /* 32 hex digits; empty: it was read in parts, */
     const bm_manifest_part *parts; /* these, one behind the other; NULL: as a whole */
     size_t n_parts;
+    bm_id_kind ids;    /* UNTYPED, and of tables in memory INT64, UINT64, ROWS */
     const char *found; /* where it was read, if that was elsewhere; NULL: there */
     const char *here;  /* its path from the manifest's directory; NULL: not known */
 } bm_manifest_input;
@@ -148,6 +150,10 @@ bool bm_manifest_member(const bm_manifest *manifest, const char *name, bm_str *o
 bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint64_t *out,
                             bm_error *err);
 size_t bm_manifest_n_inputs(const bm_manifest *manifest);
+/* The type of the ids, of all inputs; UNTYPED: they are not of one. */
+bm_id_kind bm_manifest_ids(const bm_manifest *manifest);
+/* bm_input_options.row_ids of who reads again the table in memory that the manifest is of. */
+uint64_t bm_manifest_row_ids(const bm_manifest *manifest);
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
 /* NULL: it is of no share. */
 const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest);

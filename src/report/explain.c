@@ -183,6 +183,7 @@ static bm_status read_recorded(const bm_settings *settings, const bm_manifest *m
     if (rows != NULL && reading.input.format == BM_FORMAT_ARROW && reading.input.n_paths == 1) {
         reading.input.stream = rows;
         reading.input.stream_name = reading.input.paths[0];
+        reading.input.row_ids = bm_manifest_row_ids(manifest);
         reading.input.n_paths = 0;
     } else if (rows != NULL) {
         BM_TRY_OUT(bm_fail_field(err, "streams", "`streams` is for the result of one table"));

@@ -349,6 +349,7 @@ static bm_status read_present(reader *r, const char **paths, const char **names,
     if (p->options->stream != NULL) {
         reading.input.stream = p->options->stream;
         reading.input.stream_name = names[0];
+        reading.input.row_ids = bm_manifest_row_ids(p->manifest);
         reading.input.n_paths = 0;
     }
     reading.output = (bm_output_options){0};

@@ -373,6 +373,7 @@ typedef struct columns {
     bm_table_chunk **held;             /* of a stream in memory that is begun twice: all of it */
     size_t n_held, cap_held, next_held;
     bool all_held;
+    bool numbers_ids;       /* repeated ones become texts */
     bm_shared_table *table; /* NULL: none is open, or it is held */
     bool inside;            /* it is open, or held */
     size_t file;            /* of it, or the next to open */
@@ -471,6 +472,7 @@ bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const c
         return status;
     }
     source->base.name = name;
+    source->numbers_ids = options->duplicate_ids == BM_DUPLICATE_IDS_NUMBER;
     source->in_memory = *stream;
     stream->release = NULL; /* moved */
     *out = &source->base;
@@ -520,6 +522,17 @@ static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *lim
 
 /* --- from streams to batches --- */
 
+/* The type of the ids of the table in memory that was just begun. */
+static bm_id_kind ids_of(const columns *source)
+{
+    const bm_column_ref *id = &source->table->stream.refs[0];
+    if (!id->path.found)
+        return source->rules.row_ids != 0 ? BM_IDS_ROWS : BM_IDS_TEXT;
+    if (id->form.kind != BM_FORM_INTEGER || source->numbers_ids)
+        return BM_IDS_TEXT;
+    return id->type.kind == BM_COLUMN_UINT && id->type.width == 8 ? BM_IDS_UINT64 : BM_IDS_INT64;
+}
+
 /* Open the stream of the next file, or begin the one in memory. *more is false where there is
  * none. */
 static bm_status begin_stream(columns *source, bool *more, bm_error *err)
@@ -563,6 +576,8 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
         }
     }
     BM_TRY(bm_table_stream_begin(&table->stream, err));
+    if (provider == NULL && rules != NULL)
+        source->base.ids = ids_of(source);
     return provider != NULL && table->stream.names.n > 0
                ? name_all_columns(&file, &table->stream.names, err)
                : BM_OK;
@@ -939,7 +954,8 @@ static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size
     bm_status status = make_text(parser, c, row, record, err);
     if (status != BM_OK || record->bad)
         return status;
-    if (!c->has_id || (bm_column_is_null(&c->columns[0], row) && !rules->id_given))
+    if (!c->has_id ||
+        (bm_column_is_null(&c->columns[0], row) && !rules->id_given && rules->row_ids == 0))
         return bm_record_place_id(&parser->maker, record, err);
     if (bm_column_is_null(&c->columns[0], row)) {
         bm_record_bad(&parser->maker, record,

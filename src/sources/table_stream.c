@@ -275,6 +275,8 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
         BM_TRY_OUT(no_column(stream, schema, field, err));
     if (found.schema != NULL)
         found.ref.form = bm_value_form_of(found.schema);
+    if (stream->rules->row_ids != 0 && found.ref.type.kind == BM_COLUMN_NULLS)
+        found = (bm_column_found){0}; /* it says nothing, and rows have their numbers */
     if (found.schema == NULL || is_id(found.ref.form.kind))
         goto out;
     if (stream->rules->id_given)

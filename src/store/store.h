@@ -56,13 +56,18 @@ typedef enum bm_store_note_kind { BM_NOTE_INPUTS, BM_NOTE_ADDS } bm_store_note_k
 #define BM_STORE_NOTES 2u
 
 typedef struct bm_store_counts {
-    uint64_t documents;              /* that are there */
-    uint64_t removed;                /* that a compact would drop */
-    uint64_t empty;                  /* of documents: without shingles, with those that are ... */
-    uint64_t unreadable;             /* ... in another encoding (text/shingler.h) */
-    uint64_t shingles, text_bytes;   /* of documents, summed */
-    uint64_t next_number;            /* documents + removed */
-    uint64_t runs;                   /* of band postings: each look-up asks all */
+    uint64_t documents;            /* that are there */
+    uint64_t removed;              /* that a compact would drop */
+    uint64_t empty;                /* of documents: without shingles, with those that are ... */
+    uint64_t unreadable;           /* ... in another encoding (text/shingler.h) */
+    uint64_t shingles, text_bytes; /* of documents, summed */
+    uint64_t next_number;          /* documents + removed */
+    uint64_t
+        next_id;    /* greater than any number that was an id (model/ids.h), also of documents that
+                         are gone; BM_NEXT_ID_UNKNOWN */
+    bm_id_kind ids; /* that its ids must be of; UNTYPED: none were added, or an earlier version
+                         did not record it */
+    uint64_t runs;  /* of band postings: each look-up asks all */
     uint64_t file_bytes, free_bytes; /* of data.mdb; of it, not in use */
 } bm_store_counts;
 

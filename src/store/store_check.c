@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/ids.h"
 #include "store/piece.h"
 #include "store/store_filter.h"
 #include "store/store_runs.h"
@@ -83,10 +84,14 @@ static bm_status check_doc(checker *c, uint32_t number, const bm_store_doc *doc,
     const bm_store_facts *facts = &c->store->facts;
     bm_error why = {0};
     uint32_t found = 0;
+    uint64_t next_id = c->view->snapshot.state.counts.next_id;
     if (doc->n_shingles > 0)
         __atomic_fetch_or(&c->full[number / 8], (uint8_t)(1u << number % 8), __ATOMIC_RELAXED);
     if (facts->kind == BM_STORE_SIGNATURES && doc->body.len != facts->words * (size_t)4)
         report(c, "document %" PRIu32 " has another number of words", number);
+    bm_next_id_pass(&next_id, doc->id);
+    if (next_id != c->view->snapshot.state.counts.next_id)
+        report(c, "the id of document %" PRIu32 " may be given once more", number);
     bm_status status = facts->kind == BM_STORE_SETS ? check_set(c, doc, err) : BM_OK;
     if (status != BM_OK || bm_store_view_removed(c->view, number))
         return status;
@@ -320,6 +325,17 @@ static bm_status copy_documents(const copying *c, bm_error *err)
     return BM_OK;
 }
 
+/* No id that was given to a document is given again, also of those that are left behind. */
+static void copy_ids(copying *c)
+{
+    const bm_store_counts from = bm_store_view_counts(c->view);
+    bm_store_counts *to = &c->to->writer->state.counts;
+    const uint64_t least =
+        from.next_id != BM_NEXT_ID_UNKNOWN ? from.next_id : from.next_number; /* at least these */
+    to->next_id = to->next_id < least ? least : to->next_id;
+    to->ids = from.ids;
+}
+
 static bm_status copy_all(copying *c, bm_error *err)
 {
     const uint32_t bands = c->to->facts.bands;
@@ -329,6 +345,7 @@ static bm_status copy_all(copying *c, bm_error *err)
     BM_TRY(bm_run_write(c->to, bands, 1, copy_table, c, err));
     for (unsigned i = 0; i < BM_STORE_NOTES; i++)
         BM_TRY(bm_writer_note(c->to->writer, i, bm_store_view_note(c->view, i), err));
+    copy_ids(c);
     return BM_OK;
 }
 

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "model/ids.h"
 #include "spill/spill_file.h"
 
 /* store_env -- see store_pages.h. */
@@ -753,15 +754,17 @@ static bm_str text_of(const bm_state *state, size_t i)
     return i == 0 ? state->facts.settings : state->notes[i - 1];
 }
 
-/* Bytes of what only BM_STATE_WITH_MORE has. */
-static size_t more_bytes(const bm_state *state)
+/* Numbers that a state of this version has beside NUMBERS. */
+#define MORE 3u
+
+static size_t n_more(uint32_t version)
 {
-    return state->counts.unreadable > 0 ? sizeof(uint64_t) : 0;
+    return version == BM_STORE_VERSION ? 0 : version == BM_STORE_VERSION + 1 ? 1 : MORE;
 }
 
 size_t bm_state_size(const bm_state *state)
 {
-    size_t size = STATE_FIXED + more_bytes(state) + state->n_runs * sizeof state->runs[0];
+    size_t size = STATE_FIXED + MORE * sizeof(uint64_t) + state->n_runs * sizeof state->runs[0];
     for (size_t i = 0; i < TEXTS; i++)
         size += text_of(state, i).len;
     return size;
@@ -793,12 +796,12 @@ void bm_state_write(const bm_state *state, void *out)
         state->notes[0].len, state->notes[1].len};
     bm_piece_begin(out, &head);
     uint8_t *at = (uint8_t *)out + BM_PIECE_HEAD_BYTES;
-    bm_le32_put(at, more_bytes(state) > 0 ? BM_STATE_WITH_MORE : BM_STORE_VERSION);
+    bm_le32_put(at, BM_STATE_VERSION);
     bm_le32_put(at + 4, (uint32_t)state->facts.kind);
     bm_le32_put(at + 8, state->facts.bands);
     bm_le32_put(at + 12, state->facts.words);
     at = put_all(at + 16, numbers, NUMBERS);
-    at = put_all(at, &c->unreadable, more_bytes(state) / sizeof c->unreadable);
+    at = put_all(at, (const uint64_t[]){c->unreadable, c->next_id, c->ids}, MORE);
     for (size_t i = 0; i < state->n_runs; i++)
         at = put_all(at, &state->runs[i].id, RUN_WORDS);
     for (size_t i = 0; i < TEXTS; at += text_of(state, i++).len)
@@ -828,7 +831,8 @@ static bool counts_are_possible(const bm_state *state)
     const bool none = c->next_number == 0;
     return c->next_number <= BM_DOCS_MAX && c->documents <= c->next_number &&
            c->removed == c->next_number - c->documents && c->empty <= c->documents &&
-           c->unreadable <= c->empty &&
+           c->unreadable <= c->empty && c->ids < BM_IDS_ROWS &&
+           (c->next_id <= INT64_MAX || c->next_id == BM_NEXT_ID_UNKNOWN) &&
            (none ? state->tail_first == 0 : state->tail_first < c->next_number) &&
            state->facts.kind <= BM_STORE_SIGNATURES && state->n_runs <= BM_STORE_RUNS;
 }
@@ -840,17 +844,17 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
     if (!bm_piece_head_of(bytes, size, BM_PIECE_STATE, &head) || size < STATE_FIXED)
         return state_damaged(err, "it is no state");
     at += BM_PIECE_HEAD_BYTES;
-    const bool more = bm_le32_get(at) == BM_STATE_WITH_MORE;
-    if (!more && bm_le32_get(at) != BM_STORE_VERSION)
+    const uint32_t version = bm_le32_get(at);
+    if (version < BM_STORE_VERSION || version > BM_STATE_VERSION)
         return bm_fail(err, BM_ERR_FORMAT,
                        "an index of version %" PRIu32
                        " (this is for %u): `index build` makes a new one",
-                       bm_le32_get(at), BM_STORE_VERSION);
+                       version, BM_STORE_VERSION);
     if (!bm_piece_check(bytes, size, BM_PIECE_STATE))
         return state_damaged(err, "its sum is another");
-    if (more && size - STATE_FIXED < sizeof(uint64_t))
+    if (size - STATE_FIXED < n_more(version) * sizeof(uint64_t))
         return state_damaged(err, "its counts cannot be");
-    uint64_t w[NUMBERS];
+    uint64_t w[NUMBERS], more[MORE] = {0, BM_NEXT_ID_UNKNOWN, BM_IDS_UNTYPED};
     *out = (bm_state){.facts = {.kind = (bm_store_kind)bm_le32_get(at + 4),
                                 .bands = bm_le32_get(at + 8),
                                 .words = bm_le32_get(at + 12)}};
@@ -863,12 +867,14 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
                                     .shingles = w[5],
                                     .text_bytes = w[6],
                                     .next_number = w[7]};
-    if (more)
-        at = get_all(at, &out->counts.unreadable, 1);
+    at = get_all(at, more, n_more(version));
+    out->counts.unreadable = more[0];
+    out->counts.next_id = w[7] == 0 && version != BM_STATE_VERSION ? 0 : more[1];
+    out->counts.ids = more[2] < BM_IDS_ROWS ? (bm_id_kind)more[2] : BM_IDS_ROWS;
     out->next_run = w[8];
     out->tail_first = w[9];
     out->n_runs = w[10];
-    uint64_t left = size - STATE_FIXED - (more ? sizeof(uint64_t) : 0);
+    uint64_t left = size - STATE_FIXED - n_more(version) * sizeof(uint64_t);
     if (!counts_are_possible(out) || out->n_runs * sizeof out->runs[0] > left)
         return state_damaged(err, "its counts cannot be");
     left -= out->n_runs * sizeof out->runs[0];

@@ -239,16 +239,16 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
  *
  *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty,
  *     shingles, text_bytes, next number; next run; first number of the last documents; runs
- *     (count), bytes of each text (64 bits each); of version BM_STATE_WITH_MORE one number more, how
- *     many of the empty documents are unreadable
+ *     (count), bytes of each text (64 bits each); then how many of the empty documents are
+ *     unreadable, the next id, and the type of ids (64 bits each)
  *     runs      number, first table, tables, entries     64 bits each
  *     texts     settings, inputs, adds
  *
  * Index and commit are what the record of the last commit says too (store_pages.h). */
 
-/* The version of a state that has a number more than BM_STORE_VERSION: where some document is
- * unreadable. Any other state is as programs before that count wrote it, which can go on with it. */
-#define BM_STATE_WITH_MORE (BM_STORE_VERSION + 1u)
+/* States of earlier versions are read: one of BM_STORE_VERSION has none of the last three numbers,
+ * and one of the next version only the first of them. What is written is of this version. */
+#define BM_STATE_VERSION (BM_STORE_VERSION + 2u)
 
 /* Runs of one state: three of each power of four that numbers of documents can be, of bands and of
  * ids; and those that a merge is about to replace. */

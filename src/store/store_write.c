@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/ids.h"
 #include "store/piece.h"
 #include "store/store_runs.h"
 
@@ -188,6 +189,47 @@ bm_status bm_store_note(bm_store *store, bm_store_note_kind note, bm_str bytes, 
 {
     BM_TRY(bm_writer_ready(store, err));
     return bm_writer_note(store->writer, note, bytes, err);
+}
+
+/* --- ids --- */
+
+bm_status bm_store_set_ids(bm_store *store, bm_id_kind ids, bm_error *err)
+{
+    BM_TRY(bm_writer_ready(store, err));
+    store->writer->state.counts.ids = ids;
+    return BM_OK;
+}
+
+/* Earlier versions gave documents without an id the number of documents there had been. */
+static bm_status find_next_id(bm_store *store, uint64_t *out, bm_error *err)
+{
+    bm_store_view *view = NULL;
+    BM_TRY(bm_store_view_open(store, &view, err));
+    const uint64_t n = bm_store_view_counts(view).next_number;
+    bm_status status = BM_OK;
+    *out = n;
+    for (uint64_t number = 0; number < n; number++) {
+        bm_store_doc doc;
+        status = bm_store_view_doc(view, (uint32_t)number, &doc, err);
+        if (status == BM_OK)
+            bm_next_id_pass(out, doc.id);
+        else if (status != BM_NOT_FOUND) /* it was removed */
+            BM_TRY_OUT(status);
+    }
+    status = BM_OK;
+out:
+    bm_store_view_close(view);
+    return status;
+}
+
+bm_status bm_store_next_id(bm_store *store, uint64_t *out, bm_error *err)
+{
+    BM_TRY(bm_writer_ready(store, err));
+    uint64_t *known = &store->writer->state.counts.next_id;
+    if (*known == BM_NEXT_ID_UNKNOWN)
+        BM_TRY(find_next_id(store, known, err));
+    *out = *known;
+    return BM_OK;
 }
 
 /* --- the commit --- */

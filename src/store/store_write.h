@@ -21,6 +21,11 @@ bm_status bm_store_add(bm_store *store, const bm_store_batch *batch, uint32_t *f
                        bm_error *err);
 /* Documents that are there; each once. */
 bm_status bm_store_remove(bm_store *store, const uint32_t *numbers, size_t n, bm_error *err);
+/* What ids must be of from now on (bm_store_counts.ids). Written with the next commit. */
+bm_status bm_store_set_ids(bm_store *store, bm_id_kind ids, bm_error *err);
+/* *out: bm_store_counts.next_id. Where an earlier version did not record it, the ids of all
+ * documents are read, and it is recorded with the next commit. */
+bm_status bm_store_next_id(bm_store *store, uint64_t *out, bm_error *err);
 /* Written with the next commit. */
 bm_status bm_store_note(bm_store *store, bm_store_note_kind note, bm_str bytes, bm_error *err);
 /* All of it, at once, on the disk. After BM_ERR_IO (disk full) the index is as at the last commit,

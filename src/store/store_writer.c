@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/ids.h"
 
 #define TAIL_MOST ((size_t)512 << 10) /* a piece of so many bytes stays as it is */
 
@@ -175,6 +176,7 @@ bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error 
     c->unreadable += bm_store_doc_is_unreadable(doc);
     c->shingles += doc->n_shingles;
     c->text_bytes += doc->text_bytes;
+    bm_next_id_pass(&c->next_id, doc->id);
     return BM_OK;
 }
 

@@ -102,8 +102,8 @@ CALL(compact, bm_index_compact_options)
         ENUM(type, input.on_error, BM_ON_ERROR_SKIP, "on_error"), TEXT_ENUMS(type),                \
         SKETCH_ENUMS(type), DEVICE_ENUMS(type)
 #define FILL_RESERVED(type)                                                                        \
-    RESERVED(type, input.reserved, "input"), TEXT_RESERVED(type), SKETCH_RESERVED(type),           \
-        RESERVED(type, bands.reserved, "bands"), DEVICE_RESERVED(type)
+    TEXT_RESERVED(type), SKETCH_RESERVED(type), RESERVED(type, bands.reserved, "bands"),           \
+        DEVICE_RESERVED(type)
 #define ENDS_RESERVED(type)                                                                        \
     RESERVED(type, resources.reserved, "resources"), RESERVED(type, output.reserved, "output"),    \
         RESERVED(type, callbacks.reserved, "callbacks")

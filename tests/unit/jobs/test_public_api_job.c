@@ -35,9 +35,8 @@ static int take_nothing(void *ctx, const char *data, size_t len)
 
 #define JOB_ENUMS(type) INPUT_ENUMS(type), TEXT_ENUMS(type), SKETCH_ENUMS(type), DEVICE_ENUMS(type)
 #define JOB_RESERVED(type)                                                                         \
-    RESERVED(type, input.reserved, "input"), TEXT_RESERVED(type), SKETCH_RESERVED(type),           \
-        RESERVED(type, bands.reserved, "bands"), DEVICE_RESERVED(type),                            \
-        RESERVED(type, resources.reserved, "resources"),                                           \
+    TEXT_RESERVED(type), SKETCH_RESERVED(type), RESERVED(type, bands.reserved, "bands"),           \
+        DEVICE_RESERVED(type), RESERVED(type, resources.reserved, "resources"),                    \
         RESERVED(type, output.reserved, "output"), RESERVED(type, callbacks.reserved, "callbacks")
 
 /* A place for a summary, which a call that fails leaves as it was. */

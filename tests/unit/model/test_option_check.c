@@ -208,9 +208,6 @@ Test(option_check, each_reserved_word_is_zero)
 {
     for (size_t i = 0; i < 8; i++) {
         world w = make();
-        RESERVED(w.input, i) = 1;
-        EXPECT_WRONG(w, "input");
-        w = make();
         RESERVED(w.text, i) = UINT64_C(1) << 63;
         EXPECT_WRONG(w, "text");
         w = make();
@@ -235,6 +232,9 @@ Test(option_check, each_reserved_word_is_zero)
         EXPECT_WRONG(w, "callbacks");
     }
     world w = make();
+    w.input.row_ids = 1; /* of paths */
+    EXPECT_WRONG(w, "row_ids");
+    w = make();
     w.text.weights = BM_WEIGHTS_TFIDF;
     EXPECT_WRONG(w, "weights");
     w = make();

@@ -200,6 +200,25 @@ Test(source_columns, ids_of_every_integer_type_are_written_in_decimal)
     }
 }
 
+Test(source_columns, rows_without_ids_have_their_numbers_where_that_is_asked)
+{
+    const test_array array = {
+        .n_rows = 3,
+        .columns = {{"id", "l", {{.number = 7}, {.null = true}, {.number = 8}}},
+                    {"text", "u", {{.text = "x"}, {.text = "y"}, {.text = "z"}}}}};
+    bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
+    o.row_ids = 41;
+    CLEANED records with_ids = read_stream(&array, 1, 2, &o);
+    cr_assert_eq(with_ids.n, 3, "%s", with_ids.err.message);
+    assert_id(with_ids.all[0], "7");
+    assert_bad(with_ids.all[1], "column 'id' is null");
+    o.id_field = "none";
+    CLEANED records without = read_stream(&array, 1, 2, &o);
+    cr_assert_eq(without.n, 3, "%s", without.err.message);
+    assert_id(without.all[0], "40");
+    assert_id(without.all[2], "42");
+}
+
 Test(source_columns, several_texts_are_joined_by_newlines_and_null_is_empty)
 {
     const char *fields[] = {"b", "a", "b"};

@@ -17,8 +17,11 @@ static bm_state a_state(void)
                                  .removed = 13,
                                  .empty = 87,
                                  .shingles = 12345,
+                                 .unreadable = 5,
                                  .text_bytes = 99999,
-                                 .next_number = 1050},
+                                 .next_number = 1050,
+                                 .next_id = 4711,
+                                 .ids = BM_IDS_UINT64},
                       .next_run = 20,
                       .tail_first = 1000,
                       .notes = {{"a.jsonl\n", 8}, {"1\t2\n", 4}},
@@ -42,7 +45,9 @@ Test(store_state, comes_back_from_its_bytes_and_no_changed_byte_does)
               back.tail_first == 1000);
     cr_assert(back.counts.documents == 1037 && back.counts.removed == 13 &&
               back.counts.empty == 87 && back.counts.shingles == 12345 &&
-              back.counts.text_bytes == 99999 && back.counts.next_number == 1050);
+              back.counts.text_bytes == 99999 && back.counts.next_number == 1050 &&
+              back.counts.unreadable == 5 && back.counts.next_id == 4711 &&
+              back.counts.ids == BM_IDS_UINT64);
     cr_assert(back.n_runs == 3 && back.runs[1].id == 3 && back.runs[1].first_table == 7 &&
               back.runs[1].n_tables == 1 && back.runs[2].entries == 50);
     cr_assert(back.notes[0].len == 8 && memcmp(back.notes[0].data, "a.jsonl\n", 8) == 0);
@@ -74,10 +79,35 @@ Test(store_state, another_version_is_named)
     free(bytes);
 }
 
+/* A state of version 2 has none of the numbers behind its fixed ones, one of version 3 only how many
+ * documents are unreadable. */
+Test(store_state, states_of_earlier_versions_are_read)
+{
+    enum { FIXED = 32 + 16 + 8 * 14 };
+    const bm_state state = a_state();
+    const size_t size = bm_state_size(&state);
+    uint8_t *bytes = malloc(size);
+    for (size_t version = 2; version <= 4; version++) {
+        const size_t n = version == 4 ? 3 : version - 2, gone = 8 * (3 - n);
+        bm_state back = {0};
+        bm_error err = {0};
+        bm_state_write(&state, bytes);
+        memmove(bytes + FIXED + 8 * n, bytes + FIXED + 24, size - FIXED - 24);
+        bytes[32] = (uint8_t)version;
+        bm_piece_seal(bytes, size - gone);
+        cr_assert_eq(bm_state_read(bytes, size - gone, &back, &err), BM_OK, "%s", err.message);
+        cr_assert_eq(back.counts.unreadable, n > 0 ? 5 : 0);
+        cr_assert_eq(back.counts.next_id, n == 3 ? 4711 : UINT64_MAX);
+        cr_assert_eq(back.counts.ids, n == 3 ? BM_IDS_UINT64 : BM_IDS_UNTYPED);
+        cr_assert(back.runs[2].entries == 50 && back.notes[1].len == 4);
+    }
+    free(bytes);
+}
+
 /* Sums that are right over numbers that cannot be. */
 Test(store_state, numbers_that_cannot_be_are_refused)
 {
-    for (int what = 0; what < 8; what++) {
+    for (int what = 0; what < 11; what++) {
         bm_state state = a_state(), back = {0};
         bm_error err = {0};
         switch (what) {
@@ -101,6 +131,15 @@ Test(store_state, numbers_that_cannot_be_are_refused)
             break;
         case 6:
             state.counts.removed = 12;
+            break;
+        case 7:
+            state.counts.unreadable = 88;
+            break;
+        case 8:
+            state.counts.ids = BM_IDS_ROWS;
+            break;
+        case 9:
+            state.counts.next_id = UINT64_C(1) << 63;
             break;
         default:
             state.tail_first = 1050;
