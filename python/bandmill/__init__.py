@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bandmill._dedup import Dedup, dedup
     from bandmill._devices import devices, self_test, version
+    from bandmill._directories import explain, filter, load, report
     from bandmill._errors import Error
     from bandmill._index import Index
-    from bandmill._jobs import hash_shingles, pairs, tune
-    from bandmill._signatures import Signatures, load, sign
+    from bandmill._jobs import Tuned, hash_shingles, pairs, tune
+    from bandmill._signatures import Signatures, sign
     from bandmill._tools import cluster, export, query
 
     __version__: str
@@ -27,10 +28,11 @@ else:
     _PLACES = {
         "_dedup": ("Dedup", "dedup"),
         "_devices": ("devices", "self_test", "version"),
+        "_directories": ("explain", "filter", "load", "report"),
         "_errors": ("Error",),
         "_index": ("Index",),
-        "_jobs": ("hash_shingles", "pairs", "tune"),
-        "_signatures": ("Signatures", "load", "sign"),
+        "_jobs": ("Tuned", "hash_shingles", "pairs", "tune"),
+        "_signatures": ("Signatures", "sign"),
         "_tools": ("cluster", "export", "query"),
     }
 
@@ -54,14 +56,18 @@ __all__ = [
     "Error",
     "Index",
     "Signatures",
+    "Tuned",
     "cluster",
     "dedup",
     "devices",
+    "explain",
     "export",
+    "filter",
     "hash_shingles",
     "load",
     "pairs",
     "query",
+    "report",
     "self_test",
     "sign",
     "tune",

@@ -7,7 +7,7 @@ import json
 import os
 import pathlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
+Rows = TypeVar("Rows")
 _IDS = "seen"  # in a pickle: of the rows that were looked at
 
 
@@ -118,9 +119,17 @@ class Dedup:
         places = {name: i for i, name in enumerate(self._ids)}
         return [places[name] for name in self.removed.column("id").to_pylist()]
 
+    @overload
+    def take(self, data: str | os.PathLike[str]) -> pa.Table: ...
+
+    @overload
+    def take(self, data: Rows) -> Rows: ...
+
     def take(self, data: Any) -> Any:
         """The kept rows of ``data``, in its own type."""
         kept = self.kept
+        if self._seen is None:
+            raise Error("take is for the result that dedup returned, which knows its rows (kept says which stay)", field="data")
         if isinstance(data, (str, os.PathLike)):
             data = read_table(data)
         if hasattr(data, "read_next_batch") or type(data).__name__ == "IterableDataset":
@@ -329,6 +338,14 @@ def dedup(
     """Group near-duplicates: which documents are kept, and why the others are removed.
 
     Returns Dedup. Raises Error.
+
+        >>> import bandmill
+        >>> texts = ["one two three four five six", "One two three four five six!", "quite another text"]
+        >>> r = bandmill.dedup(texts, threshold=0.8)
+        >>> r.take(texts)
+        ['one two three four five six', 'quite another text']
+        >>> r.removed.select(["id", "kept", "reason"]).to_pylist()
+        [{'id': 1, 'kept': 0, 'reason': 'equal'}]
     """
     k = dict(locals())
     call = Call(progress)

@@ -20,7 +20,12 @@ _KINDS = {
 
 
 def version() -> dict[str, Any]:
-    """Versions of the library, its kernels and its Unicode tables."""
+    """Versions of the library, its kernels and its Unicode tables.
+
+    >>> import bandmill
+    >>> bandmill.version()["version"] == bandmill.__version__
+    True
+    """
     v = lib.bm_version()
     texts = {name: text_of(getattr(v, name)) for name in ("version", "compiler", "kernels", "unicode", "utf8proc_unicode")}
     return {**texts, "format": int(v.format)}
@@ -30,6 +35,10 @@ def devices() -> list[dict[str, Any]]:
     """List the devices, the native CPU first: spec (what ``device=`` takes), name, platform, driver, kind, usable …
 
     An OpenCL platform that has no device is a row of kind "none", with its reason in ``why``.
+
+    >>> import bandmill
+    >>> bandmill.devices()[0]["spec"]
+    'cpu'
     """
     call = Call()
     o = new("device_list")
@@ -50,7 +59,12 @@ def devices() -> list[dict[str, Any]]:
 
 
 def self_test(device: str = "cpu") -> int:
-    """Check known answers on one device. Returns how many were compared. Raises Error with status "selftest" or "device"."""
+    """Check known answers on one device. Returns how many were compared. Raises Error with status "selftest" or "device".
+
+    >>> import bandmill
+    >>> bandmill.self_test("cpu") > 0
+    True
+    """
     call = Call()
     o = new("self_test")
     o.device.device = call.text(device)

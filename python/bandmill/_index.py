@@ -174,6 +174,12 @@ class Index:
 
     Queries may come from any number of threads. `add`, `remove` and `compact` wait for them; another process may read
     meanwhile, but not write (status "locked").
+
+        >>> import bandmill, tempfile
+        >>> with bandmill.Index.build(tempfile.mkdtemp() + "/known", ["one two three four five six"]) as index:
+        ...     index.add(["quite another text"])
+        ...     index.query(["Quite another text!"]).to_pylist()
+        [{'query': 0, 'target': 1, 'jaccard': 1.0}]
     """
 
     def __init__(self, path: str | os.PathLike[str], threads: int = 0) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +104,11 @@ def pairs(
     """Pairs of near-duplicates: a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error.
 
     With measure="containment", id_a is the contained document.
+
+        >>> import bandmill
+        >>> texts = ["one two three four five six", "one two three four five six seven", "quite another text"]
+        >>> bandmill.pairs(texts, threshold=0.5).to_pylist()
+        [{'id_a': 0, 'id_b': 1, 'jaccard': 0.666667}]
     """
     k = dict(locals())
     call = Call(progress)
@@ -143,6 +150,11 @@ def hash_shingles(
 
     Returns (offsets int64 (N + 1), hashes uint64): document i has hashes[offsets[i]:offsets[i + 1]], in order of first
     occurrence. Raises Error.
+
+        >>> import bandmill
+        >>> offsets, hashes = bandmill.hash_shingles(["one two three", "one two"], shingle="word:2")
+        >>> offsets.tolist(), len(hashes), bool(hashes[0] == hashes[2])
+        ([0, 2, 3], 3, True)
     """
     k = dict(locals())
     call = Call(progress)
@@ -159,6 +171,44 @@ def hash_shingles(
         return offsets, np.zeros(0, dtype=np.uint64)
     hashes = np.frombuffer(ffi.buffer(lib.bm_hash_sets_hashes(out[0]), 8 * int(offsets[-1])), dtype=np.uint64).copy()
     return offsets, hashes
+
+
+class Tuned(dict[str, Any]):
+    """What `tune` finds: the members of `bandmill tune --json`. Prints its answer; a notebook shows the curves."""
+
+    def __init__(self, found: dict[str, Any] | None = None, svg: str = "") -> None:
+        """``svg``: the picture of the curves."""
+        super().__init__(found or {})
+        self.svg = svg
+
+    def __str__(self) -> str:
+        """The plan that was chosen, and what it would find in the documents."""
+        chosen, ceiling = self["chosen"], self["ceiling"]
+        said = f"{chosen['bands']} bands of {chosen['rows']} rows"
+        said += f": find {_percent(chosen['recall'])} of the pairs at {self['threshold']:g}"
+        if ceiling is not None:
+            said += f", and {_percent(chosen['at_ceiling'])} of those at {ceiling['similarity']:g}"
+        said += f"; {chosen['unused']} of {self['perms']} permutations unused"
+        for sample in self.get("samples", ()):
+            said += f"\n{_forecast(sample, chosen)}"
+        return said
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>{self.svg}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _forecast(sample: dict[str, Any], chosen: dict[str, Any]) -> str:
+    """What the plan would find in all documents, of which a sample was compared."""
+    said = f"{sample['shingle']}: {sample['documents']:,} documents, {sample['identical']:,} of them copies"
+    for one in sample.get("forecasts", ()):
+        if (one["bands"], one["rows"]) == (chosen["bands"], chosen["rows"]):
+            found, missed = (f"{one[name]:,.0f} ± {one[name + '_error']:,.0f}" for name in ("verified_pairs", "missed_pairs"))
+            said += f"; {one['candidates']:,.0f} candidates, of which {found} reach the threshold; {missed} pairs missed"
+    return said
 
 
 @described
@@ -200,10 +250,14 @@ def tune(
     memory: Size = None,
     temp_dir: Path | None = None,
     progress: Progress = False,
-) -> dict[str, Any]:
+) -> Tuned:
     """Band plans and their S-curves; with ``data`` also what each would find in it. As `bandmill tune --json`.
 
-    Raises Error; status "not_found": no plan fits.
+    Returns Tuned. Raises Error; status "not_found": no plan fits.
+
+        >>> import bandmill
+        >>> print(bandmill.tune(threshold=0.5, recall=0.99, ceiling={0.05: 0.006}))
+        35 bands of 3 rows: find 99.1 % of the pairs at 0.5, and 0.4 % of those at 0.05; 23 of 128 permutations unused
     """
     k = dict(locals())
     k["temp_dir"] = temp_dir if temp_dir is not None else tempfile.gettempdir()
@@ -218,7 +272,7 @@ def tune(
         o.ceiling_similarity, o.ceiling_probability = share(at, "ceiling"), share(most, "ceiling")
     if k["seed"] is not None:
         o.seed = number(k["seed"], "seed")
-    o.sample, o.svg, o.force = number(sample, "sample", 2**64 - 1), call.text(svg, "svg"), force
+    o.sample, o.force = number(sample, "sample", 2**64 - 1), force
     asked = k["shingle"]
     kinds = [asked] if isinstance(asked, str) or asked is None else list(asked)
     texts = call.keep(ffi.new("bm_text_options[]", len(kinds)))
@@ -228,6 +282,9 @@ def tune(
         fill_text(texts[i], call, {**k, "shingle": kind})
     o.texts, o.n_texts = texts, len(kinds)
     out = owned("tune_result")
-    call.run(lib.bm_tune, o, out)
-    found: dict[str, Any] = json.loads(text_of(lib.bm_tune_result_json(out[0])))
-    return found
+    with Workplace(None, None) as work:
+        drawn = work / "curves.svg" if svg is None else svg
+        o.svg = call.text(drawn, "svg")
+        call.run(lib.bm_tune, o, out)
+        curves = pathlib.Path(drawn).read_text(encoding="utf-8")
+    return Tuned(json.loads(text_of(lib.bm_tune_result_json(out[0]))), curves)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import pathlib
+import re
 from typing import Any
 
 from bandmill._call import Call
@@ -17,7 +18,13 @@ from bandmill._options import new, number
 
 
 class Page(str):
-    """A page of HTML, which a notebook shows."""
+    """A page of HTML, which a notebook shows. A terminal shows one line; print() shows all of it."""
+
+    def __repr__(self) -> str:
+        """What it is."""
+        title = re.search("<title>(.*?)</title>", self, re.S)
+        name = f" {html.unescape(title[1])!r}" if title else ""
+        return f"<bandmill.Page{name}, {len(self.encode()):,} bytes: to_html(path) writes it>"
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{html.escape(self)}" style="width:100%; height:50em; border:0"></iframe>'

@@ -68,7 +68,7 @@ class Signatures:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A directory is loaded again by who unpickles it."""
-        return load, (os.path.abspath(self._path),)
+        return Signatures, (pathlib.Path(os.path.abspath(self._path)),)
 
     @property
     def path(self) -> pathlib.Path:
@@ -236,14 +236,6 @@ def _carried(*parcel: Any) -> Signatures:
     return _Owned(*unpacked(checked(parcel), "s")[:2])
 
 
-def load(path: str | os.PathLike[str]) -> Signatures:
-    """Load a directory that `sign` or `Signatures.save` wrote."""
-    where = pathlib.Path(path)
-    if not (where / _MANIFEST).exists():
-        raise Error(f"{where}: no directory of signatures (it has no {_MANIFEST})", "format", str(where))
-    return Signatures(where)
-
-
 @described
 def sign(
     data: Any = None,
@@ -290,6 +282,11 @@ def sign(
     """Compute MinHash signatures of documents; with ``threshold``, or ``bands`` and ``rows``, also band keys.
 
     Returns Signatures. Raises Error.
+
+        >>> import bandmill
+        >>> s = bandmill.sign(["one two three four five six", "quite another text"])
+        >>> s.signatures.shape, s.n_shingles.tolist(), s.ids
+        ((2, 128), [2, 1], [0, 1])
     """
     k = dict(locals())
     k["band_keys"] = any(k[name] is not None for name in ("threshold", "recall", "bands"))  # a preset asks for none

@@ -77,6 +77,11 @@ def cluster(
     order of first appearance.
 
     Returns a table of group, kept, size, members, or of these counts.
+
+        >>> import bandmill
+        >>> found = bandmill.pairs(["one two three four five"] * 3 + ["quite another text"], threshold=0.8)
+        >>> bandmill.cluster(found).to_pylist()
+        [{'group': 1, 'kept': 0, 'size': 3, 'members': [0, 1, 2]}]
     """
     call = Call(progress)
     with Workplace(None, None) as work:
@@ -114,7 +119,14 @@ def export(
     memory: Size = None,
     progress: Progress = False,
 ) -> pathlib.Path:
-    """Write signatures in the form of another tool to a directory. Returns its path. Raises Error."""
+    """Write signatures in the form of another tool to a directory. Returns its path. Raises Error.
+
+    >>> import bandmill, os, tempfile
+    >>> signed = bandmill.sign(["one two three four five six", "quite another text"])
+    >>> out = bandmill.export(signed, "npy", tempfile.mkdtemp() + "/out")
+    >>> "signatures.npy" in os.listdir(out)
+    True
+    """
     k = dict(locals())
     call = Call(progress)
     o = new("export")
@@ -175,6 +187,11 @@ def query(
     """For each query, the documents of ``targets`` or an ``index`` that reach the threshold, the best first. Raises Error.
 
     Returns a table of query, target, jaccard (or containment).
+
+        >>> import bandmill
+        >>> targets = ["one two three four five six", "quite another text"]
+        >>> bandmill.query(["one two three four five six!"], targets=targets).to_pylist()
+        [{'query': 0, 'target': 0, 'jaccard': 1.0}]
     """
     k = {name: value for name, value in locals().items() if name not in ("queries", "text", "id", "targets", "index")}
     if (targets is None) == (index is None):

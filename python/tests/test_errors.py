@@ -107,6 +107,11 @@ MISTAKES = [
     ("r.take(table.slice(1))", "usage", "data", "2 rows, where dedup read 3 (take is for the same data)"),
     ("r.pairs", "usage", "pairs", "no pairs were asked for (pairs=True)"),
     ("r.explain('a')", "usage", "group", "explain takes two ids, or group="),
+    ("load('good.jsonl')", "format", "path", "good.jsonl: no directory of signatures, no result of dedup and no index"),
+    ("explain('.', 'a', 'b')", "format", "path", ".: no result of dedup (report.json: …"),
+    ("report('nowhere')", "format", "path", "nowhere: no result of dedup (report.json: …"),
+    ("filter('closed', 'out')", "format", "path", "closed: no result of dedup (report.json: …"),
+    ("dedup(pa.table({'id': ['a', None], 'text': ['a', 'b']}))", "input", None, "table:2: column 'id' is null (an id was …"),
     ("r.filter('out')", "usage", "output", "filter is for files (take(data) has the kept rows of a table)"),
     (
         "dedup('good.jsonl').kept",

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import bandmill
-from bandmill import _dedup, _index, _keywords, _signatures
+from bandmill import _dedup, _index, _jobs, _keywords, _signatures
 
 CALLS = {
     "sign": bandmill.sign,
@@ -96,7 +96,7 @@ def test_no_exception_is_out_of_date(options):
 
 @pytest.mark.parametrize("call", CALLS)
 def test_words_of_a_keyword_are_the_programs(options, call):
-    modules = (_dedup, _signatures, _index, _keywords)
+    modules = (_dedup, _signatures, _index, _jobs, _keywords)
     hints = typing.get_type_hints(
         CALLS[call], {"pa": pa} | {name: of for module in modules for name, of in vars(module).items()}
     )

@@ -1,0 +1,120 @@
+"""Directories that the commands wrote, opened again."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+from bandmill._dedup import Dedup
+from bandmill._errors import Error
+from bandmill._index import Index
+from bandmill._keywords import Kept, Path
+from bandmill._page import Explanation, Page
+from bandmill._signatures import Signatures
+
+_ROWS = ("arrow", "parquet")  # of one such input the rows are known by their numbers
+
+
+def load(path: Path) -> Signatures | Dedup | Index:
+    """What a call or command wrote there: signatures, a result of `dedup`, or an index, which is opened.
+
+    A result has no rows of a table in memory: `take` is for the one that `dedup` returned. Raises Error.
+
+        >>> import bandmill, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> signed = bandmill.sign(["a text", "another text"]).save(f"{folder}/signed")
+        >>> bandmill.load(f"{folder}/signed")
+        <bandmill.Signatures of 2 documents, 128 words each>
+    """
+    where = pathlib.Path(path)
+    if (where / "manifest.json").exists():
+        return Signatures(where)
+    if (where / "report.json").exists():
+        return _result(where)
+    if (where / "data.mdb").exists():
+        return Index.open(where)
+    raise Error(f"{where}: no directory of signatures, no result of dedup and no index", "format", str(where), field="path")
+
+
+def _result(path: Path) -> Dedup:
+    where = pathlib.Path(path)
+    try:
+        report: dict[str, Any] = json.loads((where / "report.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        raise Error(f"{where}: no result of dedup (report.json: {e})", "format", str(where), field="path") from None
+    if not isinstance(report, dict) or report.get("kind") != "dedup":
+        raise Error(f"{where}: no result of dedup (its report.json is of another job)", "format", str(where), field="path")
+    rows = report["provenance"].get("input_format") in _ROWS and len(report.get("inputs", [])) == 1
+    return Dedup(None, where, report, rows, None)
+
+
+def explain(
+    path: Path, a: str | int | None = None, b: str | int | None = None, *, group: int | None = None, sources: Path | None = None
+) -> Explanation:
+    """Why two documents of a result of `dedup`, by their ids, are in one group; or what holds ``group`` together.
+
+    As `bandmill explain`, of a directory that files were read for. ``sources``: where these lie now. Raises Error;
+    status "not_found": they are in no group together.
+
+        >>> import bandmill, pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> n = (folder / "texts.txt").write_text("one two three four five\\nOne, two, three, four, five!\\n")
+        >>> r = bandmill.dedup(folder / "texts.txt", format="lines", output=folder / "found")
+        >>> bandmill.explain(folder / "found", group=1).data["documents"]
+        2
+    """
+    return _result(path).explain(a, b, group=group, sources=sources)
+
+
+def report(
+    path: Path,
+    output: Path | None = None,
+    *,
+    groups: int = 20,
+    pairs: int = 20,
+    text_bytes: int = 2000,
+    sample: int = 20,
+    sample_seed: int = 1,
+    sample_labels: Path | None = None,
+    sources: Path | None = None,
+) -> Page:
+    """The report of a result of `dedup`: one page, which a notebook shows. ``output``: a file to write it to.
+
+    Keywords as of `Dedup.to_html`, and of `bandmill report`. Raises Error.
+
+        >>> import bandmill, pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> n = (folder / "texts.txt").write_text("one two three four five\\nOne, two, three, four, five!\\n")
+        >>> r = bandmill.dedup(folder / "texts.txt", format="lines", output=folder / "found")
+        >>> page = bandmill.report(folder / "found", folder / "page.html")
+        >>> page.startswith("<!DOCTYPE html>")
+        True
+    """
+    return _result(path).to_html(
+        output,
+        groups=groups,
+        pairs=pairs,
+        text_bytes=text_bytes,
+        sample=sample,
+        sample_seed=sample_seed,
+        sample_labels=sample_labels,
+        sources=sources,
+    )
+
+
+def filter(
+    path: Path, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
+) -> pathlib.Path:
+    """The kept documents of a result of `dedup` of files, as a directory; with ``annotate`` every document with its group.
+
+    Keywords as of `Dedup.filter`, and of `bandmill filter`. Returns the path. Raises Error.
+
+        >>> import bandmill, os, pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> n = (folder / "texts.txt").write_text("one two three four five\\nOne, two, three, four, five!\\n")
+        >>> r = bandmill.dedup(folder / "texts.txt", format="lines", output=folder / "found", kept="no")
+        >>> "kept.txt" in os.listdir(bandmill.filter(folder / "found", folder / "clean"))
+        True
+    """
+    return _result(path).filter(output, kept=kept, annotate=annotate, sources=sources, force=force)
