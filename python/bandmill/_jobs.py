@@ -193,6 +193,8 @@ class Tuned(dict[str, Any]):
             said += f"\n{_forecast(sample, chosen)}"
         return said
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>{self.svg}"
 

@@ -24,7 +24,7 @@ class Page(str):
         """What it is."""
         title = re.search("<title>(.*?)</title>", self, re.S)
         name = f" {html.unescape(title[1])!r}" if title else ""
-        return f"<bandmill.Page{name}, {len(self.encode()):,} bytes: to_html(path) writes it>"
+        return f"<bandmill.Page{name}>"
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{html.escape(self)}" style="width:100%; height:50em; border:0"></iframe>'

@@ -77,6 +77,12 @@ def _read(data: Any, text: Names, id: str | None, each: bool = False) -> tuple[R
     return rows, np.frombuffer(ffi.buffer(texts, 8 * rows.n), dtype=np.uint64).copy() if each and rows.n else None
 
 
+def hashes_of_texts(texts: Any) -> Array:
+    """Of each text of a column of Arrow's, as it is read: by which copies are told from equal ones."""
+    found = _read(texts, None, None, each=True)[1]
+    return found if found is not None else np.zeros(0, dtype=np.uint64)
+
+
 @dataclass
 class Seen:
     """What a job has looked at: rows, a Parquet file, or signatures."""

@@ -75,7 +75,7 @@ MISTAKES = [
         "good.jsonl: the output is the input good.jsonl (expected a place of its own)",
     ),
     ("dedup('good.jsonl', removed='same')", "usage", "removed", "removed is for output=, a directory that stays"),
-    ("load('nowhere')", "format", None, "nowhere: no directory of signatures (it has no manifest.json)"),
+    ("load('nowhere')", "format", "path", "nowhere: no directory of signatures, no result of dedup and no index"),
     ("Index.open('nowhere')", "io", None, "nowhere: cannot open the index: No such file or directory"),
     # options
     ("dedup(texts, threshold=80)", "usage", "threshold", "threshold 80 (more than 0, at most 1)"),

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import pickle
 import sys
 
 import numpy as np
@@ -390,3 +391,18 @@ def test_parquet_by_path(table, tmp_path):
     whole = bandmill.sign(table, id="id", device="cpu").signatures
     pq.write_table(table, tmp_path / "a.parquet")
     assert np.array_equal(bandmill.sign(tmp_path / "a.parquet", device="cpu").signatures, whole)
+
+
+def test_tune_prints_its_answer_and_draws_its_curves(jsonl, tmp_path):
+    found = bandmill.tune(
+        jsonl, threshold=0.5, ceiling={0.05: 0.006}, shingle=["word:1", "word:3"], svg=tmp_path / "curves.svg"
+    )
+    plan, *samples = str(found).splitlines()
+    chosen = found["chosen"]
+    assert plan.startswith(f"{chosen['bands']} bands of {chosen['rows']} rows: find ") and " of those at 0.05; " in plan
+    assert [line.split(":")[0] for line in samples] == ["word", "word"] and "400 documents" in samples[0]
+    assert repr(found) == str(found) and found.svg == (tmp_path / "curves.svg").read_text(encoding="utf-8")
+    assert found._repr_html_().endswith(found.svg) and "<svg" in found.svg
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found == json.loads(json.dumps(found)) and again.svg == found.svg
+    assert "<svg" in bandmill.tune()._repr_html_()

@@ -96,12 +96,13 @@ def expect_same(found, theirs):
     ours = groups_of(found)
     expected = theirs.groups.to_pylist()
     assert list(ours) == [g["group"] for g in expected] == list(range(1, len(expected) + 1))
-    assert [[str(r["id"]) for r in group] for group in ours.values()] == [g["members"] for g in expected]
-    assert [[str(r["id"]) for r in group if r["kept"]] for group in ours.values()] == [[g["kept"]] for g in expected]
-    similarity = dict(zip(theirs.removed["id"].to_pylist(), theirs.removed["jaccard"].to_pylist()))
+    assert [[str(r["id"]) for r in group] for group in ours.values()] == [[str(i) for i in g["members"]] for g in expected]
+    assert [[str(r["id"]) for r in group if r["kept"]] for group in ours.values()] == [[str(g["kept"])] for g in expected]
+    why = {str(r["id"]): r for r in theirs.removed.to_pylist()}
     for group in ours.values():
         for r in group:
-            assert r["jaccard"] == (1.0 if r["kept"] else pytest.approx(similarity[str(r["id"])], abs=6e-7))
+            assert r["jaccard"] == (1.0 if r["kept"] else pytest.approx(why[str(r["id"])]["jaccard"], abs=6e-7))
+            assert r["reason"] == (None if r["kept"] else why[str(r["id"])]["reason"])
 
 
 @pytest.fixture(scope="module")
@@ -131,13 +132,27 @@ def test_groups_are_the_programs(spark, theirs):
     assert report["not_compared"] == 0
 
 
+def test_copies_with_another_text_and_texts_in_another_encoding(spark):
+    base = "the harbour was full of small boats that had come in before the storm"
+    ship = "\u043a\u043e\u0440\u0430\u0431\u043b\u044c \u043d\u043e\u043c\u0435\u0440"
+    russian = [f"{ship} {i}".encode("cp1251") for i in range(3)]
+    texts = [t.encode() for t in (base, base, base.upper() + "!", base + " came", "", "  ")] + russian
+    table = pa.table({"id": [f"{i}" for i in range(len(texts))], "text": pa.array(texts, pa.binary())})
+    theirs, counts = bandmill.dedup(table, id="id", device="cpu"), {}
+    expect_same(bandmill.spark.dedup(frame(spark, table, 3), report=counts), theirs)
+    report = theirs.report["counts"]
+    names = ("documents", "empty", "unreadable", "groups", "removed", "removed_identical", "removed_equal")
+    assert {name: counts[name] for name in names} == {name: report[name] for name in names}
+    assert (counts["empty"], counts["unreadable"], counts["removed_identical"], counts["removed_equal"]) == (2, 3, 1, 1)
+
+
 def test_many_partitions_integer_ids_and_stars(spark):
     few = pa.table({"n": np.arange(40, dtype=np.int64) * 10 - 100, "body": TABLE["text"][:40]})
     few = pa.concat_tables([few, pa.table({"n": np.arange(900, 920, dtype=np.int64), "body": few["body"][:20]})])
     options = {"cluster": "star", "keep": "longest", "threshold": 0.5, "shingle": "word:1"}
     expected = bandmill.dedup(few, "body", "n", device="cpu", **options)
     found = bandmill.spark.dedup(frame(spark, few, 64, seed=5), "body", "n", **options)
-    assert dict(found.dtypes) == {"id": "bigint", "group": "bigint", "kept": "boolean", "jaccard": "double"}
+    assert dict(found.dtypes) == {"id": "bigint", "group": "bigint", "kept": "boolean", "jaccard": "double", "reason": "string"}
     expect_same(found, expected)
 
 

@@ -16,8 +16,10 @@ from bandmill._call import Call
 from bandmill._data import strings_of
 from bandmill._native import ffi, lib
 from bandmill._options import fill_device, fill_hash, fill_sketch, fill_text, new
+from bandmill._rows import hashes_of_texts
 
 Array = np.ndarray[Any, Any]
+UNREADABLE = (0).to_bytes(8, "little") + (1).to_bytes(8, "little")  # the content of a text in another encoding
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -155,7 +157,7 @@ def bad_rows(cutter: Cutter, texts: pa.Array, ids: pa.Array) -> dict[int, str]:
 
 
 def cut(recipe: Recipe, small: int = 4096) -> Callable[[Batches], Batches]:
-    """(num, id, text) -> (num, id, bytes, n_shingles, content, keys, sets, bad), for mapInArrow.
+    """(num, id, text) -> (num, id, bytes, text_hash, n_shingles, content, keys, sets, bad), for mapInArrow.
 
     ``sets``: sorted hashes, or words where the recipe wants those. ``small``: rows of a batch that goes out.
     """
@@ -192,6 +194,7 @@ def _cut_batch(cutter: Cutter, batch: pa.RecordBatch) -> pa.RecordBatch:
         "num": batch.column("num"),
         "id": batch.column("id"),
         "bytes": pa.array(np.diff(offsets_of(batch.column("text")))),
+        "text_hash": pa.array(hashes_of_texts(texts).view(np.int64)),
         "n_shingles": pa.array(found["n_shingles"]),
         "content": binary(found["content"], 16),
         "keys": binary(found["keys"], 8 * recipe.bands),

@@ -117,8 +117,10 @@ def dedup(
     """Near-duplicates, grouped: one row for each document of a group of two or more.
 
     id; group, numbered from 1 in the order of the groups' first ids; kept, true for the one that stays; jaccard, its similarity
-    to that one (null where it is not known, under verify="none"). Options as in `bandmill.dedup`; order is by id.
-    ``partitions``: of each shuffle, instead of what the sizes ask for. ``report``: a dict that counts are put into.
+    to that one (null where it is not known, under verify="none"); reason, why it goes: identical (the text of the kept one),
+    equal (its shingles, another text), near, or chained (below the threshold to the kept one). Options as in `bandmill.dedup`;
+    order is by id. ``partitions``: of each shuffle, instead of what the sizes ask for. ``report``: a dict that counts are put
+    into.
 
     Returns a DataFrame that is computed. Raises bandmill.Error, of options before a job is started.
     """
@@ -144,15 +146,35 @@ def _dedup(job: Job, cluster: str, keep: str) -> DataFrame:
     verified = job.settings.verify != "none"
     if verified:
         job.hold_sets(near)
-    ids = job.docs.select("num", "id", "bytes")
+    ids = job.docs.select("num", "id", "bytes", "text_hash")
     labels = _stars(job, near, ids, keep) if cluster == "star" else job.crowded_rounds(job.components(job.edges(near)))
     members = job.keep(_kept(_members(labels, job.copies), ids, keep))
-    counted = one(members, F.count("*").alias("members"), F.count(F.when(F.col("stays"), 1)).alias("groups"))
+    counted = one(
+        members,
+        F.count("*").alias("members"),
+        F.count(F.when(F.col("stays"), 1)).alias("groups"),
+        *(F.count(F.when(_copy(reason), 1)).alias(f"removed_{reason}") for reason in ("identical", "equal")),
+    )
     job.counts["groups"] = int(counted["groups"])
     job.counts["removed"] = int(counted["members"]) - job.counts["groups"]
+    for name in ("removed_identical", "removed_equal"):
+        job.counts[name] = int(counted[name])
     known = _compared(job, members) if verified else members.withColumn("similarity", _certain())
     numbered = joined(known, _numbered(job, members), "label")
-    return settle(numbered.select("id", F.col("group"), F.col("stays").alias("kept"), F.col("similarity").alias("jaccard")))
+    columns = ("id", F.col("group"), F.col("stays").alias("kept"), F.col("similarity").alias("jaccard"))
+    return settle(numbered.select(*columns, _reason(job.settings.threshold).alias("reason")))
+
+
+def _copy(reason: str) -> Column:
+    """Whether a member goes as a copy of the kept one, "identical" or "equal"."""
+    same = F.col("same_text") if reason == "identical" else ~F.col("same_text")
+    return ~F.col("stays") & (F.col("rep") == F.col("kept_rep")) & same
+
+
+def _reason(threshold: float) -> Column:
+    """Why a member goes; null: it stays."""
+    copies = F.when(F.col("stays"), None).when(_copy("identical"), "identical").when(_copy("equal"), "equal")
+    return copies.when(F.col("similarity") < threshold, "chained").otherwise("near")
 
 
 def _preference(keep: str) -> Column:
@@ -172,7 +194,7 @@ def _kept(members: DataFrame, ids: DataFrame, keep: str) -> DataFrame:
     """Members with their ids, the first id of their group, and who is kept of it."""
     named = joined(ids, members, "num")
     whole = Window.partitionBy("label")
-    order = F.struct(_preference(keep), F.col("id"), F.col("num"), F.col("rep"))
+    order = F.struct(_preference(keep), F.col("id"), F.col("num"), F.col("rep"), F.col("text_hash"))
     best = (F.max(order) if keep == "last" else F.min(order)).over(whole)
     found = (
         named.withColumn("first", F.min("id").over(whole)).withColumn("best", best).withColumn("size", F.count("*").over(whole))
@@ -185,6 +207,7 @@ def _kept(members: DataFrame, ids: DataFrame, keep: str) -> DataFrame:
         "first",
         (F.col("best.num") == F.col("num")).alias("stays"),
         F.col("best.rep").alias("kept_rep"),
+        (F.col("best.text_hash") == F.col("text_hash")).alias("same_text"),
     )
 
 

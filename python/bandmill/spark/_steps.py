@@ -94,7 +94,8 @@ class Job:
         """Cuts and signs every document; refuses what is none, and repeated ids."""
         base = documents(self._df, self.settings)
         kind = id_type(self._df, self.settings.id).simpleString()
-        schema = f"num long, id {kind}, bytes long, n_shingles long, content binary, keys binary, sets binary, bad string"
+        schema = f"num long, id {kind}, bytes long, text_hash long, n_shingles long, "
+        schema += "content binary, keys binary, sets binary, bad string"
         while True:
             numbered = base.select(F.xxhash64("id", F.lit(self.seed)).alias("num"), "id", "text")
             self.signed = self.keep(numbered.mapInArrow(_cut.cut(self.recipe), schema))
@@ -106,16 +107,19 @@ class Job:
 
     def _count(self) -> int:
         """Counts; the numbers that several documents have."""
-        good, empty = F.col("bad").isNull(), F.col("n_shingles") == 0
+        good, unreadable = F.col("bad").isNull(), F.col("content") == F.lit(bytearray(_cut.UNREADABLE))
+        empty = (F.col("n_shingles") == 0) & ~unreadable
+        names = ("records", "documents", "empty", "unreadable", "shingles")
         of_number = self.signed.groupBy("num").agg(
             F.count("*").alias("records"),
             F.count(F.when(good, 1)).alias("documents"),
             F.count(F.when(good & empty, 1)).alias("empty"),
+            F.count(F.when(good & unreadable, 1)).alias("unreadable"),
             F.sum("n_shingles").alias("shingles"),
         )
-        sums = [F.sum(name).alias(name) for name in ("records", "documents", "empty", "shingles")]
+        sums = [F.sum(name).alias(name) for name in names]
         found = one(of_number, *sums, F.count(F.when(F.col("documents") > 1, 1)).alias("shared"))
-        for name in ("records", "documents", "empty", "shingles"):
+        for name in names:
             self.counts[name] = int(found[name] or 0)
         self.counts["skipped"] = self.counts["records"] - self.counts["documents"]
         if self.counts["skipped"]:
