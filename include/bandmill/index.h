@@ -281,6 +281,7 @@ typedef struct bm_index_statistics {
     uint64_t shingles, text_bytes;   /* of the documents, summed */
     uint64_t file_bytes, free_bytes; /* of its file; of it, not in use */
     uint64_t unreadable; /* of documents: in another encoding than UTF-8, without shingles too */
+    uint64_t short_docs; /* likewise: too short for a shingle (BM_SHORT_SKIP) */
     bm_id_kind ids;      /* of the documents that were added first; others are refused */
     /* What the next row without an id gets as its id: greater than any number that was an id here.
      * UINT64_MAX: an index of an earlier version, which has no record of that yet. */

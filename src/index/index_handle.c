@@ -362,13 +362,15 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
                                        .sketch = s->sketch,
                                        .plan = s->plan,
                                        .documents = counts.documents,
-                                       .empty = counts.empty - counts.unreadable,
+                                       .empty =
+                                           counts.empty - counts.unreadable - counts.short_docs,
                                        .removed = counts.removed,
                                        .shingles = counts.shingles,
                                        .text_bytes = counts.text_bytes,
                                        .file_bytes = counts.file_bytes,
                                        .free_bytes = counts.free_bytes,
                                        .unreadable = counts.unreadable,
+                                       .short_docs = counts.short_docs,
                                        .ids = counts.ids,
                                        .next_id = counts.next_id};
     return bm_sized_write(&facts, type, out, err);

@@ -516,7 +516,8 @@ static void write_counts(bm_json *json, const bm_store_counts *counts)
     bm_json_key_object(json, "counts");
     bm_json_key_uint(json, "documents", counts->documents);
     bm_json_key_uint(json, "removed", counts->removed);
-    bm_json_key_uint(json, "empty", counts->empty - counts->unreadable);
+    bm_json_key_uint(json, "empty", counts->empty - counts->unreadable - counts->short_docs);
+    bm_json_key_uint(json, "short", counts->short_docs);
     bm_json_key_uint(json, "unreadable", counts->unreadable);
     bm_json_key_uint(json, "shingles", counts->shingles);
     bm_json_key_uint(json, "text_bytes", counts->text_bytes);

@@ -72,16 +72,16 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     }
     BM_TRY(hash(lines, record, err));
     BM_TRY(bm_doc_signer_sign(&lines->signer, err));
-    const bool unreadable = lines->signer.batch.n_unreadable > 0;
-    if (unreadable && counts->unreadable == 0)
+    const bm_shingle_batch *made = &lines->signer.batch;
+    if (made->n_unreadable > 0 && counts->unreadable == 0)
         bm_meter_log(&lines->job->meter, BM_LOG_WARNING, "-:%" PRIu64 ": " BM_UNREADABLE_WARNING,
                      record->line);
-    bm_counts_add_docs(counts,
-                       &(bm_doc_counts){.n = 1,
-                                        .n_empty = lines->signer.n_shingles[0] == 0 && !unreadable,
-                                        .n_unreadable = unreadable,
-                                        .n_invalid = record->n_invalid,
-                                        .n_shingles = lines->signer.n_shingles[0]});
+    bm_counts_add_docs(counts, &(bm_doc_counts){.n = 1,
+                                                .n_empty = made->n_empty,
+                                                .n_short = made->n_short,
+                                                .n_unreadable = made->n_unreadable,
+                                                .n_invalid = record->n_invalid,
+                                                .n_shingles = lines->signer.n_shingles[0]});
     return lines->fn(lines->ctx, record, err);
 }
 

@@ -165,6 +165,11 @@ static inline bool bm_store_doc_is_unreadable(const bm_store_doc *doc)
 {
     return doc->n_shingles == 0 && bm_content_is_unreadable(doc->content);
 }
+/* Or because it had fewer units than a shingle? */
+static inline bool bm_store_doc_is_short(const bm_store_doc *doc)
+{
+    return doc->n_shingles == 0 && bm_content_is_short(doc->content);
+}
 /* borrows */
 
 /* A piece that grows. {0} is empty. */

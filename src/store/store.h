@@ -59,7 +59,8 @@ typedef struct bm_store_counts {
     uint64_t documents;            /* that are there */
     uint64_t removed;              /* that a compact would drop */
     uint64_t empty;                /* of documents: without shingles, with those that are ... */
-    uint64_t unreadable;           /* ... in another encoding (text/shingler.h) */
+    uint64_t unreadable;           /* ... in another encoding (text/shingler.h), ... */
+    uint64_t short_docs;           /* ... and too short for a shingle (BM_SHORT_SKIP) */
     uint64_t shingles, text_bytes; /* of documents, summed */
     uint64_t next_number;          /* documents + removed */
     uint64_t

@@ -119,12 +119,14 @@ static bm_status check_documents(checker *c, size_t i, bm_error *err)
             continue;
         sums.empty += doc.n_shingles == 0;
         sums.unreadable += bm_store_doc_is_unreadable(&doc);
+        sums.short_docs += bm_store_doc_is_short(&doc);
         sums.shingles += doc.n_shingles;
         sums.text_bytes += doc.text_bytes;
     }
     pthread_mutex_lock(&c->mutex);
     c->found.empty += sums.empty;
     c->found.unreadable += sums.unreadable;
+    c->found.short_docs += sums.short_docs;
     c->found.shingles += sums.shingles;
     c->found.text_bytes += sums.text_bytes;
     pthread_mutex_unlock(&c->mutex);
@@ -220,7 +222,8 @@ static bm_status check_all(checker *c, bm_error *err)
     BM_TRY(in_parallel(c, c->view->snapshot.postings, check_documents, err));
     if (c->said == 0 &&
         (c->found.empty != want->empty || c->found.shingles != want->shingles ||
-         c->found.unreadable != want->unreadable || c->found.text_bytes != want->text_bytes))
+         c->found.unreadable != want->unreadable || c->found.short_docs != want->short_docs ||
+         c->found.text_bytes != want->text_bytes))
         report(c, "the sums of its documents are others than its state says");
     c->documents_right = c->said == 0;
     BM_TRY(in_parallel(c, bm_store_view_filters(c->view), check_filter, err));

@@ -755,7 +755,7 @@ static bm_str text_of(const bm_state *state, size_t i)
 }
 
 /* Numbers that a state of this version has beside NUMBERS. */
-#define MORE 3u
+#define MORE 4u
 
 static size_t n_more(uint32_t version)
 {
@@ -801,7 +801,7 @@ void bm_state_write(const bm_state *state, void *out)
     bm_le32_put(at + 8, state->facts.bands);
     bm_le32_put(at + 12, state->facts.words);
     at = put_all(at + 16, numbers, NUMBERS);
-    at = put_all(at, (const uint64_t[]){c->unreadable, c->next_id, c->ids}, MORE);
+    at = put_all(at, (const uint64_t[]){c->unreadable, c->next_id, c->ids, c->short_docs}, MORE);
     for (size_t i = 0; i < state->n_runs; i++)
         at = put_all(at, &state->runs[i].id, RUN_WORDS);
     for (size_t i = 0; i < TEXTS; at += text_of(state, i++).len)
@@ -831,8 +831,8 @@ static bool counts_are_possible(const bm_state *state)
     const bool none = c->next_number == 0;
     return c->next_number <= BM_DOCS_MAX && c->documents <= c->next_number &&
            c->removed == c->next_number - c->documents && c->empty <= c->documents &&
-           c->unreadable <= c->empty && c->ids < BM_IDS_ROWS &&
-           (c->next_id <= INT64_MAX || c->next_id == BM_NEXT_ID_UNKNOWN) &&
+           c->unreadable <= c->empty && c->short_docs <= c->empty - c->unreadable &&
+           c->ids < BM_IDS_ROWS && (c->next_id <= INT64_MAX || c->next_id == BM_NEXT_ID_UNKNOWN) &&
            (none ? state->tail_first == 0 : state->tail_first < c->next_number) &&
            state->facts.kind <= BM_STORE_SIGNATURES && state->n_runs <= BM_STORE_RUNS;
 }
@@ -854,7 +854,7 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
         return state_damaged(err, "its sum is another");
     if (size - STATE_FIXED < n_more(version) * sizeof(uint64_t))
         return state_damaged(err, "its counts cannot be");
-    uint64_t w[NUMBERS], more[MORE] = {0, BM_NEXT_ID_UNKNOWN, BM_IDS_UNTYPED};
+    uint64_t w[NUMBERS], more[MORE] = {0, BM_NEXT_ID_UNKNOWN, BM_IDS_UNTYPED, 0};
     *out = (bm_state){.facts = {.kind = (bm_store_kind)bm_le32_get(at + 4),
                                 .bands = bm_le32_get(at + 8),
                                 .words = bm_le32_get(at + 12)}};
@@ -869,6 +869,7 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
                                     .next_number = w[7]};
     at = get_all(at, more, n_more(version));
     out->counts.unreadable = more[0];
+    out->counts.short_docs = more[3];
     out->counts.next_id = w[7] == 0 && version != BM_STATE_VERSION ? 0 : more[1];
     out->counts.ids = more[2] < BM_IDS_ROWS ? (bm_id_kind)more[2] : BM_IDS_ROWS;
     out->next_run = w[8];

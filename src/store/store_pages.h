@@ -240,13 +240,14 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
  *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty,
  *     shingles, text_bytes, next number; next run; first number of the last documents; runs
  *     (count), bytes of each text (64 bits each); then how many of the empty documents are
- *     unreadable, the next id, and the type of ids (64 bits each)
+ *     unreadable, the next id, the type of ids, and how many of the empty documents are short
+ *     (64 bits each)
  *     runs      number, first table, tables, entries     64 bits each
  *     texts     settings, inputs, adds
  *
  * Index and commit are what the record of the last commit says too (store_pages.h). */
 
-/* States of earlier versions are read: one of BM_STORE_VERSION has none of the last three numbers,
+/* States of earlier versions are read: one of BM_STORE_VERSION has none of the last four numbers,
  * and one of the next version only the first of them. What is written is of this version. */
 #define BM_STATE_VERSION (BM_STORE_VERSION + 2u)
 

@@ -150,6 +150,7 @@ static bm_status remove_one(bm_store *store, const bm_store_view *view, uint32_t
     c->removed++;
     c->empty -= doc.n_shingles == 0;
     c->unreadable -= bm_store_doc_is_unreadable(&doc);
+    c->short_docs -= bm_store_doc_is_short(&doc);
     c->shingles -= doc.n_shingles;
     c->text_bytes -= doc.text_bytes;
     return BM_OK;

@@ -174,6 +174,7 @@ bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error 
     c->documents++;
     c->empty += doc->n_shingles == 0;
     c->unreadable += bm_store_doc_is_unreadable(doc);
+    c->short_docs += bm_store_doc_is_short(doc);
     c->shingles += doc->n_shingles;
     c->text_bytes += doc->text_bytes;
     bm_next_id_pass(&c->next_id, doc->id);

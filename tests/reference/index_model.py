@@ -133,12 +133,12 @@ class Index:
     def read_state(self, piece):
         expect(self.heads[STATE_KEY][0] == STATE, "the state is of another kind")
         version, self.kind, self.bands, self.words = struct.unpack_from("<4I", piece, HEAD)
-        expect(version == 2, "another version")
-        w = struct.unpack_from("<14Q", piece, HEAD + 16)
+        expect(version == 4, "another version")
+        w = struct.unpack_from("<18Q", piece, HEAD + 16)
         names = "documents removed empty shingles text_bytes next_number".split()
         self.index, self.commit, self.counts, self.next_run = w[0], w[1], dict(zip(names, w[2:8])), w[8]
-        self.tail, n_runs, lengths = w[9], w[10], w[11:]
-        at = HEAD + 16 + 14 * 8
+        self.tail, n_runs, lengths = w[9], w[10], w[11:14]
+        at = HEAD + 16 + 18 * 8
         self.runs = [struct.unpack_from("<4Q", piece, at + 32 * i) for i in range(n_runs)]
         at += 32 * n_runs
         expect(at + sum(lengths) == len(piece), "the state has another size")

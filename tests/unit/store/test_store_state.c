@@ -18,6 +18,7 @@ static bm_state a_state(void)
                                  .empty = 87,
                                  .shingles = 12345,
                                  .unreadable = 5,
+                                 .short_docs = 6,
                                  .text_bytes = 99999,
                                  .next_number = 1050,
                                  .next_id = 4711,
@@ -46,8 +47,8 @@ Test(store_state, comes_back_from_its_bytes_and_no_changed_byte_does)
     cr_assert(back.counts.documents == 1037 && back.counts.removed == 13 &&
               back.counts.empty == 87 && back.counts.shingles == 12345 &&
               back.counts.text_bytes == 99999 && back.counts.next_number == 1050 &&
-              back.counts.unreadable == 5 && back.counts.next_id == 4711 &&
-              back.counts.ids == BM_IDS_UINT64);
+              back.counts.unreadable == 5 && back.counts.short_docs == 6 &&
+              back.counts.next_id == 4711 && back.counts.ids == BM_IDS_UINT64);
     cr_assert(back.n_runs == 3 && back.runs[1].id == 3 && back.runs[1].first_table == 7 &&
               back.runs[1].n_tables == 1 && back.runs[2].entries == 50);
     cr_assert(back.notes[0].len == 8 && memcmp(back.notes[0].data, "a.jsonl\n", 8) == 0);
@@ -88,17 +89,18 @@ Test(store_state, states_of_earlier_versions_are_read)
     const size_t size = bm_state_size(&state);
     uint8_t *bytes = malloc(size);
     for (size_t version = 2; version <= 4; version++) {
-        const size_t n = version == 4 ? 3 : version - 2, gone = 8 * (3 - n);
+        const size_t n = version == 4 ? 4 : version - 2, gone = 8 * (4 - n);
         bm_state back = {0};
         bm_error err = {0};
         bm_state_write(&state, bytes);
-        memmove(bytes + FIXED + 8 * n, bytes + FIXED + 24, size - FIXED - 24);
+        memmove(bytes + FIXED + 8 * n, bytes + FIXED + 32, size - FIXED - 32);
         bytes[32] = (uint8_t)version;
         bm_piece_seal(bytes, size - gone);
         cr_assert_eq(bm_state_read(bytes, size - gone, &back, &err), BM_OK, "%s", err.message);
         cr_assert_eq(back.counts.unreadable, n > 0 ? 5 : 0);
-        cr_assert_eq(back.counts.next_id, n == 3 ? 4711 : UINT64_MAX);
-        cr_assert_eq(back.counts.ids, n == 3 ? BM_IDS_UINT64 : BM_IDS_UNTYPED);
+        cr_assert_eq(back.counts.next_id, n == 4 ? 4711 : UINT64_MAX);
+        cr_assert_eq(back.counts.ids, n == 4 ? BM_IDS_UINT64 : BM_IDS_UNTYPED);
+        cr_assert_eq(back.counts.short_docs, n == 4 ? 6 : 0);
         cr_assert(back.runs[2].entries == 50 && back.notes[1].len == 4);
     }
     free(bytes);
