@@ -70,12 +70,9 @@ typedef struct bm_tune_plan {
 #define BM_TUNE_BINS                                                                               \
     100u /* hundredths of similarity; a bin holds its lower end, the last one 1 too */
 
-/* Thresholds, greatest first. */
-#define BM_TUNE_LEVELS                                                                             \
-    {                                                                                              \
-        .9, .8, .7, .6, .5                                                                         \
-    }
-#define BM_TUNE_N_LEVELS 5u
+/* Thresholds .9, .8, .7, .6, .5: that of level l. */
+#define BM_TUNE_LEVELS   5u
+#define BM_TUNE_LEVEL(l) ((9.0 - (double)(l)) / 10)
 
 /* --- forecasts --- */
 
@@ -111,10 +108,10 @@ typedef struct bm_tune_sample {
      * errors */
     const uint64_t *sample_pairs;
     const double *pairs, *pairs_error;
-    /* Documents that have an earlier one at each of BM_TUNE_LEVELS thresholds or above, copies
-     * among them. dedup removes these, keeping the first of each group, and beside them those that
+    /* At each level: documents that have an earlier one at that threshold or above, copies among
+     * them. dedup removes these, keeping the first of each group, and beside them those that
      * only a later one joins to an earlier one. An estimate of the same kind, with y_i 1 or 0. */
-    double removed[BM_TUNE_N_LEVELS], removed_error[BM_TUNE_N_LEVELS];
+    double removed[BM_TUNE_LEVELS], removed_error[BM_TUNE_LEVELS];
 } bm_tune_sample;
 
 /* The pairs that one run of `pairs` with a plan is expected to find, in the mean over seeds. Beside

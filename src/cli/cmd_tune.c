@@ -196,14 +196,13 @@ static void print_histogram(cli_console *console, const bm_tune_sample *sample)
 
 static void print_removed(cli_console *console, const bm_tune_sample *sample)
 {
-    static const double levels[BM_TUNE_N_LEVELS] = BM_TUNE_LEVELS;
     cli_print(console, "\nthreshold         documents removed\n");
-    for (size_t i = 0; i < BM_TUNE_N_LEVELS; i++) {
+    for (size_t i = 0; i < BM_TUNE_LEVELS; i++) {
         char total[80], percent[16];
         const double share =
             sample->documents > 0 ? sample->removed[i] / (double)sample->documents : 0;
         snprintf(percent, sizeof percent, "%.1f", 100 * share);
-        cli_print(console, "%-10g %20s  (%s %%)\n", levels[i],
+        cli_print(console, "%-10g %20s  (%s %%)\n", BM_TUNE_LEVEL(i),
                   format_total(sample->removed[i], sample->removed_error[i], total, sizeof total),
                   percent);
     }

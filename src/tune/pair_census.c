@@ -459,14 +459,12 @@ out:
 
 /* --- walking --- */
 
-static const double levels[BM_TUNE_N_LEVELS] = BM_TUNE_LEVELS;
-
 /* The levels that a similarity reaches, a bit each. */
 static uint8_t levels_of(double similarity)
 {
     uint8_t bits = 0;
-    for (uint32_t l = 0; l < BM_TUNE_N_LEVELS; l++)
-        bits |= (uint8_t)((similarity >= levels[l]) << l);
+    for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++)
+        bits |= (uint8_t)((similarity >= BM_TUNE_LEVEL(l)) << l);
     return bits;
 }
 
@@ -483,7 +481,7 @@ static void count_pair(const walk *w, walker *own, uint32_t place, size_t row, b
     const uint32_t cell = (uint32_t)(scaled / all) + reaches;
     __atomic_fetch_add(&census->seen[(size_t)place * BM_CENSUS_CELLS + cell], 1, __ATOMIC_RELAXED);
     own->offsets[cell] += scaled % all * OFFSET_UNIT / all;
-    if (row < census->rows[place] && similarity >= levels[BM_TUNE_N_LEVELS - 1])
+    if (row < census->rows[place] && similarity >= BM_TUNE_LEVEL(BM_TUNE_LEVELS - 1))
         __atomic_fetch_or(&census->levels[place], levels_of(similarity), __ATOMIC_RELAXED);
     if (both)
         own->sample_pairs[bm_histogram_bin(similarity)]++;
@@ -767,7 +765,7 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
 /* Copies are known exactly; of the others each drawn one that reaches a level stands for its share. */
 static void count_removed(const bm_pair_census *census, double *halves, bm_tune_sample *to)
 {
-    for (uint32_t l = 0; l < BM_TUNE_N_LEVELS; l++) {
+    for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++) {
         for (size_t i = 0; i < census->n; i++)
             halves[i] = census->levels[i] >> l & 1;
         const bm_total total = total_of(census, halves, 2); /* a document is two halves */

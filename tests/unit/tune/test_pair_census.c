@@ -36,7 +36,7 @@ static uint32_t cell_of(double similarity, uint32_t n_x, uint32_t n_y, double th
 
 static void expect_cells(const world *w, const bm_pair_census *census, double threshold)
 {
-    static const double levels[BM_TUNE_N_LEVELS] = BM_TUNE_LEVELS;
+    static const double levels[BM_TUNE_LEVELS] = {.9, .8, .7, .6, .5};
     static uint32_t wanted[BM_CENSUS_CELLS];
     uint64_t in_sample = 0;
     for (size_t i = 0; i < census->n; i++) {
@@ -45,7 +45,7 @@ static void expect_cells(const world *w, const bm_pair_census *census, double th
         unsigned earlier = 0; /* bits of the levels that an earlier document reaches */
         for (uint32_t other = 0; other < N; other++) {
             const double j = other != row && is_distinct(w, other) ? jaccard(w, row, other) : 0;
-            for (unsigned l = 0; l < BM_TUNE_N_LEVELS && other < row; l++)
+            for (unsigned l = 0; l < BM_TUNE_LEVELS && other < row; l++)
                 earlier |= (unsigned)(j >= levels[l]) << l;
             if (j > 0)
                 wanted[cell_of(j, w->sizes[row], w->sizes[other], threshold)]++;
