@@ -43,7 +43,7 @@ bm sign "--device=cpu" "$at/flaky/in.jsonl$secret" -o flaky; exits 0; same flaky
 says ../err "^bandmill: warning: $at/flaky/in.jsonl: the server answers 503: it has failed; trying again in 0.25 s$"
 bm sign "$at/cuts/in.jsonl$secret" -o cuts; exits 0; same cuts
 says ../err 'trying again'
-bm sign "$at/plain/empty.jsonl" -o empty; exits 0; says ../err '^bandmill: 0 documents'
+bm sign "$at/plain/empty.jsonl" -o empty; exits 0; says ../err '^bandmill: the input is empty'
 
 # by position, and each part once
 bm sign web/large.jsonl -o whole-large --perms 16; exits 0

@@ -42,7 +42,7 @@ while IFS='	' read -r name kind when code headers body exit says; do
     fi
     exits 0
     case $name:$kind in
-    empty*) says ../err '^bandmill: 0 documents' ;;
+    empty*) says ../err '^bandmill: the input is empty' ;;
     *:file) holds read/signatures.npy < local/signatures.npy ;;
     *) sed 's/:1$//' read/ids.txt | sed "s|^$address||" | tr '\n' ' ' > names; echo "$says " | tr -d '\n' | holds names ;;
     esac

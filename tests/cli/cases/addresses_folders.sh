@@ -21,12 +21,12 @@ as() {
     dir=$1 address=$2
     shift 2
     bm sign "web/bucket/$dir" "$@" --format jsonl -v -o here --force; exits 0
-    grep -o '[0-9]* names\{0,1\} in directories.*' ../err > left
+    grep -o 'left out of directories: [0-9]* name.*' ../err > left
     sed "s|web/bucket/$dir|$address|" here/ids.txt > expected
     bm sign "$address" "$@" --format jsonl -v -o there --force; exits 0
     holds there/ids.txt < expected
     holds there/signatures.npy < here/signatures.npy
-    grep -o '[0-9]* names\{0,1\} in directories.*' ../err > left.there
+    grep -o 'left out of directories: [0-9]* name.*' ../err > left.there
     holds left.there < left
 }
 for root in s3://bucket/ gs://bucket/ hf://datasets/me/set/ hf://datasets/me/set@main/; do
