@@ -413,6 +413,44 @@ static bm_status read_holders(bm_explainer *e, bm_error *err)
 
 /* --- of two documents themselves --- */
 
+/* What removed.tsv has of two copies. */
+typedef struct copy_rows {
+    const bm_explainer *e;
+    uint32_t kept[2]; /* of e->a, e->b; themselves where they have no row */
+    bool same_text[2], known[2];
+} copy_rows;
+
+/* A bm_result_row_fn. */
+static bm_status read_copy(void *ctx, const bm_tsv_table *row, bm_error *err)
+{
+    copy_rows *rows = ctx;
+    const bm_explainer *e = rows->e;
+    const bm_str reason = row->fields[BM_REMOVED_REASON];
+    const uint32_t id = bm_id_set_find(&e->ids, row->fields[BM_REMOVED_ID]);
+    (void)err;
+    for (size_t i = 0; i < 2; i++) {
+        if (id != (i == 0 ? e->a : e->b))
+            continue;
+        rows->kept[i] = bm_id_set_find(&e->ids, row->fields[BM_REMOVED_KEPT]);
+        rows->same_text[i] = bm_json_scan_is(reason, BM_REMOVED_IS_IDENTICAL);
+        rows->known[i] = rows->same_text[i] || bm_json_scan_is(reason, BM_REMOVED_IS_EQUAL);
+    }
+    return BM_OK;
+}
+
+bm_status bm_explain_texts(bm_explainer *e, bm_error *err)
+{
+    const bm_result_dir dir = {e->manifest, &e->context.callbacks, e->settings->memory};
+    copy_rows rows = {e, {e->a, e->b}, {true, true}, {true, true}};
+    BM_TRY(bm_result_rows(&dir, BM_TABLE_REMOVED, read_copy, &rows, err));
+    const bool known = rows.kept[0] == rows.kept[1] && rows.known[0] && rows.known[1];
+    if (known && rows.same_text[0] && rows.same_text[1])
+        e->answer.texts = BM_REMOVED_IS_IDENTICAL;
+    else if (known && (rows.same_text[0] || rows.same_text[1]))
+        e->answer.texts = BM_REMOVED_IS_EQUAL;
+    return BM_OK;
+}
+
 /* The hashes of two sets one behind the other, and their weights where there are some: the caller's
  * to free. */
 static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_documents *out,

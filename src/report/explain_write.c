@@ -156,6 +156,10 @@ static void text_themselves(page *p)
     put_id(p, e->b, false);
     put(p, " themselves: ");
     put_similarity(p, e->answer.similarity);
+    if (e->answer.texts != NULL)
+        put(p, strcmp(e->answer.texts, BM_REMOVED_IS_EQUAL) == 0
+                   ? ", equal: the same shingles in different texts"
+                   : ", identical: the same text, byte for byte");
     if (e->find.verify != BM_VERIFY_CONTAINED && e->answer.similarity < e->find.bands.threshold &&
         bm_link_graph_find(&e->answer.graph, e->a, e->b) == SIZE_MAX)
         put(p, ", below the threshold: joined through others only");
@@ -473,6 +477,8 @@ static void json_chain(bm_json *json, const bm_explainer *e)
     json_id(json, e, "a", e->a);
     json_id(json, e, "b", e->b);
     bm_json_key_double(json, "similarity", e->answer.similarity);
+    if (e->answer.texts != NULL)
+        bm_json_key_text(json, "texts", e->answer.texts);
     bm_json_key_array(json, "chain");
     for (size_t i = 0; i < chain->n_links; i++) {
         json_pair(json, e, chain->docs[i], chain->docs[i + 1], chain->pairs[i]);

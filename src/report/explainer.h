@@ -57,6 +57,7 @@ typedef struct bm_shared_run {
 typedef struct bm_explanation {
     bm_link_graph graph;
     double similarity; /* of the two documents themselves; NAN: not known */
+    const char *texts; /* of two copies: "identical" or "equal" (removed.tsv); NULL: not known */
     bm_chain chain;
     double parts_above; /* a threshold above which no links join the two; NAN: not known */
     bm_cut cut;
@@ -107,6 +108,9 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err);
 /* The longest run that e->a and e->b have in common, out of the inputs. Where these cannot be read:
  * a warning, and it is not known. */
 bm_status bm_explain_run(bm_explainer *e, bm_error *err);
+
+/* Find e->answer.texts of the copies e->a and e->b in removed.tsv, where that is. */
+bm_status bm_explain_texts(bm_explainer *e, bm_error *err);
 
 /* Whether e->a and e->b are copies of each other. */
 static inline bool bm_explain_are_copies(const bm_explainer *e)

@@ -153,6 +153,7 @@ static bm_status explain_copies(bm_explainer *e, bm_error *err)
     chain->n_links = 1;
     e->answer.similarity = 1;
     e->answer.cut.n_near = e->ids.n;
+    BM_TRY(bm_explain_texts(e, err));
     return bm_explain_run(e, err);
 }
 

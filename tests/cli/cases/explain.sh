@@ -98,12 +98,12 @@ the shortest chain has 1 link:
     1.000000
   a
 
-copy and a themselves: 1.000000
+copy and a themselves: 1.000000, identical: the same text, byte for byte
 the longest run of both: 40 words, bytes 0 to 149 of copy, 0 to 149 of a
   w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20 w21 w22 w23 w24 w25 w26 w27 w28 w29 w30 w31 w32 w33 w34 w35 w36 w37 w38 w39
 END
     bm explain $dir a copy --json -q; exits 0
-    says ../out '"similarity":1,"chain":\[\{"id_a":"a","id_b":"copy","jaccard":1\}\],"weakest":0,"parts_above":null,"cut":\[\],"with_a":5,"with_b":0,'
+    says ../out '"similarity":1,"texts":"identical","chain":\[\{"id_a":"a","id_b":"copy","jaccard":1\}\],"weakest":0,"parts_above":null,"cut":\[\],"with_a":5,"with_b":0,'
     bm explain $dir --group 1 --json -q; exits 0
     says ../out '"copies":\[\{"id":"copy","of":"a"\}\],"links":\[\{"id_a":"a","id_b":"b","jaccard":0.777778\},'
     bm explain $dir --group 1 --dot -q; exits 0
