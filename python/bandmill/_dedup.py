@@ -228,14 +228,15 @@ class Dedup:
     ) -> Explanation:
         """Explain why two documents, given by their ids, are in one group, or what holds ``group`` together.
 
+        One id: of a removed document, it and the one kept; of another, its group.
         Of a table in memory its rows tell, which the result keeps for that. ``sources``: where files lie now. Raises Error;
         status "not_found": they are in no group together.
         """
-        if (a is None) != (b is None) or (a is None) == (group is None):
-            raise Error("explain takes two ids, or group=", field="group")
+        if (a is None and b is not None) or (a is None) == (group is None):
+            raise Error("explain takes one id, two ids, or group=", field="group")
         if self._data is not None and self._seen is not None:
             self._seen.kept_of(self._data, self.kept)
-        return Explanation(self.path, None if a is None or b is None else (a, b), group, sources, self._data)
+        return Explanation(self.path, None if a is None else (a, b), group, sources, self._data)
 
     def _repr_html_(self) -> str:
         return head_of(self.report, self.removed.slice(0, 5).to_pylist())

@@ -78,12 +78,12 @@ class Explanation:
     def __init__(
         self,
         found: pathlib.Path,
-        ids: tuple[str | int, str | int] | None,
+        ids: tuple[str | int, str | int | None] | None,
         group: int | None,
         sources: Path | None,
         table: Any = None,
     ) -> None:
-        """Of two documents, or of a group. ``table``: what was looked at, where that was in memory."""
+        """Of two documents, of one, or of a group. ``table``: what was looked at, where that was in memory."""
         self._how = (found, ids, group, sources)
         self._table = table
         self._text = self._said(lib.BM_EXPLAIN_TEXT)
@@ -108,7 +108,8 @@ class Explanation:
         if self._table is not None:
             o.streams = [Source(self._table, call).stream for _ in range(2)]
         if ids is not None:
-            o.id_a, o.id_b = call.text(text_of_id(ids[0], "a")), call.text(text_of_id(ids[1], "b"))
+            o.id_a = call.text(text_of_id(ids[0], "a"))
+            o.id_b = call.text(None if ids[1] is None else text_of_id(ids[1], "b"))
         if group is not None:
             o.group = number(group, "group", 2**64 - 1, least=1)
         call.callbacks(o.callbacks)

@@ -106,7 +106,7 @@ MISTAKES = [
     # results
     ("r.take(table.slice(1))", "usage", "data", "2 rows, where dedup read 3 (take is for the same data)"),
     ("r.pairs", "usage", "pairs", "no pairs were asked for (pairs=True)"),
-    ("r.explain('a')", "usage", "group", "explain takes two ids, or group="),
+    ("r.explain()", "usage", "group", "explain takes one id, two ids, or group="),
     ("load('good.jsonl')", "format", "path", "good.jsonl: no directory of signatures, no result of dedup and no index"),
     ("explain('.', 'a', 'b')", "format", "path", ".: no result of dedup (report.json: …"),
     ("report('nowhere')", "format", "path", "nowhere: no result of dedup (report.json: …"),

@@ -106,9 +106,11 @@ def test_an_explanation_is_the_programs(of_files, table, program, caplog):
     texts[0] += " and more"
     with pytest.raises(bandmill.Error, match="other texts"):
         listed.explain(*places)
-    for wrong in ((), (a,), (a, b)):
+    removed = of_files.removed.to_pylist()[0]
+    assert of_files.explain(removed["id"]).data == of_files.explain(removed["id"], removed["kept"]).data
+    for wrong in ((), (None, b), (a, b)):
         with pytest.raises(bandmill.Error, match="two ids") as e:
-            of_files.explain(*wrong, **({"group": 1} if len(wrong) == 2 else {}))
+            of_files.explain(*wrong, **({"group": 1} if None not in wrong and wrong else {}))
         assert e.value.status == "usage"
     alone = next(i for i in table["id"].to_pylist() if not any(i in g["members"] for g in of_files.groups.to_pylist()))
     with pytest.raises(bandmill.Error) as e:
