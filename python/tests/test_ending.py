@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
 import bandmill
@@ -70,7 +71,8 @@ CODES = {"end": 0, "exit": 3, "raise": 1}
 )
 def test_daemon_threads_at_the_end(how, ending, program, tmp_path):
     place = tmp_path / "known"
-    bandmill.Index.build(place, [f"some words of text {i}" for i in range(50)], device="cpu", threads=1).close()
+    known = pa.table({"id": [f"known-{i}" for i in range(50)], "text": [f"some words of text {i}" for i in range(50)]})
+    bandmill.Index.build(place, known, id="id", device="cpu", threads=1).close()
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p), TMPDIR=str(tmp_path))
     for turn in range(int(os.environ.get("BANDMILL_TEST_ROUNDS", "1"))):
         command = [sys.executable, "-c", ENDS.replace("{ending}-", f"{{ending}}-{turn}-"), how, ending, str(place)]

@@ -171,8 +171,10 @@ static void print_plot(cli_console *console, const bm_tune_plan *plan, double th
 static double doublings(double value)
 {
     double n = 0, rest = 1 + value;
-    for (; rest >= 2; rest /= 2)
+    while (rest >= 2) {
+        rest /= 2;
         n++;
+    }
     return n + rest - 1;
 }
 

@@ -516,11 +516,12 @@ void bm_checkpoint_sets_remove(bm_checkpoint *checkpoint)
 void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_journal *journal)
 {
     for (size_t i = 0; i < bm_journal_count(journal); i++) {
-        bool own = false;
+        bool own = false, there = true;
         char *path = NULL;
         if (path_in(bm_journal_line(journal, i), &path, NULL) == BM_OK && path != NULL &&
             is_own(checkpoint, path, &own, NULL) == BM_OK && own &&
-            bm_spill_is_saved(path, BM_SPILL_SETS))
+            bm_look_at(AT_FDCWD, path, 0, &there, NULL, NULL) == BM_OK &&
+            (!there || bm_spill_is_saved(path, BM_SPILL_SETS)))
             bm_sets_holder_remove(path);
         bm_free(path);
     }
@@ -533,13 +534,13 @@ bm_status bm_checkpoint_sets_remove_stale(const bm_checkpoint *checkpoint, bm_er
     if (checkpoint->sets_beside)
         return BM_OK;
     BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, NULL, err));
-    if (!there)
-        return BM_OK;
-    if (!bm_spill_is_saved(path, BM_SPILL_SETS))
+    if (there && !bm_spill_is_saved(path, BM_SPILL_SETS))
         return bm_fail_at(err, BM_ERR_USAGE, path, 0,
                           "is in the way and not of bandmill (the job's work would lie there)");
-    return unlink(path) == 0 || errno == ENOENT ? BM_OK
-                                                : bm_fail_errno(err, errno, path, "cannot remove");
+    if (there && unlink(path) != 0 && errno != ENOENT)
+        return bm_fail_errno(err, errno, path, "cannot remove");
+    bm_sets_holder_remove(path);
+    return BM_OK;
 }
 
 /* checkpoint_matches -- edges are loaded by the call with which matching stores those it finds, so

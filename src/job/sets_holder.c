@@ -75,7 +75,7 @@ static bool write_line(int fd, const char *work)
         return false;
     const int len = snprintf(line, sizeof line, HEAD "%" PRIu64 " %" PRIu64 " %s",
                              (uint64_t)info.st_dev, (uint64_t)info.st_ino, work);
-    return ftruncate(fd, 0) == 0 && bm_pwrite_all(fd, line, (size_t)len, 0) == 0;
+    return bm_pwrite_all(fd, line, (size_t)len, 0) == 0 && ftruncate(fd, len) == 0;
 }
 
 /* --- held --- */
@@ -170,14 +170,14 @@ static bool is_gone(char *line, uint64_t hash)
     return stat(work, &info) == 0 && info.st_dev == device && info.st_ino == number;
 }
 
-/* Remove the sets, and the holder, which is locked. */
-static void remove_both(int folder, const char *temp_dir, const char *holder)
+/* Remove the sets where nobody needs them, and then the holder, which is locked. */
+static void remove_both(int folder, const char *temp_dir, const char *holder, bool needed)
 {
     char *sets = NULL;
     const int len = (int)(strlen(holder) - strlen(HOLDER));
     bool there = true;
     if (bm_string_format(&sets, NULL, "%s/%.*s" SETS, temp_dir, len, holder) == BM_OK) {
-        if (bm_spill_is_saved(sets, BM_SPILL_SETS))
+        if (!needed && bm_spill_is_saved(sets, BM_SPILL_SETS))
             (void)unlink(sets);
         if (bm_look_at(AT_FDCWD, sets, AT_SYMLINK_NOFOLLOW, &there, NULL, NULL) == BM_OK && !there)
             (void)unlinkat(folder, holder, 0);
@@ -193,10 +193,10 @@ static void sweep_one(int folder, const char *temp_dir, const char *name, uint64
     if (fd < 0)
         return;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 && has_name(fd, folder, name) &&
-        read_line(fd, line, &len) && len > 0) {
+        read_line(fd, line, &len)) {
         line[len] = '\0';
-        if (is_gone(line, hash))
-            remove_both(folder, temp_dir, name);
+        if (len == 0 || is_gone(line, hash)) /* without a line: killed before there were sets */
+            remove_both(folder, temp_dir, name, len == 0);
     }
     close(fd);
 }
