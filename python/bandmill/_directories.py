@@ -52,7 +52,7 @@ def _result(path: Path) -> Dedup:
 def explain(
     path: Path, a: str | int | None = None, b: str | int | None = None, *, group: int | None = None, sources: Path | None = None
 ) -> Explanation:
-    """Explain a group of a result of `dedup`: how two documents are joined, why one was removed, or what holds ``group`` together.
+    """Explain a result of `dedup`: how two documents are joined, why one was removed, or what holds ``group`` together.
 
     As `bandmill explain`, of a directory that files were read for. ``sources``: where these lie now. Raises Error;
     status "not_found": they are in no group together.

@@ -849,7 +849,7 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
         return bm_fail(err, BM_ERR_FORMAT,
                        "an index of version %" PRIu32
                        " (this is for %u): `index build` makes a new one",
-                       version, BM_STORE_VERSION);
+                       version, BM_STATE_VERSION);
     if (!bm_piece_check(bytes, size, BM_PIECE_STATE))
         return state_damaged(err, "its sum is another");
     if (size - STATE_FIXED < n_more(version) * sizeof(uint64_t))

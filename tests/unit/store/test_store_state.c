@@ -76,7 +76,7 @@ Test(store_state, another_version_is_named)
     bm_piece_seal(bytes, size);
     cr_assert_eq(bm_state_read(bytes, size, &back, &err), BM_ERR_FORMAT);
     cr_assert_str_eq(err.message,
-                     "an index of version 1 (this is for 2): `index build` makes a new one");
+                     "an index of version 1 (this is for 4): `index build` makes a new one");
     free(bytes);
 }
 
