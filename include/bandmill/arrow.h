@@ -12,13 +12,12 @@
  *
  * A row is a document. `text_fields` and `id_field` name columns. Texts: utf8, large_utf8,
  * utf8_view, binary, large_binary, binary_view, or a dictionary of such; null is an empty text;
- * several are joined by one newline. An id is such a column or one of integers, written in decimal;
- * a row whose id is null is NAME:ROW, a bad record where `id_field` was given; `row_ids` makes row
- * numbers of the ids of a table that has none. Invalid UTF-8 is
- * U+FFFD as everywhere. A name with dots leads into columns that are structs, one with [] into
- * lists
- * ("messages[].content"), whose values are joined by newlines. Of any other type: BM_ERR_INPUT,
- * which names column and type.
+ * several are joined by one newline. An id is such a column or one of integers, written in decimal.
+ * If the id of a row is null, NAME:ROW takes its place; with `id_field` given the row is a bad
+ * record. A table without ids gets row numbers with `row_ids`. Invalid UTF-8 is read as U+FFFD. A
+ * name with dots leads into columns of structs, a name with [] into lists ("messages[].content"),
+ * which are joined by newlines. A column of any other type: BM_ERR_INPUT, which names column and
+ * type.
  *
  * Texts are cut where they lie; arrays are released when their rows are done, by any thread. A
  * stream is read once: what needs two passes (the records that are kept) is not written, but the

@@ -62,9 +62,9 @@ static inline void bm_explain_options_init(bm_explain_options *options)
  * BM_ERR_CANCELLED, BM_ERR_PIPE.
  *
  * Documents that links of similarity 1 join are copies, and count as one in chains, cuts and
- * bridges. The chain is the one of fewest links; of several, the one whose weakest link is most similar; of
- * several of these, the one whose documents come first in the inputs, compared from A on. The cut
- * is a least number of links; of several such sets, the one that leaves fewest documents with A. */
+ * bridges. The chain has the fewest links. Of several such chains it has the most similar weakest
+ * link; of several of these, its documents come first in the inputs, compared from A on. The cut
+ * has the fewest links; of several such sets, it leaves the fewest documents with A. */
 BM_API bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
                             bm_error *err);
 

@@ -70,7 +70,7 @@ typedef struct bm_tune_plan {
 #define BM_TUNE_BINS                                                                               \
     100u /* hundredths of similarity; a bin holds its lower end, the last one 1 too */
 
-/* Thresholds .9, .8, .7, .6, .5: that of level l. */
+/* Five levels, 0 to 4, and the threshold of level l: .9, .8, .7, .6, .5. */
 #define BM_TUNE_LEVELS   5u
 #define BM_TUNE_LEVEL(l) ((9.0 - (double)(l)) / 10)
 

@@ -119,10 +119,9 @@ typedef struct bm_input_options {
     /* The names of `paths` in ids, messages and reports, for copies of files that lie elsewhere;
      * then no path is a directory. NULL: the paths themselves. */
     const char *const *names;
-    /* For `stream`, whose rows may have no ids of their own. 0: their ids are NAME:ROW, from 1. N:
-     * their ids are their row numbers, from N - 1; an index that they are added to numbers them on
-     * from the number that it gave last, whatever N is. Then a null in a column of ids makes a bad
-     * record. */
+    /* Ids for the rows of a `stream` that has none. 0: NAME:ROW, rows counted from 1. N > 0: row
+     * numbers, counted from N - 1. An index ignores N: it continues after the last number that it
+     * gave. With N > 0, a row with a null in the column of ids is a bad record. */
     uint64_t row_ids;
 } bm_input_options;
 

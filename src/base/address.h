@@ -1,8 +1,8 @@
 /* address.h -- tells addresses ("scheme://…") from paths, and hides their secrets.
  *
- * An address may hold a user and a password before its host, and a signature behind "?". Nobody may
- * see these: results name a file at an address without them, and every message passes through
- * bm_text_hide (bandmill/status.h). */
+ * An address can hold secrets: a user and a password before its host, and a signature after "?".
+ * Results name the file without them, and every message passes through bm_text_hide
+ * (bandmill/status.h). */
 #pragma once
 
 #include <stdbool.h>

@@ -35,11 +35,11 @@ bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *er
  *
  *     BM_OK, *there is true     it is there, and *info describes it (`info` NULL: not asked)
  *     BM_OK, *there is false    nothing is there
- *     BM_ERR_IO                 it cannot be looked at (no permission, a broken disk). Never take
- *                               this for "not there": what is ours may be there.
+ *     BM_ERR_IO                 it cannot be looked at (no permission, a broken disk). Callers must
+ *                               not treat the file as missing: it may exist.
  *
- * Every look for a file of ours goes through this function, or through an open() of which
- * bm_is_absent judges the failure. */
+ * To find out whether Bandmill's own file exists, call this function, or open the file and ask
+ * bm_is_absent about the failure. */
 bm_status bm_look_at(int folder, const char *path, int flags, bool *there, struct stat *info,
                      bm_error *err);
 

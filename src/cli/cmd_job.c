@@ -2,8 +2,9 @@
  *
  * For people the summary is at most four lines on stderr: what was read, what came of it, what could
  * not be compared, and where the result lies. -v prints the plan, the candidates and the meaning of
- * the reasons before them. With --json it is the job's report, one JSON object on stdout. Where stdout carries the rows of pairs, the summary is for people only (and in
- * --report FILE); where it carries kept records, the object goes to stderr.
+ * the reasons before them. With --json the summary is the job's report, one JSON object on stdout.
+ * Where stdout carries the rows of pairs, the summary is for people only (and in --report FILE);
+ * where it carries kept records, the object goes to stderr.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/pairs.sh */
 #include "cli/cmd_job.h"

@@ -578,6 +578,12 @@ size_t bm_device_set_batch_hashes(const bm_device_set *set)
     return hashes;
 }
 
+/* Hashes of document d, or, of a text, as many as it can have. */
+static uint64_t units_of(const bm_sign_task *task, size_t d)
+{
+    return task->offsets[d + 1] - task->offsets[d];
+}
+
 bool bm_device_set_is_for_cpu(const bm_device_set *set, const bm_sign_task *task)
 {
     size_t most = 0;
@@ -586,7 +592,7 @@ bool bm_device_set_is_for_cpu(const bm_device_set *set, const bm_sign_task *task
         most = one != 0 && (most == 0 || one < most) ? one : most;
     }
     for (size_t d = 0; most > 0 && d < task->n_docs; d++)
-        if (task->offsets[d + 1] - task->offsets[d] > most)
+        if (units_of(task, d) > most)
             return true;
     return false;
 }
@@ -610,11 +616,6 @@ typedef struct sampled {
     bm_hash128 content; /* of a text */
 } sampled;
 
-static uint64_t units_of(const bm_sign_task *task, size_t d)
-{
-    return task->offsets[d + 1] - task->offsets[d];
-}
-
 /* Long documents are given as hashes and have their words compared, four of them. */
 static bool some_words_do(const bm_device_set *set, const bm_sign_task *task, size_t d)
 {
@@ -634,18 +635,23 @@ static bool is_left_to_host(const bm_sign_task *task, size_t d)
     return task->text != NULL && task->text->docs[d].by_host;
 }
 
-/* The document to check near d; n_docs: none that the credit pays for. */
-static size_t choose(const bm_device_set *set, const bm_sign_task *task, size_t d, uint64_t credit)
+/* The first document from d on that the device has signed; n_docs: none. */
+static size_t signed_from(const bm_sign_task *task, size_t d)
 {
     while (d < task->n_docs && is_left_to_host(task, d))
         d++;
-    if (d == task->n_docs || cost_of(set, task, d) <= credit)
-        return d;
-    size_t least = d;
-    for (size_t i = 0; i < task->n_docs; i++)
-        if (!is_left_to_host(task, i) && cost_of(set, task, i) < cost_of(set, task, least))
+    return d;
+}
+
+/* The document with hashes whose check costs least; there is one that the device has signed. */
+static size_t cheapest(const bm_device_set *set, const bm_sign_task *task)
+{
+    size_t least = signed_from(task, 0);
+    for (size_t i = least; i < task->n_docs; i = signed_from(task, i + 1))
+        if (units_of(task, i) > 0 &&
+            (units_of(task, least) == 0 || cost_of(set, task, i) < cost_of(set, task, least)))
             least = i;
-    return cost_of(set, task, least) <= credit ? least : task->n_docs;
+    return least;
 }
 
 /* The hashes are made again where the device had the text. */
@@ -712,13 +718,19 @@ bm_status bm_device_set_check(bm_device_set *set, bm_device_worker *worker,
     worker->credit += (task->offsets[task->n_docs] - task->offsets[0]) / CREDIT_ONE_IN;
     if (worker->credit > CREDIT_MOST)
         worker->credit = CREDIT_MOST;
+    bool dear = false; /* the cheapest document took the place of one that was too dear, once */
     for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
-         d < task->n_docs; d += CHECK_ONE_IN) {
-        sampled sample = {.doc = choose(set, task, d, worker->credit)};
-        if (sample.doc == task->n_docs)
-            break;
+         d < task->n_docs && !dear; d += CHECK_ONE_IN) {
         bool right = true;
-        worker->credit -= cost_of(set, task, sample.doc);
+        d = signed_from(task, d);
+        if (d == task->n_docs)
+            break;
+        dear = cost_of(set, task, d) > worker->credit;
+        sampled sample = {.doc = dear ? cheapest(set, task) : d};
+        const uint64_t cost = cost_of(set, task, sample.doc);
+        if (cost > worker->credit)
+            break;
+        worker->credit -= cost;
         BM_TRY(hashes_of(worker, task, &sample, err));
         if (some_words_do(set, task, sample.doc))
             right = has_right_words(set, task, &sample);

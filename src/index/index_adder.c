@@ -648,39 +648,38 @@ static void format_place(const bm_index_adder *a, const bm_store_doc *doc, char 
     bm_buf_reset(&name);
 }
 
-/* The id of a document is that of another one, which may not be. */
-static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool in_batch,
-                          uint32_t who, bm_error *err)
+static int shown_id(const bm_store_doc *doc)
 {
-    char place[400];
+    return (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len);
+}
+
+/* BM_ERR_INPUT at the place of the document in its input. */
+static bm_status refuse(const bm_index_adder *a, const bm_store_doc *doc, const char *why,
+                        bm_error *err)
+{
     bm_buf name = {0};
-    bm_store_doc other = in_batch ? a->ids.batch->docs[who] : *doc;
     bm_status status = BM_OK;
-    BM_TRY_OUT(in_batch ? BM_OK : bm_store_view_doc(a->view, who, &other, err));
     BM_TRY_OUT(bm_index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
                                    &name, err));
-    const int len = (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len);
-    format_place(a, &other, place, sizeof place);
-    status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line,
-                        "the id '%.*s' is in the index already%s (ids must differ; "
-                        "`duplicate_ids` skip, replace or number says what becomes of it)",
-                        len, doc->id.data, place);
+    status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line, "%s", why);
 out:
     bm_buf_reset(&name);
     return status;
 }
 
-static bm_status nameless(const bm_index_adder *a, const bm_store_doc *doc, bm_error *err)
+/* The id of a document is that of another one, which may not be. */
+static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool in_batch,
+                          uint32_t who, bm_error *err)
 {
-    bm_buf name = {0};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
-                                   &name, err));
-    status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line,
-                        "the id is empty (documents of an index have one)");
-out:
-    bm_buf_reset(&name);
-    return status;
+    char place[400], why[SHOWN_ID + 600];
+    bm_store_doc other = in_batch ? a->ids.batch->docs[who] : *doc;
+    BM_TRY(in_batch ? BM_OK : bm_store_view_doc(a->view, who, &other, err));
+    format_place(a, &other, place, sizeof place);
+    snprintf(why, sizeof why,
+             "the id '%.*s' is in the index already%s (ids must differ; `duplicate_ids` skip, "
+             "replace or number says what becomes of it)",
+             shown_id(doc), doc->id.data, place);
+    return refuse(a, doc, why, err);
 }
 
 /* Do the ids that come go with those of the index? Its first ones say what it has. */
@@ -711,17 +710,10 @@ static bm_status check_ids(bm_index_adder *a, bm_error *err)
 
 static bm_status of_another_type(const bm_index_adder *a, const bm_store_doc *doc, bm_error *err)
 {
-    bm_buf name = {0};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
-                                   &name, err));
-    status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line,
-                        "the id '%.*s' is no %s, as those of the index are",
-                        (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len), doc->id.data,
-                        bm_id_kind_word(a->wanted));
-out:
-    bm_buf_reset(&name);
-    return status;
+    char why[SHOWN_ID + 100];
+    snprintf(why, sizeof why, "the id '%.*s' is no %s, as those of the index are", shown_id(doc),
+             doc->id.data, bm_id_kind_word(a->wanted));
+    return refuse(a, doc, why, err);
 }
 
 /* Document i is to be added; its id may be somebody else's. */
@@ -813,7 +805,7 @@ static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err
     const bool taken = bm_index_ids_owner(&a->ids, i, &in_batch, &who);
     a->stays[i] = false;
     if (doc->id.len == 0)
-        return nameless(a, doc, err);
+        return refuse(a, doc, "the id is empty (documents of an index have one)", err);
     if (!bm_id_is_of(doc->id, a->wanted))
         return of_another_type(a, doc, err);
     if (taken && s->input.duplicate_ids == BM_DUPLICATE_IDS_ERROR)

@@ -521,7 +521,8 @@ void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_j
         if (path_in(bm_journal_line(journal, i), &path, NULL) == BM_OK && path != NULL &&
             is_own(checkpoint, path, &own, NULL) == BM_OK && own &&
             bm_look_at(AT_FDCWD, path, 0, &there, NULL, NULL) == BM_OK &&
-            (!there || bm_spill_is_saved(path, BM_SPILL_SETS)))
+            (!there || bm_spill_is_saved(path, BM_SPILL_SETS)) &&
+            (unlink(path) == 0 || errno == ENOENT))
             bm_sets_holder_remove(path);
         bm_free(path);
     }

@@ -137,18 +137,26 @@ void bm_sets_holder_close(bm_sets_holder *holder, bool stays)
     bm_free_all(holder->path, holder);
 }
 
+/* Lock a file that nobody holds, and read its line; -1: it is held, gone, or no file of ours. */
+static int open_unheld(int folder, const char *path, char line[LINE_BYTES], size_t *len)
+{
+    const int fd = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) == 0 && has_name(fd, folder, path) &&
+                   read_line(fd, line, len)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 void bm_sets_holder_remove(const char *sets)
 {
-    char *path = holder_of(sets);
-    const int fd = path != NULL ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
-    char line[LINE_BYTES];
+    char *path = holder_of(sets), line[LINE_BYTES];
     size_t len;
-    (void)unlink(sets);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && has_name(fd, AT_FDCWD, path) &&
-        read_line(fd, line, &len))
+    const int fd = path != NULL ? open_unheld(AT_FDCWD, path, line, &len) : -1;
+    if (fd >= 0) {
         (void)unlink(path);
-    if (fd >= 0)
         close(fd);
+    }
     bm_free(path);
 }
 
@@ -189,15 +197,12 @@ static void sweep_one(int folder, const char *temp_dir, const char *name, uint64
 {
     char line[LINE_BYTES];
     size_t len;
-    const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int fd = open_unheld(folder, name, line, &len);
     if (fd < 0)
         return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && has_name(fd, folder, name) &&
-        read_line(fd, line, &len)) {
-        line[len] = '\0';
-        if (len == 0 || is_gone(line, hash)) /* without a line: killed before there were sets */
-            remove_both(folder, temp_dir, name, len == 0);
-    }
+    line[len] = '\0';
+    if (len == 0 || is_gone(line, hash)) /* without a line: killed before there were sets */
+        remove_both(folder, temp_dir, name, len == 0);
     close(fd);
 }
 

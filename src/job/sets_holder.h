@@ -24,7 +24,7 @@ typedef struct bm_sets_holder bm_sets_holder;
 bm_sets_holder *bm_sets_holder_open(const char *sets, const char *work);
 /* Let go; `stays`: the holder's file stays, for whoever resumes the job. NULL is fine. */
 void bm_sets_holder_close(bm_sets_holder *holder, bool stays);
-/* Remove the sets at `sets`, with their holder unless somebody has it locked. */
+/* The sets at `sets` are gone: remove their holder too, unless somebody has it locked. */
 void bm_sets_holder_remove(const char *sets);
 /* Remove from the directory all sets that nobody needs, with their holders. */
 void bm_sets_holder_sweep(const char *temp_dir);

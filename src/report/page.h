@@ -270,6 +270,8 @@ bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *lin
 
 /* --- page_inputs.c --- */
 
+/* Input i alone, as a row. */
+bm_page_input bm_page_input_at(const bm_page *page, size_t i);
 /* At most 20 rows. BM_ERR_NOMEM. */
 bm_status bm_page_list_inputs(const bm_page *page, bm_page_inputs *out, bm_error *err);
 

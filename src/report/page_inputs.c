@@ -23,7 +23,7 @@ static size_t folder_len(const char *file)
     return slash != NULL ? (size_t)(slash - file) + 1 : 0;
 }
 
-static bm_page_input row_of(const bm_page *p, size_t i)
+bm_page_input bm_page_input_at(const bm_page *p, size_t i)
 {
     const bm_page_source *source = &p->sources[i];
     const bm_manifest_input *input = bm_manifest_input_at(p->manifest, i);
@@ -106,7 +106,7 @@ bm_status bm_page_list_inputs(const bm_page *p, bm_page_inputs *out, bm_error *e
     *out = (bm_page_inputs){0};
     BM_TRY(bm_new(&out->rows, n, err));
     for (size_t i = 0; i < n; i++)
-        out->rows[i] = row_of(p, i);
+        out->rows[i] = bm_page_input_at(p, i);
     if (n > ROWS_MAX) {
         out->are_folders = !one_folder(out->rows, n);
         n = out->are_folders ? join_folders(out->rows, n) : n;

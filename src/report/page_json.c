@@ -96,17 +96,23 @@ out:
 
 /* --- what --json prints: numbers --- */
 
+/* What was read of an input, or of several. */
+static void counts_of(bm_json *json, const bm_page_input *row)
+{
+    bm_json_key_uint(json, "documents", row->documents);
+    bm_json_key_uint(json, "skipped", row->skipped);
+    bm_json_key_uint(json, "removed", row->removed);
+    bm_json_key_uint(json, "kept", row->documents - row->removed);
+    if (row->removed_bytes != BM_COUNT_UNKNOWN)
+        bm_json_key_uint(json, "removed_bytes", row->removed_bytes);
+}
+
 static void input(bm_json *json, const bm_page *p, size_t i)
 {
-    const bm_page_source *source = &p->sources[i];
-    bm_json_key_text(json, "file", bm_manifest_input_at(p->manifest, i)->file);
-    bm_json_key_uint(json, "documents", source->documents);
-    bm_json_key_uint(json, "skipped", source->skipped);
-    bm_json_key_uint(json, "removed", source->removed);
-    bm_json_key_uint(json, "kept", source->documents - source->removed);
-    if (source->removed_bytes != BM_COUNT_UNKNOWN)
-        bm_json_key_uint(json, "removed_bytes", source->removed_bytes);
-    bm_json_key_text(json, "gone", source->gone);
+    const bm_page_input row = bm_page_input_at(p, i);
+    bm_json_key_string(json, "file", row.name);
+    counts_of(json, &row);
+    bm_json_key_text(json, "gone", row.gone);
 }
 
 static void bin(bm_json *json, const bm_page *p, size_t i)
@@ -586,12 +592,7 @@ static void write_listed_inputs(bm_json *json, const bm_page *p)
         bm_json_key_string(json, "file", row->name.len > 0 ? row->name : (bm_str){"./", 2});
         bm_json_key_uint(json, "files", row->n_files);
         bm_json_key_uint(json, "bytes", row->bytes);
-        bm_json_key_uint(json, "documents", row->documents);
-        bm_json_key_uint(json, "skipped", row->skipped);
-        bm_json_key_uint(json, "removed", row->removed);
-        bm_json_key_uint(json, "kept", row->documents - row->removed);
-        if (row->removed_bytes != BM_COUNT_UNKNOWN)
-            bm_json_key_uint(json, "removed_bytes", row->removed_bytes);
+        counts_of(json, row);
         bm_json_key_uint(json, "n_gone", row->n_gone);
         bm_json_key_text(json, "gone", row->gone);
         bm_json_end_object(json);
