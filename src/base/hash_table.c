@@ -13,6 +13,8 @@
 #define LEAST_SLOTS 64u
 #define FINE_SLOTS  2048u /* of larger tables each size is a quarter of a power of two more */
 
+#define SEEDS_AT_ONCE 8 /* seeds that are tried, the last one to its end */
+
 /* At the beginning of a table that grows by a seventh at least. */
 #define OUT_SLOTS (8 * (size_t)(BM_HASH_LONGEST + 1))
 
@@ -119,6 +121,21 @@ static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
     return BM_OK;
 }
 
+/* Put the keys of `table` under the seed of `made`, which is empty. `gives_up`: only as far as its
+ * patience goes. */
+static void put_again(const bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
+                      bool gives_up, bm_hash_table *made)
+{
+    for (size_t i = 0; i < table->n_slots && !(gives_up && made->patience < 0); i++)
+        if (table->slots[i] != 0) {
+            const uint32_t number = bm_hash_table_number(table, i);
+            const uint64_t hash = again(owner, number, made->seed);
+            const size_t at = free_slot(made, hash);
+            bm_hash_table_put(made, at, hash, number);
+            draw_if_far(made, hash, at);
+        }
+}
+
 bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
                                 bm_error *err)
 {
@@ -126,18 +143,16 @@ bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, c
                  n_slots = least > table->n_slots ? least : table->n_slots;
     if (table->patience >= 0)
         return grow(table, n_slots, err);
-    bm_hash_table made = {
-        .seed = bm_hash_draw_seed(), .n_steps = table->n_steps, .cap_slots = n_slots};
+    bm_hash_table made = {.n_steps = table->n_steps, .cap_slots = n_slots};
     BM_TRY(bm_new_zero(&made.slots, n_slots, err));
-    begin(&made, n_slots);
-    for (size_t i = 0; i < table->n_slots; i++)
-        if (table->slots[i] != 0) {
-            const uint32_t number = bm_hash_table_number(table, i);
-            const uint64_t hash = again(owner, number, made.seed);
-            const size_t at = free_slot(&made, hash);
-            bm_hash_table_put(&made, at, hash, number);
-            draw_if_far(&made, hash, at);
-        }
+    /* A seed that spreads the keys badly would take steps with the square of their number. */
+    for (int tries = 1; tries == 1 || (made.patience < 0 && tries <= SEEDS_AT_ONCE); tries++) {
+        if (tries > 1)
+            memset(made.slots, 0, n_slots * sizeof *made.slots);
+        begin(&made, n_slots);
+        made.seed = bm_hash_draw_seed();
+        put_again(table, again, owner, tries < SEEDS_AT_ONCE, &made);
+    }
     bm_free(table->slots);
     *table = made;
     return BM_OK;

@@ -14,7 +14,8 @@ typedef struct keys {
     uint64_t *list;
     size_t n;
     unsigned
-        shift; /* the hash of a key is the key << shift: equal for keys that differ above only */
+        shift;    /* the hash of a key is the key << shift: equal for keys that differ above only */
+    uint64_t bad; /* the seed under which again_badly makes all hashes 0; 0: none was drawn */
     bm_hash_table table;
 } keys;
 
@@ -44,6 +45,15 @@ static uint32_t number_of(keys *k, uint64_t key)
         bm_hash_table_put(&k->table, at, hash, (uint32_t)k->n++);
     }
     return bm_hash_table_number(&k->table, at);
+}
+
+/* The first seed is a bad one. */
+static uint64_t again_badly(const void *owner, uint32_t number, uint64_t seed)
+{
+    keys *k = (keys *)(uintptr_t)owner;
+    if (k->bad == 0)
+        k->bad = seed;
+    return seed == k->bad ? 0 : again(owner, number, seed);
 }
 
 /* Steps for n keys, each of which is looked for twice. */
@@ -83,6 +93,26 @@ Test(hash_table, keys_that_all_have_one_hash_take_no_more_than_a_factor)
         const uint64_t steps = steps_for(n, 63, 2, true);
         cr_expect_leq(steps, FACTOR(n), "%zu steps for %zu keys", (size_t)steps, n);
     }
+}
+
+/* A seed under which the keys meet is given up before it costs steps with their square. */
+Test(hash_table, a_bad_seed_takes_no_more_than_a_factor)
+{
+    const size_t n = sized(50000, 10000);
+    keys k = {.list = malloc(n * sizeof *k.list)};
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq(number_of(&k, i * UINT64_C(0x9E3779B97F4A7C15)), i);
+    k.table.n_steps = 0;
+    k.table.patience = -1;
+    cr_assert_eq(bm_hash_table_reserve(&k.table, again_badly, &k, NULL), BM_OK);
+    cr_expect_neq(k.bad, 0);
+    cr_expect_neq(k.table.seed, k.bad);
+    cr_expect_leq(k.table.n_steps, FACTOR(n), "%zu steps", (size_t)k.table.n_steps);
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq(number_of(&k, k.list[i]), i);
+    cr_expect_eq(k.n, n);
+    bm_hash_table_reset(&k.table);
+    free(k.list);
 }
 
 /* Clusters that each insertion makes a little longer, but none beyond what is borne at once. */
