@@ -48,7 +48,7 @@ if [[ -n $build ]]; then
     mkdir -p "$dir/programs/tests/parity" "$dir/programs/bench"
     cp "$build/bandmill" "$dir/programs/"
     cp "$build"/tests/parity/test_parity_opencl "$dir/programs/tests/parity/" 2> /dev/null || true
-    cp "$build"/bench/planted "$dir/programs/bench/" 2> /dev/null || true
+    cp "$build"/bench/{planted,kernel_tune} "$dir/programs/bench/" 2> /dev/null || true
 fi
 {
     # shellcheck disable=SC1091

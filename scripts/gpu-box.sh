@@ -268,7 +268,7 @@ step_build() {
         export LIBRARY_PATH=$lib${LIBRARY_PATH:+:$LIBRARY_PATH}
     fi
     briefly pkg-config --exists criterion 2>> "$log" && options+=(-DBM_TESTS=ON) || options+=(-DBM_TESTS=OFF)
-    run 1800 /dev/null "$root/scripts/build.sh" "$build" "${options[@]}" -- bandmill planted || fail "the build failed (log: $build/build.log)" || return
+    run 1800 /dev/null "$root/scripts/build.sh" "$build" "${options[@]}" -- bandmill planted kernel_tune || fail "the build failed (log: $build/build.log)" || return
     if [[ ${options[*]} == *BM_TESTS=ON* ]]; then
         run 1800 /dev/null cmake --build "$build" --target test_parity_opencl || fail "the parity tests do not build" || return
     fi
@@ -507,7 +507,8 @@ step_devices() {
 
 step_tune() {
     choose_device || return
-    run 1800 "$work/tune.json" "$build/bandmill" bench --tune --json --device "$spec" || fail "bench --tune failed" || return
+    [[ -x $build/bench/kernel_tune ]] || fail "no kernel_tune in the programs" || return
+    run 1800 "$work/tune.json" "$build/bench/kernel_tune" --json --device "$spec" || fail "kernel_tune failed" || return
     result=$(cat "$work/tune.json")
 }
 

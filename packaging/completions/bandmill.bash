@@ -295,7 +295,7 @@ _bandmill_options() {
     'import') options='--output -o --from --force --report --json --ids --signature-field --id-field --duplicate-ids --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'inspect') options='--json --memory --quiet -q --verbose -v --help -h' ;;
     'devices') options='--json --self-test --quiet -q --verbose -v --help -h' ;;
-    'bench') options='--json --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --device --threads --repeats --long-doc --min-seconds --seconds --price --watts --tune --progress --quiet -q --verbose -v --help -h' ;;
+    'bench') options='--json --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --device --threads --repeats --long-doc --min-seconds --seconds --price --watts --progress --quiet -q --verbose -v --help -h' ;;
     'completions') options='--json --quiet -q --verbose -v --help -h' ;;
     'help') options='--json --quiet -q --verbose -v --help -h --version' ;;
     '') options='--help --version' ;;

@@ -1,5 +1,4 @@
-/* bench.h -- `bandmill bench`: how fast each device is on this machine, against its own limit, and
- * the search for better kernel parameters.
+/* bench.h -- `bandmill bench`: how fast each device is on this machine, against its own limit.
  *
  * A room of the program, in no library: it may see what lies below the calls of the library. All
  * figures are medians over `repeats` runs after one warm-up, with minimum and maximum; ratios are
@@ -75,19 +74,3 @@ typedef struct bm_bench_result {
 /* `out` is empty, and filled on BM_OK; reset it then. */
 bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result *out, bm_error *err);
 void bm_bench_result_reset(bm_bench_result *result);
-
-typedef struct bm_kernel_tune_options {
-    bm_device_options device; /* `device` NULL: all usable OpenCL devices */
-    bm_sketch_options sketch; /* perms 0: the default */
-    uint32_t repeats;         /* 0: 5 */
-    double min_seconds;       /* a run lasts at least this long; 0: 0.2 */
-    bm_callbacks callbacks;
-} bm_kernel_tune_options;
-
-/* Search for better parameters of the kernels on OpenCL devices. Each set that is tried is built in
- * a process of its own where a probe is set (docs/opencl.md), and must sign made documents like the
- * native CPU before it is timed. *csv: the sets found, as a file that bm_device_options.tuning_path
- * may name; *json: all that was measured; both are freed with bm_string_free, either may be NULL.
- * BM_ERR_DEVICE: no such device, or one that fails with the parameters that it has now. */
-bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char **json,
-                         bm_error *err);

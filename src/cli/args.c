@@ -251,7 +251,9 @@ bm_status args_store(const arg_option *option, const char *text, void *target, b
     case ARG_LATER:
         break;
     }
-    return args_fail(err, "--%s is not in this version (its name is reserved)", option->name);
+    return args_fail(err, "--%s %s", option->name,
+                     option->help != NULL ? option->help
+                                          : "is not in this version (its name is reserved)");
 }
 
 static size_t smaller(size_t a, size_t b)

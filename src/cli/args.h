@@ -27,7 +27,8 @@ typedef enum arg_type {
     ARG_SIZE,   /* uint64_t: bytes, with K, KB, KiB, M … T for powers of 1024; min … max */
     ARG_REAL,   /* double: low … high, the ends by `open` */
     ARG_PARSED, /* whatever `parse` fills */
-    ARG_LATER   /* a name of a later version: always an error that says so */
+    ARG_LATER   /* a name of a later version, or of something that is elsewhere, which `help` then
+                   tells: always an error */
 } arg_type;
 
 enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 }; /* the end itself is not allowed */

@@ -1,7 +1,7 @@
 /* cmd_bench.c -- bandmill bench: what whole jobs reach on each device, and what binds them; with -v
- * the rows against the device's limit; with --tune a search for better kernel parameters.
+ * the rows against the device's limit.
  *
- * Tests: tests/cli/cases/bench.sh, tests/cli/cases/bench_tune.sh */
+ * Tests: tests/cli/cases/bench.sh */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static void print_rows(cli_console *console, const bm_bench_result *result)
     }
 }
 
-static bm_status run_rows(cli_context *context, bm_error *err)
+bm_status cli_run_bench(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;
     const bool rows = settings->messages.json || settings->messages.verbose > 0;
@@ -133,34 +133,4 @@ static bm_status run_rows(cli_context *context, bm_error *err)
         print_rates(&context->console, &result);
     bm_bench_result_reset(&result);
     return cli_finish(&context->console, err);
-}
-
-static bm_status run_tune(cli_context *context, bm_error *err)
-{
-    const cli_settings *settings = &context->settings;
-    const bool as_json = settings->messages.json;
-    char *text = NULL;
-    const bm_kernel_tune_options options = {.device = settings->device,
-                                            .sketch = settings->sketch,
-                                            .repeats = settings->bench.repeats,
-                                            .min_seconds = settings->bench.min_seconds,
-                                            .callbacks = cli_callbacks(context)};
-    bm_status status =
-        bm_kernel_tune(&options, as_json ? NULL : &text, as_json ? &text : NULL, err);
-    cli_meter_end(&context->meter);
-    if (status != BM_OK)
-        return status;
-    cli_write(&context->console, text, strlen(text));
-    bm_string_free(text);
-    cli_report_note(&context->console, "to use these rows: keep them in a file and name it in "
-                                       "BANDMILL_TUNING");
-    return cli_finish(&context->console, err);
-}
-
-bm_status cli_run_bench(cli_context *context, bm_error *err)
-{
-    const cli_settings *settings = &context->settings;
-    if (settings->bench.tune && settings->operands.n > 0)
-        return args_fail(err, "--tune with an input (its documents are made)");
-    return settings->bench.tune ? run_tune(context, err) : run_rows(context, err);
 }

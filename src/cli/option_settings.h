@@ -132,7 +132,6 @@ typedef struct cli_tune_settings {
 typedef struct cli_bench_settings {
     uint32_t repeats, long_doc;
     double min_seconds, seconds, price, watts;
-    bool tune;
 } cli_bench_settings;
 
 /* settings of an index, or of a query */

@@ -835,8 +835,6 @@ static const arg_option rows[] = {
                "hourly price of this machine, for the cost of a billion documents"),
     BENCH_REAL("watts", watts, 1e9, "W",
                "power of this machine in watts, for the kWh of a billion documents"),
-    FLAG("tune", BIT(CLI_BENCH), CLI_GROUP_MACHINE, bench.tune,
-         "search for better kernel parameters for each OpenCL device; rows on stdout"),
     /* general */
     {.name = "progress",
      .type = ARG_CHOICE,
@@ -869,6 +867,12 @@ static const arg_option rows[] = {
      .help = "this text",
      FIELD(messages.help)},
     FLAG("version", BIT(CLI_HELP), CLI_GROUP_GENERAL, messages.version, "version and build"),
+    {.name = "tune",
+     .type = ARG_LATER,
+     .commands = BIT(CLI_BENCH),
+     .group = CLI_N_GROUPS,
+     .help = "is a program of its own: bench/kernel_tune of a build of the sources "
+             "(docs/opencl.md)"},
     LATER("containment"),
     LATER("dry-run")};
 

@@ -7,6 +7,12 @@ mkdir "$TMPDIR"
 # rows DEVICE WHAT: CORES of that row; WHAT is padded to its column.
 cores() { awk -v device="$1" -v what="$2" 'BEGIN { what = what " " } $1 == device && substr($0, 14, length(what)) == what { print substr($0, 45, 9) + 0 }' ../out; }
 
+# The search for kernel parameters is another program, which the message names.
+bm bench --tune
+refused 2 '--tune is a program of its own: bench/kernel_tune'
+bm sign in.jsonl --tune -o s
+refused 2 '.*--tune'
+
 i=0
 while [ $i -lt 500 ]; do
     echo "{\"text\":\"document $i of five hundred, \\\"quoted\\\" and of some more words than one shingle has, number $i\"}"

@@ -29,7 +29,7 @@ bm --json dedup a.jsonl -o; object 2 usage null null
 bm dedup --json -o out; object 2 usage null null
 bm dedup a.jsonl -o out --threshold 0.1 --perms 4 --json; object 2 usage null null
 bm dedup a.jsonl -o a.jsonl --json; object 2 usage '"a.jsonl"' null
-bm bench --tune a.jsonl --json; object 2 usage null null
+bm bench --tune --json; object 2 usage null null
 # the inputs
 bm dedup bad.jsonl -o out --json; object 3 input '"bad.jsonl"' 2
 bm pairs bad.jsonl --json; object 3 input '"bad.jsonl"' 2

@@ -1,20 +1,26 @@
-# bench --tune: what it refuses, and on PoCL that every row signs right and that the rows it writes are used by the next run.
-bm bench --tune --device cpu
-refused 5 'no OpenCL device to tune'
-bm bench --tune --device no-such-device
-refused 5 'no device matches'
-bm bench --tune --repeats 101 --device opencl
-refused 2 '101 repeats'
-bm bench --tune --scheme oph
-refused 2 'oph is not tuned for \(a row of kernel parameters serves all schemes'
-echo '{"text":"a"}' > in.jsonl
-bm bench --tune in.jsonl
-refused 2 '--tune with an input'
-bm sign in.jsonl --tune -o s
-refused 2 '.*--tune'
-
-# What is tried are kernels, which no sanitizer sees into: what stands around them bench/ has in tests/unit.
-[ "${BANDMILL_TEST_SIZE:-normal}" != small ] || return 0
+# bench/kernel_tune: what it refuses, and on PoCL that every row signs right and that the rows it writes are used by the next run.
+tune() {
+    command_line="kernel_tune $*"
+    "$KERNEL_TUNE" "$@" > ../out 2> ../err
+    rc=$?
+    set_waiting_aside
+}
+# fails CODE 'ERE': that exit code, nothing on stdout, and one line.
+fails() {
+    exits "$1"
+    silent ../out
+    says ../err "^kernel_tune: $2"
+}
+tune --device cpu
+fails 5 'no OpenCL device to tune'
+tune --device no-such-device
+fails 5 'no device matches'
+tune --repeats 101 --device opencl
+fails 2 '--repeats: 101 \(expected'
+tune in.jsonl
+fails 2 'in\.jsonl \(no inputs are expected'
+tune --probe "$top/none" --device opencl
+exits 5
 
 device=$("$PROGRAM" devices | sed -n 's/^\(opencl:[0-9.]*\) .*(Portable Computing Language).*/\1/p' | head -n 1)
 if [ -z "$device" ]; then
@@ -22,16 +28,23 @@ if [ -z "$device" ]; then
 else
     export TMPDIR="$top/tmp" BANDMILL_CACHE_DIR="$top/cache"
     mkdir "$TMPDIR"
-    bm bench --tune --device "$device" --repeats 1 --min-seconds 0.002 -v
+    tune --device "$device" --repeats 1 --min-seconds 0.002 -v
     exits 0
     cp ../out rows.csv
     says rows.csv '^device,vendor,type,shape,lanes,acc,each,group,tile,pack,whole,part,batch,lend,unroll$'
     says rows.csv '^[^#,*][^,]*,Portable Computing Language,cpu,cpu(,[0-9]+){11}$'
     says rows.csv '^# driver .*128 permutations: [0-9.]+ M shingles/s in the kernels, [0-9.]+ from the host'
-    says ../err "^bandmill: $device: [1-9][0-9]+ rows tried, 0 left out"
-    says ../err '^bandmill: debug: .*,cpu,cpu,4,.* M shingles/s'
+    says ../err "^kernel_tune: $device: [1-9][0-9]+ rows tried, 0 left out"
+    says ../err "^kernel_tune: $device: .*,cpu,cpu,4,.* M shingles/s"
     checks=$((checks + 1))
     [ -z "$(ls -A "$TMPDIR")" ] || fail "left over: $(ls -A "$TMPDIR")"
+
+    # All rows that were tried, and the limit of time: the present row alone is measured.
+    tune --device "$device" --repeats 1 --min-seconds 0.002 --seconds 0 --json
+    exits 0
+    says ../out '"tried": \[\]'
+    says ../out '"better": false'
+    says ../err '^kernel_tune: warning: .* took its 0 s'
 
     # The next run: other numbers are another program, and the same bytes.
     for i in 1 2 3 4 5 6; do echo "{\"text\":\"one two three four five six seven $i\"}"; done > in.jsonl

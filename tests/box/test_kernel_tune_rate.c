@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "bench/kernel_tune_search.h"
+#include "kernel_tune_search.h"
 #include "sketch/scheme.h"
 
 /* A backend that signs by the scalar reference, `wrong` in one word. */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/kernel_tune_search.h"
+#include "kernel_tune_search.h"
 
 /* A device whose rate falls with the distance of each column from the one that suits it. */
 typedef struct model {

@@ -1,7 +1,7 @@
 /* kernel_tune_search.c -- see kernel_tune_search.h.
  *
- * Tests: tests/unit/bench/test_kernel_tune_rate.c, tests/unit/bench/test_kernel_tune_search.c */
-#include "bench/kernel_tune_search.h"
+ * Tests: tests/box/test_kernel_tune_rate.c, tests/box/test_kernel_tune_search.c */
+#include "kernel_tune_search.h"
 
 #include <string.h>
 

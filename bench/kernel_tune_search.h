@@ -7,10 +7,22 @@
  * together (a tile and what is packed into it) are set together. */
 #pragma once
 
-#include "bench/bench.h"
+#include <bandmill/device.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
 #include "model/backend.h"
 #include "model/batches.h"
 #include "opencl/cl_program.h"
+
+typedef struct bm_kernel_tune_options {
+    bm_device_options device; /* `device` NULL: all usable OpenCL devices */
+    bm_sketch_options sketch; /* of the scheme affine32, for a row serves all schemes but oph */
+    uint32_t repeats;
+    double min_seconds; /* a run lasts at least this long */
+    double seconds;     /* of a device: no row is begun after them */
+    bm_callbacks callbacks;
+} bm_kernel_tune_options;
 
 #define BM_KERNEL_TUNE_MARGIN 1.02 /* a row wins when it is so many times as fast */
 

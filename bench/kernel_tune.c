@@ -1,38 +1,55 @@
-/* kernel_tune.c -- bm_kernel_tune: a better row of kernel parameters for each chosen OpenCL device.
+/* kernel_tune.c -- search for a better row of kernel parameters for each chosen OpenCL device.
+ *
+ *     kernel_tune [--device LIST] [--perms K] [--repeats N] [--min-seconds T] [--seconds T]
+ *                 [--probe PROGRAM] [--json] [--verbose]
+ *
+ *     --device LIST     as bandmill takes it (all usable OpenCL devices)
+ *     --perms K         permutations (128)
+ *     --repeats N       measure a row N times, use the median (5)
+ *     --min-seconds T   measure for at least T seconds (0.2)
+ *     --seconds T       no row is begun after T seconds on a device (300)
+ *     --probe PROGRAM   the bandmill that tries each row first, in a process of its own (the one in
+ *                       the folder above this program; "": none)
+ *     --json            one object with all rows that were tried, instead of CSV
+ *     --verbose         each row that is tried, on stderr
+ *
+ * Stdout has the rows that were found, as a file that $BANDMILL_TUNING may name, or the object. The
+ * variables of docs/opencl.md count here too. Exit codes: 0; 2 usage; 5 no such device, or one that
+ * fails with its present row; 130 and 143 on a signal.
  *
  *     open with the present row | made documents, their right words
  *     for each row of the search:
- *         what it comes to here, unless known | open (a trial run builds it in a process of its
- *         own) | every word compared | runs
+ *         its effect on this device, unless a row with the same effect was tried | open (a trial
+ *         run builds it in a process of its own) | every word compared | runs
  *     the best and the present row in turns
  *
  * Compiled programs go to a cache of its own, which is removed at the end: rows that lose leave
- * nothing behind. A row that does not build, computes wrong words, or whose trial run dies or takes
- * more than a minute is left out and said so. Where the search finds nothing that holds in the
- * comparison at the end, the present row is what it gives, under the name of the device.
+ * nothing behind. A row that does not build, computes wrong words, or has a trial run that dies or
+ * takes more than a minute is left out, with the reason. If the search finds nothing that holds in
+ * the comparison at the end, the result is the present row, under the name of the device.
  *
- * Tests: tests/cli/cases/bench_tune.sh */
-#include <bandmill/version.h>
-
+ * Tests: tests/box/test_kernel_tune.sh */
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <bandmill/version.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
 #include "base/orders.h"
-#include "bench/bench.h"
 #include "bench/bench_answer.h"
-#include "bench/kernel_tune_search.h"
+#include "cli/environment.h"
+#include "cli/interrupt.h"
 #include "devices/device_set.h"
 #include "json/json_write.h"
-#include "model/option_check.h"
+#include "kernel_tune_search.h"
 #include "opencl/cl_backend.h"
 #include "sketch/scheme.h"
-
-/* kernel_tune_report -- what `bandmill bench --tune` found on each device, and writing it. */
 
 /* A row that was tried. */
 typedef struct bm_kernel_tune_tried {
@@ -57,13 +74,7 @@ typedef struct bm_kernel_tune_report {
     size_t n;
 } bm_kernel_tune_report;
 
-/* The rows as a file of kernel parameters, and all that was measured as one JSON object: the
- * caller's (bm_string_free). Either may be NULL. */
-bm_status bm_kernel_tune_write(const bm_kernel_tune_report *report, char **csv, char **json,
-                               bm_error *err);
-
-/* kernel_tune_report -- the rows that were found, as CSV for a file and as JSON with all that was
- * tried. */
+/* --- the report: rows as CSV for a file, or all that was tried as JSON --- */
 
 static bm_status detach_text(bm_buf *buf, char **out, bm_error *err)
 {
@@ -169,31 +180,11 @@ out:
     return status;
 }
 
-bm_status bm_kernel_tune_write(const bm_kernel_tune_report *report, char **csv, char **json,
-                               bm_error *err)
-{
-    char *csv_text = NULL, *json_text = NULL;
-    bm_status status = BM_OK;
-    if (csv != NULL)
-        BM_TRY_OUT(write_csv(report, &csv_text, err));
-    if (json != NULL)
-        BM_TRY_OUT(write_json(report, &json_text, err));
-out:
-    if (status != BM_OK) {
-        bm_free(csv_text);
-        return status;
-    }
-    if (csv != NULL)
-        *csv = csv_text;
-    if (json != NULL)
-        *json = json_text;
-    return BM_OK;
-}
+/* --- the search on one device --- */
 
 #define PROBE_SECONDS 60.0
-#define MOST_SECONDS  300.0 /* of a device: the row under way then is the last */
-#define TURNS_SECONDS 60.0  /* of the best and the present row in turns */
-#define SLOW          0.7   /* of the best in its first run: not measured further */
+#define TURNS_SECONDS 60.0 /* of the best and the present row in turns */
+#define SLOW          0.7  /* of the best in its first run: not measured further */
 #define MIN_HASHES    ((size_t)1 << 20)
 #define MAX_HASHES    ((size_t)1 << 25)
 #define MAX_REPEATS   100u
@@ -394,7 +385,7 @@ static bm_status search(tuner *t, bm_error *err)
     if (bm_clock_seconds() > t->until)
         bm_meter_log(t->meter, BM_LOG_WARNING,
                      "%s: the search took its %.0f s, and other rows may be left", r->info.spec,
-                     MOST_SECONDS);
+                     t->options->seconds);
     if (memcmp(&r->best, &r->present, sizeof r->best) != 0) {
         BM_TRY(compare(t, err));
         r->better = is_better(r);
@@ -426,7 +417,7 @@ static void log_result(tuner *t)
 static bm_status tune_device(tuner *t, bm_error *err)
 {
     bm_meter_stage(t->meter, "tune", "rows");
-    t->until = bm_clock_seconds() + MOST_SECONDS;
+    t->until = bm_clock_seconds() + t->options->seconds;
     bm_status status = BM_OK;
     BM_TRY_OUT(open_with(t, NULL, &t->present, err));
     size_t n = t->present->batch_hashes * 4;
@@ -481,39 +472,159 @@ out:
     return status;
 }
 
-bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char **json,
-                         bm_error *err)
+/* The rows that were found, or all that was tried, to stdout. */
+static bm_status tune(const bm_kernel_tune_options *options, bool as_json, bm_error *err)
 {
-    bm_kernel_tune_options used = *options;
     bm_device_pick pick = {0};
     bm_kernel_tune_result *results = NULL;
+    char *text = NULL;
     bm_meter meter;
-    BM_TRY(bm_option_parts_check(&(bm_option_parts){.sketch = &used.sketch,
-                                                    .device = &used.device,
-                                                    .callbacks = &used.callbacks},
-                                 err));
-    BM_TRY(bm_scheme_weights_check(&used.sketch, false, err));
-    if (used.sketch.scheme == BM_SCHEME_OPH)
-        return bm_fail_field(err, "scheme",
-                             "oph is not tuned for (a row of kernel parameters serves all schemes, "
-                             "and the kernels of oph are others)");
-    used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;
-    used.repeats = used.repeats > 0 ? used.repeats : 5;
-    used.min_seconds = used.min_seconds > 0 ? used.min_seconds : .2;
-    if (used.repeats > MAX_REPEATS || !(used.min_seconds <= 3600))
-        return bm_fail(err, BM_ERR_USAGE, "%u repeats of %g seconds (at most %u of 3600)",
-                       used.repeats, used.min_seconds, MAX_REPEATS);
     bm_meter_init(&meter, &options->callbacks);
     bm_status status = BM_OK;
-    BM_TRY_OUT(pick_devices(&used, &pick, err));
+    BM_TRY_OUT(pick_devices(options, &pick, err));
     BM_TRY_OUT(bm_new_zero(&results, pick.n, err));
-    BM_TRY_OUT(tune_all(&used, &meter, &pick, results, err));
-    status = bm_kernel_tune_write(&(bm_kernel_tune_report){&used, results, pick.n}, csv, json, err);
+    BM_TRY_OUT(tune_all(options, &meter, &pick, results, err));
+    const bm_kernel_tune_report report = {options, results, pick.n};
+    BM_TRY_OUT(as_json ? write_json(&report, &text, err) : write_csv(&report, &text, err));
+    if (fputs(text, stdout) == EOF || fflush(stdout) != 0)
+        status = bm_fail(err, BM_ERR_IO, "cannot write to stdout");
 out:
     for (size_t i = 0; results != NULL && i < pick.n; i++)
         bm_free(results[i].tried);
-    bm_free(results);
+    bm_free_all(results, text);
     bm_device_pick_reset(&pick);
     bm_meter_reset(&meter);
     return status;
+}
+
+/* --- the command line --- */
+
+typedef struct arguments {
+    bm_kernel_tune_options options;
+    bool json, verbose;
+} arguments;
+
+static void log_line(void *ctx, bm_log_level level, const char *message)
+{
+    const arguments *a = ctx;
+    if (level == BM_LOG_WARNING || a->verbose)
+        fprintf(stderr, "kernel_tune: %s%s\n", level == BM_LOG_WARNING ? "warning: " : "", message);
+}
+
+static bool is_cancelled(void *ctx)
+{
+    (void)ctx;
+    return cli_interrupted();
+}
+
+/* A number from `least` to `most`. */
+static bool read_number(const char *text, double least, double most, double *out)
+{
+    char *end = NULL;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && *out >= least && *out <= most;
+}
+
+static const struct option names[] = {{"device", required_argument, NULL, 'd'},
+                                      {"perms", required_argument, NULL, 'p'},
+                                      {"repeats", required_argument, NULL, 'r'},
+                                      {"min-seconds", required_argument, NULL, 'm'},
+                                      {"seconds", required_argument, NULL, 's'},
+                                      {"probe", required_argument, NULL, 'P'},
+                                      {"json", no_argument, NULL, 'j'},
+                                      {"verbose", no_argument, NULL, 'v'},
+                                      {NULL, 0, NULL, 0}};
+
+/* False, with a line on stderr: something on the command line is wrong. */
+static bool read_arguments(int argc, char **argv, arguments *a)
+{
+    bm_kernel_tune_options *o = &a->options;
+    double number = 0;
+    int letter, at = 0;
+    while ((letter = getopt_long(argc, argv, "v", names, &at)) != -1) {
+        bool good = true;
+        switch (letter) {
+        case 'd':
+            o->device.device = optarg;
+            break;
+        case 'p':
+            good = read_number(optarg, 1, BM_PERMS_MAX, &number);
+            o->sketch.perms = good ? (uint32_t)number : 0;
+            break;
+        case 'r':
+            good = read_number(optarg, 1, MAX_REPEATS, &number);
+            o->repeats = good ? (uint32_t)number : 0;
+            break;
+        case 'm':
+            good = read_number(optarg, .0001, 3600, &o->min_seconds);
+            break;
+        case 's':
+            good = read_number(optarg, 0, 1e6, &o->seconds);
+            break;
+        case 'P':
+            o->device.probe_program = optarg;
+            break;
+        case 'j':
+            a->json = true;
+            break;
+        case 'v':
+            a->verbose = true;
+            break;
+        default:
+            return false;
+        }
+        if (!good) {
+            fprintf(stderr, "kernel_tune: --%s: %s (expected a number within its bounds)\n",
+                    names[at].name, optarg);
+            return false;
+        }
+    }
+    if (optind < argc)
+        fprintf(stderr, "kernel_tune: %s (no inputs are expected: documents are made)\n",
+                argv[optind]);
+    return optind == argc;
+}
+
+/* The bandmill of the build that this program belongs to, into `path`. NULL: it is not there. */
+static const char *find_probe(char path[BM_BENCH_FOLDER_BYTES])
+{
+    const ssize_t len = readlink("/proc/self/exe", path, BM_BENCH_FOLDER_BYTES - 1);
+    for (int up = 0; len > 0 && up < 2; up++) {
+        path[up == 0 ? (size_t)len : strlen(path)] = '\0';
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return NULL;
+        *slash = '\0';
+    }
+    const size_t end = len > 0 ? strlen(path) : 0;
+    if (len <= 0 || end + sizeof "/bandmill" > BM_BENCH_FOLDER_BYTES)
+        return NULL;
+    memcpy(path + end, "/bandmill", sizeof "/bandmill");
+    return access(path, X_OK) == 0 ? path : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static char probe[BM_BENCH_FOLDER_BYTES];
+    arguments a = {.options = {.repeats = 5, .min_seconds = .2, .seconds = 300}};
+    bm_error err = {0};
+    a.options.sketch.perms = BM_PERMS_DEFAULT;
+    a.options.sketch.seed = 1;
+    cli_environment_device(&a.options.device);
+    a.options.device.device = NULL; /* all, not that of a job */
+    if (!read_arguments(argc, argv, &a))
+        return bm_status_exit_code(BM_ERR_USAGE);
+    if (a.options.device.probe_program == NULL &&
+        (a.options.device.probe_program = find_probe(probe)) == NULL) {
+        fprintf(stderr,
+                "kernel_tune: no bandmill in the folder above (name one with --probe PROGRAM; "
+                "--probe '' tries rows in this process)\n");
+        return bm_status_exit_code(BM_ERR_USAGE);
+    }
+    cli_catch_signals();
+    a.options.callbacks = (bm_callbacks){.ctx = &a, .log = log_line, .cancelled = is_cancelled};
+    const bm_status status = tune(&a.options, a.json, &err);
+    if (status != BM_OK)
+        fprintf(stderr, "kernel_tune: %s\n", err.message);
+    return status == BM_ERR_CANCELLED ? 128 + cli_stop_signal() : bm_status_exit_code(status);
 }
