@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """adverts.py N SENTENCES OUT.jsonl [--seed S] -- N documents of about 1 kB made of real sentences, a fifth of them edited copies.
 
 The job of a corpus of classified adverts: short texts that repeat each other's sentences, so that under 42 bands of 3 rows millions

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """adverts_run.py BANDMILL INTERSECT CORPUS.jsonl OUT.json -- see adverts.sh."""
 
 import json

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # all.sh NAME [BUILD] -- every benchmark of this folder, one after the other (20 to 30 minutes), on a machine with nothing else to do;
 # results/…-NAME.json. BUILD is a Release build (build/release). The comparison with seven tools is apart: compare.py.
 #
 # adverts.sh needs a file of sentences (SENTENCES, or ../shared/data/minhash_articles beside the repository); else it is left out.
 set -euo pipefail
-(($# >= 1)) || { sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+(($# >= 1)) || { sed -n '3,6s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 name=$1 build=${2:-build/release} results=bench/results
 sentences=${SENTENCES:-../shared/data/minhash_articles/articles_1000.train}

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """candidates.py -- `pairs` by `--candidates all` and `lsh` over the same documents, one threshold after another:
 seconds, pairs that were compared, pairs that were found; from where on is LSH faster, and what does it miss?
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_trace.c -- an OpenCL loader that writes down what a program asks of its devices.
  *
  * Built as libOpenCL.so.1 and found first (LD_LIBRARY_PATH), it passes every call that Bandmill

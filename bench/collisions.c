@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collisions.c -- documents that were made to meet in one place of the program's tables, whose
  * hashes everybody knows; JSON Lines on stdout.
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # collisions.sh [PROGRAM [COLLISIONS]] -- is `dedup` linear where ids, or content hashes, were made to meet in one place of
 # its tables (collisions.c)? Prints the CPU seconds of 10,000 to 320,000 documents (SIZES) of each kind (MODES), and
 # t(2n)/t(n). Fails where the last ratio of a kind is above 2.5 (RATIO).

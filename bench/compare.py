@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """compare.py -- Bandmill beside other MinHash tools: the same documents, shingles, permutations and bands, in one run.
 
 Two questions, each on one core (taskset) and on all of them:

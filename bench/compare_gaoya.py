@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """compare_gaoya.py -- the whole job from a JSON Lines file: `bandmill dedup` and gaoya (PyPI), in turns, in one run.
 
 Both: the same file, word 5-shingles, 128 permutations in 16 bands of 8 rows, the same threshold, the same processors.

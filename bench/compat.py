@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """compat.py [SETS] -- bandmill.compat.datasketch beside datasketch 2 on the same calls: seconds of each, and how many times as fast.
 
 Wants both packages (PYTHONPATH=build/release/python .venv/bin/python bench/compat.py). Each figure is the median of five rounds, in

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """containment.py -- `pairs --measure containment` and `query --measure containment` of the same documents, beside a plain scan of all pairs
 (plain_containment.c): CPU seconds of whole processes that take turns, on one core, and ratios.
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # containment.sh [PROGRAM [OUT.json [DOCUMENTS]]] -- `pairs --measure containment` and `query --measure containment` beside a plain scan of all
 # pairs (plain_containment.c); few queries of an index of 100,000 and of 1,000,000 documents (planted.c), by its filters and by a scan: containment.py. DOCUMENTS are JSON Lines, .zst or not: ../shared/data/scancode_rules beside the tree. Further
 # arguments go to containment.py, for example --sizes 2000 --thresholds 0.5.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # crowded_query.sh [PROGRAM [PLANTED [OUT.tsv]]] -- is the work of asking linear where documents are near-copies of each other, n asked
 # against n? For 10,000 to 320,000 documents (SIZES; planted.c, one word of 80 differs): `query --top 10`, the same with
 # --memory 64M, `dedup --against` an index and a directory of signatures, `query` of all answers where few reach the threshold,

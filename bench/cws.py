@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """cws.py -- weighted documents to signatures of 128 words, one core: scheme cws (weighted_signer.c) and datasketch's
 WeightedMinHashGenerator, on the same vectors.
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # cws.sh [SIGNER [OUT.json]] -- scheme cws beside datasketch's WeightedMinHash (cws.py), with the Python of the project's virtual environment.
 # Further arguments go to cws.py.
 set -eu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """devices.py BANDMILL ISA OUT.json -- see devices.sh."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """exchange.py BANDMILL OUT.json -- `export` and `import` of each form beside `cp` of the same signatures, whole process; see exchange.sh.
 
 200,000 signatures of 128 words of 4 bytes (102 MB), random; each contender takes its turn in every round."""

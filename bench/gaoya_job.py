@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """gaoya_job.py -- the whole job in gaoya (PyPI), a process of its own: read JSON Lines, index, query, count pairs.
 
 16 bands of 8 rows of 32-bit hashes, word 5-grams, and gaoya's own threshold on the estimate. It verifies nothing beyond

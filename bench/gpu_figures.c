@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_figures.c -- the facts that OpenCL devices state about themselves, and the rates that one of
  * them reaches, by plain calls of OpenCL. Bandmill's own kernels and host code take no part, so
  * these figures tell whether a device or Bandmill is slow. JSON on stdout.

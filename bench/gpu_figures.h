@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_figures.h -- the two parts of gpu_figures.c: facts of devices, and rates of one device. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_rates.c -- the rates of one OpenCL device: arithmetic, launches, copies, waiting.
  *
  *     arithmetic   each work-item has eight chains of one operation, so that neither memory nor

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the host does beside a device that costs nothing: CPU seconds a GB of JSON Lines, against signing on the CPU in the same run.
 
     bench/host_beside_device.py [--program build/release/bench/double/bandmill] [--megabytes 200] [--runs 5] [--threads 2] [--gpus 1]

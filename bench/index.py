@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """index.py -- what do `index build`, `index add` and `query` take, beside `sign`, a hash table in memory and datasketch?
 
 The corpus are DOCUMENTS planted documents (planted.c), or real text (--corpus FILE.jsonl, repeated with changed words until it

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # index.sh [PROGRAM [OUT.json]] -- `index build`, `index add` and `query` of 1,000,000 documents beside `sign`, a hash table in
 # memory (plain_index.c) and datasketch's MinHashLSH: index.py. Further arguments go there, for example --documents 100000. The
 # Python is $BANDMILL_PYTHON, else .venv; it needs datasketch 2 and xxhash. With the defaults it takes 8 GB of /dev/shm.

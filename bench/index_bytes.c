@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_bytes.c -- what the bytes of an index cost beside plain arrays: a set read, beside memcpy
  * of its hashes; a key found, beside a binary search without branches over an array of keys.
  *

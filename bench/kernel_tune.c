@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_tune.c -- search for a better row of kernel parameters for each chosen OpenCL device.
  *
  *     kernel_tune [--device LIST] [--perms K] [--repeats N] [--min-seconds T] [--seconds T]

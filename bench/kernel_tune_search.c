@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_tune_search.c -- see kernel_tune_search.h.
  *
  * Tests: tests/box/test_kernel_tune_rate.c, tests/box/test_kernel_tune_search.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_tune_search.h -- the search for a better row of kernel parameters: which rows are tried,
  * in which order, and which one wins. Knows no device: a row is tried by whoever asks.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What large jobs take on boxes that are not here, computed from what is measured here, and a thousandth of each run beside it.
 
     bench/large_jobs.py --out bench/results/large-jobs-NAME.json --page docs/large-jobs.md     measure, compute, and write the page

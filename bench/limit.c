@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit.c -- the yardstick for text: from a TSV in memory to MinHash signatures, on one core, with
  * nothing of the library.
  *

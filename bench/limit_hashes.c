@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit_hashes.c -- XXH3_64bits of the shingles of a text, where they stand.
  *
  * Shingles of 17 to 64 bytes are hashed without a branch on their length (XXH3 has a class for each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit_hashes.h -- the shingles of a text, hashed where they stand. */
 #ifndef BM_BENCH_LIMIT_HASHES_H
 #define BM_BENCH_LIMIT_HASHES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit_sign.c -- hashes to the words of a signature: affine32, 128 permutations in registers.
  *
  * Hashes are premixed 16 (or 8) at a time; each then meets all permutations, or half of them with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit_sign.h -- affine32 with PERMS permutations, for the yardstick. */
 #ifndef BM_BENCH_LIMIT_SIGN_H
 #define BM_BENCH_LIMIT_SIGN_H

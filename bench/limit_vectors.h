@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit_vectors.h -- vectors: the same few operations at 512 or 256 bits. */
 #ifndef BM_BENCH_LIMIT_VECTORS_H
 #define BM_BENCH_LIMIT_VECTORS_H

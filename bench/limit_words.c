@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit_words.c -- where the words of a text begin.
  *
  * A text whose words are separated by single spaces, which is nearly every one, needs no copy: the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit_words.h -- where the words of a text begin. SLACK bytes before and after a text are read.
  */
 #ifndef BM_BENCH_LIMIT_WORDS_H

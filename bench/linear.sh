@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # linear.sh [PROGRAM [PLANTED [OUT.tsv]]] -- is the work of `dedup` linear where a plain program compares every pair with
 # every pair? For 125,000, 250,000 and 500,000 documents (SIZES) of three kinds (planted.c): all identical; all differing
 # in one word of 80; all sharing one band and nothing else. Prints wall and CPU seconds, peak memory, the pairs compared

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """make_corpus.py -- a corpus of real text for the benchmarks: JSON Lines, and the same as TSV.
 
 What: N documents (150,000) of 200 to 2,000 bytes, about 100 MB and 118 distinct word 5-shingles a document, from the

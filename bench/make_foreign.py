@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """make_foreign.py -- a corpus of text that is not ASCII: TSV of the Universal Declaration of Human Rights in Greek, Chinese
 and languages with accents, repeated with other words swapped in.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """measure.py -- run whole processes alternately and say what they took: what the comparisons of this folder share.
 
 A figure is the median over the repeats of one run, with the least and the most; contenders take turns, so that a machine

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """pairs_scaling.py -- `pairs --candidates all` against a plain prefix filter, and as the corpus grows; whole processes.
 
 bench/plain_prefix_filter.c is a plain program of the kind that everybody writes first: one thread, integers by rarity, lists

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """parquet.py BANDMILL DOCUMENTS.jsonl OUT.json -- `dedup` of Parquet (zstd) beside `dedup` of the same JSON Lines; see parquet.sh.
 
 pyarrow writes the documents as it does by itself: row groups of a million rows, pages of 1 MiB, zstd at its own level. The two

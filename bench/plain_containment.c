@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plain_containment.c -- which documents hold a share of another, by a plain scan: every document
  * is compared with every other by a merge of their sorted sets. The yardstick of `pairs --measure
  * containment`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plain_index.c -- the yardstick for `query`: an index as somebody would write it who has all of it
  * in memory, on one core, with nothing of the library.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plain_merge.c -- the yardstick for verification: exact Jaccard similarities of given pairs by a
  * plain merge of sorted hashes, on one core, with nothing of the library.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plain_prefix_filter.c -- all pairs above a threshold, the plain way: the yardstick for `bandmill
  * pairs --candidates all`, one thread, with nothing of the library.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plain_sets.c -- see the header. */
 #include "plain_sets.h"
 

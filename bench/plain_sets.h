@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plain_sets.h -- what the yardsticks in C share: rows "id TAB text" to sets of shingle hashes,
  * with nothing of the library.
  *

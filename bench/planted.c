@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* planted.c -- documents of about 1 kB with planted duplicates of known similarity, or with one of
  * the contents that make a naive program quadratic; JSON Lines on stdout.
  *

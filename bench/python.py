@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """python.py -- near-duplicates of documents that Python has in memory: bandmill.dedup beside gaoya, rensa, datasketch and text-dedup.
 
 The same documents (words with one blank between two), 5-shingles of words, 128 words a signature, 16 bands of 8 rows,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python_endurance.py [--calls N] [--json FILE]: what the Python package costs over time, on a small corpus.
 
     leaks      resident memory before and after N calls (1,000) of each kind, N / 2 having gone before, and what one has left, in bytes

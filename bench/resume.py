@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """resume.py -- what does sealing cost a long job, and what does an interruption cost with it?
 
 `dedup` of DOCUMENTS planted documents in a file, with --memory small enough that sets go to a file (spilled) and with

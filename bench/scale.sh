@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # scale.sh [PROGRAM [PLANTED [OUT.json]]] -- `dedup` of streamed documents of about 1 kB within --memory: 1, 2, 5 and 10 million (SIZES)
 # with planted pairs of known similarity (planted.c), 2 GiB (MEMORY), 2 threads (THREADS), the native CPU. Nothing but the temporary
 # files touches the disk: 1.3 kB a document under TEMP (default: TMPDIR or /tmp; skipped with a message where there is no room).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scaling.py BANDMILL PLANTED OUT.json [DOCUMENTS] -- is the time per document the same for 1, 2, 4 and 8 times the documents?
 
 DOCUMENTS (100,000 unless told) of about 1 kB with planted near-duplicates (planted.c), and 2, 4 and 8 times as many; `dedup --device

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* signer_rate.c -- what do a second and further threads bring a bm_signer? Texts in memory to
  * signatures by bm_signer_sign_texts, of the public library.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """spark.py -- bandmill.spark beside the program, the package, pyspark.ml's MinHashLSH and text-dedup: seconds, CPU seconds, and are the
 groups the same?
 

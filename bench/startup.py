@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """startup.py BANDMILL OUT.json -- the shortest commands, whole process, median of 20; see startup.sh.
 
 `--version`; `sign --device cpu` of one short file; the same on the first OpenCL device, whose programs the first run left in the

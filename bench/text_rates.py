@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """text_rates.py -- text in memory to signatures, one core, every ratio of one run, as JSON on stdout.
 
 Systems take turns on one processor, round after round; a figure is the median of the rounds, in bytes of text (ids and line

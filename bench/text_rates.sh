@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # text_rates.sh [PROGRAM [LIMIT [OUT.json]]] -- text in memory to signatures on one core against bench/limit.c and, where
 # $DAFT_PYTHON names a Python that has it, Daft (text_rates.py): the corpus that whole_job.sh uses, and 50 MB that are not
 # ASCII where the file of $UDHR2 (../shared/data/udhr2/udhr2.zip) is there. Further arguments go to text_rates.py.

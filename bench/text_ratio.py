@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """text_ratio.py -- text to signatures, whole processes, one core: `bandmill sign` of a TSV file against bench/limit.c.
 
 limit.c is a plain program with nothing of the library: it reads the same file, splits at white space, hashes each run of

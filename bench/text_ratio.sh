@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # text_ratio.sh [PROGRAM [LIMIT [OUT.json]]] -- text to signatures on one core against bench/limit.c (text_ratio.py), on
 # the corpus that whole_job.sh uses, as TSV. Further arguments go to text_ratio.py.
 set -eu

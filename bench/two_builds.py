@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """two_builds.py BANDMILL BASE DOCUMENTS.jsonl OUT.json [UDHR.zip] -- what does a build cost beside an earlier one?
 
 `sign` and `dedup` of DOCUMENTS, on one thread and on two, and, where the archive of the Universal Declaration of Human Rights is named, `sign`

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """unpacking.py BANDMILL DOCUMENTS.jsonl OUT.json [BASE] -- `sign` and `dedup` of 16 compressed files: what does a second thread bring?
 
 The documents are cut into 16 files, compressed as `gzip` and `zstd` do it by themselves: one member, one frame a file. BANDMILL, and BASE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* weighted_signer.c -- weighted documents to signatures of scheme cws by bm_signer_sign, of the
  * public library: for cws.py, and for the test that holds its words against other programs.
  *

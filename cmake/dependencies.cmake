@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # dependencies.cmake -- finds the libraries below ours. What is missing is told in one message that names all of it, with the packages of
 # Debian and Ubuntu. Each library is a line: bm_module(prefix, pkg-config's name, package) or a find_ of its own and bm_found().
 #

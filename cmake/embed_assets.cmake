@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # embed_assets.cmake -- turn style sheets and scripts into one C file of byte arrays.
 #
 #   cmake -DOUT=assets.c -DHEADER=folder/assets.h "-DASSETS=name|a.css|b.css;other|c.js" -P embed_assets.cmake

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # embed_files.cmake -- turn files into one C file of byte arrays.
 #
 #   cmake -DOUT=embedded.c -DHEADER=folder/rows.h -DROW=bm_row -DTABLE=bm_rows [-DCOUNT=bm_n_rows] -DFILES="a.h;b.cl" -P embed_files.cmake

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # install.cmake -- what `cmake --install` puts where: headers, both libraries, the program, a pkg-config file and a CMake package.
 #
 # Each rule has a component, of which packages are made (packaging/packages.cmake): library, development, program.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # python.cmake -- the Python package as a part of this build, for its tests: with the virtual environment's Python, where there is one.
 if(NOT Python_EXECUTABLE AND EXISTS "${PROJECT_SOURCE_DIR}/.venv/bin/python")
     set(Python_EXECUTABLE "${PROJECT_SOURCE_DIR}/.venv/bin/python")

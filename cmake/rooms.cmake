@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # rooms.cmake -- a room is an object library of all sources of one folder, room_<name>; the table of rooms is src/rooms.tsv.
 #
 # BM_ROOMS: all rooms that have sources, from the ground up. BM_SEES_<room>: those that it may include and call; BM_USES_<room>: its

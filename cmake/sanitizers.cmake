@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # BM_SANITIZE: a list for -fsanitize, such as "address,undefined" or "thread"; empty: none. Lines are all that reports need of -g, and -O1
 # halves the time that the compiler takes.
 set(BM_SANITIZE "" CACHE STRING "Sanitizers for all targets")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # toolchain-aarch64.cmake -- build for AArch64 with Debian's cross compiler, run tests under qemu:
 #   cmake -S . -B build/aarch64 -DCMAKE_TOOLCHAIN_FILE=cmake/toolchain-aarch64.cmake -DBM_TESTS=OFF
 # The libraries that bandmill links must be there for arm64 (dpkg --add-architecture arm64). The

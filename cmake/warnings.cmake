@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Warnings of the house, for our own targets only. They are errors in the presets that continuous integration builds (BM_WERROR): another
 # compiler may know more of them, and whoever only builds should not be stopped by one.
 if(BM_WERROR)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """band_keys.py -- band keys that a script makes itself, for `bandmill pairs --format keys`, and the rows that come back."""
 import sys
 

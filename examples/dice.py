@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dice.py -- what the examples draw. Of the module random only random() is used, which is the same in all versions of Python."""
 import random
 

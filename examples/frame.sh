@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # frame.sh -- what every example needs. A run.sh begins with:   . "$(dirname "$0")/../frame.sh"
 #
 # Set here:      $here      folder of the example         $examples  the folder of all        $root  the tree

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """program.py -- the program in a script of an example. A run.sh whose script uses a module of this folder says PYTHONPATH="$examples"."""
 import subprocess
 import sys

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # table.sh [--check|--write] [NAME...] -- the numbers of the examples, and the table of them, numbers.tsv.
 #
 #   table.sh           runs the examples (all, or those named) and prints their rows
@@ -19,7 +20,7 @@ case ${1:-} in
     shift
     ;;
 -*)
-    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    sed -n '3,11s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* affine32.h -- the scheme affine32 and the band key, once for host and device.
  *
  * Common subset of C11 and OpenCL C 1.2: integers only, no pointers. The includer names the types:

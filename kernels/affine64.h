@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* affine64.h -- the schemes whose coefficients have 64 bits, once for host and device: a*h + b mod
  * 2^64, and what each makes of it.
  *

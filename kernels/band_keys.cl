@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* band_keys.cl -- band keys, what GPU shapes do for those of a chunk, and the two small kernels round
  * documents that are split.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* content_hash.h -- the hash of a sequence, once for host and device: 128 bits over a document's
  * 64-bit shingle hashes, with repeats, in order. A content hash, by which identical documents are
  * known, is this and a second hash of another kind, which the host adds (model/stream_hash.h).

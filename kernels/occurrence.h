@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* occurrence.h -- the element that the n-th occurrence of a shingle is in a bag, once for host and
  * device.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* oph.h -- the scheme oph (one permutation hashing with optimal densification), once for host and
  * device. Comes after affine32.h, whose types and fmix32 it uses.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* oph_donors.cl -- words for the empty bins of the scheme oph, in any shape.
  *
  * Comes after affine32.h, oph.h and band_keys.cl, before sign_oph_*.cl. `coef` of these kernels is, as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_cpu.cl -- affine32 signatures, the shape for CPUs: wide vectors, no work shared by items.
  *
  *   grid     one dimension, a work-item a chunk, work-groups of 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_gpu.cl -- signatures, the shape for GPUs: permutations over work-items.
  *
  *   grid     one dimension, a work-group of BM_TEAM * BM_TEAMS work-items a chunk

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_oph_gpu.cl -- oph signatures, the shape for GPUs: hashes over work-items, bins in local memory.
  *
  *   grid     one dimension, a work-group of BM_TEAM * BM_TEAMS work-items a chunk

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_wide_cpu.cl -- signatures by coefficients of 64 bits (wide.cl), the shape for CPUs.
  *
  *   grid     one dimension, a work-item a chunk, work-groups of 1

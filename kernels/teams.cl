@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* teams.cl -- documents that all teams of a group sign together, each a share of the hashes.
  *
  * Comes before sign_gpu.cl. Each item has the minima of its team's share in

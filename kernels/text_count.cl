@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_count.cl -- how many distinct hashes each document has.
  *
  *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, after bm_text_hash

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_hash.cl -- texts cut into shingles, and their hashes where bm_sign reads them.
  *
  *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, as bm_sign has them

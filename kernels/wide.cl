@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wide.cl -- what both shapes of the kernels for coefficients of 64 bits share (affine64.h).
  *
  * Comes after affine32.h, band_keys.cl and affine64.h, before teams.cl and sign_gpu.cl, or sign_wide_cpu.cl. A scheme's row gives one of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xxh3.h -- XXH3_64bits (seed 0, default secret) of 1 to 240 bytes, once for host and device.
  *
  * Common subset of C11 and OpenCL C 1.2. Comes after affine32.h, whose types it uses. At most 8

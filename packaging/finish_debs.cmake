@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # finish_debs.cmake -- CPACK_POST_BUILD_SCRIPTS: what CPack cannot write into the control files of .deb before version 3.31, and what it writes
 # too much.
 #

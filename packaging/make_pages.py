@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """make_pages.py -- the manual pages (man/) and completions (completions/) of this folder, from what the program says of itself.
 
     packaging/make_pages.py BANDMILL            write them
@@ -452,6 +453,7 @@ def put_declarations(page, lines):
 def put_header(page, name):
     page.heading(f"<bandmill/{name}>", section=False)
     lines = Lines(read(f"include/bandmill/{name}"))
+    lines.next()  # the licence
     put_comment(page, lines.next().partition(" -- ")[2], lines)
     while lines:
         page.paragraph()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # packages.cmake -- what cpack makes of an installation below /usr: libbandmill0, libbandmill-dev and bandmill, as .deb or .rpm.
 #
 # scripts/package.sh builds and tries them. Both kinds come from one build; the library folder is the system's (CMAKE_INSTALL_LIBDIR), so the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pages.cmake: what the command has beside it in a wheel: manual pages and completions, below `share` of the environment that the wheel is
 # installed into, where `man` finds the pages by PATH. `core`: the folder of the project.
 if(NOT DEFINED SKBUILD_DATA_DIR) # the project's own build installs them itself (packaging/CMakeLists.txt)

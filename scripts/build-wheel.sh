@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # build-wheel.sh [--out DIR] [--glibc 2.28 [--processor aarch64]] [--try-bare]... -- one wheel of the Python package for CPython 3.9 and later, in DIR (build/wheel), that needs
 # nothing of the system but glibc: the libraries below it are in it, under names of their own, so that none of another package's is in the way.
 # And, of the same build, the program without Python: bandmill-VERSION-linux-PROCESSOR.tar.gz, to be unpacked anywhere.
@@ -24,7 +25,7 @@ while (($# > 0)); do
     --try-bare) bare=yes ;;
     --bare-only) bare=yes build=no ;;
     *)
-        sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '3,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         [[ $1 == --help ]] && exit 0 || exit 2
         ;;
     esac

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # build.sh DIR [cmake options] [-- targets]          configure and build into DIR
 # build.sh --preset NAME [cmake options] [-- targets]   likewise a preset of CMakePresets.json, into build/NAME
 #

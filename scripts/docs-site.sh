@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # docs-site.sh [-o DIR] [BANDMILL] -- the documentation as a site with search, in DIR (default build/site, which is replaced): open its
 # index.html, no server or network is needed. BANDMILL (default build/release/bandmill) says what its options are. mkdocs is installed into
 # build/site-venv; 77 where that is not possible.
@@ -12,7 +13,7 @@ while (($# > 0)); do
         shift
         ;;
     -*)
-        sed -n '2,4s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '3,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         [[ $1 == -h || $1 == --help ]] && exit 0
         exit 2
         ;;

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # first-report.sh ROOT clone | wheel FILE | program FILE -- in a bare system: how many commands, and how long, from what somebody has to the
 # first report. ROOT is the folder of one, made by debootstrap with python3-venv and python3-pip, as `build-wheel.sh --try-bare` leaves some in
 # DIR/roots; as root. A clone is that of the last commit, FILE what scripts/build-wheel.sh made; the commands are those of README.md and
 # docs/install.md. Prints one row: system, glibc, way, commands, seconds, CPU seconds. What was made there is removed again; packages stay.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-[[ $# -ge 2 ]] || { sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 2; }
+[[ $# -ge 2 ]] || { sed -n '3,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 2; }
 place=$(cd "$1" && pwd) way=$2 file=${3:-}
 here=$place/first-report
 case $way in

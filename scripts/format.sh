@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # format.sh [--check] -- clang-format (version 14 of Debian 12 decides) over every C source; --check only says which differ.
 # CLANG_FORMAT names another program than the first one on PATH.
 set -euo pipefail

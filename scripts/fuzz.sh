@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # fuzz.sh [-jobs N] MINUTES [TARGET...] -- build the fuzz targets (preset fuzz: clang, libFuzzer, sanitizers) and run each for so many
 # minutes (0.5 is half of one), N at a time (1), one core each. TARGET is `text` or `fuzz_text`; none: all of tests/fuzz/. differential_json and
 # differential_csv are targets too: records that we and a second reader read (differential.py); an execution is a record there.
@@ -12,7 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
 usage() {
-    sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '3,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit "$1"
 }
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write src/text/unicode_tables.c from the Unicode Character Database.
 
     scripts/gen-unicode-tables.py [UCD_DIR] > src/text/unicode_tables.c
@@ -156,7 +157,8 @@ def main():
     info = classes(category, spaces, split, ignorable)
     assert all(info[code] == info[small] for code, small in lower.items())  # join_exact.c looks at one of them
     late = late_compat(decomposed, ranges(f"{ucd}/DerivedAge.txt"))
-    print("/* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character\n"
+    print("/* SPDX-License-Identifier: Apache-2.0 */\n"
+          "/* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character\n"
           " * Database; do not edit. What the numbers mean stands in unicode_tables.h.\n"
           " *\n"
           " * Tests: tests/unit/text/test_normalize.c */\n"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # gpu-box-bundle.sh DIR [BUILD] -- what gpu-box.sh may need on a machine without a network, into DIR: the packages (.deb) that building and
 # the parity tests need, with all they depend on but the C library and the compiler, for this machine's distribution and processor; and
 # where a build folder is given its programs. gpu-box-bundle.sh --unpack DIR PREFIX -- unpack the packages of DIR below PREFIX, without root.

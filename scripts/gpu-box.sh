@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # gpu-box.sh [options] -- all that can be said about Bandmill on this machine's GPU, without a network and without root: build, known
 # answers, parity, figures against the limits of the device, jobs with 1, 2, 4 and 8 devices, tuning. One JSON file, to be sent to us.
 #
@@ -29,7 +30,7 @@ all_steps=(setup build self-test parity identity text bench job devices tune)
 device=gpu gigabytes='' from='' given='' work=build/gpu-box out='' steps='' commit='' quick=no bundle=''
 
 usage() {
-    sed -n '2,27s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '3,28s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit "$1"
 }
 while (($#)); do

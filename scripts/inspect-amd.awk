@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # inspect-amd.awk -- a row a kernel from clang's assembly for amdgcn; columns, loops and ops as in inspect-nvidia.awk. Registers are VGPRs;
 # occupancy is clang's, in waves of the 8 that a SIMD of gfx90a holds. The metadata at the end has the figures.
 /^[A-Za-z_][A-Za-z_0-9]*:/ { kernel = $1; sub(/:.*/, "", kernel); n = 0; split("", label); split("", loop_at) }

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # inspect-kernels.sh [--json] [--check] [--docs] [--tools] [--perms K] [--kernels DIR] [--few] [--row ROW] [--keep DIR] -- what the compilers of GPUs make of the kernels, without a GPU.
 #
 #   NVIDIA  clang (nvptx64-nvidia-nvcl, sm_80) with libclc -> PTX -> ptxas for sm_80 and sm_90 -> nvdisasm
@@ -28,7 +29,7 @@ while (($#)); do
     --row) given_row=${2:?--row needs a row} && shift ;;
     --keep) keep=${2:?--keep needs a folder} && shift ;;
     -h | --help)
-        sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '3,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     *)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # inspect-model.awk -- what share of a GPU's peak bm_sign reaches by lanes and by issue, for documents of so many shingles; no latency, no traffic.
 #
 # Variables: perms, each, team, teams, tile, warp (lanes that run in step). `per_op`: instructions an op in the signature loop; `load`: instructions

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # inspect-nvidia.awk -- a row a kernel from three files: PTX, what ptxas -v says, and SASS of nvdisasm.
 #
 # Variables: arch, those of inspect-model.awk, hash_bytes (4, or 8 in kernels of 64-bit coefficients). Columns: kernel arch registers spill_bytes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # inspect-report.awk -- the rows of inspect-*.awk as Markdown tables or (json=yes) as JSON; with check=yes what is out of bounds on stderr
 # and exit 1, also where there are not `wanted` rows. The first file has the kernels of one program, the second bm_sign of several.
 function complain(what) { print "inspect-kernels.sh: " $1 " for " $2 ": " what > "/dev/stderr"; bad = 1 }

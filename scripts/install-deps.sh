@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # install-deps.sh [--parquet] [--tests | --test-packages | --test-venv] [--quick] -- install what the build needs (Debian 12, Ubuntu 24.04)
 #
 #   --parquet        also Arrow for -DBM_PARQUET=ON: if the system has no Arrow C++, that of PyPI's pyarrow, in .venv
@@ -39,7 +40,7 @@ for argument in "$@"; do
     --test-venv) tests=venv ;;
     --quick) quick=yes ;;
     -h | --help)
-        sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '3,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     *)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # package.sh [--try] [--container] [DIR] -- build the packages (libbandmill0, libbandmill-dev, bandmill) as .deb and .rpm below DIR
 # (build/package: deb/ and rpm/), and have lintian look at them.
 #
@@ -18,7 +19,7 @@ for argument in "$@"; do
     --try) try=yes ;;
     --container) container=yes ;;
     -h | --help)
-        sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '3,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     -*)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # quickstart.sh [-o DIR] [--force] -- from a bare machine to near-duplicates in real text: installs what building needs, builds, runs
 # `bandmill dedup` over the copyright files of this machine's packages and its common licences, and makes a report of it. The result lies in
 # DIR (default build/quickstart, which is replaced each time), the report in DIR.html; those of another place are only replaced with --force.
@@ -13,7 +14,7 @@ while (($# > 0)); do
         ;;
     --force) force=(--force) ;;
     *)
-        sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '3,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         [[ $1 == -h || $1 == --help ]] && exit 0
         exit 2
         ;;

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # test-neon.sh [DIR] -- build tests/cross/neon_check.c, tests/cross/cws_bits.c, tests/unit/text/shingle_ops_check.c
 # and what they need of the library for AArch64, statically and without other libraries (of xxHash only the
 # header), and run them (under qemu on other machines). DIR holds what

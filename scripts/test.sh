@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test.sh [STEP...] -- install what the tests need, build, and run everything. A step that fails does not keep the others from running: at the
 # end all that failed is listed, and the exit code is 1. The last line is ctest's, of all of its runs together. Steps:
 #
@@ -23,7 +24,7 @@ for step in "${steps[@]}"; do
     case $step in
     quick | release | asan | tsan | gcc-11 | clang) ;;
     *)
-        sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '3,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         [[ $step == -h || $step == --help ]] && exit 0
         exit 2
         ;;

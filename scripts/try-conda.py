@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """try-conda.py [DIR]: build and test packaging/conda/recipe.yaml where no conda channel can be reached. The channel, DIR/channel, is made here
 of what Debian or Ubuntu has installed (scripts/install-deps.sh, ninja-build, patchelf, ocl-icd-libopencl1): each package that the recipe
 names has the files of its Debian package, and the compilers are the system's. So this shows that the recipe can be read and solved, that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """try-wheel.py README.md: the package that is installed, tried where nothing else of ours is: the README's examples as they stand, the
 command in every format and compression, and what the process has loaded. Without pyarrow: what does without it, and the words where it is
 missing. Needs nothing but the package; build-wheel.sh --try-bare runs it."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kernels_kept.sh -- what OpenCL's compilers made for tests is kept between runs, of whatever build and clone: in $BANDMILL_TEST_CACHE (as
 # the presets say it: ~/.cache/bandmill-test), where caches find a kernel by its source, options and driver. Without the variable nothing is.
 # shellcheck shell=sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """adapter.py -- what the adapters of the comparison share: one tool, one question, one process.
 
 An adapter is tool_NAME.py with two functions: sign(texts, job) makes signatures of texts in memory, pairs(job) goes from

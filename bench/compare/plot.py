@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plot.py RESULT.json OUT.svg -- the comparison as a picture: seconds of each tool, one core and all, on a log scale.
 
 Colours, lines and type are those of all pictures: src/job/figure.css."""

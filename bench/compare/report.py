@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """report.py -- the result of a comparison as Markdown tables, and their place in a document."""
 
 from measure import wrapped

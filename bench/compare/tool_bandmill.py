@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bandmill, the Python package: bandmill.dedup of a list of texts, which verifies each pair exactly and forms groups, which count
 as all their pairs; signatures by bandmill.sign. Words at single blanks, nothing normalised, as the others have them."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Daft: read_json and the expression minhash (XXH3). It has no LSH: bands are sorted with NumPy, which is ours."""
 import os
 

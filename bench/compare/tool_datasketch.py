@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """datasketch: MinHash.bulk (scheme affine32, XXH3 as token hash), MinHashLSH. It has no threads: one process a core."""
 import adapter
 import numpy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """FastSketchLSH: fast similarity sketches of 128 slots, 16 bands, on its own threads; shingles are cut in Python."""
 import adapter
 import numpy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """gaoya: MinHashStringIndex, 32-bit hashes, its own word analyser (cuts in Rust, on all threads)."""
 import adapter
 from gaoya.minhash import MinHashStringIndex

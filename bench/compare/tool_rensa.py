@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """rensa: full R-MinHash in one call, RMinHashLSH. Signing runs on its own threads; shingles are cut in Python. (Its `rho`
 sketches, which sample the tokens, do not answer this question.)"""
 import adapter

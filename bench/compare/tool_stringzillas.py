@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """stringzillas-cpus: rolling fingerprints of 128 dimensions over windows of 24 bytes. It knows no words, so the shingles
 are others; it has no LSH, so bands are sorted with NumPy, which is ours."""
 import adapter

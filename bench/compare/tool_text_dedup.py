@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """text-dedup: its program text_dedup.minhash, run in this process; signatures alone by its embed_func. It cuts words at
 every character that is no letter or digit and lowers them, and answers with groups, which count as all their pairs."""
 import os

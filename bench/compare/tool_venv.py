@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tool_venv.py -- the virtual environment of the comparison: pinned versions, nothing of the system's Python.
 
 All at once first, as pip resolves them together; if that fails, one requirement after the other, so that a tool that does

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """truth.py -- the true pairs, and how many of them a tool found.
 
 The truth is `bandmill pairs --candidates all`. As it judges its own author too, it is checked here against sets of Python:

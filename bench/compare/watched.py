@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """watched.py -- one command with a time limit: wall and processor seconds, peak memory of its whole tree.
 
 Peak memory: ru_maxrss, which is exact, for one process. While there are several, the sum of their proportional set sizes

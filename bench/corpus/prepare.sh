@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # prepare.sh -- make the benchmark's corpus once (bench/make_corpus.py) and print the folder that holds corpus.jsonl and
 # corpus.tsv: $BANDMILL_BENCH_DIR, or build/bench of the repository.
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_double.c -- an OpenCL library whose copies and kernels cost nothing: what the host does beside
  * a device, without one.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # crawl.awk -- a small corpus to try things on: pages of two invented newspapers, as JSON Lines with id and text. The same bytes everywhere.
 #
 #   awk -f docs/examples/crawl.awk > crawl.jsonl

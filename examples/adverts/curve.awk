@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # curve.awk -- an S-curve over the histogram that `pairs --histogram-svg` drew: awk -v bands=B -v rows=R -f curve.awk BARS.svg
 #
 # The plot of such a picture reaches from x = 88 (similarity 0) to 696 (1), and from y = 332 up to 58; the curve's 0 to 1 is that height.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ends.py CORPUS.jsonl RESULT K -- documents of the largest group that share no word K-shingle with its first one.
 
 RESULT is what `bandmill dedup --pairs` wrote of CORPUS. Prints tab-separated: the group's first document; how many of its members share

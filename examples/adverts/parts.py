@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """parts.py CORPUS.jsonl TUNE.tsv -- from which similarity on copies are the most, for each length of shingle.
 
 The corpus is that of bench/adverts.py, which lists its copies in CORPUS.jsonl.planted.tsv; TUNE.tsv is what `bandmill tune` printed of it,

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Classified adverts that repeat each other's sentences: where copies part from the rest, what 42 bands of 3 rows propose, and the giant group
 # that a low threshold makes of it.
 #

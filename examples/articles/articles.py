@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """articles.py BANDMILL FOLDER ARTICLES TRUTH TEXTS -- cropped articles, the longest common run of two texts and all distances, each held against
 what Python's sets, difflib and a bit-parallel edit distance give. Prints the numbers as lines of `what, work, here, within`, tab-separated; ends
 with 1 where an answer of the program is another one."""

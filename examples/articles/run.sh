@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # News articles and statutes: which article a cropped one was cut from, the longest run of words that two texts have in common, and the list of
 # all distances.
 . "$(dirname "$0")/../frame.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fingerprints.py BANDMILL FOLDER FINGERS -- two prints of each finger as band keys of grid squares, and which pairs of prints are candidates.
 Prints the numbers as lines of `what, work, here, within, why`, tab-separated."""
 import array

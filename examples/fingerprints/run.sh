@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Fingerprints: 1,024 sets of 3 grid squares as band keys. Which pairs of prints of the same finger are candidates, and which of others?
 #
 #   run.sh [FINGERS]    each with two prints (1,000)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hand_permutations.c -- minima through permutations written by hand, by the library's own scalar
  * reference (sketch/scheme_row.h), and similarities by its verification (lsh/verify.h).
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Signatures of a small matrix through three permutations written by hand, and minima over a stream, by the library's own reference.
 #
 # The program is a part of the build (target hand_permutations), where the program bandmill lies too.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """news.py BANDMILL FOLDER PAGES -- what an article among advertisements is like under three kinds of shingles; and pages at six thresholds by
 three kinds of candidates. Writes FOLDER/numbers, lines of `what, work, here, within, why`, and FOLDER/times; ends with 1 where the exact ways differ from each
 other, or LSH finds what is no pair."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pages.py -- made-up pages of made-up newspapers: an article among the advertisements, menus and notices of a site. Seeded.
 
 An article is prose: sentences from a small grammar, of which about every other word is a stop word, as in English prose. What surrounds it is

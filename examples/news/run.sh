@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # News: an article among different advertisements under stop word shingles, words and characters; and pages at six thresholds by three kinds
 # of candidates, timed.
 #

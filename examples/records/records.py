@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """records.py BANDMILL FOLDER [-o MATCHES] [-c COLUMNS] [-t TRUTH] HOUSEHOLDS|FILE|A B -- who of one list of people is who of the other, by
 fields that agree and a score; and how many of the pairs are wrong, estimated from a date that no score has looked at. Prints the numbers as
 lines of `what, work, here, within, why`, tab-separated; of lists that are made up ends with 1 where an estimate is further from the truth

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Two lists of people: pairs that agree in a field, their scores, the share of wrong ones estimated from a date that no score looked at, and
 # the matches.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pairs_at.awk -- pairs of documents whose Jaccard similarity is known: awk -v pairs=N -f pairs_at.awk < /dev/null
 #
 # For s = .2 to .8, N pairs as rows `id<TAB>text`: 100 words in the union, of which 100 s stand in both documents and each other word in one.

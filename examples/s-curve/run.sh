@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The S-curve of 20 bands of 5 rows: the table by formula, the same by simulation, and the picture.
 #
 #   run.sh [PAIRS]    pairs that are tried at each similarity (2,000)

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Five sentences and three edits of each: which edits does each sentence find?
 #
 #   run.sh [QUERIES TARGETS]    files of a sentence a line; target t belongs to query t modulo the number of queries

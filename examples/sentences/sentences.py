@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sentences.py BANDMILL FOLDER NAME QUERIES TARGETS -- which targets each query finds, against exact similarities computed here. Prints the numbers
 as lines of `what, work, here, within`, tab-separated; ends with 1 where an answer is not what it should be."""
 import math

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Shingles of characters: those of abcab, those that a word changed touches, and tokens of 4 bytes.
 #
 #   run.sh [FILE...]    counts the tokens of these texts (a book of 65 kB)

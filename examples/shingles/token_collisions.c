@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* token_collisions.c -- how often tokens of a few bytes stand for more than one shingle.
  *
  *     token_collisions K FILE...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arrow.h -- tables from other programs: the Arrow C data interface and C stream interface.
  *
  * A table comes in as a stream of arrays, each a struct of columns, in the memory where it lies; no

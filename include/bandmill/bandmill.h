@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bandmill.h -- the whole library: near-duplicate detection with MinHash on any CPU and any OpenCL
  * device. */
 #ifndef BANDMILL_BANDMILL_H

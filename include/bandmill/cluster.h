@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.h -- groups from a list of pairs, whoever made it. */
 #ifndef BANDMILL_CLUSTER_H
 #define BANDMILL_CLUSTER_H

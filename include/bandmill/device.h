@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device.h -- what can sign here: the native CPU and every OpenCL device, and whether each computes
  * right.
  *

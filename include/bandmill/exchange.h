@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchange.h -- signatures for other tools, and from them.
  *
  * bm_job_export writes the signatures of a directory that a sign job made in the form of another

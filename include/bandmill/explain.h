@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain.h -- why documents are in one group: the chain of pairs between two of them, what would
  * part them, and what holds a group together. */
 #ifndef BANDMILL_EXPLAIN_H

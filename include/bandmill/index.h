@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index.h -- an index that lives: documents on disk, found by what they have in common with others.
  *
  * An index is a directory with one environment of LMDB; how its documents are cut and signed, the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job.h -- whole jobs from files to files: what the command line runs.
  *
  * Fill the options of a job (its _init sets every default of the documentation), call the job, read

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.h -- what dedup found, for people: one page that shows what was removed and why. */
 #ifndef BANDMILL_REPORT_H
 #define BANDMILL_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* signed.h -- a table to signatures that stay in memory: what bm_job_sign does, without files.
  *
  *     bm_sign_options options;                       of job.h

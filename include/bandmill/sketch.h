@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sketch.h -- in memory: texts or hashes to signatures and band keys, to sets of hashes, to pairs
  * and to groups, on all cores.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* status.h -- how every call of the library says what went wrong.
  *
  * A function that can fail returns a bm_status and takes an optional bm_error as its last argument.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tune.h -- bands and rows chosen with open eyes: the plans that a wish allows, and their S-curves.
  *
  * Two documents of Jaccard similarity s share a band, and so become candidates, with probability

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* types.h -- the plain shapes and the parts of options that the other headers speak of.
  *
  * Ownership words, used everywhere: *borrowed* (read during the call only), *filled* (the caller's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* version.h -- which library this is. */
 #ifndef BANDMILL_VERSION_H
 #define BANDMILL_VERSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* words.h -- the words of option values, as the command line, reports and journals have them.
  *
  * Each stands in one place of the library. Threads: any; nothing is kept. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """stage.py BANDMILL DIR -- lay the pages of the documentation out in DIR, for mkdocs (mkdocs.yml).
 
 The pages keep their places, so links between them hold. What differs from GitHub is rewritten: a link to a file that is no page becomes

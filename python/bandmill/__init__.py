@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MinHash signatures and near-duplicate detection on CPUs and OpenCL devices; no GPU has run it yet.
 
     import bandmill

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How handles of the library's change hands, and what else no signal may enter (tools/apart.c)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One call of the library: its options, what they point to, callbacks, and how it is interrupted."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command ``bandmill``: the program itself, run in this process, so that pyarrow reads and writes its tables."""
 
 from __future__ import annotations

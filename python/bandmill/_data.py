@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What may be handed in as documents: texts, tables, paths."""
 
 from __future__ import annotations

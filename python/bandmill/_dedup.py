@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Documents to groups: which stay, and why the others go."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can sign here."""
 
 from __future__ import annotations

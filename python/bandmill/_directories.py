@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Directories that the commands wrote, opened again."""
 
 from __future__ import annotations

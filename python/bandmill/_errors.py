@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What goes wrong: one exception, which says where."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of ours as Python sees them: tables with the columns that the files have."""
 
 from __future__ import annotations

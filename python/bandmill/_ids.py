@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ids in the type in which they came: text, or integers of 64 bits. The library has all of them as text."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An index on disk: documents to be found by what they have in common with others."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the batches of a file or stream of Arrow's IPC are compressed, which pyarrow does not tell.
 
 It stands in flatbuffers, of which this reads single fields::

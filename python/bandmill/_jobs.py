@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Documents to pairs, to hashes of their shingles, to forecasts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each keyword means, in a line that every function which has it shows with its default; and which words it may be."""
 
 from __future__ import annotations

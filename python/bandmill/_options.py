@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keywords to the options of the library: same words, same defaults, same values as the program's."""
 
 from __future__ import annotations

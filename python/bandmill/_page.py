@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What people look at: the report of a result, its head in a notebook, and why documents are in one group."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that lie elsewhere and that the library does not read, by fsspec: a job reads copies of them, which go with it.
 
 The library reads https://, http://, s3://, gs:// and hf://, by position, where libcurl is there.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows that were looked at, and how they are known again: by their ids, or by a digest of their texts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parquet and Arrow files through pyarrow: what the library asks of its reader of tables.
 
 The calls come from its threads. No exception leaves them: they answer with a status, and with words.

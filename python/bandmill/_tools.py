@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls over what other calls have found: groups of pairs, signatures for other tools, answers to one set of queries."""
 
 from __future__ import annotations

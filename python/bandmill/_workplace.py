@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Directories of what a job writes, which go with what is read from them, or to another process."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of bandmill.compat.datasketch share: a call of either package, and what it comes to."""
 
 import numpy as np

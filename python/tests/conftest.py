@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests share: a small corpus with near-duplicates, and the program to compare with."""
 
 import json

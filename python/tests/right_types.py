@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a type checker knows of results: mypy says so where one of these would be of another type. Not run."""
 
 import numpy as np

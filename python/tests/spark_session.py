@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sessions of Spark for the tests: one of this process, which all files share, and others of executors."""
 
 import os

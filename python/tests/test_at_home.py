@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What else people do with it: processes that fork, results that go to others, streams, wrong types, functions that raise."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bandmill.compat.datasketch beside datasketch 2: the same calls give the same results and the same kinds of errors.
 
 python/tools/tokens.c, python/tools/buckets.c and python/bandmill/compat; test_compat_sessions.py has the sessions of an index.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The other classes of bandmill.compat.datasketch beside datasketch 2: weighted and b-bit sketches, forest, ensemble.
 
 python/bandmill/compat/_weighted.py, _forest.py, and bBitMinHash of _lean.py.

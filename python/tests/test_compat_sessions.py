@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Insertion sessions of bandmill.compat.datasketch beside datasketch 2, and the batches that the library signs.
 
 python/bandmill/compat/_lsh.py and _schemes.py, python/tools/buckets.c. An insertion fills the tables late: each sequence looks

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interpreter ends while daemon threads are in calls: no crash, no hang, no word, and the index is sound."""
 
 import os

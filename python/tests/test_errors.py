@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is refused says what and where; nothing hangs, nothing stays behind."""
 
 import gc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every public function has an example in its docstring, and gives what stands there."""
 
 import doctest

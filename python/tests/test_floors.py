@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Modules of the package stand on floors: none imports another that, through whatever others, imports it."""
 
 from __future__ import annotations

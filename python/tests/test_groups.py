@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same groups from the program and from Python, whatever the documents come as: of scancode_rules, or of another file.
 
 By hand, of 150,000 documents: BANDMILL_GROUPS_OF=FILE.jsonl.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An index in Python answers as the program's."""
 
 import json

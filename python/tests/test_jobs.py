@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package gives what the program gives, whatever the documents come as."""
 
 import json

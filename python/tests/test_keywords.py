@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keywords are the program's options, and each is said."""
 
 import inspect

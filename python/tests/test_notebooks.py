@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The notebooks of docs/notebooks, in a kernel of Jupyter: they run, and their cells give what stands below them."""
 
 import os

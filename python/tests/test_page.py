@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What people look at: pages, heads, explanations; those of the program."""
 
 import html

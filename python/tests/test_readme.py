@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples of README.md run as they stand, and print what they say."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that lie elsewhere, by the library and by fsspec: servers of HTTP and S3 on the loopback, and fsspec's memory."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kept rows are taken of the rows that were looked at, whatever order they have come to have, and of no others."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Signatures that stay in memory are those of a job with files, whatever the shingles and the documents.
 
 A job is what ``on_error="skip"`` takes; where nothing is bad, it skips nothing.

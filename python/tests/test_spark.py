@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bandmill.spark gives what the program gives, in a process (local[2]) and on executors of their own (local-cluster)."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parquet that Spark writes, read by the program (its module) and by this package (pyarrow): the signatures of the same texts
 as JSON Lines, byte for byte; kept rows as pyarrow filters them, which Spark reads again with the schema that it wrote."""
 

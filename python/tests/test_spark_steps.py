@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What executors do, without Spark: runs over batches, the bound of a crowded bucket, cells."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of tables through pyarrow: by the package, and by the command, which is the program."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One text in every form in which people have it: what is missing, and what is no UTF-8, is treated alike in all of them."""
 
 import contextlib

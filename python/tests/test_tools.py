@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cluster, export, query and filter: what the program does with the same files."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The process of Spark's that forks workers, as the tests want it: what each worker would do over again is done once.
 
 All that they import is imported; what is there is frozen, for they look through it for garbage after every task; archives of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a type checker refuses: mypy says so where one of these lines would pass. Not run."""
 
 import bandmill

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where no signal enters. Python runs the handlers of signals in its main thread, between two steps
  * of whatever it is at, and a handler may raise: Ctrl-C does. A handle that was opened and stands
  * nowhere yet is lost then, and one that was closed and still stands somewhere is used again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 _Bool bm_py_apart(uintptr_t to);
 struct bm_py_index {
     bm_index *index;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tables of a MinHashLSH hold, for queries alone: from the bytes of a band to the
  * documents that have them.
  *

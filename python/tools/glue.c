@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What Python cannot do while its lock is free: be asked whether to stop, and give out one column.
  */
 #include <errno.h>

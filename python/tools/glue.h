@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 struct bm_py_cancel {
     void *python;
     int stop;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """make_native.py INCLUDE OUT.c: the C source of bandmill._native, from the public headers.
 
 cffi needs declarations without the preprocessor. They are drawn from the headers themselves, so that the package cannot differ

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program (src/cli), whose main is linked by this name: what the command `bandmill` of the
  * wheel runs. */
 #include <locale.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 void bm_py_program(int argc, char **argv);
 typedef struct {
     const char *name;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What rows and files are, so that they are known again. */
 #include "sources/source_columns.h"
 #include "model/file_names.h"

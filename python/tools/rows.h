@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 typedef struct bm_row_digest bm_row_digest;
 typedef struct bm_row_facts {
     uint64_t n_rows;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parquet and Arrow files are read and written by pyarrow (bandmill/_tables.py); where that is not
  * installed, by the library bandmill-parquet. This stands in for src/input/table_provider.c, which
  * a static library leaves to whoever has one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #define BM_TABLE_MODULE_ABI ...
 typedef struct {
     void *file;

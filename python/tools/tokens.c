@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-1 (FIPS 180-4) of many short byte strings of Python's at once, sixteen beside each other, of which only the first one or two
  * words are wanted: what datasketch takes for the hash of a token.
  *

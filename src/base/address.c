@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* address.c -- what of an address is shown.
  *
  *     https://me:secret@host:80/a/b.jsonl?X-Signature=1#part

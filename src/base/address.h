@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* address.h -- tells addresses ("scheme://…") from paths, and hides their secrets.
  *
  * An address can hold secrets: a user and a password before its host, and a signature after "?".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bisect.h -- binary search.
  *
  *     bm_bisect b = {0, n};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clock.h -- seconds on a clock that never goes back; and of CPU time. */
 #pragma once
 

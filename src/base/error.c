@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* error.c -- words for errors. A message is cut short rather than allocated, so that running out of
  * memory can be said. */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* error.h -- filling a bm_error. Each call returns the status, so that a failure is one line:
  *
  *     return bm_fail(err, BM_ERR_USAGE, "what is wrong (what was expected)"); */

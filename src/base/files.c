@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* files.c -- files are opened without waiting; reads and writes go on until all is done.
  *
  * Tests: tests/unit/base/test_open_file.c, tests/unit/base/test_read_file.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* files.h -- opening files that somebody else named, reading them whole, waiting until there is
  * something to read. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* glob.c -- one pass over both, going back to the last star: an earlier one need take no more than
  * it has, for what stood behind it has been found.
  *

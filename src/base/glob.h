@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* glob.h -- patterns of paths, as --include and --exclude take them.
  *
  *     *       any run of bytes, also of none, a slash among them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hash_table.c -- making the table, and making it again: larger, or under a seed.
  *
  * Tests: tests/unit/base/test_hash_table.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hash_table.h -- which number a key has: the open-addressing table of ids, content hashes, band
  * keys, and shingles.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine_limits.c -- limits of control groups, of versions 1 and 2, and of the address space.
  *
  * /proc/self/cgroup names the group of this process in each hierarchy: "0::/job/step" of version 2,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine_limits.h -- how much of its machine a process may use: control groups and resource
  * limits. Read anew at each call, some files of /proc and /sys; any thread. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory.c -- the C library's allocation with checked products, and growth by half. No state.
  *
  * Tests: tests/unit/base/test_memory.c, tests/unit/base/test_page_block.c */

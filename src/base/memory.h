@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory.h -- allocation that checks its products, and the growable byte buffer.
  *
  * Everything that lives longer than a function is allocated here. Memory is aligned to 64 bytes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* meter.c -- progress is throttled by the clock: a call that comes too early costs a look at the
  * clock and one atomic load.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* meter.h -- what a job tells its caller through bm_callbacks, and the question whether to stop.
  *
  * Progress is passed on at most ten times a second. Any thread may call; a mutex makes the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* orders.h -- ascending orders for qsort and bsearch. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* portable_log.h -- the natural logarithm, the same bits on every machine.
  *
  * It uses additions, subtractions, multiplications and divisions in double alone, in one order,

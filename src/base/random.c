@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* random.c -- MT19937 and the draws of NumPy's RandomState on top of it.
  *
  * The recurrence and the tempering are those of the published generator; the state is renewed 624

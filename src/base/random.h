@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* random.h -- the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), drawn from as NumPy's
  * RandomState does; and SplitMix64 (Vigna).
  *

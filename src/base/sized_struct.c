@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sized_struct.c -- copying no more than both sides know.
  *
  * Tests: tests/unit/base/test_sized_struct.c */

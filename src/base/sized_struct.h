@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sized_struct.h -- structs that cross the public interface and may grow (types.h of the public
  * headers says how): their first field, size_t struct_size, says how much of them the caller has.
  */

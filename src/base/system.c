@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* system.c -- processor features, the number of processors, shared libraries.
  *
  * Tests: tests/unit/base/test_cpu.c, tests/unit/base/test_shared_library.c */

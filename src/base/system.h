@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* system.h -- what the processor can do, and libraries that are opened when a job needs them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* temp_file.c -- messages of temporary files, which name the option that puts them elsewhere.
  *
  * Tests: tests/unit/spill/test_spill_file.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* temp_file.h -- what is said of temporary files that cannot be made or written. */
 #pragma once
 

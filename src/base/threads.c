@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* threads.c -- threads leave the program's signals alone; the pool and the queue use one lock each.
  *
  * Tests: tests/unit/base/test_pool.c, tests/unit/base/test_queue.c, tests/unit/base/test_thread.c

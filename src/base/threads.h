@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* threads.h -- threads, the pool that shares work among them, and the bounded queue between them.
  */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* utf8.c -- which bytes are UTF-8, and what takes the place of those that are not.
  *
  * Well-formed sequences are those of Unicode 3.9, table 3-7: a lead byte fixes how many bytes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* utf8.h -- is it UTF-8, and if not, its repair: each maximal invalid subpart (Unicode 3.9, table
  * 3-8) becomes one U+FFFD. */
 #pragma once

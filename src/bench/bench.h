@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench.h -- `bandmill bench`: how fast each device is on this machine, against its own limit.
  *
  * A room of the program, in no library: it may see what lies below the calls of the library. All

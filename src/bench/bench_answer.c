@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_answer.c -- whole jobs over a sample, and what follows from them. See bench_answer.h. */
 #include "bench/bench_answer.h"
 

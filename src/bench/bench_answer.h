@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_answer.h -- what `bench` is asked: how fast are whole jobs of these documents on each
  * device, what binds them, how many cores does a device replace, and what does a billion documents
  * cost?

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_run.c -- which figures are taken on which device, and their rows.
  *
  *     each          arithmetic limit       of its own processors: bench_work.h

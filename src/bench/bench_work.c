@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_work.c -- resident hashes, text and the arithmetic limit as repeatable work. See
  * bench_work.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_work.h -- what the benchmark does over and over on one device.
  *
  * A bench_device is a backend and, for each thread, what a job would hold: a shingler and slots,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* args.c -- walk the arguments against a table; see args.h. */
 #include "cli/args.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* args.h -- the argument table engine: options are rows of a table, not code.
  *
  * A row says the long name, an optional letter, the type and range of the value, which commands

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_bench.c -- bandmill bench: what whole jobs reach on each device, and what binds them; with -v
  * the rows against the device's limit.
  *

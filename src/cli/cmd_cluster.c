@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_cluster.c -- bandmill cluster: groups from a list of pairs.
  *
  * Tests: tests/cli/cases/cluster.sh */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_completions.c -- bandmill completions install: what a shell offers behind the tab key, put
  * where that shell looks for it among the files of the user.
  *

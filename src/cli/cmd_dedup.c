@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_dedup.c -- bandmill dedup: find near-duplicates, group them, keep one of each group.
  *
  * Tests: tests/cli/cases/dedup.sh */

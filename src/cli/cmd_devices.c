@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_devices.c -- bandmill devices: what can sign here, and whether it computes right.
  *
  * With --self-test every usable device runs its known answers, each in turn, and a failure does not

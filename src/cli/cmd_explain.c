@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_explain.c -- bandmill explain: why documents are in one group.
  *
  * Tests: tests/cli/cases/explain.sh */

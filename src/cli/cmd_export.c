@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_export.c -- bandmill export: signatures in the form of another tool.
  *
  * Tests: tests/cli/cases/export.sh */

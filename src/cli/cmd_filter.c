@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps, or all of them,
  * each with its group.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
  *
  * With --json the help is the rows of the tables themselves, of which packaging/make_pages.py makes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_import.c -- bandmill import: signatures of other tools.
  *
  * Tests: tests/cli/cases/import.sh */

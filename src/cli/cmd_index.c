@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_index.c -- bandmill index: build, add, remove, info, check, compact.
  *
  * Where stdout carries the rows of --unique, the summary is for people only, as with pairs.

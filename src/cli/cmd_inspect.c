@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_inspect.c -- bandmill inspect: what a file or directory of ours holds.
  *
  * Tests: tests/cli/cases/dedup.sh */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_job.c -- what sign, dedup, pairs and filter share: the end of a job, and its summary.
  *
  * For people the summary is at most four lines on stderr: what was read, what came of it, what could

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_job.h -- what sign, dedup, pairs and filter share: the end of a job, and the report of it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_pairs.c -- bandmill pairs: list the pairs at or above a threshold.
  *
  * Tests: tests/cli/cases/pairs.sh */

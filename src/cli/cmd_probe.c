@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_probe.c -- the hidden command __probe-opencl DEVICE CACHE_DIR: what the library runs, in a
  * process of its own, before it trusts an OpenCL driver with ours. With `list` for DEVICE it lists
  * what there is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_query.c -- bandmill query: the documents of an index that are near to queries.
  *
  * Tests: tests/cli/cases/query.sh, tests/cli/cases/query_follow.sh */

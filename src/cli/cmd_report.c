@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_report.c -- bandmill report: one page that shows what dedup removed and why.
  *
  * Tests: tests/cli/cases/report.sh */

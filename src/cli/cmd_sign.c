@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_sign.c -- bandmill sign: write signatures (and band keys) of documents.
  *
  * Tests: tests/cli/cases/oph.sh, tests/cli/cases/resume.sh */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_tune.c -- bandmill tune: the band plans that fit a wish, their S-curves, and what they would
  * find among documents.
  *

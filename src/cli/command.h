@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command.h -- what a command is, and gets: a line of CLI_COMMAND_LIST (option_settings.h), a row
  * of commands.c and a file cmd_NAME.c each. */
 #pragma once

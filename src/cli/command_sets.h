@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command_sets.h -- commands that have options in common, a bit each. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* commands.c -- the table of commands.
  *
  * tests/pages lays out the files that the examples speak of, and runs them one after another in the

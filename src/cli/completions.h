@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* completions.h -- the files of packaging/completions, embedded by cmake/embed_files.cmake. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* console.c -- messages on stderr, data on stdout; see console.h.
  *
  * A message is put together in memory and written at once, so that lines of several processes on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* console.h -- everything the program prints: messages on stderr, data on stdout.
  *
  * stderr carries one line a message, "bandmill: ...", or with --json one JSON object a line:

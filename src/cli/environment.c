@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* environment.c -- BANDMILL_*, TMPDIR, NO_COLOR, TERM; see environment.h. */
 #include "cli/environment.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* environment.h -- the variables BANDMILL_*, TMPDIR, NO_COLOR and TERM: the library reads none of
  * them, the program hands in what they say. docs/cli.md and docs/opencl.md have their meaning.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* field_names.c -- fields of the library in the program's words; see field_names.h.
  *
  * The rows of the table of options say which is which: a field is that of an option if it has the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* field_names.h -- messages of the library name fields of its options, in backquotes
  * ("`bands` without `rows`"); the program shows its own options in their place. */
 #pragma once

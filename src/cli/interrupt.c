@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* interrupt.c -- SIGINT, SIGTERM, SIGPIPE and SIGXFSZ.
  *
  * A first SIGINT or SIGTERM sets a flag that the job asks at each batch. A second one, of either

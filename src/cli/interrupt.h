@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* interrupt.h -- signals: whether somebody asked the program to end, and files that are read as
  * memory (an index) and cannot be read, for their disk fails, or somebody cuts them short while
  * they are open. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_callbacks.c -- what a job asks and tells while it runs.
  *
  * Tests: tests/cli/cases/interrupt.sh, tests/cli/cases/dedup.sh */

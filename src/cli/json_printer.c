@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_printer.c -- JSON as an json_printer; see json_printer.h. One pass, no tree: each function
  * prints the value at `at` and returns what follows it, or NULL where the text is not JSON. */
 #include "cli/json_printer.h"

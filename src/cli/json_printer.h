@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_printer.h -- a JSON report as an json_printer for people:
  *
  *     kind: signatures

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main.c -- the program: find the command, read its options, run it, answer with the exit code of
  * the documentation. Signals are interrupt.c.
  *

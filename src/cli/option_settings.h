@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_settings.h -- what the options fill: the settings of a run, and which command it is.
  *
  * The settings hold the parts of which the options of the library's calls are made; their defaults

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.c -- the table of options; see options.h.
  *
  * The rows follow docs/cli.md. A name of a later version has a row of type ARG_LATER, so that

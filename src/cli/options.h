@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.h -- every option of every command: one table, and the settings it fills.
  *
  * An option that several commands share is one row with several command bits, so that it means the

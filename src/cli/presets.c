@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* presets.c -- a row a preset, and putting it into the settings.
  *
  * Tests: tests/cli/cases/preset.sh */

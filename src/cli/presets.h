@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* presets.h -- --preset NAME: the settings that another tool has. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* progress.c -- draw the meter; see progress.h. The library calls it from one thread at a time. */
 #include "cli/progress.h"
 

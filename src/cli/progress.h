@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h -- the meter: stage, percentage, rate, documents and time left, on stderr.
  *
  * On a terminal it is one line, redrawn at most ten times a second and gone at the end. The width

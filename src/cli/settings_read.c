@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settings_read.c -- from arguments to settings: defaults, the environment, the options of
  * options.c, and what these need from each other.
  *

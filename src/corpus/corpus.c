@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corpus.c -- adding documents: room for them, then their sizes, which are copies, their sets,
  * words and keys. A representative's set is copied once, by any thread, and never moved while
  * pointers to it exist.

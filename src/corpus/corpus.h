@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corpus.h -- the documents of a pairing job: shingle sets, band keys, words, and which are copies
  * of which.
  *

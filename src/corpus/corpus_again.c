@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corpus_again.c -- sets that nobody kept, made of their texts when they are to be compared.
  *
  *     documents   0   1   2   3   4   5 …      places: where the record of each begins in its file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corpus_parts.h -- what a corpus is made of: one struct a part, each of which one file fills.
  *
  *     bm_corpus          rows of all documents                   corpus.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corpus_sets.c -- blocks of sets in memory, a file of records, and the way from one to the other.
  *
  *     memory   [ 0 | 1 | 4 … ][ … ]                     blocks of many sets, nothing is ever moved

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* df_table.c -- a sorted list of keys, in chunks of memory or in blocks of a file.
  *
  *     memory   chunks of 65,536 keys and frequencies     starts: where the keys of each leading

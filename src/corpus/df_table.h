@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* df_table.h -- document frequencies to look up.
  *
  * Only shingles that stand in two documents or more are listed: any other that is looked up stands

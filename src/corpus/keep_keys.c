@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keep_keys.c -- a sort of keys; the place of each is the rank of its document.
  *
  * Tests: tests/unit/corpus/test_keep_keys.c, tests/unit/jobs/test_checkpoint.c,

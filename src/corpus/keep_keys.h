@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keep_keys.h -- the keys by which fields rank documents (input/keep_key.h), gathered as documents
  * come, and the ranks that they give in the end.
  *

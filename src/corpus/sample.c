@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample.c -- the N least priorities in a heap, with what the corpus will want of each.
  *
  * A document that comes when its priority is among the N least so far is copied; one that it

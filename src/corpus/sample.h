@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample.h -- a uniform sample of the documents that an ingest delivers, in one pass (--sample N).
  *
  * Document i of the input, counted from 0, gets the priority that SplitMix64, seeded with the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c -- the native CPU as a backend.
  *
  * The loops are chosen once, at open. submit computes in the calling thread; what it shares is read

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.h -- the native CPU as a backend. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cws_avx512.c -- the loops of cws with AVX-512: 8 doubles, or 16 floats, a register.
  *
  * Tests: tests/unit/cpu/test_cws_loops.c, tests/unit/cpu/test_native_cws.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cws_kept.c -- the memory of what cws keeps; see cws_kept.h.
  *
  * Slots are filled from the first on, so few different elements take few pages of memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cws_kept.h -- what cws keeps of elements from one document to the next, so that one that comes
  * again costs little arithmetic: its five words, and for each permutation a byte that tells how
  * small its value may be (cws_lanes.h). All of it depends on the element and the coefficients

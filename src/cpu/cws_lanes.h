@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cws_lanes.h -- the loops of cws for vectors of LANES doubles, or 2 LANES floats and words of 32
  * bits; for cws_<set>.c, which says LANES and how bytes are compared (at_most).
  *

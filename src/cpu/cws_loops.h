@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cws_loops.h -- the inner loops of the scheme cws: a row for each instruction set, in its own file
  * cws_<set>.c, which are all of cws_lanes.h. native_cws.c says how they go together.
  *

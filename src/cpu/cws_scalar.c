@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cws_scalar.c -- the loops of cws for any processor. The compiler makes of two doubles what
  * there is: a register of SSE2, or one after the other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_loops.c -- the powers, and keys by the scalar reference for sets without loops of their own:
  * their scalar multiplier is as fast as what could be made of 32-bit vector multiplies. */
 #include "cpu/key_loops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_loops.h -- band keys right after the minima.
  *
  * The key of a band is a polynomial in the multiplier: k = (band+1)*M^r + w0*M^(r-1) + … + w(r-1)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_loops_avx512.c -- band keys with AVX-512 DQ, which multiplies 64-bit lanes.
  *
  * Eight bands at a time: the words of each are multiplied by the powers, eight lanes at once (lanes

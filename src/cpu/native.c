@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* native.c -- the schemes on the native CPU: a row of functions for each.
  *
  * Tests: tests/unit/cpu/test_cpu_backend.c */

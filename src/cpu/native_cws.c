@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* native_cws.c -- cws on the native CPU: a weighted document at a time.
  *
  *     elements -> block: logarithms and limits of the weights (cws_loops.h)

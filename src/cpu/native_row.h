@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* native_row.h -- how the native CPU signs by one scheme: a row in its own file native_NAME.c,
  * which puts together what the loops of an instruction set do for it (sign_loops_row.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* oph_bins.c -- filling bins, and giving the empty ones their words.
  *
  * Filling is bound by a load, a minimum and a store a shingle. There is a copy of the bins for even

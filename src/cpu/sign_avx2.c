@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_avx2.c -- the loops with AVX2: 8 permutations a register.
  *
  * 16 registers hold the minima and both coefficients of 4 vectors (32 permutations a pass) beside

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_avx512.c -- the loops with AVX-512 F and BW: 16 permutations a register.
  *
  * A pass holds up to 8 registers each of minima and of both coefficients (128 permutations in one

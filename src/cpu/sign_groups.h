@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_groups.h -- the loop over groups of permutations, for sign_avx2.c and sign_avx512.c. They
  * define LANES, GROUP_MAX (registers of minima in a pass, 4 or 8) and minima_group before it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_loops.c -- which loops this build has. */
 #include "cpu/sign_loops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_loops.h -- the table of loops of the native backend: a row for each instruction set. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_loops_row.h -- the inner loops of the native backend: a row for each instruction set, in its
  * own file sign_<set>.c.
  *

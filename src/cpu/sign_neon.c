@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_neon.c -- the loops with NEON (AArch64): 4 permutations a register.
  *
  * 32 registers hold the minima and both coefficients of 8 vectors (32 permutations a pass). The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_scalar.c -- the loops in plain C, for any processor.
  *
  * 16 permutations a pass: their minima and coefficients are small arrays of constant length, which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wide_avx2.c -- bm_wide_loops with AVX2: 4 permutations a register. A product of 64 bits is
  * put together from three of 32 bits, from two where one factor has no more; lanes are compared
  * with their sign.

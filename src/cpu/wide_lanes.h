@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wide_lanes.h -- bm_wide_loops (sign_loops_row.h) for vectors of LANES words of 64 bits; for
  * wide_<set>.c, which says LANES, GROUP (how many vectors of minima a pass holds) and how lanes are
  * multiplied and compared.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wide_scalar.c -- bm_wide_loops for any processor: two permutations at a time, of which the
  * compiler makes what there is.
  *

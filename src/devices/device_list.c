@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device_list.c -- the public listing of devices.
  *
  * Tests: tests/cli/cases/devices.sh, tests/fault/device/answers.sh, tests/fault/device/shapes.sh,

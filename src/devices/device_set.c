@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device_set.c -- opening the chosen devices, checking what they say, giving up on those that lie.
  *
  * Tests: tests/cli/cases/devices.sh, tests/cli/cases/devices_together.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device_set.h -- the devices of a job: the native CPU, and a worker for each OpenCL device.
  *
  * Batches that come back from a worker are checked by a sample: one document in 1,024 (at least one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_offload.c -- the trial of both ways.
  *
  * The text is made by a fixed generator: words of 1 to 10 letters, a megabyte in documents of

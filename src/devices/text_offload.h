@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_offload.h -- do texts go to the devices, or hashes that the host makes of them?
  *
  * Text is a byte a shingle on its way, hashes are four, and the host need not make them; but the

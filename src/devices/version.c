@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* version.c -- which library this is; see bandmill/version.h.
  *
  * The digest of the kernels is XXH3_64 over name, length and text of each embedded file, in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* export.c -- signatures in the forms of other tools, a writer for each.
  *
  * Tests: tests/cli/cases/export.sh, tests/reference/test_datatrove.py,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exporter.h -- signatures on their way into the form of another tool: what each form is given, and
  * the table of forms.
  *

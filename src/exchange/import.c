@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* import.c -- signatures of other tools become ours.
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* import_source.h -- signatures that other tools have made, file by file and block by block.
  *
  * An input is a file of a form, or a directory that an export job wrote: that has a report beside

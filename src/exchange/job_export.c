@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_export.c -- signatures of a directory in the form of another tool.
  *
  * The output is a directory in any case: the files of the form, what that has no place for beside

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_import.c -- signatures of other tools as a directory that sign might have written, without
  * texts.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_adder.c -- what becomes of each document of a batch.
  *
  * With `unique` the index answers for a whole batch at once (or as much of it as fits into memory),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_adder.h -- documents into an index, batch by batch, as if they came one by one.
  *
  * Each document, in input order:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_feed.c -- two places, a mutex, and who waits for whom.
  *
  * The library of the store wants each transaction on one thread, and threads of the ingest come and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_feed.h -- documents of the inputs, gathered while those before them are being added.
  *
  *     ingest, on a thread of its own   -> [ filling ]   [ ready ] ->   the caller's thread, which

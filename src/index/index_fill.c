@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_fill.c -- see the header.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_build.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_fill.h -- what build and add have in common: documents of the job's inputs into an open
  * store. */
 #pragma once

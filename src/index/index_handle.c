@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_handle.c -- an index that a program keeps open (bm_index of index.h).
  *
  * Queries run on a view that they hold while they last; the handle holds the newest. Signers are

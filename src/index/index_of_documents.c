@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_of_documents.c -- a job within a job: that of `index build`, whose store is kept open.
  *
  * Tests: tests/cli/cases/against_documents.sh, tests/cli/cases/query.sh */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_of_documents.h -- documents as an index that has no name: what `query --targets` searches,
  * and what `dedup --against` compares with. */
 #pragma once

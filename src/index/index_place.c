@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_place.c -- see the header.
  *
  * Tests: tests/cli/cases/index_build.sh, tests/cli/cases/index_remove.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index_place.h -- an index as a place: opened for its job, made beside, put in place. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_index.c -- the commands of an index: build, add, remove, compact, check, info.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_build.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_query.c -- documents against an index, or against an index of other documents that is made
  * for the call.
  *

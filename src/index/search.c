@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* search.c -- candidates of a batch to verified answers.
  *
  *     hits of each band (search_hits.c), sorted    |  part 0  |   part 1   |  part 2 ...

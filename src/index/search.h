@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* search.h -- documents against an index: those of it that reach a threshold.
  *
  * For each document that is asked for:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* search_block.c -- see search_hits.h.
  *
  * Tests: tests/unit/index/test_search.c */

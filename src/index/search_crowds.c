@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* search_crowds.c -- see search_hits.h.
  *
  *     crowded keys -> crowds: keys that queries have in common, their documents, their queries

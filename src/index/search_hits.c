@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* search_hits.c -- band keys of documents to the numbers that share one.
  *
  * Band by band, which threads share: the keys of all documents of the batch in ascending order,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* search_hits.h -- what a search is given; and band keys of documents to the numbers that share
  * one, its first half. */
 #pragma once

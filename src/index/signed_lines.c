@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* signed_lines.c -- read a line, admit it, sign it.
  *
  * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/query_follow.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* signed_lines.h -- lines of standard input, each signed on this thread before the next is waited
  * for.
  *

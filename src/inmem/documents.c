@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* documents.c -- checks of what a caller hands in, and guided ranges of it.
  *
  * A range is a share of what is left: a third of it divided by the threads, within bounds. With two

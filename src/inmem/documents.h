@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* documents.h -- what a call in memory reads, checked, and handed out in ranges of about the same
  * work.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* finder.c -- pairs of texts in memory: hash sets, copies, candidates, comparison.
  *
  * Tests: tests/reference/test_groups.py, tests/reference/test_report.py,

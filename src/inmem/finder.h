@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* finder.h -- the links of a few documents, found again among their sets as `dedup` found them.
  * They are those that `dedup --pairs` would have written, since two documents alone decide if they
  * are a pair. Identical documents are links from the first of them to each other one, as there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* group.c -- bm_group_pairs: from a list of pairs to labels, the document that is kept of each
  * group, and the members of each.
  *

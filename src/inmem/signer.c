@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* signer.c -- bm_signer: signatures and band keys of documents in memory, on all cores and at most
  * one device.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* array_make.c -- what a schema or an array owns lies in a block of its own, since whoever takes a
  * child may move it away from its parent, whose release must find it released then.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* array_make.h -- schemas and arrays of the Arrow C data interface (bandmill/arrow.h), made by us
  * for whoever takes them. */
 #pragma once

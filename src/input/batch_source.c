@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batch_source.c -- what does not depend on the row: passing over.
  *
  * To pass over a record its bounds are enough, so it is counted and not parsed. Nothing is sought:

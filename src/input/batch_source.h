@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batch_source.h -- where documents come from: one table of functions for records of text files,
  * arrays of shingle hashes, and columns of tables.
  *

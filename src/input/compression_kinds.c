@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compression_kinds.c -- a row a kind: its name, the ending of a file's name, and its first bytes.
  * How it is taken off stands in decompress.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compression_kinds.h -- the kinds of compression that are taken off: how a name promises one, and
  * how the first bytes tell it. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decompress.c -- members and what stands between them; the libraries are behind unpack.h. */
 #include "input/decompress.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decompress.h -- taking a compression off a stream, whatever its members (unpack.h).
  *
  * Members may follow one another. Zeros behind the last are padding for gzip; for xz behind any, in

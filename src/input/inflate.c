@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inflate.c -- see the header.
  *
  * Why not a library: zlib takes more than twice the time of libdeflate, which would be a third of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inflate.h -- raw deflate data (RFC 1951) that lie whole in memory, unpacked at once.
  *
  * What is accepted here, zlib's inflate() accepts too, and gives the same bytes (inflate.c lists

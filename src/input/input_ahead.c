@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_ahead.c -- see the header.
  *
  * One mutex guards all but what a thread does with the source that it is busy with, and with a

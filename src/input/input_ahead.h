@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_ahead.h -- the bytes of the inputs as input_bytes.h gives them, of which threads of its own
  * have unpacked what comes next.
  *

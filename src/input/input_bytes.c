@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_bytes.c -- from a file, a pipe or the spool to the bytes that the reader sees.
  *
  *     a file                      .-> digest

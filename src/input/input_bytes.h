@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_bytes.h -- the bytes of the inputs, one source after another: read, digested, decompressed.
  *
  * The digest (XXH3, 128 bits) is of the bytes as stored. When a source is read a second time and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_digest.c -- large reads into one block, XXH3 128 of them.
  *
  * Tests: tests/unit/input/test_content_place.c, tests/unit/input/test_input_digest.c */

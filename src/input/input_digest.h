@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_digest.h -- the digest of a file as stored, as reports name their inputs, without reading
  * any record. */
 #pragma once

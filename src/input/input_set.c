@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_set.c -- questions to the set, and its end.
  *
  * Tests: tests/cli/cases/told_formats.sh, tests/unit/input/test_input_set.c */

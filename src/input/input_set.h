@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_set.h -- what a job reads: a list of files, each with its format and compression told.
  * input_set.h makes one.
  *

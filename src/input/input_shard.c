@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_shard.c -- which files a share has, and where it begins and ends in them.
  *
  * Where every newline ends a record, the end of a share is looked for from its range on; in CSV it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_shard.h -- one of N contiguous shares of the inputs, for N machines.
  *
  *     file 0          file 1 (gz)       file 2

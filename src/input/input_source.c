@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_source.c -- the end of a source.
  *
  * Tests: tests/unit/input/test_input_shard.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_source.h -- one file of the inputs, or standard input. */
 #pragma once
 

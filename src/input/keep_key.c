@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keep_key.c -- numbers, strings and places of a list as bytes in their order.
  *
  * The double that is nearest to a number never falls as the number grows. So two numbers compare as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keep_key.h -- what the rules of `keep` see of a record, as bytes in the order of keeping: of two
  * keys the one that memcmp puts first is rather kept.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* members.c -- see the header.
  *
  * What a stream decoder (unpack.h) would refuse is not unpacked here either, so a file is read or

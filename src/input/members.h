@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* members.h -- members of gzip and frames of Zstandard that lie whole in memory: where they end, as
  * far as that is told without unpacking them, and unpacking them at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parser.c -- walk over the records of a raw batch.
  *
  * One loop serves the full parse and the split, so both see the same records. UTF-8 is checked once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parser.h -- from a raw batch to its records.
  *
  * A parser (one a thread) calls back for each record: in full (id, text), or split only (bounds,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_batch.c -- see the header.
  *
  * Tests: tests/unit/input/test_long_gate.c, tests/unit/input/test_reader.c */

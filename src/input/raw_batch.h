@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_batch.h -- what the reader hands to a parser: whole records, cut but not parsed.
  *
  *     data     [piece of file 0][piece of file 1][piece of file 2]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_again.c -- the records become a raw batch with a piece each, for a parser as usual.
  *
  *     file    ....[ 7 ]...........[ 12 ][ 13 ]..[ 15 ]......      places, ascending within a file

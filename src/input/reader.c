@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reader.c -- cut files into batches of whole records.
  *
  *     batch.data   [piece of file 0][piece of file 1][piece of file 2 … | begun record]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reader.h -- from files to batches of whole records.
  *
  * The reader (one thread) reads large blocks, takes compression off, and cuts at record boundaries:

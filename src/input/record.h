@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record.h -- one record of the inputs, as it is handed to whoever reads them.
  *
  * A record is a line, a row, a file; read in full it is a document with an id and a text (or, from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record_format.h -- what a format of records is: where a record ends, and how its bytes become a
  * document. record_formats.c has a row for each.
  *

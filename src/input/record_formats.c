@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record_formats.c -- the rows.
  *
  * Tests: tests/reference/test_records.py, tests/unit/input/test_input_set.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record_rules.c -- options become rules; field names and numbers become columns.
  *
  * Tests: tests/unit/input/test_name_list.c, tests/unit/input/test_parse_row.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record_rules.h -- how records are read: which of their fields are the text and the id, how rows
  * are written, and what makes a record bad. Made once of the options of the inputs, and borrowed by
  * whoever reads, cuts or parses: a new option of reading is a member here, set in

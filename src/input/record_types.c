@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record_types.c -- see the header. Types are in small letters here, for WARC has them in any.
  *
  * Tests: tests/unit/input/test_parser.c, tests/cli/situations/warc_not_wet.txt */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record_types.h -- of files whose records have types (WARC): how many there are of which, and whether
  * a file has none that could be a document. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stored_file.c -- see the header.
  *
  * Tests: tests/unit/input/test_input_digest.c, tests/cli/cases/addresses.sh */

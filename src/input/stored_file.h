@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stored_file.h -- the bytes of an input as they are stored, by position: of a regular file, or of
  * one at an address (remote_file.h). Whoever reads need not know which. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table_library.c -- see the header.
  *
  * Tests: tests/unit/input/test_tables.c, tests/reference/test_tables.py */

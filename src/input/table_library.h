@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table_library.h -- the library bandmill_parquet (table_module.h), opened once, and who reads and
  * writes tables. */
 #pragma once

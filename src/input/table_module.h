@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table_module.h -- what reads and writes Parquet and Arrow's IPC files: a shared library of its
  * own, bandmill_parquet (src/parquet), which is opened when such a file turns up. So the program
  * does without Arrow's libraries where nobody has tables.

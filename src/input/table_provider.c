@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table_provider.c -- bm_table_module_find (table_library.h): alone in its file, so that the linker
  * leaves it out where there is another.
  *

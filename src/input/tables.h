@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tables.h -- files of tables: which they are, and the library that reads them (table_module.h). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unpack.c -- one set of functions for each compression; its window is read from its first bytes.
  *
  * Tests: tests/unit/input/test_decompress.c, tests/unit/input/test_window_of.c */

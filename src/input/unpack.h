@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unpack.h -- one library that takes a compression off, as decompress.c sees it: a table of
  * functions a library, in unpack_NAME.c.
  *

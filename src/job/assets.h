@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* assets.h -- style sheets, scripts and templates of what people look at, embedded at build time
  * (cmake/embed_assets.cmake). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint.c -- opening, loading, ingesting, closing. When and how stages are saved:
  * checkpoint_parts.c.
  *

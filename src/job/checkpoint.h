@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint.h -- a job that can be interrupted and resumed: what it has done lies in its work
  * directory (checkpoint_state.h).
  *

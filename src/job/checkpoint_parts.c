@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint_parts.c -- what a checkpoint consists of: its lines, documents, sets and matches.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/cli/cases/resume.sh,

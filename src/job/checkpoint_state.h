@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint_state.h -- what a checkpoint knows of itself, and the names of its files.
  *
  *     OUTPUT.partial/ .bandmill-journal     what the job is, then a line for each saved stage

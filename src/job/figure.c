@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* figure.c -- see the header.
  *
  * Tests: tests/unit/job/test_histogram.c, tests/unit/tune/test_tune_svg.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* figure.h -- the one hand that draws our pictures: numbers as text, axes, bars, curves and the
  * threshold, of the page of `report`, of histograms and of band plans. Their look is figure.css, in
  * the page or in the picture itself. Numbers are written by integers only, so that no locale

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* histogram.c -- bins, rows, and the picture: a self-contained SVG of a few kilobytes.
  *
  * A bin begins at the double k/100, and a similarity that is that very fraction is in it: c/u and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* histogram.h -- how many pairs lie in each hundredth of similarity, as rows and as a picture. */
 #pragma once
 

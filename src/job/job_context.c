@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_context.c -- opening and closing what a job works with.
  *
  * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/progress.sh, tests/cli/cases/staged.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_context.h -- what every job carries from its settings to its summary: settings that do not
  * change, threads, devices, inputs, and what has happened so far.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_steps.c -- one order for all jobs.
  *
  * Tests: tests/unit/jobs/test_jobs.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_steps.h -- the steps that jobs have in common, in one order:
  *
  *     settings      checked options (settings.h)

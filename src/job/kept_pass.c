@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kept_pass.c -- split only, no parsing (but of arrays): the pass runs at the speed of reading,
  * finding line ends and writing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kept_pass.h -- the inputs a second time, to copy the records that are kept, and where asked for
  * those that are removed, byte for byte.
  *

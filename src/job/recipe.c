@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* recipe.c -- from the words of a manifest back to options.
  *
  * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup.sh, tests/cli/cases/explain.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* recipe.h -- the settings in manifests, with which their inputs can be read again in the same way.
  */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report_file.c -- one function a section, in the order in which they stand in the file.
  *
  * Tests: tests/cli/cases/bad_records.sh, tests/cli/cases/dedup.sh, tests/cli/cases/hashes.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report_file.h -- manifest.json and report.json: what was asked, what was done, what came out; and
  * the summary handed to the caller.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rows.c -- ids, sources, skipped records, removals and groups.
  *
  * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,

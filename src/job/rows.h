@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rows.h -- the text outputs of a job, row by row, into a file or the caller's write function.
  *
  * Formats: docs/formats.md. Rows gather in a buffer of about 256 KiB. Similarities have six

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sets_holder.c -- a locked file of one line: the device and the number of the folder that has the
  * work directory, and the path of the latter, to the end.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sets_holder.h -- whose sets lie in --temp-dir, and whether somebody still needs them.
  *
  * A job that saves its sets in --temp-dir puts a file beside them,

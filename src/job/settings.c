@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settings.c -- options of the public calls to settings: checked once, in one place.
  *
  * Tests: tests/cli/cases/progress.sh, tests/cli/cases/query_usage.sh,

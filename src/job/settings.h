@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settings.h -- what a job was asked for, checked and settled: it does not change while the job
  * runs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* against.c -- ranges of the corpus through the search of the index.
  *
  * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup_against.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* annotation.h -- a record with its group: one field more at the end of a JSON object, three
  * columns more at the end of a row of tsv or csv. All other bytes stay.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cluster_groups.h -- labels of documents to groups, and a group to a row of groups.jsonl. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* group_labels.c -- members from groups.jsonl, similarities from removed.tsv.
  *
  * Tests: tests/cli/cases/annotate.sh */

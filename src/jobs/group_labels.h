@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* group_labels.h -- what a directory of `dedup` says of each document that is in a group: from
  * groups.jsonl and removed.tsv, by id. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inspect.c -- what a file or directory of ours holds, as one JSON object.
  *
  *     a directory      kind, version, provenance, plan, counts, its files with bytes and shapes,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_cluster.c -- groups from any list of pairs, at one threshold or at several in one pass.
  *
  * Components are fed as the rows come, of which none stays in memory (lsh/groups.h). Stars need all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_dedup.c -- documents to groups, what to remove, and what is kept.
  *
  * Read, sign, bucket, verify, group; then the inputs are read a second time to copy the kept

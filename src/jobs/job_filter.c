@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_filter.c -- the kept documents of a directory that `dedup` wrote, from its inputs: finding
  * and removing as two steps.
  *

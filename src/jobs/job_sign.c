@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_sign.c -- documents to a directory of signatures.
  *
  * Rows go to their places in signatures.npy, content_hash.npy (and band_keys.npy) from whichever

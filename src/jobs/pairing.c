@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pairing.c -- documents or signatures to edges.
  *
  * Tests: tests/unit/jobs/test_jobs.c */

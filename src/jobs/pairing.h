@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pairing.h -- what `dedup` and `pairs` share: load the documents or signatures, find the edges. */
 #pragma once
 

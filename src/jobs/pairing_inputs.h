@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pairing_inputs.h -- what `dedup` and `pairs` read beside documents: those that are known already,
  * and directories that `sign` wrote. */
 #pragma once

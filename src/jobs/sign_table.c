@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_table.c -- signatures in memory: the ingest computes words where they stay, and a thread that
  * has signed a batch brings what else its documents have to their places.
  *

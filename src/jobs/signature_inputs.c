@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* signature_inputs.c -- opening the directories, what is settled by them, and what a job takes from
  * their arrays.
  *

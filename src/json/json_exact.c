@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_exact.c -- a state machine over tokens.
  *
  *     VALUE --scalar--> AFTER --,--> VALUE or KEY        text ends in DONE

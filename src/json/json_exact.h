@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_exact.h -- a parser of RFC 8259 to the letter.
  *
  * It reads one JSON text, says exactly where and why it is broken, and picks out fields by dotted

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_scan.c -- a walk over JSON text by brackets and quotes. Values are parts of the text; only
  * bm_json_scan_copy recurses, and goes no deeper than MAX_DEPTH.
  *

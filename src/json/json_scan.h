@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_scan.h -- walking the JSON text of our own reports: members of an object, elements of an
  * array.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_simd.cpp -- what simdjson does for us, called from C.
  *
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_exact.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_string.c -- strings are scanned 32 bytes at a time, and unescaped run by run.
  *
  * A run between two escapes is repaired for itself: no UTF-8 sequence continues past a backslash,

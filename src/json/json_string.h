@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_string.h -- the strings of JSON: where one ends, and what it says. */
 #pragma once
 

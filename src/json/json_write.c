@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_write.c -- JSON text into a growing buffer.
  *
  * Numbers do not depend on the locale: of a double the C library prints decimal digits and an

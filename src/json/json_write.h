@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_write.h -- JSON text into a buffer, and ids into tab-separated text.
  *
  * A bm_json puts commas, colons and indentation where they belong. Errors stick: bm_json_finish

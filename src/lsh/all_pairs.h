@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* all_pairs.h -- every pair that shares a shingle and reaches the threshold: exact, without LSH
  * (--candidates all). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* band_plan.c -- choosing bands and rows for a threshold and a recall (docs/pairing.md).
  *
  * Two documents of similarity s agree in one band of r rows with probability s^r, and in at least

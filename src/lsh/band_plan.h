@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* band_plan.h -- choosing bands and rows (docs/pairing.md). The public functions of sketch.h,
  * bm_band_probability and bm_band_plan_choose, live in band_plan.c. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* candidates.c -- from band keys to pairs of documents, each pair once.
  *
  * Band by band the documents are bucketed (candidates.c), then the buckets are walked in the order

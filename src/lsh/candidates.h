@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* candidates.h -- documents that share a band key, each pair once.
  *
  * A band's documents are bucketed by a hash table over its keys; pairs are emitted smaller number

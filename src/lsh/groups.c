@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* groups.c -- verified pairs become groups.
  *
  * Tests: tests/reference/test_cluster.py, tests/reference/test_keep.py,

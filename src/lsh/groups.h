@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* groups.h -- verified pairs become groups: components or stars, and which document of a group
  * stays. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* intersect_avx2.c -- four by four hashes at a time: intersect_avx512.c for narrower registers.
  *
  * Each of the four of x is compared with each of the four of y (four compares, three permutations

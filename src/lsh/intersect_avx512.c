@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* intersect_avx512.c -- eight by eight hashes at a time.
  *
  *     x  [ a0 a1 a2 a3 a4 a5 a6 a7 ] …     y  [ b0 … b7 ] …

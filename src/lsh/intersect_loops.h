@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* intersect_loops.h -- the loops that bm_intersect chooses from. All keep its contract: they differ
  * in speed only. For verify.c, for tests and for benchmarks. */
 #pragma once

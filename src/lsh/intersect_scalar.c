@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* intersect_scalar.c -- counting common elements of two sorted arrays without a branch on their
  * order, and galloping.
  *

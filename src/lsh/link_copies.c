@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* link_copies.c -- sets of documents, joined by links of similarity 1; and the threshold at which
  * links stop joining two documents. Both join links in a union-find.
  *

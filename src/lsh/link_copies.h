@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* link_copies.h -- documents that links of similarity 1 join are one node, so that they hold nothing
  * together that would not hold without them; and where two documents part. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* link_graph.c -- neighbours in ascending order.
  *
  * They come out sorted without a sort: the lists of link_graph.c, in the order of the pairs, are

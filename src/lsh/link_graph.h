@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* link_graph.h -- documents and the pairs that join them, for walking: each document's neighbours
  * in ascending order. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prefix_index.c -- prefixes of a block of documents, then lists of who has which key.
  *
  *     1. prefixes    ranges of 16 documents, on all threads, until the bytes are spent

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prefix_index.h -- an inverted index of the prefixes of a block of documents: the structure under
  * all_pairs.c. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* set_overlaps.c -- an inverted index with counters.
  *
  *     filter   a bit a hash: most hashes of most sets are in no set of the index, and end here

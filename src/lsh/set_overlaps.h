@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* set_overlaps.h -- how many hashes a set has in common with each of many others, at once. */
 #pragma once
 

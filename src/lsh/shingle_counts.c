@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_counts.c -- counters without keys.
  *
  * Shingles share a counter where their mixed hashes agree in the leading bits, so a count may be

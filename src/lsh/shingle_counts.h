@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_counts.h -- in about how many documents a shingle stands, in memory that does not depend
  * on how many distinct shingles there are. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* two_sequences.c -- two sequences beside each other: their longest common run, their edit
  * distance.
  *

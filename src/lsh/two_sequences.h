@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* two_sequences.h -- two texts as sequences, compared in order: their edit distance, and the
  * longest run that both have. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify.c -- how many hashes two sorted sets share, and whether that is enough.
  *
  * The similarity of a pair is the double (double)common / (double)(n_x + n_y - common), and a pair

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify.h -- exact similarity of sorted distinct 64-bit hash sets: Jaccard, or containment. */
 #pragma once
 

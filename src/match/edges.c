@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* edges.c -- verification in parallel over one chunk at a time; edges and groups change between
  * chunks only.
  *

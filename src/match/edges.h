@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* edges.h -- what matching is asked for, what it finds, and the two ways in which pairs reach the
  * result: compared as candidates, or with their similarity. Under match.c and match_all_pairs.c. */
 #pragma once

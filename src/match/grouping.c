@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* grouping.c -- labels, the one to keep, the reason for each removal.
  *
  * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of

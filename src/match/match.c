@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* match.c -- the candidates of bands, or all pairs; before them the memory for groups.
  *
  * Tests: tests/unit/match/test_match_all_pairs.c, tests/unit/match/test_match_stars.c */

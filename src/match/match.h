@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* match.h -- candidates to edges and groups.
  *
  * Candidates come in chunks whose size and order do not depend on threads. With `only_groups` a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h).
  *
  * Where sets are in memory, they are sorted, and pairs come with their similarity. Where they are

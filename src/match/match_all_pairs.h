@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* match_all_pairs.h -- edges of --candidates all: every pair, exact, without bands. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* weighted_pairs.c -- documents looked up in an index of the heaviest shingles of those before
  * them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* weighted_pairs.h -- every pair of weighted documents that reaches the threshold, without bands.
  */
 #pragma once

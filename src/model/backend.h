@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backend.h -- what signs: one table of functions for the native CPU (cpu/cpu_backend.h) and for
  * OpenCL devices (opencl/cl_backend.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batches.c -- batches of shingle hashes and of texts grow, and are emptied.
  *
  * Tests: tests/unit/model/test_shingle_batch.c, tests/unit/text/test_unit_text.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batches.h -- the plain batches that rooms hand each other: shingle hashes and texts. */
 #pragma once
 

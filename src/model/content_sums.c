@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* content_sums.c -- one block after the other; see kernels/content_hash.h.
  *
  * Tests: tests/unit/model/test_content_sums.c, tests/reference/test_content.py */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* counts.h -- what a job counts: a row each, with its name in reports; and what documents add. */
 #pragma once
 

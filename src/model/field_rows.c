@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* field_rows.c -- the rows, and what their types mean.
  *
  * Tests: tests/unit/model/test_field_rows.c, tests/unit/job/test_settings_fields.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* field_rows.h -- the fields that say how documents are read, cut, signed, banded, paired and
  * written: a row each.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_names.c -- a row for each name; see file_names.h.
  *
  * Tests: tests/cli/cases/force_file.sh, tests/unit/model/test_file_heads.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_names.h -- the names of the files that bandmill itself writes, each said once.
  *
  * How to use it. A file is named by its constant wherever it is written, read or looked for:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ids.c -- documents by number and by id.
  *
  * Tests: tests/unit/model/test_doc_table.c, tests/unit/model/test_id_set.c,

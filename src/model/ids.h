@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ids.h -- documents by number and by id: tables, sets and the numbers of repeated ids. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_settings.h -- settings that are of some jobs only: what is paired, what is written, and what
  * an index is asked. Public options have them one by one; a field that is written to reports,
  * compared or refused has a row in field_rows.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keep_rules.c -- a list taken apart at its commas, each rule at its colon, its values at their
  * bars. */
 #include "model/keep_rules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keep_rules.h -- the list of rules that say which document of a group stays, taken apart.
  *
  *     RULE[,RULE...]   first last longest shortest  max:FIELD min:FIELD  order:FIELD=A|B|C

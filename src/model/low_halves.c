@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* low_halves.c -- counting, and the sentence about it.
  *
  * Tests: tests/unit/model/test_low_halves.c, tests/cli/situations/low-halves.txt */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* low_halves.h -- are the low halves of 64-bit hashes as different as the hashes?
  *
  * A scheme of 32 bits signs the low half of a hash that was made elsewhere. If the caller's "hashes"

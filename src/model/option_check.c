@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_check.c -- one function a part.
  *
  * Tests: tests/unit/model/test_option_check.c */

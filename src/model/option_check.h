@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_check.h -- the parts that options of several calls share: is every value one that it may
  * have? What needs a file, a device or another option is for the calls. */
 #pragma once

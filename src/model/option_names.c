@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_names.c -- the words of option values (include/bandmill/words.h). Each list is in the
  * order of its enum; an empty word is a value that has none.
  *

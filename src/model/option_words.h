@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_words.h -- words of option values and the defaults of the documentation; each stands
  * once. bm_option_word and bm_option_value are public (bandmill/words.h). */
 #pragma once

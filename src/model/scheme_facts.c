@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_facts.c -- a row a scheme; the public calls bm_scheme_hash, bm_scheme_seed and
  * bm_scheme_word_bytes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_facts.h -- what of a scheme others than its row ask for (bandmill/words.h has the rest):
  * which hashes of shingles go with it (docs/schemes.md), only such pairs whose words somebody else
  * makes too, and those of our own schemes. */

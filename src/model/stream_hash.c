@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream_hash.c -- a state of xxHash, and the update for this machine.
  *
  * Tests: tests/unit/model/test_stream_hash.c */

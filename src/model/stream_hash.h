@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream_hash.h -- XXH3 with 128 bits of a stream of bytes: the digest of an input. xxHash is built
  * once for each set of vector instructions; the bits are the same. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream_hash_avx512.c -- xxHash as the compiler's flags for this file make it.
  *
  * Tests: tests/unit/model/test_stream_hash.c */

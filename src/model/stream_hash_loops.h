@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream_hash_loops.h -- the part of xxHash that differs by instruction set, for stream_hash*.c. */
 #pragma once
 

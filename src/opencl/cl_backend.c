@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_backend.c -- an OpenCL device as a backend: what happens at open, and in which order.
  *
  *     load the loader | find the device | kernel parameters | trial run | context |

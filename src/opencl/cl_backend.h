@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_backend.h -- an OpenCL device as a backend, whose calls are made by the caller's own thread: a
  * driver that hangs hangs it too. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_buffer.c -- see the header. One queue at a time uses a buffer; the queue is in order, so a map
  * waits for the commands before it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_buffer.h -- a buffer of the device that the host can fill or read.
  *
  * Where the device shares the host's memory, the buffer itself is mapped and nothing is copied.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_cache.c -- see the header. The directory is opened once, checked by its descriptor, and every
  * file is reached through it, so that nothing can be swapped between the check and the use. */
 #include "opencl/cl_cache.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_cache.h -- compiled programs on disk.
  *
  * A cache holds code, so it is trusted only where nobody else can write: a directory of ours, mode

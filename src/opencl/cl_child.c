@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_child.c -- run a program, read what it says, and do not wait for ever.
  *
  * posix_spawn, since the parent may have threads. The child's stderr is read through a pipe; its

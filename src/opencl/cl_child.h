@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_child.h -- a driver in a process of its own, with a time limit.
  *
  * Some drivers end the process instead of returning an error, or never return: PoCL aborts on a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_device.c -- what OpenCL devices there are.
  *
  * Devices are numbered by platform and by place in the platform, in the order in which the loader

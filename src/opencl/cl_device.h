@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_device.h -- OpenCL devices: the list, and one chosen by "opencl:P.D". */
 #pragma once
 

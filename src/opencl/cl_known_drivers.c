@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_known_drivers.c -- see the header.
  *
  * The environment's key is a sum of hashes, so that neither the order of variables nor that of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_known_drivers.h -- drivers that have listed their devices without harm, and are unchanged
  * since; and drivers that hung when they were asked, not long ago.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_link_rate.c -- a plain copy over the link, by the host's clock, from enqueue to finish.
  *
  * Tests: tests/parity/test_parity_opencl.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_link_rate.h -- how fast bytes get to a device and back, for the benchmark. */
 #pragma once
 

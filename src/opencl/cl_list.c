@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_list.c -- which devices are there, without being at the mercy of their drivers.
  *
  *     drivers                                                  are asked

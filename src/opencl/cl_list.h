@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_list.h -- the list of devices from a process of its own (cl_child.h). */
 #pragma once
 

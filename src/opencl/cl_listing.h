@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_listing.h -- the table of OpenCL devices: a row for each device, and for each platform that
  * has none a row that says why. Everything that chooses or shows devices reads these rows. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_load.c -- the ICD loader's functions, and names for OpenCL's error codes.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/calls.sh */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_load.h -- the OpenCL loader, opened at run time, as a table of function pointers. */
 #pragma once
 

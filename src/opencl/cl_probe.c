@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_probe.c -- the text that the trial run gets, and what its end means.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_probe.h -- the first use of a driver's compiler, in a process of its own (cl_child.h).
  *
  * PoCL aborts on a truncated file in its cache, at every run until the cache is removed, and calls

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_probe_child.c -- the other side of cl_child.h: read what is to be opened, open it and close
  * it; or list the devices.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_program.c -- from embedded files to kernels.
  *
  * The files go to the compiler as separate strings, each behind a #line, so that its log names

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_program.h -- a program for one shape: its sources, its options, its kernels. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_selftest.c -- a driver may compile wrong code, and a cached binary may be another kernel's:
  * every call then succeeds and the words are wrong. So a program signs documents whose answers the
  * scalar reference gives before it is used.

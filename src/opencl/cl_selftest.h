@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_selftest.h -- known answers of a freshly made program. */
 #pragma once
 

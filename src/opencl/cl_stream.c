@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_stream.c -- plan, fill, launch, read back; wait, copy out.
  *
  *     submit   plan a batch | copy hashes to staging | upload, kernels, one read-back enqueued

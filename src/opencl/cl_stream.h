@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_stream.h -- batches on their way through a device (the state: cl_stream.h). One thread. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_watchdog.c -- the row bm_backend_opencl: an OpenCL device that may stop answering.
  *
  * A call into a driver cannot be timed, nor ended from outside. So every call on a device is made

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* known_answers.c -- a file of its own, so that a program can be linked with another in its place.
  *
  * Tests: tests/parity/test_parity_opencl.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* known_answers.h -- are devices held against the reference? */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compress.c -- the libraries that compress are behind compress.h.
  *
  * Tests: tests/fault/compression_memory.c, tests/race/race_pipeline.c,

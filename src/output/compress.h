@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compress.h -- compression of output files, a buffer at a time: gz and zst in blocks of 4 MiB,
  * whole in themselves, on several threads (compress.h), the others as one stream. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* digest.c -- SHA-256 by libcrypto and XXH3, of blocks of 256 KiB by pread.
  *
  * Files are read back and not hashed on their way out: what is read back is what a reader will get,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* digest.h -- digests of files, as the reports of a job list them: SHA-256, which everybody's tools
  * check, and XXH3 128, by which our own readers tell whether a file is what was written. The second
  * costs a twentieth of the first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* manifest.c -- manifest.json and report.json into plain tables.
  *
  * The parser of json_scan.h must accept the file; then json_scan.h walks through its text. Whatever

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* manifest.h -- reading manifest.json and report.json, which lie beside what a job wrote.
  *
  * Both are one JSON object: "tool" is "bandmill", "kind" is "signatures" or "dedup", then

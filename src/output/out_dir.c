@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* out_dir.c -- a directory of outputs that appears by one rename. What lies where: out_target.h.
  *
  * All in the work directory is reached through its descriptor: another directory by that name is

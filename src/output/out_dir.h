@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* out_dir.h -- a directory of outputs that appears whole or not at all.
  *
  * Its files are written in a work directory beside the target, TARGET.partial, and synced there;

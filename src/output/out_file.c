@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* out_file.c -- one output file: buffered, and (if it is a single file) synced and renamed.
  *
  * Bytes gather in a buffer of 256 KiB, which a compressor fills too. Every 8 MiB the kernel is told

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* out_file.h -- one output file, written from front to back.
  *
  * A single file is written to a temporary file beside its target, synced and renamed. A file of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* out_lock.c -- the lock of a work directory and its marker.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/cli/cases/two_jobs.sh, tests/fault/resume_calls.c,

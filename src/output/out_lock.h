@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* out_lock.h -- the lock of a work directory, its marker, and what is removed with it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* out_target.c -- may this target be written: is what stands there ours, and is no input touched?
  *
  * out_target.h says which directories are ours. Paths are compared after links are resolved, and by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* out_target.h -- what may stand where an output is to go. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // bandmill_parquet.cpp -- the library that table_module.h speaks of, over Arrow C++: Parquet
 // (module_parquet.cpp) and Arrow's IPC files (module_ipc.cpp) as streams of arrays, and the rows of
 // them that stay as files of the same kind; new files of ours. Arrow runs on the thread that calls.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // module_common.cpp -- see the header. Memory is counted and bounded, for a footer or a page may
 // say any length.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* module_common.h -- what the parts of the module share, in C++: what goes wrong, the memory that
  * is counted, and reading beside writing. Everything lies in namespace bandmill_tables; the module
  * exports one function. */

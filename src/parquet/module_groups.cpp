@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // module_groups.cpp -- a row group of Parquet after another, of each the rows that stay: levels and
 // values as Arrow's readers of columns give them, no arrays between, so that nothing of a column is
 // lost on the way.

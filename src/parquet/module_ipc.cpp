@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: as a stream of arrays, and
 // those of its rows that stay. What the batches take in memory is checked before any of them is
 // read, as their metadata say:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // module_parquet.cpp -- Parquet files as streams of arrays: of the columns that are asked for, row
 // group by row group. What a file says of itself is checked before Arrow acts on it, as far as that
 // can be.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // module_ranges.cpp -- row groups of Parquet cut into ranges of rows that threads read beside each
 // other.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* program.h -- between the library and its own program, and nobody else: not installed, not
  * exported.
  *

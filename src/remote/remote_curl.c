@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* remote_curl.c -- addresses by libcurl: which URL an address stands for, and a GET of a part of it.
  *
  *     http(s)://…            as it is

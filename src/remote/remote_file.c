@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* remote_file.c -- the tries, the comparison of answers, the copy, the blocks, and what loads ahead.
  *
  * Files are asked for in blocks, of which all files share those that were used last: readers want

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* remote_file.h -- a file at an address (https://, http://, s3://, gs://, hf://), read by position.
  *
  * What is asked for over the network goes through a provider (remote_provider.h). What fails for a

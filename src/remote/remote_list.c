@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* remote_list.c -- pages of names, and what is read of them.
  *
  * Tests: tests/unit/remote/test_remote_file.c, tests/cli/cases/addresses_folders.sh */

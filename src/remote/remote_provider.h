@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* remote_provider.h -- what gets bytes from an address: libcurl (remote_curl.c), but whoever links
  * the static libbandmill may have another definition of bm_remote_provider_find, and with it a
  * provider of its own. */

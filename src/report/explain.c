@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain.c -- documents are read again and compared: sets, longest run, pairs, groups.
  *
  * Tests: tests/cli/cases/explain.sh, tests/fault/explain_calls.c, tests/reference/test_groups.py,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain_write.c -- the answer of `explain`, in three forms.
  *
  * Text and graph are read by people: hidden characters of ids (base/utf8.h) are shown as \xHH, so

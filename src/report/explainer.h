@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explainer.h -- what the parts of `explain` share: the directory, the group, its pairs, what was
  * found in them.
  *

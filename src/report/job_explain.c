@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_explain.c -- why two documents are in one group, or what holds a group together.
  *
  *     report, groups.jsonl -> the group -> its pairs -> chain and cut, or bridges -> the answer

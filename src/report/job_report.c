@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_report.c -- from a directory that dedup wrote, and its inputs, to one page.
  *
  *     report, tables, pairs -> what is to be shown -> inputs: digests, then texts -> the group ->

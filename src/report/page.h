@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* page.h -- all that a page of `report` says, as data: filled by readers of the directory and its
  * inputs, then written as one JSON object, of which --json prints the public members and the page
  * is filled from all (page.h).

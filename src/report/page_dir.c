@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* page_dir.c -- the directory that dedup wrote: its report, and walks over its tables, of which
  * only what will be shown stays in memory:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* page_graph.c -- the largest chained group: its links, what holds it together, and where it is
  * drawn. Copies are one node. Of a large group those documents are drawn that hold it together, with the ends of its
  * weakest links, and then those nearest to the kept one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* page_inputs.c -- the inputs as the page lists them: each, or, where there are many, their folders.
  *
  *     up to 20 inputs          a row each, in their order

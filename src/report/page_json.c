@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* page_json.c -- the page as one object, a member a part of it, and what of it is written how.
  * --json prints the public members; what the page needs beside them follows in write_inside: parts
  * of lists, places in pictures, words that join several members. Texts, ids and names are as they

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* page_texts.c -- every input is digested before any text of it is looked at: what stands on the
  * page is what dedup has read, or it does not stand there. Then records are parsed and, but for a
  * few, neither cut nor kept: one thread keeps up with the disk. Reading ends with the last document

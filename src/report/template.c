@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* template.c -- the template is cut into its tags, of which each knows where its block goes on;
  * then they are walked. Every text of somebody else goes through put_escaped.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kept_writer.c -- which way of writing kept documents each format has.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/results/test_kept_writer.c */

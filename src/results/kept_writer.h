@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kept_writer.h -- the kept documents, back in files like the ones they came from
  * (docs/formats.md).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_file.c -- lines out of a sliding block.
  *
  * The rest of the block is moved to its front before more is read behind it. A line that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_file.h -- the lines of a file, one after another, none longer than a bound.
  *
  * Lines end in LF, which is not part of them; a CR before it is, and so is NUL, like other bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* listed_order.c -- keys that sort the documents.
  *
  * Rows are numbered from 1. The key of a document that is the a of a row is the number of its first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* listed_order.h -- of the documents of a pairs.tsv that `dedup` wrote: in what order they stood in
  * the input, and which of them are identical.
  *

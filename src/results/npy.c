@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npy.c -- the header of .npy files, written and read, and arrays written row by row.
  *
  * We write version 1.0 in 128 bytes, whatever the shape, so that a header can be put first and be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npy.h -- NumPy's .npy files of one or two dimensions, in C order and little-endian. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pair_file.c -- the fields of a row, taken apart and unescaped where they lie.
  *
  * A number of six decimals, as ours are, is read as an integer of millionths. Another one is

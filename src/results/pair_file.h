@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pair_file.h -- reading a pairs.tsv a row at a time, whoever wrote it.
  *
  *     id_a <TAB> id_b <TAB> jaccard     the header, to the letter

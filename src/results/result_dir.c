@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* result_dir.c -- a loop a kind of file, which opens it, compares it with the report and closes it.
  */
 #include "results/result_dir.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* result_dir.h -- a directory that `dedup` wrote, read in this one place: what its report says of
  * the job, and a walk over each of its tables.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* result_tables.c -- one row of the table a file, one function a kind of row.
  *
  * Tests: tests/unit/results/test_result_tables.c */

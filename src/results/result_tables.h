@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* result_tables.h -- the tables and rows that bandmill writes, each defined once: header, columns,
  * and the form of a row (docs/formats.md). Readers and writers of them are built on this.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_dir.c -- the files of a directory of signatures, checked against its manifest and read
  * by pread.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sign_dir.h -- reading a directory that `sign` wrote.
  *
  * Opening checks that manifest.json is ours and of kind "signatures", and with N its count of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* budget.c -- shares of --memory.
  *
  * A batch takes about BATCH_FOLD times its text: the text, its hashes (8 bytes for about 6), rows,

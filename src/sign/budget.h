@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* budget.h -- what --memory is shared among.
  *
  *     total = batches of the ingest + arena (sets read back) + fixed + what grows with documents

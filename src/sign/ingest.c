@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a thread
  * of its own, its device worker (ingest_stages.h).
  *

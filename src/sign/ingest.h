@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ingest.h -- from inputs to signed documents, on several threads, in input order.
  *
  *     source          one worker at a time reads the next raw batch

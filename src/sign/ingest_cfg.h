@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ingest_cfg.h -- what the files of the ingest, and those who call it, pass to each other: a batch
  * of documents, the order to read, and where the time went. */
 #pragma once

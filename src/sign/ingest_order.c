@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ingest_order.c -- see the header.
  *
  * Tests: tests/unit/sign/test_ingest_order.c, tests/unit/sign/test_ingest_read.c,

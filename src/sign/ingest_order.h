@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ingest_order.h -- batches come back in reading order, whoever finished them.
  *
  *     ring      [ 7 ][   ][   ][ 6 ]      `window` places; batch n has place n % window

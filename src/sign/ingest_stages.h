@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ingest_stages.h -- the stages of an ingest: reading, parsing, cutting, signing. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* set_maker.c -- a parser and a shingler, as a worker of the ingest has them.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* band_keys.c -- 64-bit keys of the bands of a signature, by the formula of kernels/affine32.h.
  *
  * Words alone cannot say whether a document had shingles: bm_band_keys takes a row of all one bits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cws_draws.h -- what consistent weighted sampling draws for an element and a permutation, and what
  * comes of it: the arithmetic of the scheme cws, once, for the reference and for the native CPU.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* oph_plan.h -- in which order the empty bins of the scheme oph ask the others, worked out once for
  * a seed and a number of bins, so that no donor is drawn twice.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme.c -- the table of schemes, and what does not depend on the scheme: agreement of two
  * signatures. A new scheme is a new file and a row here. */
 #include "sketch/scheme.h"

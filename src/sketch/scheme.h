@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme.h -- the table of signature schemes, and what is done with any of them. See scheme_row.h
  * for a row. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_affine.c -- the schemes affine32 and affine64: the scalar reference, and what devices
  * need.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_cws.c -- the scheme cws: consistent weighted sampling of shingles with weights; the scalar
  * reference.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_lance.c -- the scheme lance: the words of Lance's MinHash index, 16 bits of a minimum of
  * 64. A word of ours has 32 bits, of which the upper 16 are 0; in a document without shingles all
  * are 1.

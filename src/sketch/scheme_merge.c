@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_merge.c -- see scheme_row.h.
  *
  * Tests: tests/unit/sketch/test_scheme_device.c */

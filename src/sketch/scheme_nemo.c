@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_nemo.c -- the scheme nemo: that of NeMo Curator's 32-bit signatures, whose values are
  * computed by cuDF. The arithmetic is that of affine32 without the mixing before it, so kernels and
  * vector loops are those of affine32, too.

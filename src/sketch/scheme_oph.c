@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_oph.c -- the scheme oph: one hash a shingle, K bins, optimal densification; the scalar
  * reference, and what devices need.
  *

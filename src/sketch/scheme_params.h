@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_params.h -- the memory of what a scheme draws; for the rows of schemes, and for those who
  * free it. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_row.h -- what a signature scheme is: one row, in its own file scheme_NAME.c.
  *
  * A row says all that is particular to a scheme, for the host and for devices. Nobody asks which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batch_sources.c -- the rows.
  *
  * Tests: tests/unit/sources/test_batch_sources.c, tests/unit/sources/test_hash_input.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batch_sources.h -- the table of batch sources. To add one: a source_*.c file that fills a
  * bm_batch_source_ops, and a row. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* column.c -- see the header. Buffers have no lengths in this interface, so a table is trusted to
  * have as many cells as it says; offsets, views and indices are checked, since they lead anywhere.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* column.h -- the cells of one column of an Arrow array (bandmill/arrow.h): text, bytes or
  * integers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_input.c -- one read, one line, one parse.
  *
  *     bytes   [ line 7 \n line 8 \n lin ]      read as they come; begin: of the line that is next

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_input.h -- records that come a line at a time, each to be answered before the next is waited
  * for.
  *

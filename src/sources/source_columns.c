@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* source_columns.c -- streams of Arrow arrays as batches of rows.
  *
  *     stream  ->  chunk (an array and its columns)  ->  batch: rows first … first + n - 1 of it

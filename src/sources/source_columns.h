@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* source_columns.h -- rows of tables, as streams of Arrow arrays (bandmill/arrow.h): a column is
  * the text, another the id.
  *

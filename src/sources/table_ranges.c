@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table_ranges.c -- see the header.
  *
  * Tests: tests/unit/sources/test_table_ranges.c, tests/reference/test_tables.py */

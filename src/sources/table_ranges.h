@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table_ranges.h -- ranges of rows of a file of tables, which whoever got a batch of them reads,
  * beside others.
  *

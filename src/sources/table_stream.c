@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table_stream.c -- see the header.
  *
  * Tests: tests/unit/sources/test_column.c, tests/unit/sources/test_source_columns.c */

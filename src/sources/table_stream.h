@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table_stream.h -- a stream of Arrow arrays as chunks of rows, with the columns that are wanted of
  * them found by their names. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* journal.c -- the whole journal is held as text, since it has few lines for each file of input. */
 #include "spill/journal.h"
 

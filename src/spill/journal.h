@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* journal.h -- lines that tell how far a job has come, each ended by a checksum.
  *
  *     text TAB 16 hex digits LF      the checksum covers the text and, through its seed, all lines

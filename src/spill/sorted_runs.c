@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sorted_runs.c -- radix sort in memory, runs in blocks, a merge by a heap of runs.
  *
  *     memory   [ records … | scratch of the sort … ]        half each

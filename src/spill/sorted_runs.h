@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sorted_runs.h -- many (key, value) records in, the same in ascending order of the key out, with a
  * bounded amount of memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spill_file.c -- appending through one buffer, reading by pread.
  *
  * A record that does not fit into the rest of the buffer sends the buffer away; one longer than the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spill_file.h -- a temporary file of records (spill_file.h), appended once, read at any place,
  * every record checked.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spill_saved.c -- a temporary file that outlives its process: named, opened again, walked.
  *
  * A file made by O_TMPFILE is linked to its name (linkat of /proc/self/fd/N). Where that fails, its

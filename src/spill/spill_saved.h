@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spill_saved.h -- a temporary file that outlives its process: it gets a name, and another process
  * goes on from any number of bytes that were flushed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* piece.c -- keys, heads and sums of pieces.
  *
  * Tests: tests/unit/store/test_document_piece.c, tests/unit/store/test_filter_piece.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* piece.h -- what the index keeps under one key of its environment: the key, and a head, then a
  * body.
  *

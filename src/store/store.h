@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store.h -- the persistent index: documents, their ids, and the bands in which each is found.
  *
  * One directory with one environment of LMDB (data.mdb, lock.mdb), which gives atomic commits,

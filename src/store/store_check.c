@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_check.c -- is every byte of an index what it should be?
  *
  * LMDB's own pages are compared when a view opens. Then each piece by itself; then the tables: in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_filter.c -- see store_filter.h.
  *
  * Tests: tests/unit/store/test_store_filter.c */

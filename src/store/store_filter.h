@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_filter.h -- the filters of an index of sets (bytes/filter_piece.h), which a writer adds as
  * documents come.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_look_up.c -- views: see store_view.h.
  *
  * A key is looked up in each run that has the table: the piece by its first entry, then the place

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_open.c -- opening and closing an index, making a new one.
  *
  * LMDB opens no file before its pages were compared with the record of the last commit

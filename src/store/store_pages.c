@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_pages.c -- see store_pages.h.
  *
  * Tests: tests/fault/store_calls.c, tests/unit/store/test_store_damage.c,

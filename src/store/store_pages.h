@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_pages.h -- what LMDB's own calls tell of its file: each key with the place of its value,
  * the lists of free pages, and so which pages hold LMDB's trees: those that are neither free nor a
  * value's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_runs.c -- see store_runs.h.
  *
  * Tests: tests/unit/store/test_store_model.c */

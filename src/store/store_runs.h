@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_runs.h -- runs of postings: of each of their tables as many entries, ascending by key, then
  * number. Writing one, reading several as one list, and merging, so that they stay few.
  *

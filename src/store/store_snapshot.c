@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_snapshot.c -- see store_snapshot.h.
  *
  * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_processes.c */

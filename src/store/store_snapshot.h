@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_snapshot.h -- where each piece of a state lies: a transaction that holds the pages, our map
  * of the file, and the keys of the tree, read once.
  *

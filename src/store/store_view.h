@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_view.h -- a snapshot of an index: look-ups by key, documents by number.
  *
  * A view sees the last commit (a writer's own: all that it has added and removed) as it was when it

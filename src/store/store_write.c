@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_write.c -- adding, removing, and the commit: see store_write.h.
  *
  * The ids of a batch are sorted and written as a run of their own, and so are the keys of each

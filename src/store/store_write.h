@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_write.h -- adding to an index and removing from it; one writer, one thread.
  *
  * Views of this bm_store that are opened afterwards see what add and remove did, all others from

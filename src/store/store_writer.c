@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_writer.c -- see store_writer.h.
  *
  * The last piece of documents is put again while it is small, before a commit too: then it has more

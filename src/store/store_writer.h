@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_writer.h -- what a writer holds beside its bm_store: the state that its next commit makes
  * visible, and what is not in the file yet. */
 #pragma once

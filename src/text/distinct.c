@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* distinct.c -- open addressing with linear probing over the positions of the list's values, in one
  * table for small documents and another for large ones.
  *

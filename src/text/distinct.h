@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* distinct.h -- the distinct values of one document's hashes, in order of first occurrence. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* join_exact.c -- the word rules over code points, and the buffer that joined text grows in.
  *
  * Under `alnum`, L, M and N make words. A letter or number of a split script ends the word before

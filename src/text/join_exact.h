@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* join_exact.h -- the buffer of joined text, and joining code point by code point what is not plain
  * (shingle_ops.h). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* normalize.c -- invisible, nfc, nfkc, lower, strip-accents, digits, punct, in this order.
  *
  * Lower case, Mn, Nd and P are from our tables; decomposition and composition are utf8proc's, code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* normalize.h -- the normalisers: invisible, nfc, nfkc, lower, strip-accents, digits and punct over
  * code points. */
 #pragma once

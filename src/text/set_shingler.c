@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* set_shingler.c -- nothing is left to do but to drop repeats, or to make them elements of a bag.
  *
  * Tests: tests/unit/text/test_shingler.c, tests/unit/text/test_bag.c */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* set_shingler.h -- documents that are given by the hashes of their shingles, one after another. */
 #pragma once
 

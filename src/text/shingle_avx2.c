@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_avx2.c -- the loops of the shingler with AVX2 and BMI2: a block is two registers.
  * Unsigned compares are a saturating subtraction and a compare with zero.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_avx512.c -- the loops of the shingler with AVX-512 F, BW, DQ, VL: a block is one
  * register, a mask is one compare.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_choose.c -- a row for each instruction set; scalar where there is none.
  *
  * Tests: tests/unit/text/test_shingler.c */

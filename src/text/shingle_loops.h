@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_loops.h -- the loops of bm_shingle_ops, written once over a block of 64 bytes.
  *
  * Each file shingle_<isa>.c defines the block for its instruction set, and then includes this

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_neon.c -- the loops of the shingler with NEON (part of every AArch64): a block is four
  * registers. NEON has no movemask; a mask of 64 bits is four registers of all-ones bytes, cut to
  * one bit a byte and added pairwise three times.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_ops.h -- the inner loops of the shingler: a table of functions for each instruction set.
  *
  * The way of a document:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_scalar.c -- the loops of the shingler without vector instructions: the block is eight
  * words of eight bytes. For processors that have no file of their own, and to test the other files
  * against.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingler.c -- a document from text to distinct hashes: first joined text, then the hashes of its
  * shingles, then the distinct ones among them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingler.h -- from the text of a document to its distinct shingle hashes: normalise, cut into
  * words, join, hash (docs/text.md).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slice_steps.h -- XXH3 of slices of many lengths without a branch on the length.
  *
  * Nearly all shingles of words have 17 to 64 bytes, and XXH3 takes two more terms of those longer

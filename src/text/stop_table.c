@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stop_table.c -- buckets of two keys, with a factor for which each word fits into its own.
  *
  * The table has two to four buckets a word; that of the usual list is 8 KB. Some factors are tried,

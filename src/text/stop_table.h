@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stop_table.h -- is a word one of the stop words?
  *
  * Asked of every word of a text, where the answer cannot be guessed, so it is found without a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stop_words.c -- each line of a file through the shingler's own way to words, then sorted.
  *
  * Tests: tests/unit/text/test_stop_words.c */

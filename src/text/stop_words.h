@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stop_words.h -- lists of stop words: English, or those of a file, normalised and cut as the texts
  * are.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stop_words_en.c -- the list `en`: 183 function words of English: articles, pronouns,
  * prepositions, conjunctions, auxiliaries and adverbs that carry no subject; and what is left of
  * contractions where an apostrophe ends a word (don't, we'll). Of our own making. No normaliser

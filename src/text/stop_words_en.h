@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stop_words_en.h -- the list of English stop words, which is the default. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* token_hash.h -- the 64-bit hash of a shingle's bytes, by name (--hash).
  *
  *     xxh3      XXH3_64bits, seed 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character
  * Database; do not edit. What the numbers mean stands in unicode_tables.h.
  *

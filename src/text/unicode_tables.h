@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unicode_tables.h -- what the text rules need to know of a code point: word class, White_Space,
  * Mn, Nd, P, whether it is assigned or invisible, simple lower case, canonical combining class.
  *

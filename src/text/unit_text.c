@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_text.c -- how many slots a document has, where its words begin, and whether a device can
  * take it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_text.h -- documents as joined text with their unit boundaries, for a device that cuts and
  * hashes the shingles itself (model/batches.h). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unreadable.c -- loops without branches, which the compiler turns into vector instructions.
  *
  * Tests: tests/unit/text/test_unreadable.c, tests/cli/situations/encodings.txt */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unreadable.h -- texts that were written in another encoding than UTF-8.
  *
  * Their letters are U+FFFD, which separates words: what would be left of such a text as shingles is

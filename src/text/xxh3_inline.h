@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xxh3_inline.h -- XXH3 (seed 0) inlined into the loops that hash millions of short slices.
  *
  * Lengths from 17 to 64, which nearly all shingles of words have, are hashed here by code that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pair_census.c -- draw, index, walk.
  *
  *     draw    the n least priorities of the distinct documents, in a heap

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pair_census.h -- how similar the documents of a sample are to all documents of a corpus, exactly.
  *
  * The first of identical documents counts, and documents without shingles do not: these are the D

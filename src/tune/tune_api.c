@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tune_api.c -- the public calls of bandmill/tune.h: options in, plans out.
  *
  * Tests: tests/cli/cases/tune.sh, tests/cli/cases/tune_documents.sh,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tune_result.h -- what bm_tune came to, and its two forms as text. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tune_write.c -- the result of `tune` as JSON, as a picture and as a table.
  *
  * Tests: tests/cli/cases/tune.sh, tests/unit/tune/test_tune_api.c,

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # check.sh [INCLUDE [LIBRARY]] -- does a program that was built against the headers of this SOVERSION's dump run against these? And has
 # LIBRARY, the shared one, every function that the headers declare and no other? Prints what is wrong; exit 0 or 1, or 77 without abidiff
 # (with CI=true that is 1).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # compare.awk -v growing="A B ..." -v named=NAME OLD NEW -- two lists of contents.awk: whatever OLD has is in NEW, as it was. A line for each
 # difference that a program built before would notice; exit 1 if there are any.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # contents.awk DUMP -- what a dump of abidw holds, a line each, fields parted by tabs:
 #
 #     F name signature              a function

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # dump.sh [INCLUDE [OUT [SURFACE]]] -- write down the interface of the public headers: tests/abi/bandmill-MAJOR.MINOR.abi, which check.sh
 # holds later headers to. On purpose only: docs/abi.md says when. SURFACE: what surface.sh made of them already. Needs abidw (Debian:
 # abigail-tools).

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # surface.sh INCLUDE OUT.so SONAME -- what the public headers in INCLUDE promise, as a small shared library with debug information: a
 # function without a body for each that they declare, and so all types that those use; and their constants, macros too, as one enum.
 #

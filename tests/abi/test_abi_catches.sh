@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # test_abi_catches.sh [fine|broken] -- check.sh refuses what would break a program that was built before (broken), and lets pass what would
 # not (fine): copies of the headers, each with some changes, against a dump of the headers as they are. Exit 77 without abidiff.
 set -eu

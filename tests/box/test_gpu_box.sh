@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_gpu_box.sh ROOT BUILD PART -- scripts/gpu-box.sh in its short form, with PoCL as the device, without a network where that can be had:
 #
 #   steps     the steps up to parity pass and the JSON says so

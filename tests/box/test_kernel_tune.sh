@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # bench/kernel_tune: what it refuses, and on PoCL that every row signs right and that the rows it writes are used by the next run.
 tune() {
     command_line="kernel_tune $*"

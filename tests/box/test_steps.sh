@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_steps.sh ROOT CMAKE -- scripts/test.sh over a project of four tests: what fails is listed, keeps no later step from running, and is in
 # the exit code and in the last line.
 set -u

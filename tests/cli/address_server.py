@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A server of files for the cases about addresses: address_server.py FOLDER READY LOG [CERTIFICATE]
 
 It serves FOLDER on a free port of 127.0.0.1, writes that to READY, and a line for each question to LOG: number, path,

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # harness.sh PROGRAM CASE.sh -- run one case of the program's behaviour in an empty directory of its own.
 #
 # A case says what it does with `bm ARGS...` (exit code in $rc, stdout and stderr in ../out and ../err) and what must follow with the

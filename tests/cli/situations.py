@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Situations that people bring to the program, as tables: what lies there, what is run, what must follow.
 
     situations.py PROGRAM situations/KIND.txt [--each-fails] [--only NAME] [--keep]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_args.c -- the argument engine on a table of its own: what it takes, and what it says about
  * the rest. */
 #include <stdio.h>

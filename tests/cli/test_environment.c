@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_environment.c -- what the variables BANDMILL_* make of the options that are handed to the
  * library. */
 #include <stdio.h>

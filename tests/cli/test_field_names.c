@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_field_names.c -- messages of the library with the program's own names for its fields. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_json_printer.c -- JSON reports as outlines for people, and messages that a terminal can
  * bear. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_options.c -- the table of options: complete, free of clashes, and what it makes of the parts
  * of options.
  * Linked with the library, since the defaults are the library's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_progress.c -- what the meter says, and when. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cws_bits.c -- the scheme cws as one compiler makes it, with whatever options: the logarithm, the
  * scalar reference and every set of loops that this processor runs, against what a model in Python
  * made (tests/reference/cws_model.py).

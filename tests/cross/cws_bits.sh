@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # cws_bits.sh DIR -- the scheme cws has the same bits from every compiler and with every optimisation: tests/cross/cws_bits.c, built by
 # gcc and by clang, without optimisation and with all of it, for the processor at hand (which has fused multiply-add as a rule). And the
 # option that CMakeLists.txt sets for it is needed: with contraction values differ. DIR holds what is built.

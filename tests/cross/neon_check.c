@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* neon_check.c -- the NEON loops against the scalar reference, without any test library.
  *
  * Criterion is not there for a foreign architecture, so this is a plain program: built by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table_damage.c -- files of tables with one byte of them changed, read and kept by the module in
  * this process.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Indexes with one bit changed, or with pages zeroed, exchanged, or cut off, asked by `query` and `dedup --against`: the same answer as of the
 sound one, or 7; no signal, no other answer. Of `index add`: 7, or an index that is sound and has what was there and what was added.
 

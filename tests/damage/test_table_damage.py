@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of tables with a byte changed, or cut short, through the module that reads and keeps them (table_damage.c): Parquet with pages of
 both versions, plain, in dictionaries and deltas, nested columns, encrypted columns, several codecs; Arrow's IPC, a file and a stream. Each
 STEP-th byte of pages and footers, or of all of an IPC file; --size full: each."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """doc_pages.py -- the examples of a Markdown page: what a reader would type, and what the page says comes out.
 
     Session   a block with lines that begin with `$ `: commands, each followed by what it prints (stdout and stderr together). A line

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sql_engines.py -- runs the SQL of a page: with DuckDB inside this process, or with a PostgreSQL server that lives for one script.
 
 Rows are printed as `psql -At` does: one a line, tabs between the columns, nothing for NULL."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_catches.py -- an example that prints something else than its page says, fails, or is in no known form, is found: test_examples.py itself."""
 import argparse
 import os

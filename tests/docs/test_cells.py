@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_cells.py -- each row of each table in the Markdown of the tree has as many cells as its head, as GitHub counts them: a `|` that is not
 written `\\|` ends a cell in a span of code too, and what comes behind the last column is not shown."""
 import argparse

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_clone.py -- the commands of README.md, pasted in a clone, leave nothing there that git would list.
 
     test_clone.py --program BANDMILL

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_computed.py -- docs/large-jobs.md is what bench/large_jobs.py makes of the measured figures that it names, and the model is that of its
 description: by hand, and step by step, where each worker does its share of what is not serial."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_examples.py -- every example of README.md and docs/ is run, and prints what the page says.
 
 A page's examples run one after another in one folder, which holds a copy of docs/examples/. Numbers that differ from run to run (seconds,

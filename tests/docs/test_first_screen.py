@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_first_screen.py -- what a visitor sees first stays true: the first screen of README.md, and the script that it names first.
 
     test_first_screen.py --program BANDMILL

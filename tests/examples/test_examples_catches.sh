@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # test_examples_catches.sh EXAMPLES -- examples/table.sh holds a run to its tolerances and numbers.tsv to the run: over made-up examples, what
 # is right passes and each thing that is wrong is refused.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # test_records.sh EXAMPLES -- examples/records over tables that it was not made on: two files with columns of other names, with and without the
 # truth; dates that say nothing; a column that is not there. Expected values follow from how the tables are made.
 set -eu

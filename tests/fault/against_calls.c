@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* against_calls.c -- each allocation and each system call of a dedup against known documents fails
  * once, in turn, until a run has no failure (the first fifty each, then fewer and fewer): against
  * an index, and against signatures, which become one, with words or with sets that are made of the

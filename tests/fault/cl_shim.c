@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_shim.c -- an OpenCL loader that fails on demand.
  *
  * Built as libOpenCL.so.1 and found first (LD_LIBRARY_PATH), it passes every call that the backend

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compression_memory.c -- each allocation of the libraries that compress, and that take a
  * compression off, fails once, in turn: it is BM_ERR_NOMEM, and no word of broken data or of a bug
  * of ours.

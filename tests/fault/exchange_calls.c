@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchange_calls.c -- each allocation and each system call of export and import fails once, in
  * turn, until a run has no failure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain_calls.c -- each allocation and each system call of explain, cluster and report fails
  * once, in turn, until a run has no failure.
  *

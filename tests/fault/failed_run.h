@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* failed_run.h -- what holds of every run of a job in which one call failed, whatever the job is.
  * Header only, beside held_blocks.h. */
 #ifndef BM_TESTS_FAILED_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fork_server.c -- a library for LD_PRELOAD that runs the program's main() in a child of its own
  * for each job it is told, so that a script with hundreds of jobs loads the OpenCL driver, which
  * costs more than a small job, once. A child is what exec would have made: nothing of the program

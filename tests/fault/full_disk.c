@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* full_disk.c -- a disk that fills up, for real: a file system of 1 MiB in memory where the test
  * may mount one (in a mount namespace of its own), and a limit on the size of files where it may
  * not.

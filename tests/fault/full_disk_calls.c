@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* full_disk_calls.c -- each system call and each allocation of a job's output fails once, in turn.
  *
  * The linker sends the calls of the objects under test through __wrap_*; the N-th of them (counted

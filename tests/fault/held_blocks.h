@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* held_blocks.h -- every allocation and system call that a job makes may fail (wrap_calls.h), and
  * blocks of memory that it keeps are known. Header only, for one source file a program. */
 #ifndef BM_TESTS_HELD_BLOCKS_H

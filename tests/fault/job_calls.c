@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job_calls.c -- each system call of a whole job's claim, seal, commit and resume fails once, in
  * turn, until a run has no failure: with EIO, ENOSPC, EACCES one after another. In the small size
  * one in three.

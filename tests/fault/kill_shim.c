@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kill_shim.c -- the process is killed (SIGKILL) right before the N-th of its calls that change the
  * disk, for tests: loaded before the C library (LD_PRELOAD).
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A file system without shared maps of files, or without locks: what needs them ends with 4 and says where the files should lie instead, and
 # nothing is called damaged or out of memory. SHIM is the library of map_shim.c.
 # A case of tests/cli/harness.sh; PLANTED is the generator.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* map_shim.c -- a file system without shared maps, or without locks, for tests: loaded before the C
  * library (LD_PRELOAD), it lets such calls on files below a directory fail.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* power_shim.c -- a record of what a process does to files, in the order in which it does it, for
  * tests: loaded before the C library (LD_PRELOAD). scale/power.py makes of it the states in which a
  * loss of power may leave the disk.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* query_calls.c -- each allocation and each system call of a query fails once, in turn, until a run
  * has no failure: of the job with an index and with targets, and of a handle that queries, adds and
  * removes.

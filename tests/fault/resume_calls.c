@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* resume_calls.c -- a stopped job's output directory is taken over, gone on with and committed, and
  * each system call and each allocation of that fails once, in turn. Whatever failed, and however
  * far it had come: what was noted is still there, or nothing is that looks like it, and the next

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spill_calls.c -- each system call and each allocation of sorted runs and of their file fails
  * once, in turn: the sort fails with the right status, or gives all records in order. Interrupted
  * calls and short reads and writes are no failures. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Temporary files that fail: a full disk, no disk to begin with, a directory that is removed, a file that cannot be read, one byte changed,
 # a file cut short. For the files of sets, of band keys and of edges, in `dedup --pairs`, `dedup --cluster star` and `pairs`: one line that
 # names the directory, the exit code, the earlier output byte for byte as it was, nothing left; or, where work was sealed, work that --resume

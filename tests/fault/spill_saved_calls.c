@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spill_saved_calls.c -- each system call and each allocation of a file that is saved, opened again
  * and walked fails once, in turn: with O_TMPFILE, without it, and where nothing can be linked. It
  * fails with the right status and leaves a file that can be tried again, or all records are there.

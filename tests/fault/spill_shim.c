@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spill_shim.c -- a disk that fails under the temporary files of a job, for tests: loaded before
  * the C library (LD_PRELOAD), it lets a call on one of them fail, or damages the file for real.
  *

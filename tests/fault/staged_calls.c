@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* staged_calls.c -- each allocation and each system call of dedup from signatures, and of filter on
  * its result, fails once, in turn, until a run has no failure.
  *

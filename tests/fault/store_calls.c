@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_calls.c -- each system call and each allocation of an index fails once, in turn, those of
  * LMDB too: the caller is told, and the index is as it was at the last commit; or, where nothing
  * that counts has failed, all is done.

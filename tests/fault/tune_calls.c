@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tune_calls.c -- each allocation and each system call of tune with documents fails once, in turn,
  * until a run has no failure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* weights_calls.c -- calls and allocations fail, one a run, while documents are counted, looked up
  * and weighed with little memory, and while weighted documents are compared with sets in a file:
  * the job says why, and never gives a result. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wrap_calls.h -- one system call or allocation of a program that fails: the N-th, counted over all
  * kinds that the linker sends through a WRAP, on any thread. Header only, for one source file a
  * program. */

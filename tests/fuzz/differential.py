@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """differential.py --program RECORD_ANSWERS [--target json|csv] [--records N] [--seed S] -- many made up and damaged records,
 read by us (one process, record_answers.c) and by a second reader: for JSON Lines Python's json, for CSV a model written from
 RFC 4180 and docs/inputs.md, which is itself held against Python's csv where both mean the same. Compared are the records there

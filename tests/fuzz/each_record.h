@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* each_record.h -- all records of an input, as one thread of a job reads them. */
 #ifndef TEST_FUZZ_EACH_RECORD_H
 #define TEST_FUZZ_EACH_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_arrow.h -- a table of signatures made of the bytes of an input, as a reader of tables gives
  * it: every array is as Arrow's specification wants it, and of whatever types, lengths, offsets and
  * nulls the bytes say. Buffers have exactly the size that they need, so that a sanitizer sees a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_decompress.c -- any bytes as each kind of compression: at most what was asked for comes
  * out, and small steps give the same bytes, and end, as large ones do, also before damage. At most
  * 1 MiB is unpacked: more than a block of most kinds. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_folder.h -- files for targets that read by path: a directory of the process's own, in memory
  * where the system has such a place, gone when the process ends by itself. Header only. */
 #ifndef TEST_FUZZ_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_import.c -- signatures that others made, as a directory of ours.
  *
  * The first byte of an input says the form (npy, leanminhash, tables twice), whether words are of 8

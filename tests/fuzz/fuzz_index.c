@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_index.c -- any bytes as parts of an index. The first byte says as what:
  *
  *     0   two bytes of n, then the code of a set of n hashes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_job.c -- whole jobs over directories of ours that were changed: signatures, a result of
  * dedup, the work of an interrupted dedup. Each is made once, and what each job makes of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_json.c -- any bytes as a JSON line. What simdjson accepts, our parser accepts with the same
  * values; every string handed out is valid UTF-8. */
 #include <string.h>

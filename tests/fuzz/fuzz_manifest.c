@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_manifest.c -- any bytes as manifest.json or report.json.
  *
  * What is read becomes options that a shingler and a signer take, or an error that names the file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_members.c -- any bytes as members that lie whole in memory, beside the decoders of streams:
  * deflate data are what zlib says they are; what is cut off a file of gzip or Zstandard and
  * unpacked at once is what the stream gives, and what the stream refuses is refused. At most 384

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_npy.c -- any bytes as arrays of NumPy. The first says how: one file, whose header is read;
  * or two, hashes and offsets, of which the next two bytes say where the second begins.
  *

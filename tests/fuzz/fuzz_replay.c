@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_replay.c -- run a fuzz target over each file of a directory, and over each of its beginnings
  * and each single damaged byte where the file is small: a fixed, fast stand-in for libFuzzer. With
  * BANDMILL_TEST_SIZE=small a byte is damaged in one way, not in four, and one beginning in two is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_sealed.c -- any bytes as what an interrupted job has left. The first says what they are: a
  * journal; the lines of one; a temporary file that was saved; the records of sealed documents, or
  * of sealed matches, which are put into a file with right checksums first, so that what lies behind

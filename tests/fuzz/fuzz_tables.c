@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_tables.c -- any bytes as a table that bandmill writes. The first says which: pairs, groups,
  * a table of TSV, groups and removed together, pairs to be clustered.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_text.c -- any bytes as the text of a document. The first three choose how it is cut, the
  * fourth how it is signed. Every instruction set of this processor cuts the shingles that the slow
  * way does (shingle_oracle.h), in one pass and in two, and leaves for a device what gives the same;

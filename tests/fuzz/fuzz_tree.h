@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_tree.h -- a directory that is known file by file: kept in memory, written again, compared.
  * Header only. */
 #ifndef TEST_FUZZ_TREE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record_answers.c -- what the program reads of files, said record by record: the other side of
  * differential.py. Not a test by itself.
  *

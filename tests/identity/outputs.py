@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """outputs.py -- what tests of identity compare, and where they compute: the files of a job as digests, and OpenCL devices.
 
 Standard library only."""

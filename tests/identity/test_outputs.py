@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same bytes out for every instruction set, device, number of threads and batch size, on real text.
 
 Compared, byte for byte, with the run of this processor's fastest code on one thread, which the scalar code too must equal: every

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same bytes for every memory, number of threads, batch size and device, taken together as a product.
 
     --memory 64M 256M 8G  x  --threads 1 2 8  x  --batch-docs 1 1000 100000  x  the native CPU, Intel's CPU runtime, PoCL

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # search_paths.sh DIR -- no program or library below DIR looks for libraries in the current directory: each element of its RPATH or RUNPATH is
 # absolute, or begins with $ORIGIN. An empty one, as CMake writes them to fill up, is the current directory.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # test_configure.sh CMAKE CC CXX -- what `cmake -S . -B DIR` says where something is missing: without Criterion the tests are left out, and how to get
 # them is said; other libraries are named together, with their packages. Warnings are errors in the presets alone.
 set -u

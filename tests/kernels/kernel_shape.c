@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_shape.c -- what a GPU of a vendor is given to build: kernel_shape VENDOR PERMS [ROW]
  *
  * Prints each, team, teams, tile and unroll (kernels/sign_gpu.cl) for the row of

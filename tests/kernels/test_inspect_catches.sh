@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_inspect_catches.sh ROOT -- scripts/inspect-kernels.sh --check, which passes the kernels as they are (the test beside this one),
 # catches each fault that is planted in a copy of them: a spill, scratch, a remaining call, a narrow read of local memory, too many
 # instructions, a kernel or a loop that is gone. Faults of two files are planted together where each has a line of its own. All are in the

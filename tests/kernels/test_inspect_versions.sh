@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_inspect_versions.sh ROOT -- scripts/inspect-kernels.sh takes a clang and a libclc of one LLVM version where there are several, says
 # both, and where none fit says so and is skipped (77). The tools are stand-ins that only say their version.
 set -u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # c_code.awk -- functions that read C a line at a time; for `awk -f c_code.awk -f ANOTHER.awk`. Plain POSIX awk.
 
 # The line without comments; of strings and character constants the quotes stay. What the strings held is appended to `literals`, each

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # check_circles.sh ROOT PARTS -- no circle of units, within a room or between rooms, by include and by symbol (edges.sh); prints each circle
 # with what ties it, exit 1 if there is any.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # check_format.sh ROOT -- every C source is as clang-format 14 puts it; exit 77 (skipped) where that version is not installed.
 set -eu
 root=$1

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # check_layers.sh ROOT -- the table of rooms, every #include against it, and the rules of the house that a machine can hold. Prints each
 # violation as FILE:LINE: RULE: what; exit 1 if there is any.
 set -u

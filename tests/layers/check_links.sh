@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # check_links.sh ROOT PARTS [ROOM...] -- link each room, or those given: its objects with those of the rooms that its row in src/rooms.tsv
 # names and what these need, and with their libraries; no symbol may be missing. The room cli is linked with the shared library alone, and
 # stubs of what the rooms that its row names declare, which is not exported.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # check_symbols.sh ROOT PARTS -- each symbol that the objects of a room lack is of a room or a library that its row in src/rooms.tsv names:
 # not of one that an allowed room brings along. The program calls only what the shared library exports, and that exports only what
 # include/bandmill declares, and what the room `program` declares for it. A row names no room that the room neither includes nor calls. Prints each violation, exit 1 if there is any.

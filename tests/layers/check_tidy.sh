@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # check_tidy.sh ROOT BUILD [analyzer] -- clang-tidy 14 over every source of src/ that BUILD compiles, with the checks of .clang-tidy: those
 # that look at the code as it is written (ten seconds), or with `analyzer` those that walk its paths too (minutes). Exit 77 (skipped) where
 # that version is not installed.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # check_walk.sh ROOT [BOUNDS] -- what a reader has to walk through, counted in the sources (walk.awk), is no more than walk.tsv allows: a bound is
 # what the count was when it was last looked at. Prints each count that is beyond its bound, and what it is made of; exit 1 if there is one.
 # check_walk.sh ROOT [BOUNDS] lower -- lower the bounds to what is counted now. Raising one is a decision, by hand, whose commit says why.

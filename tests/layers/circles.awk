@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # circles.awk -- find every circle of units in edges FROM<tab>TO<tab>WHAT (edges.sh), and say what ties it; exit 1 if there is one.
 #
 # A circle is a strongly connected component of more than one unit, found by Tarjan's algorithm: a unit's `low` is the earliest unit on

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # edges.sh ROOT PARTS -- who uses whom, a line each: FROM<tab>TO<tab>WHAT. FROM and TO are units, which are a folder and a stem
 # (src/lsh/verify is verify.c and verify.h); WHAT is "include", or the symbol that an object of FROM lacks and one of TO has. A symbol
 # that no room has gives `library:WORD`, the WORD as in src/rooms.tsv, or nothing, where it is of the C library.

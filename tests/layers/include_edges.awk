@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # include_edges.awk -- edges.sh's edges by include: of sources given relative to the root. Plain POSIX awk.
 
 function unit_of(path) { sub(/\.[a-z]+$/, "", path); return path }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # layers.awk -- hold the table of rooms, and every C source against it and against the rules of the house.
 #
 #   awk -f rooms.awk -f c_code.awk -f layers.awk src/rooms.tsv FILE...      (FILEs relative to the root; run there)

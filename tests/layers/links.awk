@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # links.awk -- what each room is linked with: a line `ROOM<tab>ROOMS<tab>LIBRARIES` for each that has objects; ROOMS are itself, those that
 # its row names and what these need.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # plants.awk -- for test_layers_catches.sh: a small tree of all rooms of the table, each with a header r_ROOM.h that declares bm_of_ROOM()
 # and, but for `public`, `kernels` and `program`, which are headers only, a source u_ROOM.c that defines it.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # rooms.awk -- the table of rooms, src/rooms.tsv, for `awk -f rooms.awk -f ANOTHER.awk rooms.tsv FILE...`: folder[room], the rooms that a
 # room may see in sees[room], its libraries in libraries[room], its place in the table in place[room]. Plain POSIX awk.
 

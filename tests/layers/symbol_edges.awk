@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # symbol_edges.awk -- edges.sh's edges by symbol.
 #
 #   awk -v parts=PARTS -v exported=FILE -f rooms.awk -f symbol_edges.awk src/rooms.tsv OBJECTS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # symbols.awk -- hold edges.sh's edges against the table of rooms.
 #
 #   awk -f rooms.awk -f symbols.awk src/rooms.tsv kind=header HEADER... kind=program HEADER... kind=export EXPORTS kind=edge EDGES      (run in the root)

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # test_layers_catches.sh -- prove that the checks of this folder refuse what they should, and nothing else. The tree is made of the real
 # table of rooms (plants.awk): in each room every include and every call that its row does not name must be refused, by the check of the
 # includes, by that of the symbols, and by the linker. Then one violation of each other rule at a time in a clean tree.
@@ -296,7 +297,8 @@ expect option src/input/a.c 'const char *t = "--%s is needed";'
 expect unique src/input/u_lsh.c 'int x;'
 expect name src/input/util.c 'int x;'
 expect 'path of one machine' docs/a.md 'see /wor''k/x'
-tested='/* a.c -- x.'
+tested='/* SPDX-License-Identifier: Apache-2.0 */
+/* a.c -- x.'
 expect tested src/lsh/a.c 'int x;'
 expect tested src/lsh/a.c "$tested Nothing. */" '/* Tests: tests/cli/test_u_cli.c */'
 expect tested src/lsh/a.c "$tested" ' * Tests: tests/unit/lsh/test_gone.c */'
@@ -310,6 +312,19 @@ accept src/opencl/libraries_opencl.h '/* getenv("X"), "--x" */ #define T "a -- b
 accept src/cli/a.c "$tested" ' *' ' * Tests: tests/cli/test_u_cli.c, tests/unit/lsh/test_u_lsh.c. */' 'const char *t = "--x";'
 accept src/opencl/cl_cache.c "$tested" ' * Tests: tests/cli/test_u_cli.c */' 'void f(void) { g(getenv("XDG_CACHE_HOME"), getenv("HOME")); }'
 passes 'what looks like a violation and is none' sh "$here/check_layers.sh" "$tree"
+
+# ---- licences
+
+licences=$work/licences
+mkdir -p "$licences/src/corpus" "$licences/build"
+echo '/* SPDX-License-Identifier: Apache-2.0 */' > "$licences/src/a.c"
+printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n' > "$licences/a.sh"
+echo 'int made;' > "$licences/build/made.c"
+passes 'sources with their licence' sh "$here/check_licences.sh" "$licences"
+echo 'int x; /* SPDX-License-Identifier: Apache-2.0 */' > "$licences/src/corpus/b.h"
+refuses 'a header without a licence' '^src/corpus/b\.h:1: licence: ' sh "$here/check_licences.sh" "$licences"
+echo '/* SPDX-License-Identifier: MIT */' > "$licences/src/corpus/b.h"
+refuses 'another licence' '^src/corpus/b\.h:1: licence: ' sh "$here/check_licences.sh" "$licences"
 
 # ---- clang-tidy, which does not look twice at what it knows
 

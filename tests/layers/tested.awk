@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tested.awk -- each source has a test of its own name, or says at its head which test covers it.
 #
 #   awk -f rooms.awk -f tested.awk src/rooms.tsv SOURCE... tests/FILE...      (relative to the root; run there)
@@ -22,7 +23,8 @@ function end_of_file() {
 }
 
 FILENAME ~ /rooms\.tsv$/ { next }
-FNR == 1 { end_of_file(); source = FILENAME; named = 0; head = 1 }
+FNR == 1 { end_of_file(); source = FILENAME; named = 0; head = 1; start = 1 }
+/^\/\* SPDX-License-Identifier: [^ ]+ \*\/$/ { start = FNR + 1; next } # the head is the comment below it
 head && match($0, /^( \*|\/\*)[ \t]*Tests:/) {
     n = split(substr($0, RSTART + RLENGTH), part, " ")
     for (i = 1; i <= n; i++) {
@@ -32,5 +34,5 @@ head && match($0, /^( \*|\/\*)[ \t]*Tests:/) {
         else named = 1
     }
 }
-/\*\// || (FNR == 1 && !/^\/\*/) { head = 0 }
+/\*\// || (FNR <= start && !/^\/\*/) { head = 0 }
 END { end_of_file(); exit bad > 0 }

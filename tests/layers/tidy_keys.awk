@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tidy_keys.awk -- of each source that clang-tidy is to look at, what its findings follow from: the command that compiles it, and the digests
 # of the file and of all files of ours that it includes, directly or not. A line a source: its path, a tab, that. Run over the lines of
 # sha256sum for every source and header, with root= and commands= (compile_commands.json).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # walk.awk -- what a reader has to walk through, as far as the text of the sources says it: counts, a line each, NAME<tab>COUNT, and with
 # -v list=NAME what the count NAME is made of.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """walk_a_job.py [BUILD] [--list] -- how far a reader walks to follow one job: what a plain `dedup a.jsonl --pairs` enters, and what each
 document passes.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # complete_in_bash.sh SCRIPT LINES -- what the tab key would offer for each line of LINES: its number from 1, a tab and the word.
 # shellcheck shell=bash
 # shellcheck disable=SC1090

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # complete_in_fish.fish SCRIPT LINES -- what the tab key would offer for each line of LINES: its number from 1, a tab and the word.
 source $argv[1]
 set number 0

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_completions.py -- the tab key in bash, fish and zsh offers what the table of options has.
 
     test_completions.py --program BANDMILL --completions DIR (packaging/completions)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_pages.py -- the manual pages say what the program and the headers say, and the examples of `help COMMAND` run.
 
     test_pages.py --program BANDMILL --pages DIR (packaging/man) --root SOURCES

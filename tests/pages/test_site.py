@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_site.py -- the site of scripts/docs-site.sh is whole, and can be used without a network, also on a telephone.
 
     test_site.py --program BANDMILL

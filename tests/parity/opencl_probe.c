@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program that bm_cl_probe_run runs, as small as it can be (the command line has the same
  * inside). */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parity_able.h -- which family of kernels is compared on which device, and where programs are
  * kept. */
 #ifndef TESTS_PARITY_ABLE_H

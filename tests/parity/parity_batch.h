@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parity_batch.h -- documents made by a seeded generator, their right words and keys by the scalar
  * reference, and the comparison. Shared by the tests that run a backend against the reference. */
 #ifndef TESTS_PARITY_BATCH_H

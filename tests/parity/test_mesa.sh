@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # test_mesa.sh ROOT BUILD -- a third OpenCL implementation, Mesa's rusticl over llvmpipe: known answers, the parity tests, the same bytes as
 # the CPU's, and the other shape of the kernels where its compiler fails one.
 #

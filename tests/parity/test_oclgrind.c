@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each kernel under Oclgrind: no invalid access, no data race, no divergent barrier, right answers.
  * And Oclgrind sees such errors here: one of each is planted in the real source and must be
  * reported.

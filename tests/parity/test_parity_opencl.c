@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every OpenCL device here, with both families of kernels, gives the words and keys of the scalar
  * reference. Which numbers of words on which device with which family: a cover (parity_able.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts cut and hashed on every OpenCL device here, in both shapes of the kernels: words, keys,
  * counts of distinct shingles and content hashes equal the exact shingler's hashes under the scalar
  * reference.

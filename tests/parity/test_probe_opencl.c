@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A driver that ends the process ends the probe's, not ours: PoCL with a broken cache. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """interrupts.py [--interrupts N] [--seed S]: Ctrl-C at random moments of every call of the package.
 
 A child makes the calls, each with a signal after a random time, or several that follow each other; another thread queries the

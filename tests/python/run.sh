@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # run.sh PART BUILD PROGRAM -- the tests (package, checked, interrupts; corpora for those that use the corpora beside the repository; spark, spark_files and
 # executors for those that need Java), types or form of the Python package that stands in BUILD/bandmill. Where it was not built: a message and
 # 77, or a failure where BANDMILL_REQUIRE_PYTHON=1.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # wheel.sh BUILD -- the source distribution has every file that a build needs, and no links; a wheel of it, with the module that stands in
 # BUILD/python/bandmill, is installed into an empty environment, with no index, and tried there (scripts/try-wheel.py): the command, the
 # examples of the README. scripts/build-wheel.sh builds wheels that are whole, and tries them in bare systems. 77: skipped, as run.sh says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* race_index.c -- queries of several threads through one handle of an index, while another thread
  * adds, removes and commits: few documents, by the thread of the call, and many, by the threads of
  * the pool. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* race_inmem.c -- a program for ThreadSanitizer: the calls in memory with several threads,
  * cancelled in the middle, submitted and waited for from several threads, on the CPU and every
  * OpenCL device. What comes out must be what one thread makes. Prints "N passed, N failed"; exits 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* race_pipeline.c -- the threads of the library at work, as a plain program for ThreadSanitizer.
  *
  * The pool and the queue under load; inputs unpacked ahead or read by position; sign, dedup and pairs with several

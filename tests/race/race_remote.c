@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* race_remote.c -- threads that read files at addresses, in order, here and there, and together,
  * while loaders load ahead. */
 #include <stdatomic.h>

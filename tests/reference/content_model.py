@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """content_model.py -- the content hash again, in NumPy's: that of a sequence from the head comment of kernels/content_hash.h
 alone, and of a document from src/model/stream_hash.h.
 

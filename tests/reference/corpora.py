@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """corpora.py -- where the corpora beside the repository lie, for every test in Python; examples/frame.sh says it for scripts.
 
 BANDMILL_TEST_CORPORA names another folder. One that does not exist shows what the tests do in a clone without them."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """corpora_users.py BUILD -- the names of the tests of ctest that use the corpora beside the repository (corpora.py), one a line.
 
 A file uses them if it calls what finds them, or imports a file that does. A test uses them if its command runs such a file. The script

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cws_model.py -- the scheme cws from its definition (docs/schemes.md), in NumPy: a float64 is an IEEE 754 double, and + - * /
 of arrays round one by one as they do in C. It shares nothing with the library under test.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """harness.py -- what the tests in Python share: the program under test, the claims, the corpora beside the repository.
 
 A test prints a line a claim and ends with 'N passed, N failed'; it exits 1 when one failed or when nothing was checked that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """index_model.py -- an index read after docs/formats.md alone, in Python and NumPy: LMDB's pages, pieces, their sums, sets, postings.
 
 Believes the file, and stops with ValueError where it says something else than the page does. As a program it prints what an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """minhash_model.py -- the scheme affine32 and the band keys in NumPy, from their definition (design.md 5, cli.md 5), apart
 from both the library under test and datasketch."""
 import numpy as np

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # run.sh SCRIPT [argument…] -- one Python test with the Python of the project's virtual environment ($BANDMILL_PYTHON, else
 # .venv). Without one: a message and 77 (skipped), or a failure where BANDMILL_REQUIRE_PYTHON=1.
 root=$(cd "$(dirname "$0")/../.." && pwd)

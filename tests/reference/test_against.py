@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`dedup --against` against exact truth: the even rows of scancode_rules are known, the odd ones are new.
 
 The truth file has every pair of the corpus at or above .8, computed elsewhere, exactly. With 40 bands of 3 rows a pair at .8 is missed with a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`cluster` beside the report of the `dedup --pairs` that wrote its file, against `dedup` itself.
 
 Random corpora of families: each document a copy of another with a few words changed, in another order (the same set, another

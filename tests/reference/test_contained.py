@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dedup --verify contained against a model in Python: who goes, to whom, and why; and that nothing is removed of which the kept one has not enough.
 
 The model makes sets, signatures and bands itself, walks the documents in the order of keeping and takes of those before one, kept, and

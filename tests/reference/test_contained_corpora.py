@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dedup --verify contained on real texts: nothing is removed of which the kept one has not enough; and what could have gone and stayed.
 
 The check has a shingler of its own, few lines of Python that share nothing with the program or the models here: words are what white space

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """n_bytes.npy and content_hash.npy of `sign` against content_model.py and text_model.py: documents of every size from none to
 some thousand shingles, in every kind of shingle and on every instruction set that the processor has; texts of every format
 (several fields, escapes, bytes that are no UTF-8, CR LF); arrays of hashes. And the theorem on which the hash of low-entropy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scheme cws against a model in Python (cws_model.py), logarithms of 50 digits, and datasketch's WeightedMinHash.
 
 - The golden vectors of the unit tests are those that the model makes.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every word of `bandmill sign` equals datasketch 2, and every coefficient and band key an independent computation.
 
 datasketch: MinHash(num_perm, seed, scheme="affine32", hashfunc=low 32 bits of XXH3_64bits) over the 5-grams, joined by one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """datatrove itself over `bandmill export --to datatrove`: its stages 2 to 4 make the same groups as `dedup --verify none` with
 the same bands, and remove exactly the same documents wherever datatrove keeps a group's first.
 

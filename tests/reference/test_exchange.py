@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `bandmill export` writes, read by the tools it is for: datasketch's LeanMinHash, NumPy, pyarrow, polars, DuckDB; and against the words that
 datasketch itself makes of the same shingles. What `import` makes of files that datasketch, pyarrow and polars wrote. Files of our own (signatures.npy, ids.txt) are only the way there: the expected
 values are datasketch's."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `tune` forecasts from documents against what `pairs` finds, on four corpora.
 
 The truth: pairs at the threshold from `--candidates all`, exact; candidates and verified pairs of a plan as the means of

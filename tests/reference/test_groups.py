@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups against SciPy and against exact truth; what `explain` says of them against SciPy's graph algorithms.
 
   components  `dedup` has the connected components of the edges that `pairs` wrote with the same options; `cluster` has those of

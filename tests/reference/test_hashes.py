@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--hash xxh3|xxh64|sha1|murmur3`: n_shingles, every signature word, and pairs, against hashlib, xxhash and a MurmurHash3 in plain
 Python; and under `sha1` the very words of datasketch 2, whose default hash that is.
 

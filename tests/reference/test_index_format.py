@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A whole index against docs/formats.md: index_model.py reads what `index` has written, after that page alone, and finds the
 documents, sets, words, keys and ids that text_model.py, content_model.py and minhash_model.py make of the same texts: built at
 once, in several adds, with removals and after compact."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random operations on an index against a plain Python model; some runs are killed.
 
 The model is a list of documents: exact Jaccard over sets of words, worked out here. Bands have one row each, so that a pair at

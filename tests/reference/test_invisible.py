@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`invisible` of --normalize in the scripts whose writers need what is not seen: Persian, Hindi, Hebrew with points, Arabic,
 Tibetan, Thai, Khmer, Myanmar, Han, German, emoji.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who stays: --keep with lists of rules, and --max-group-size, against a model written from the contract.
 
 Random corpora whose documents have fields of every type, as JSON Lines, a JSON array, CSV, TSV, Parquet and Arrow; random lists of rules, components

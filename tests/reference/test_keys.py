@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`pairs --format keys`: band keys made elsewhere, against a plain model: two rows are a pair where a key of one band is the same
 and is not all one bits.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is lost with the removed documents: `lost` of removed.tsv against a count of sets in Python, and its sums in the report.
 
 Random corpora in which texts are cropped, joined, changed and copied, under random text options and both ways to cluster; the same rows from

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures beside Jaccard against plain counting in Python.
 
   every pair    pairs --candidates all --threshold 0: every two documents that have shingles, zeros too, on random corpora

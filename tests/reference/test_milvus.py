@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """milvus-lite takes in the vectors that `bandmill export --to milvus` writes, and finds by them: the words that it gives back are those
 that datasketch makes of the same shingles, and its distances of Hamming and Jaccard over their bits are NumPy's, of each document with
 each that is asked for. (Its index MINHASH_LSH is the server's alone.)"""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """nfc, nfkc and strip-accents are those of UAX #15, whatever utf8proc is below: each text is normalised by the program and,
 apart from it, by Python's unicodedata (text_model.py), and both are signed as one byte shingle of the whole text.
 

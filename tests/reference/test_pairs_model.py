@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small random corpora under all text options against a model of cli.md in plain Python: sets, pairs, groups, what is kept.
 
 For each combination of normaliser, word rule, shingle and short rule: n_shingles, every signature word and content hash (`sign`), every

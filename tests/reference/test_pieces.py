@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a document is does not depend on what else is read with it: texts of bytes that are no UTF-8, and of characters that are cut where
 a line, a cell, a string or a record ends, in every format.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--preset` against the tools that the presets are of, on prose as it is: punctuation, white space, all the scripts of udhr2.
 
     text-dedup   text-dedup 0.4.0 itself: its embed_func, from a text to the words of all bands

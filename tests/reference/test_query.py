@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """query against exact truth: the study case, and spdx_texts and scancode_rules (its first half, but with --size full) with even
 rows indexed and odd rows asked.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records as Python's own parsers see them: arrays of JSON in any layout, whole and damaged, against json.loads; paths through
 arrays against a few lines of Python; files of WET as they were written; tables of any delimiter against csv.writer. Texts are compared by their signatures beside
 those of the same texts a line each, byte shingles longer than any of them, so that one byte more or less tells."""

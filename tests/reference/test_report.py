@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of `report` against the files that it speaks of, counted here, and against what a browser would make of it.
 
   numbers    every count on the page is that of report.json, and those that the files beside it give; the histogram is that of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--scheme affine64|legacy|datatrove|nemo|text-dedup|lance`: words, band keys and pairs against the tools that the schemes are of,
 where PyPI has them (datasketch 2, datatrove), and against models of their published definitions (nemo, text-dedup, lance).
 

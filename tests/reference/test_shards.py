@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sign --shard I/N: the shares one after another are the bytes of the whole, and `dedup` of their directories gives the whole's groups.
 
 For N of 1, 2 and 7, over JSON Lines with blank lines, bad records and a byte order mark, TSV, CSV with newlines in quotes, lines, one long

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stop word shingles and bags against text_model.py, over four corpora: English, Greek, Chinese (the declaration of human rights,
 and lines that stand here) and random bytes. For each set of options: n_shingles and every word of the signatures, on every instruction
 set, with 1, 2 and 8 threads, and on an OpenCL device where there is one (one corpus and some of the options; with --size full all

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parquet and Arrow files against the same documents as JSON Lines: written by pyarrow, polars and DuckDB, with every logical type
 of text, nulls, dictionaries, structs, no row, one row, many row groups, every codec and both versions of pages. Kept rows against
 a filter by pyarrow, schema and metadata too. Files that are cut short, changed byte by byte, encrypted: an error with the file, or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pairs against exact truth: scancode_rules at 0.8, spdx_texts at 0.7, minhash_articles.
 
 The truth files hold every pair at or above a similarity, computed elsewhere, exactly. Shown here, with `--words space

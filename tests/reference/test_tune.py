@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tune` against a brute-force model: every pair (bands, rows), in exact rational arithmetic.
 
 The program works in double; a plan whose probability is nearer to a bound than 1e-12 is left out of the comparison (there is

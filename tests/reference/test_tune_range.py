@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do nine runs of ten lie in the range that `tune` gives? The one thing that was chosen after a look at
 these corpora is how many trial runs are left out on either side.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--weights tfidf` against a plain Python program: document frequencies by Counter, weights tf * ln(N/df), every two documents
 compared by the sum of the smaller weights over that of the greater ones.
 

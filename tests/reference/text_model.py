@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """text_model.py -- cli.md 3 in plain Python: from text to units, shingles and sets; the slow, literal way.
 
 Character data come from Python's unicodedata, whose version differs between Pythons; `common_code_points` are those that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pairs --candidates all: the same rows and counts whether sets and edges lie in memory or in files; within --memory and 64 MiB; all planted
 # pairs at the threshold are found; nothing is left in the directory.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bombs.py PROGRAM [--gib N] [--line-mb N] [--lines N] [--manifest-mb N] [--removed-gb N] [--memory MIB] [--dir DIR] [--device WORD] [--only WORD,…] [--kinds WORD,…]
 
 What holds much in little, in full size: one endless line of zeros, of text and of JSON behind every compression, lines of two bytes, a long line and several

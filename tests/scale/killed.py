@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kill -9 at random, --resume, again and again: the same bytes as of a job that nobody killed.
 
 A job of each kind below is started, killed after a time drawn from how long it takes (or as soon as it reaches a stage that is

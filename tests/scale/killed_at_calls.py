@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Killed before each call that changes the disk, in turn, and gone on with: the same bytes, and nothing left.
 
 For N = 1, 2, 3 … a job is killed right before the N-th of its calls that write, create, cut, link, rename, remove or sync

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs whose options add a column or an order to what is known of a document, ended in each stage, --resume: the same bytes.
 
 A job is started, ended by SIGKILL or SIGTERM as soon as its meter names the stage that was drawn, or after a time that was

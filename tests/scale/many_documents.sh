@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Many short documents within little memory: columns lie in files, and every file is that of a job that has memory.
 # shellcheck shell=sh disable=SC2154
 seq 300000 | awk '{

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a loss of power leaves: a job is recorded (tests/fault/power_shim.c), and every state that the disk may be in is made of it.
 
 After each call of the record the power goes, and the disk holds

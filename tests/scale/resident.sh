@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Resident memory: at most --memory and 64 MiB, with 200,000 streamed documents of about 1 kB and --memory 52M (BANDMILL_TEST_SIZE=full: 500,000
 # and 128M); the planted pairs are found as the S-curve says, and clusters are never merged. The same for crowded buckets.
 # shellcheck shell=sh disable=SC2034,SC2154

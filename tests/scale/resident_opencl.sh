@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Resident memory with an OpenCL device: at most --memory, 64 MiB and what the driver takes by itself, which is measured beside it: the same
 # device, the same kernels, an empty input.
 # shellcheck shell=sh disable=SC2034,SC2154

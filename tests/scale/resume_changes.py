@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What may change between a job and its --resume, what may not, and what signals leave.
 
   signals   SIGINT and SIGTERM in the middle of dedup and sign: 130 and 143, a line that says how to go on, and the same bytes

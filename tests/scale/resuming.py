@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """resuming.py -- jobs that are interrupted and gone on with: their corpora, their options, and how far one has come.
 
 How far is read from the work directory, OUTPUT.partial, while its job stands still or is dead:

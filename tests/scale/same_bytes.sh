@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The same bytes for any --memory: outputs and counts of jobs that stay in memory, and of jobs whose sets, keys and edges lie in files.
 # A budget that is too small is refused, naming the least that would do, and that least does.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A job stands still before each call that changes the disk, in turn, while another one has its way with the same output.
 
 For N = 1, 2, 3 … a job is stopped right before the N-th of its calls that write, create, cut, link, rename, remove or sync

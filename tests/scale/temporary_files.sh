@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What can happen to temporary files: no directory, a full disk, a directory that is removed, a file that is damaged while the job runs.
 # Each is one line and its exit code; the earlier output stays as it was; nothing is left behind.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* set_pairs.h -- what the tests of both schemes share: pairs of signatures of known similarity, and
  * whether they become candidates of the plans that are looked at. Header only. */
 #ifndef BM_TESTS_SET_PAIRS_H

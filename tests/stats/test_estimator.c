@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How well the signatures estimate, on pairs of sets whose Jaccard similarity is known by
  * construction.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How well oph estimates, on pairs of sets whose Jaccard similarity is known by construction: |A| =
  * |B| = SET with `common` members in both, over 100 seeds, fresh members for every pair.
  *

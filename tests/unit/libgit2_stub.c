@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libgit2_stub.c -- stands in every test program for libgit2, which Criterion starts in each
  * process, and every Test() is one: it would load eighteen more libraries and read the machine's
  * certificates, two thirds of what a short test takes. Criterion calls it for the differences that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LeanMinHash and bBitMinHash with the interface and the bytes of datasketch 2."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MinHash with the interface of datasketch 2."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The permutation schemes: hashes of tokens, coefficients, and values to minima."""
 
 from __future__ import annotations

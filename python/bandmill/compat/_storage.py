@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of many values under a key, in memory."""
 
 from __future__ import annotations

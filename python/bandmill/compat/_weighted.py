@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """WeightedMinHash and its generator with the interface of datasketch 2: Ioffe's consistent weighted sampling."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What datasketch 2 has, by its names: ``from bandmill.compat.datasketch import MinHash``.
 
 The same values, bytes, arguments and kinds of errors, for the schemes affine32, affine64 and legacy; the library does

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Near-duplicates of Spark DataFrames: signatures, pairs and groups, as the program gives them.
 
     import bandmill.spark

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On an executor: identical documents, buckets, candidate pairs.
 
 Documents are numbers here, 64 bits of a hash of their ids. A bucket of up to FEW documents gives all of its pairs at once. Of a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On an executor: pairs to similarities, and pairs to groups, by the library.
 
 Pairs come in cells. A cell is two blocks of documents (one block twice, too); it holds each of their sets that some pair needs

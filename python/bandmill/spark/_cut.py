@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On an executor: texts to sorted sets of hashes, band keys and words, a batch at a time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The calls: DataFrames to DataFrames."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On an executor: sorted rows to runs of equal keys, whatever the batches that they come in."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On the driver: options, checked by the library itself before any job of Spark's is started."""
 
 from __future__ import annotations

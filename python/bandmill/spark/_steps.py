@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On the driver: the steps of a job as DataFrames. Nothing of the data comes here but single counts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Inputs at addresses, from a server that gives parts, none, fails, breaks off: the bytes of the same local files; and no word of what
 # stands behind "?".
 # shellcheck shell=sh disable=SC2034,SC2154

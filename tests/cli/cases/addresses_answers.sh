@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Each answer of address_answers.tsv: read as it should be, or an error of one line with its exit code; never a part of a file or list.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Texts of a file at an address go to a device as those of a file here do.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"

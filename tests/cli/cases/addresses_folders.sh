@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Folders and patterns at addresses: the files of the same folder here, in the same order, with the same names left out.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"

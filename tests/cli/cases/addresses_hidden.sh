@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Users, passwords and what follows "?" are in no message and no result, whatever option or operand of whatever command an address is given
 # to, whether anything is read there or not.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Addresses of stores: a request of s3:// has the signature that AWS's rules ask for (the server computes it by itself); gs:// and hf://
 # lead to the URLs of theirs.
 # shellcheck shell=sh disable=SC2034,SC2154

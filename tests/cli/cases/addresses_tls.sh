@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # https:// of a server whose certificate an authority of its own has signed: refused, unless a variable names that authority.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"

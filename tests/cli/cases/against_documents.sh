@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # dedup --against documents, such as a test set: removed as by an index of them, never written; what is refused; --resume.
 # With 40 bands of one row no pair at .5 is missed. The documents are words w1 w2 ...: J of w1...w20 and w3...w22 is 18/22.
 # shellcheck shell=sh disable=SC2086,SC2154

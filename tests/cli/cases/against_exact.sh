@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # dedup --against DIR, which sign wrote, with exact similarities: inputs of known documents are read again, those alone that hold
 # candidates; what is written is what an index of the same documents gives. Inputs that moved, changed or are gone.
 # With 40 bands of one row no pair at .5 is missed. The documents are words w1 w2 …: J of w1…w20 and w3…w22 is 18/22.

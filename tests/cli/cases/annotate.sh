@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # filter --annotate: every document, each with its group; all other bytes stay. With word:1 a document is the set of its words: a and copy
 # are the same, near shares 9 of 11 words with them (0.818182), alone shares none.
 # shellcheck shell=sh disable=SC2034,SC2154

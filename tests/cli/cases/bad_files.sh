@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Files that cannot be read as they say they are: one line, the exit code, nothing at the target.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Outputs: never over something that is not ours, never an input, never half.
 # shellcheck shell=sh disable=SC2034,SC2154
 mkdir in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A bad record: exit 3, the line that names file, line and reason, nothing at the target; or counted under --on-error skip.
 # shellcheck shell=sh disable=SC2034,SC2154
 good='{"id":"g","text":"a good document of several plain words"}'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Options before the command, their values included; and what other tools call our options.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > a.jsonl

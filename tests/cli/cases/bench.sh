@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # bench: the answer follows from what was measured; with -v each row says its cores, and each device is held against its own limit on as
 # many of them.
 # shellcheck shell=sh disable=SC2034,SC2154

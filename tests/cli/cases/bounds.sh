@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --memory holds for one record, one row and one file of ours as for many: within the bound, or an error that names what would do.
 # Here with small bounds and small bombs; tests/scale/bombs.sh has them in full size.
 # shellcheck shell=sh disable=SC2034,SC2154

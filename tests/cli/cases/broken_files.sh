@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A file that cannot be read, or breaks off, under --on-error skip: what was read of it before counts, the rest is one bad record, listed by
 # the file and the line where it begins, and the run goes on; records = kept + removed + skipped. Under fail: 3 or 4.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --include and --exclude: among the files of a directory, by the path below it; not those that are named themselves.
 # shellcheck shell=sh disable=SC2034,SC2154
 mkdir -p corpus/2023 corpus/2024/tmp

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cluster: groups of a list of pairs that can be counted on the fingers. A chain a-b-c-d, a pair x-y, a pair without similarity.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf 'id_a\tid_b\tjaccard\na\tb\t0.900000\nb\tc\t0.800000\nx\ty\t0.700000\nc\td\t0.850000\n' > p.tsv

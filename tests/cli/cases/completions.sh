@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # completions install: what a shell offers behind the tab key, in the user's own files.
 # shellcheck shell=sh disable=SC2034,SC2154
 made=$(dirname "$CASE")/../../../packaging/completions # the files that are embedded

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # xz, bzip2 and LZ4 as gzip and Zstandard: by the first bytes, on stdin too; what is kept comes back in the compression that it had. The
 # programs xz, bzip2, lz4, zstd and gzip pack and unpack.
 # shellcheck shell=sh disable=SC2034,SC2154

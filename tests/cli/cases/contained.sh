@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # dedup --verify contained: documents are sets of words (word:1), 64 bands of one row. whole {1..20}; half {1..10} is held by it; most {1..9,x} by
 # nine tenths of ten; copy is half again, in the same order; twin {1..20} in another order has all of whole. other {50..69} is alone, with part {50..59}.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # crowded: buckets past the bound of what is compared in them. `dedup` says how many pairs that leaves and counts them in the report;
 # `dedup --pairs` compares all. 3,000 documents share 42 of 51 words, so in some bands of eight rows most of them have one key: 2,000
 # documents are 2 million pairs, of which a bucket of fewer than 8,184 documents has 523,776 looked at (and its star). Any two have 42

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # No device signs by the scheme cws: with one that was asked for the native CPU signs, one line says so, and the files are those of --device cpu.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"%s","text":"%s"}\n' a 'one two three four five six' b 'one two three four five seven' c 'one two eight nine ten' > in.jsonl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A job that was interrupted has left files that are no longer what they were: --resume says so, naming the file (7), or what was damaged
 # counts for nothing and the outputs are the same bytes. Never anything else, and nothing at the target in between.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # dedup, pairs and filter on documents whose similarities can be counted on the fingers. With word:1 a document is the set of its words:
 #   a {1..10}; b = a, other order; c {1..9,x}: J(a,c) = 9/11; d {1..8,x,y}: J(c,d) = 9/11, J(a,d) = 8/12; e apart; f without words.
 # 128 bands of 1 row find a pair of J >= 0.6 with 1 - 0.4^128.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # dedup --against: known documents of an index, or of signatures; what of it is refused; filter, explain, inspect and --resume of the result.
 # With 40 bands of one row no pair at .5 is missed. The documents are words w1 w2 …: J of w1…w20 and w3…w22 is 18/22.
 # shellcheck shell=sh disable=SC2086,SC2154

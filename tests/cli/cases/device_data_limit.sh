@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Drivers that were listed before abort where the memory for data is limited (ulimit -d): each opening is tried in a child then, and the
 # driver is a device that failed.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sign gives an OpenCL device texts: the same bytes as from the native CPU, whatever the documents hold and however many of them have
 # to be left to the host. Which way was taken is said.
 # shellcheck shell=sh disable=SC2034,SC2154

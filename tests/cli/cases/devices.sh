@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Devices: the native CPU is always there and loads no OpenCL; one that was asked for by name and cannot be used is exit 5.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n' > a.jsonl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Several devices at once: batches go to whoever asks, and the outputs do not depend on who did what.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # BANDMILL_CPU forces the native instruction set, BANDMILL_DEVICE is the default of --device; a value that is no use is named by its variable.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0

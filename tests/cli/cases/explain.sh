@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # explain: a chain of four documents whose ends are no pair, made by hand. Each has 40 words, five of them other than the one before:
 # 35 of 45 are shared by neighbours (0.777778), 30 of 50 by the next but one (0.6), 25 of 55 by the ends (0.454545). With shingles of
 # one word and as many bands of one row as permutations every pair at the threshold is a candidate but with probability (1-0.777778)^64.

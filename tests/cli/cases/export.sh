@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `export`: what it writes beside the files of a form, what it refuses, and that nothing is left of one that failed.
 # (What the tools themselves read: tests/reference/test_exchange.py, test_datatrove.py.)
 for i in $(seq 1 40); do

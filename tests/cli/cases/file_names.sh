@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Ids of whole files are their names: names that are not UTF-8 stay apart, from each other and from names that look like what is written for
 # them, and every command that takes ids finds them again.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A limit on the size of files (RLIMIT_FSIZE) is a disk that is full: error 4, whichever output or temporary file meets it, and nothing is
 # left. The system says so by a signal that ends a process, unless the program ignores it, as ours does by itself.
 # shellcheck shell=sh disable=SC2034,SC2154

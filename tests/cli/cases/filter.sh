@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # filter where ids are all that is kept: whole files, and arrays of hashes made elsewhere. The ids are those of dedup wherever the inputs
 # are now, and inputs that are not the same are refused.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # dedup and pairs from signatures alone, the documents being gone: identical documents and lengths are known from content_hash.npy
 # and n_bytes.npy; a directory of an older form, without them, is read as far as it goes. Nine of the eleven words of a are in c:
 # a {1..10}; b = a, in other letters and longer; c {1..9,x}; d = c; e apart; f without words.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --format hashes: .npy arrays made elsewhere, and those that are not what they say.
 # shellcheck shell=sh disable=SC2034,SC2154
 # npy FILE "DESCR" "SHAPE" octal...: version 1.0, header padded to 128 bytes in all

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # help --json: the rows of commands and options, whole, and those of one command alone.
 # shellcheck shell=sh disable=SC2034,SC2154
 command -v "$PYTHON" > /dev/null || skip "no python3"

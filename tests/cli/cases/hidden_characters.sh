@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # hidden_characters: what a terminal is given has none of the characters that drive it or turn the direction of text, whoever named the files
 # and wrote the ids: C0, DEL, C1, bidi, separators of lines, bytes that are not UTF-8. What is data has every byte.
 # shellcheck shell=sh disable=SC2034,SC2154

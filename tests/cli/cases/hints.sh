@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # hints.sh -- mistakes that are understood, and what is said instead of a result that surprises or a message that does not help.
 # shellcheck shell=sh disable=SC2034,SC2154
 text='one two three four five six seven eight'

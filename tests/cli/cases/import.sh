@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `import`: back from what `export` wrote, what a file must be told, and hostile files: an error with its place, and nothing written.
 # (Files that the tools themselves wrote: tests/reference/test_exchange.py.)
 for i in $(seq 1 30); do

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # index add: the same documents in several adds, with removals and replacements between, hold and answer the same as in one build.
 # shellcheck shell=sh disable=SC2034,SC2154
 python3 - <<'END'

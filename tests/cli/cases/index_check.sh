@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # index check: damage is found and said, a line each, and is exit 7; nothing crashes on it.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0

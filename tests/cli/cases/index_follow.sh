@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # index add --unique --follow: each line of stdin is answered before the next is read, as the definition of --unique has it.
 # shellcheck shell=sh disable=SC2034,SC2154
 cat > client.py <<'END'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # index add --duplicate-ids: error, skip, replace, number; against the index, and within one input.
 # shellcheck shell=sh disable=SC2034,SC2154
 line() { printf '{"id":"%s","text":"%s"}\n' "$1" "$2"; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # index remove, and compact, which gives the space back.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0

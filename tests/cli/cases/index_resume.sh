@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # index add that is interrupted: what was committed stays, whole batches in input order, and --resume continues behind it.
 # shellcheck shell=sh disable=SC2034,SC2154
 python3 - <<'END'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # index build and add from directories that sign wrote: an index holds what the documents themselves give, their signatures as they are,
 # or their sets, for which the inputs are read again.
 # shellcheck shell=sh disable=SC2034,SC2154

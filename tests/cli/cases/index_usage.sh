@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # index: the words of the command line, and what is refused with exit 2 and one line.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n' > a.jsonl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Signals and readers that go away.
 # shellcheck shell=sh disable=SC2034,SC2154,SC2217
 i=0

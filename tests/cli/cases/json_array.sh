@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --format json: the objects of one top-level array, kept as an array of the objects that stay, byte for byte.
 # shellcheck shell=sh disable=SC2034,SC2154
 text="the quick brown fox jumps over the lazy dog"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --json: an error of any kind is one JSON object on stderr, with its exit code, file and line; also before the command is known.
 # shellcheck shell=sh disable=SC2034,SC2154,SC2217
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n{"id":"c","text":"un deux trois quatre cinq six"}\n' > a.jsonl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --text-field with [] reaches into arrays: all their values, joined by a newline; what is missing or no string is a bad record.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '%s\n' '{"id":"chat","messages":[{"role":"user","content":"what is a bandmill"},{"role":"assistant","content":"a saw with an endless blade"}]}' \

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --keep with lists of rules: fields of every format, what could not be compared, sources, none, and what is refused.
 # shellcheck shell=sh disable=SC2034,SC2154
 text='one two three four five six seven eight nine'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # dedup -o -: the kept records on standard output, as one stream: the bytes that the files of `-o DIR` have, one after another,
 # with one header, one array, one byte order mark.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pairs --format keys: band keys made elsewhere. A key of all one bits is in no bucket of its band; what means nothing for keys is refused.
 # shellcheck shell=sh disable=SC2034,SC2154
 # npy FILE "DESCR" "SHAPE" octal...: version 1.0, header padded to 128 bytes in all

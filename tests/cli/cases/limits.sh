@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Without --memory and --threads the least limit of all control groups above the process counts, and ulimit -v. What the kernel would show
 # stands in a mount namespace of its own.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # long_ids: an id of 15 MiB comes back from every file that is written and through every command that reads it; one byte more is a bad
 # record, in every format. (That rows of such ids fit where every byte is escaped is asserted in result_tables.c.)
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Documents whose sequences of shingles have one hash by the formula of kernels/content_hash.h, though they share one shingle of seventeen,
 # are no copies: from texts, arrays and signatures, on a device, and in a job that goes on from what it saved. Real copies are.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Mistakes that are made in a shell, each with its exit code and the message that mends it: CODE | ARGUMENTS | MESSAGE.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"seven eight nine ten eleven"}\n' > in.jsonl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # no_regular_files: a FIFO, a socket, a device is never opened as a document or as a file of ours, wherever a path leads to one: nothing
 # waits for a writer that never comes, and the error says which file it is and what. Standard input and pipes that the program is given as
 # descriptors (process substitution) are read.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Standard streams that do not block: node, ssh and asyncio set O_NONBLOCK on what they share with others. What is written waits
 # for its reader, and what is read for its writer, as it does elsewhere.
 # shellcheck shell=sh disable=SC2034,SC2154

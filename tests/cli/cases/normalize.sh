@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --normalize: normal forms where libraries have had them wrong or differ, and `punct`. Two documents of one job are the same exactly when
 # their normalised texts are; for byte shingles nothing but the normalised text counts.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # numbered_signatures: directories that were each signed with --duplicate-ids number give the ids that all their inputs give at once, so that
 # filter, which reads the inputs again, leaves out the documents that dedup removed. An id of an input that looks numbered is refused there.
 # shellcheck shell=sh disable=SC2034,SC2154

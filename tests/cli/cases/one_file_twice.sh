@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Two options that lead to one file, by whatever spelling or link, are refused before anything is read: the input is a pipe that nobody
 # writes, so a program that opened it would hang.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --scheme oph: its own provenance, the same bytes on any instruction set and number of threads, the same pairs as affine32 once they are
 # verified exactly, and none of its signatures together with others.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A disk without space for an output, and one that can only be read: said before anything is read. The inputs here are broken (3).
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three"}\n{"id":"b","text":"other words here"}\n' > docs.jsonl

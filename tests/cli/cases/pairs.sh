@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pairs --sample, --histogram and --histogram-svg. With word:1 a document is the set of its words. Eight documents of ten words, each
 # sharing words with the first: J(1,2) = 10/10, J(1,3) = 9/11, J(1,4) = 5/15; the others have words of their own.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The meter: which stage of how many, a line while work is sealed, and never wider than the terminal.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0

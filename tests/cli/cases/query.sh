@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # query: rows, order, --top, --threshold, --skip-same-id, --json, -o, exit codes; an index and --targets give the same bytes. With word:1 a
 # document is the set of its words: of "a b c d e f g h i j" the others share ten of ten, nine of eleven, five of fifteen. 128 bands
 # of one row miss a pair at 1/3 with a chance of 10^-23.

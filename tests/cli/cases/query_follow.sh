@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # query --follow: each line is answered before the next is read; bad lines; either side goes; another process commits; the disk fails.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"seven eight nine ten eleven twelve"}\n' > t.jsonl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What query refuses, and how it names it.
 # shellcheck shell=sh disable=SC2034,SC2154
 echo '{"id":"a","text":"one two three four five six"}' > t.jsonl

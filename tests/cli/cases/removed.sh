@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --removed: the records that dedup removes, byte for byte, in files like those of --kept: together both hold exactly the records of
 # the inputs, each in its order, in every format.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # report: one page of what dedup wrote. What its numbers and its markup are, tests/reference/test_report.py knows.
 # shellcheck shell=sh disable=SC2034,SC2154
 words() { seq -f 'w%g' -s ' ' "$1" "$2"; }

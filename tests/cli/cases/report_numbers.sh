@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Numbers and words of a report that no job can have written: whoever reads them says so (7), naming the report. Nothing is cut off to
 # the width of an integer, and nothing behind a number is passed over. The report's own digest is taken out of it, as for edits on purpose.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --resume: a job that a signal ended goes on, with the same bytes; what it refuses.
 # shellcheck shell=sh disable=SC2034,SC2154
 awk 'BEGIN {

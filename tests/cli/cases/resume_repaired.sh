@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # An input that breaks in the midst of a job: what was done is sealed, the error says how to go on, and once the input is repaired --resume
 # goes on to the bytes that a job over the repaired inputs gives. What stands before the sealed place must be what it was.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Options that contradict signatures are refused by name, for dedup and pairs; those that say what the signatures are, are fine. Signatures
 # know how their documents were read, so options of reading are refused likewise.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --shingle stopword:K with --stopwords, and --bag: what they find, what is refused, that signatures and indexes know them, that a list that
 # is gone is not missed, and that a job is not resumed with another list. (What they come to exactly: tests/reference/test_special.py.)
 # shellcheck shell=sh disable=SC2034,SC2154

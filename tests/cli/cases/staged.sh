@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Signing on several machines, then dedup, filter and explain where the signatures and their inputs were copied to: the same as one run
 # over all inputs. Three formats: JSON Lines (one of them in gzip, two below a directory), csv, and whole files, whose ids are their paths.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154

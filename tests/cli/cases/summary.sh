@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a job says when it is done: numbers that a reader can add, the same as those of the report; and where a report comes from.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0

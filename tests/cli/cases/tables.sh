@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # csv and tsv: --delimiter, --header and numbers of fields, and what a stray quote does.
 # shellcheck shell=sh disable=SC2034,SC2154
 tab=$(printf '\t')

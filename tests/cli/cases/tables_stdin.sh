@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tables on standard input and pipes: as the same files, through a copy without a name. The tables are what `export` writes, of which the
 # ids are texts. (Tables of others on standard input: tests/reference/test_tables.py.)
 # shellcheck shell=sh disable=SC2034,SC2154,SC2217

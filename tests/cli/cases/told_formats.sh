@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What first bytes and names say: UTF-16 and UTF-32 and Arrow are refused (3), names tell the format in any case, a name that tells nothing over
 # JSON Lines is a question (2), a binary document of `files` is a bad record.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tune: the plans that fit a wish, on stdout, for scripts and people. Expected values: Leskovec, Rajaraman, Ullman, figure 3.8, for 20 bands
 # of 5 rows; 42 bands of 3 rows by hand.
 # shellcheck shell=sh disable=SC2034,SC2154

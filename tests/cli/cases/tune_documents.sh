@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tune with documents: what it says, where it writes, what it refuses. Numbers by hand: three documents of which two share 4 of 6 words each
 # way, a copy and an empty one.
 # shellcheck shell=sh disable=SC2034,SC2154

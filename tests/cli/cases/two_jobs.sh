@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Two jobs with one output: the second is refused (9), the first ends as if nothing had been, and an earlier output stays until then.
 # shellcheck shell=sh disable=SC2034,SC2154
 waiting_inputs

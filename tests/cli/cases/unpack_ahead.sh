@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Several compressed inputs are unpacked at once: threads and memory change no byte, no message and no count, with one of them damaged,
 # cut short, of another format, or gone; with files of nothing between them; and of standard input.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --weights tfidf: what it is refused with, what the files say, that a second pass over other bytes is noticed, resume, explain, one
 # device as good as another. The numbers themselves: tests/reference/test_weights.py.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # OUTPUT.partial is removed under a job that has saved its sets under --temp-dir: they go with the job, and where the job was killed, with
 # the next one that uses the directory, whatever its output. Sets of a job that lives, or that can be resumed, stay.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,2 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
 # A corpus under the name that docs/pairing.md uses.
 cp docs/examples/articles.jsonl corpus.jsonl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The files that README.md speaks of: the example's articles in each of the forms.
 cp docs/examples/articles.jsonl articles.jsonl
 mkdir texts crawl

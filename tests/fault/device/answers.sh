@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Wrong answers. They are looked for where the program promises to look: in all known answers at open, and in one document of 1,024 of each
 # batch, in four words of a long one. So bits are flipped in the known answers, in every row of a batch, and in the one row that is looked at; a flip in another row
 # alone would pass, by design. A part of harness.sh.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A call of the driver fails: at open, in the middle of the job, once or from then on; and a device that is lost. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 

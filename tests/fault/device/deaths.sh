@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The driver ends the process, or never returns. A part of harness.sh.
 # Most of the time is waiting for the limits of the program, so that lanes go side by side, each in a folder of its own.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every call of a small job fails in turn; results are copied. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 

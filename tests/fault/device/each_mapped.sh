@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every call of a small job fails in turn; buffers are mapped. And known answers in several batches. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 

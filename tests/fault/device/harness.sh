@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # harness.sh PROGRAM SHIM_DIR FOLDER PART.sh [SERVER] -- the program under an OpenCL driver that fails, lies, dies or hangs: one part of it.
 #
 # SHIM_DIR holds the libOpenCL.so.1 of cl_shim.c. Behind it stands PoCL (its .icd from OCL_ICD_VENDORS or /etc/OpenCL/vendors), whose one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Maps say what the host does with them. What is only written is mapped so that a driver need not bring the old contents first
 # (CL_MAP_WRITE_INVALIDATE_REGION, 4; before OpenCL 1.2 CL_MAP_WRITE, 2), what is only read for reading (CL_MAP_READ, 1). A part of
 # harness.sh.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A compiler that cannot do one shape of the kernels: the device gets the other shape, and `-v` and `devices --self-test` say so; one that
 # can do neither, or dies, or is told which to do, is given up. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154

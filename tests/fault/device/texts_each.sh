@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Texts go to the device, and its calls fail in turn. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 

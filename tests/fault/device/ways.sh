@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Without faults: the device is used, and each way is the one meant. A part of harness.sh, and the first: it makes the documents, and
 # leaves them in $FOLDER with what must come out, the log of each way's calls, and the compiled kernels.
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A driver that hangs, dies, ends the process or talks nonsense when it is asked for its devices: a warning and the CPU, or 5 where a
 # device was asked for; and one that did well is asked without a process of its own until something changes. A case of tests/cli/harness.sh.
 # $FAKE is the library of fake_icd.c, which is a loader here and, where there is a real loader, a driver behind it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fake_icd.c -- an OpenCL driver with one device, of which nothing works but its listing, and not
  * even that where the environment says so:
  *

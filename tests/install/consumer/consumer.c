@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* consumer.c -- a program of somebody else's: signs two texts and hashes, chooses a plan, finds a
  * pair and runs a whole job, with nothing but <bandmill/bandmill.h>. Exit 0 only if all of it
  * answered rightly. */

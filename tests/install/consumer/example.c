@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* example.c -- the documents of a JSON Lines file without their near-duplicates. */
 #include <bandmill/bandmill.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* colliding.h -- keys that meet in one place of a hash table whose hash everybody knows. Header
  * only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_digests.h -- what a report lists of a file. Header only. */
 #ifndef BM_TESTS_FILE_DIGESTS_H
 #define BM_TESTS_FILE_DIGESTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* remove_tree.h -- a file, or a folder and all below it, is removed without a process of rm: two
  * more starts would cost a short test as much as all else. Header only. */
 #ifndef BM_TESTS_REMOVE_TREE_H

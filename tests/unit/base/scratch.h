@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scratch.h -- a directory of its own for each test, and files in it. Header only. */
 #ifndef BM_TESTS_SCRATCH_H
 #define BM_TESTS_SCRATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shared_counts.h -- how many values every two of some sets share, counted value by value: for each
  * value, one more for every two sets that have it. Header only. */
 #ifndef BM_TESTS_SHARED_COUNTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sized.h -- how often a test repeats what it claims. Header only. With BANDMILL_TEST_SIZE=small,
  * as builds with sanitizers have it, less often: such a build looks for bad accesses on each path,
  * and many rounds of one path are of the release build. */

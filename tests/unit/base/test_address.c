@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_address.c -- what is an address, and what of it is shown. */
 #include "base/address.h"
 

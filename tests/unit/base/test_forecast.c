@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_forecast.c -- how far a job is: right where the weights are, soon right where they are not,
  * and never back. A clock that the test sets. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_glob.c -- patterns of paths: what base/glob.h says of each sign; and against fnmatch(3),
  * which has the same meaning in the C locale where no slash is special. */
 #include <criterion/criterion.h>

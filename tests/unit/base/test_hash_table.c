@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hash_table.c -- numbers of keys against a plain array, for keys that chance made and for
  * keys that were made to meet: the answers are the same, and so is, up to a factor, the count of
  * steps. */

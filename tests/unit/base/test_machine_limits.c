@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folders that stand in for "/", with the files that kernels, systemd, Slurm and containers show. */
 #include <criterion/criterion.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_meter.c -- what a caller hears: never more than ten times a second, one call at a time, each
  * line of the log, and once it wants to stop nothing else. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_open_file.c -- what is no regular file is refused by name and kind, and nothing waits. */
 #include <criterion/criterion.h>
 

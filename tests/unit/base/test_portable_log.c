@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Only what needs no other logarithm; tests/reference/test_cws.py holds bm_portable_log against
  * logarithms of 50 digits. */
 #include <criterion/criterion.h>

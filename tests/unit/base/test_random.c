@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Expected values: NumPy, RandomState(seed).randint(..., dtype=uint32 or uint64), and
  * published digests of datasketch coefficients. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_read_file.c -- a small file as a whole, within a bound. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_shared_library.c -- libm stands for any library: what it computes is known. */
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Structs of three versions of a program meet a library of the middle one: what both sides know
  * crosses over, and nothing beyond the caller's struct is read or written. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_utf8.c -- validity and repair. Expected values: Unicode 3.9, tables 3-7 and 3-8, and for all
  * short sequences a second definition of well-formedness (decode, encode again, compare). */
 #include <criterion/criterion.h>

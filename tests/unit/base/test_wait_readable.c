@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_wait_readable.c -- waiting ends with data, with the end of them, and with the wish to stop.
  */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_whole_io.c -- blocks at places of a file, its end, descriptors that do not serve, a full
  * disk. */
 #include <criterion/criterion.h>

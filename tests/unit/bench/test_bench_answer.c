@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_bench_answer.c -- what follows from what was measured: by hand, and by a model that goes
  * from time to rates instead. */
 #include <criterion/criterion.h>

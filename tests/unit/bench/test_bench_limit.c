@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_bench_limit.c -- what a device is held against, and measuring in turns. */
 #include <criterion/criterion.h>
 #include <string.h>

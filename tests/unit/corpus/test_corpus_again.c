@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_corpus_again.c -- sets that are made again of their texts are those that were kept, wherever
  * a record stands, and a file that changed in between is named. */
 #include <criterion/criterion.h>

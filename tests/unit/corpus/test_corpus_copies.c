@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_corpus_copies.c -- of identical documents the first in input order is the representative,
  * and each set is that of its text, whatever the threads and batches, batches without documents
  * among them, and whether sets are in memory or in a file. The model compares texts. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_df_count.c -- document frequencies against a count by sorting, for every way of fitting and
  * not fitting into the memory: sources src/corpus/df_table.c, src/corpus/df_table.c. */
 #include "corpus/df_table.h"

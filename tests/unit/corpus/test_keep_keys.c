@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_keep_keys.c -- keys that nobody has saved yet stay until somebody does: after ranks were
  * made, which frees the sorter's keys, and where most of them lie in a file. */
 #include "corpus/keep_keys.h"

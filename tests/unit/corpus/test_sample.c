@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_sample.c -- samples: SplitMix64 against published numbers; the sample against sorting all
  * priorities, for any batches; that each document is as likely as any other; and what the corpus
  * gets. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_weigh.c -- weights of small documents, worked out here. */
 
 #include <criterion/criterion.h>

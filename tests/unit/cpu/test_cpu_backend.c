@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The native backend through its table, against the scalar reference of scheme and keys. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What cws keeps of elements: every one is found again as long as nothing was forgotten, and what
  * was kept for other elements, or for none, changes no word. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every set of loops of cws that this processor runs, bit by bit against sketch/cws_draws.h, and
  * its candidates against the exact bound. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys by powers against the scalar reference, which feeds one word after the other. */
 #include <criterion/criterion.h>
 

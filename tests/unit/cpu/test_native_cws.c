@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every instruction set of the native CPU against the scalar reference of cws, word for word. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bins and donors of oph, and its hash on every instruction set, against the scalar reference. */
 #include <criterion/criterion.h>
 

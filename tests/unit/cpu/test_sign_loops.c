@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every set of loops that this processor runs, against the scheme's scalar reference. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every set of loops that this processor runs, against the arithmetic of kernels/affine64.h one
  * value at a time; hashes at the ends of their range, where lost carries and signs would show. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_text_path.c -- the rule that chooses between texts and hashes, with devices whose speed is
  * made up. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/exchange/export.c: heads as datasketch has them. */
 #include "exchange/exporter.h"
 

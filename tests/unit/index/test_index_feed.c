@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Documents of a job's inputs, handed over in input order: every one once, whatever is full, and
  * what is wrong in its turn. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Documents of several batches one behind another: each with the values that it came with, its set
  * sorted. */
 #include <criterion/criterion.h>

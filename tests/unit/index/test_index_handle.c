@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An index that is kept open, against every pair of documents compared hash by hash: 128 bands of
  * one row miss a pair at .5 with a chance of 2^-128. Queries of many threads while one adds,
  * removes and commits. */

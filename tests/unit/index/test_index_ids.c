@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ids of a batch against those of an index, as a plain table has them: who has an id, who goes,
  * which number is free. */
 #include <criterion/criterion.h>

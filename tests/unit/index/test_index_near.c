@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The best document of a batch before another, against a naive model: every document that is in and
  * was not taken out, with a key of some band in common, its similarity counted value by value. */
 #include <criterion/criterion.h>

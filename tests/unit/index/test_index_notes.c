@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an index notes of inputs and adds, through a store: names and their numbers; how far an add
  * came, and that another is not taken for it. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of a search against a naive model: every document of the index that shares a key in some
  * band, its similarity counted hash by hash; for any batch, threads and memory, with sets in any
  * order, and where the first of the same documents answers for the others. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bm_compare_pairs against the definition: common hashes counted one by one. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A few documents by one thread against the public calls, which share no code with it above the
  * shingler and the backend. */
 #include <criterion/criterion.h>

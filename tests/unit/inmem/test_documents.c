@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a caller hands in, and ranges of it: every document once, about the same work, long ones
  * first and alone. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bm_find_pairs against counting what every two documents share. What LSH finds depends on luck
  * only for pairs that some band misses; with a band of one row and many permutations a miss has a
  * probability that is computed and negligible. */

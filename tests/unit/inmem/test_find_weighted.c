@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_find_weighted.c -- bm_find_pairs of documents that bring weights, against the plain formula
  * over every two: sources src/inmem/finder.c, src/inmem/finder.c. */
 #include <criterion/criterion.h>

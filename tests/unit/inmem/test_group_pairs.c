@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bm_group_pairs against the rule said plainly: labels, who is kept, members. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bm_shingle_texts against XXH3 of shingles that are known, and against itself: order, threads,
  * limits. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_set_links.c -- links among random sets, of which some are copies, against all pairs compared
  * one by one. */
 #include <criterion/criterion.h>

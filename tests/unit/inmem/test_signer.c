@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public signer against the reference vectors of the scheme and against a loop over its
  * formula: hashes of 32 and 64 bits, texts, band keys, batches, bad input. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which device a signer takes, and that every OpenCL device here signs what the CPU signs: texts
  * and hashes, by several threads, in calls and in tasks. Without such devices only the first two
  * tests say something. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call like the one before it allocates nothing: malloc and its kin are counted. Not under a
  * sanitizer, which has its own, and only where the C library is glibc. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* submit and wait: in any order, mixed with calls that are waited for, from several threads, and
  * never waited for at all. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The signer on any number of threads, with any batches and lengths, against itself with the scalar
  * loops, one text a call; cancelled at any time. */
 #include <criterion/criterion.h>

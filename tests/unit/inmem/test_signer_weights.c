@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weighted documents through the public signer: the words are those of the scheme's reference,
  * however many threads; what does not fit is refused by name. */
 #include <criterion/criterion.h>

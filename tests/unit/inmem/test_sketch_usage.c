@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every function of bandmill/sketch.h with options that were not initialised, with each enum out of
  * range, and with each pointer NULL that may not be: BM_ERR_USAGE that names the field, also
  * without a bm_error, and no crash. */

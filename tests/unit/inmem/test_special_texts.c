@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_special_texts.c -- bags and stop words in memory: similarities by hand, and the same from
  * texts and from the hashes of their shingles. */
 #include <criterion/criterion.h>

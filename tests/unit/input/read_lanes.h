@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_lanes.h -- for the tests of reading: every record of an input, as several threads read it
  * that take batches in turn. */
 #ifndef TEST_INPUT_READ_LANES_H

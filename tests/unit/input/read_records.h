@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_records.h -- for the tests of reading: files made in a fresh directory, and every record of
  * an input as plain values. */
 #ifndef TEST_IO_READ_RECORDS_H

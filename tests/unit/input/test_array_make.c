@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/input/array_make.c: what is made is released once, whoever holds which part of it. */
 #include "input/array_make.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_compression_kinds.c -- kinds by the first bytes and by the endings of names, as
  * docs/inputs.md 2 has them. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Places: the digest of the bytes before one, however they come, and the check of a place that was
  * noted. */
 #include "input/input_digest.h"

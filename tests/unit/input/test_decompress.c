@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_decompress.c -- members, padding, ends, windows, damage, of every kind. What is decompressed
  * was compressed by the libraries themselves, here. */
 #include <bzlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Deflate data at once: what zlib's inflate() says of them holds here too, bytes and verdict. */
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unpacking ahead: the bytes, digests and errors of sources are those that were packed, or those of
  * one thread, whatever threads and memory there are, and whatever is wrong. */
 #include <pthread.h>

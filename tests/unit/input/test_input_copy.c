@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables on standard input: all of it in a file without a name. What reads them:
  * tests/reference/test_tables.py */
 #include <fcntl.h>

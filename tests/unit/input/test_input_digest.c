@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_input_digest.c -- digests of whole files: published values, sizes round the block, files
  * that cannot be read. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths to files, formats, compression: the rules of docs/inputs.md. */
 #include <fcntl.h>
 #include <sys/stat.h>

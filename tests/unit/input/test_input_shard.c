@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shares of a file for every number of shares: one after another they have the records of the whole
  * file. */
 #include "read_records.h"

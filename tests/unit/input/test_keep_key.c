@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_keep_key.c -- keys of values that are listed in their order compare as the list says, for
  * `max` and for `min`. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Members in memory: they are cut where those who packed them ended them, and unpacked they are
  * what was packed. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names that a message shows: which, how many, how long, and never anything but UTF-8. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cells of rows. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a record is in each format: ids, texts, bad records, repair. */
 #include "read_records.h"
 

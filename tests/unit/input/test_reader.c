@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reader: the same records whatever the batches, files packed together, streams read once and
  * twice, damage, records too long to hold. */
 #include <fcntl.h>

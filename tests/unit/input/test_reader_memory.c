@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation fails once, in turn, until a run needs none more: an error, no crash, no record
  * that was not read before. The C library's own functions are replaced, so simdjson's, zlib's and
  * zstd's allocations fail too. Not under sanitizers, which replace them themselves. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain files that several threads read by position: the records of a naive model, whatever the
  * lengths of records and batches are, and the same digests and places; files that change while they
  * are read. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_reader_records.c -- the limit of records in a batch where the reader does not look for the
  * end of each. */
 #include "tests/unit/input/read_records.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_record_rules.c -- what options of reading become: settled values, so that nobody who reads
  * asks the options again. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_refused_formats.c -- formats and encodings by their first bytes: those of docs/inputs.md 2,
  * and texts that only look like one. Encoded by iconv(3). */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of a top-level array: where each begins and ends, in one piece and byte by byte; what
  * breaks the array. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_tables.c -- which files are tables; without their library they are refused by name. */
 #include <criterion/criterion.h>
 #include <string.h>

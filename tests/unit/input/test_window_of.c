@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_window_of.c -- windows as the libraries made them: frames and streams of known parameters,
  * made by the compressors themselves. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_checkpoint_documents.c -- a corpus that is left and taken up again, any number of times, is
  * the corpus that was never left. The model is the documents as they were drawn. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_saved_match.c -- matches that were saved and loaded make the same groups and pairs as those
  * that were found. */
 #include "model/ids.h"

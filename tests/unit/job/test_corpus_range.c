@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_corpus_range.c -- ranges of a corpus, in memory or in files, hold the documents as they were
  * drawn: every representative once, in order, with its keys and its set, sorted. */
 #include "tests/unit/corpus/corpus_world.h"

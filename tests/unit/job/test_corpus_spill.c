@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_corpus_spill.c -- a corpus in files answers as one in memory, and damage to a file is an
  * error. The model is the sets themselves, as they were drawn. */
 #include "tests/unit/corpus/corpus_world.h"

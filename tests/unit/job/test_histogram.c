@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Histograms: bins against integer arithmetic, rows, and the numbers in the picture. */
 #include <criterion/criterion.h>
 

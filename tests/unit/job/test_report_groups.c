@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a report says of groups made by hand. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_report_ingest.c -- what a report says of the ingest and of what devices were given, written
  * here by hand. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_settings.c -- what a job was asked for: the defaults of docs/cli.md, written here by hand;
  * each option of each call in its place; what is settled, and what is refused by its name. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_settings_fields.c -- which fields ask for something, by their values or by their bits, and
  * that one that contradicts what is recorded is named. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_settings_keys.c -- of band keys made elsewhere: pairs alone, unverified, and each field that
  * means nothing for them is refused by its name, whether it differs from its default or was asked
  * for. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_settings_list.c -- which settings a report tells of a job, by their names and in their
  * order. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* public_api.h -- one call of the library with options, whichever it is: what every such call has
  * promised of its options (include/bandmill/types.h), asked of it. */
 #ifndef BM_TESTS_PUBLIC_API_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_annotation.c -- where a record's group goes, and what has no place for one. */
 #include <criterion/criterion.h>
 #include <stdio.h>

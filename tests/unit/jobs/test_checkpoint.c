@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_checkpoint.c -- a job that is interrupted at any place where it asks whether to stop goes on
  * to the bytes of one that nobody interrupted: at every such place in turn, without luck. */
 #include "job/checkpoint.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Labels to groups, and a group to a row. */
 #include <criterion/criterion.h>
 

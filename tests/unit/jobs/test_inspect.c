@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_inspect.c -- what `inspect` says of files written here by hand. */
 #include <criterion/criterion.h>
 #include <bandmill/job.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bm_cluster_pairs: bad rows, and options that pairs cannot meet. The groups themselves are
  * compared with those of dedup and of SciPy by test_cluster.py and test_groups.py of
  * tests/reference. */

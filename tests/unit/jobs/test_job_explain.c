@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bm_explain as a call: the same bytes for any threads, with pairs.tsv and without; what a caller
  * may do wrong; stopping. What it answers is checked against SciPy (tests/reference/test_groups.py)
  * and by hand (tests/cli/cases/explain.sh). */

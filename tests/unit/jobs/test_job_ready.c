@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bm_output_options.ready: asked once, when all is written and nothing has its name. */
 #include <bandmill/job.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of pairs and of queries: who wants to stop while they are written is heard, however many are
  * to come. */
 #include <bandmill/index.h>

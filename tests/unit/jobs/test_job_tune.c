@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bm_tune over documents whose similarities are known by construction: where all are sampled its
  * numbers are sums over all pairs; of a sample, what must hold whatever is drawn; the same bytes
  * for any threads, batches and places of the sets; what a caller may do wrong. That the errors are

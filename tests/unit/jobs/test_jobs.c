@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole jobs in one process: cancelling, the memory bound, what is left behind. That outputs are
  * the same bytes for any threads and batches is shown by tests/identity. */
 #include <criterion/criterion.h>

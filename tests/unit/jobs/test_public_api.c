@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What programs may call: that a test names each function (so that a new one cannot be forgotten),
  * and the calls that take no options (bandmill/status.h, version.h, words.h) with what they may not
  * be given. Calls with options are in test_public_api_job.c, test_public_api_calls.c and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bandmill/cluster.h, explain.h, device.h and tune.h: every call with options that are too short,
  * too long, of no value that there is, or with pointers missing. */
 #include "tests/unit/jobs/public_api.h"

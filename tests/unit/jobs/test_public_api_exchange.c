@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bandmill/exchange.h: its calls with options that are too short, too long, of no value that there
  * is, or with pointers missing. */
 #include "tests/unit/jobs/public_api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bandmill/index.h: calls with options that are missing, too short, too long, of no value that
  * there is, at odds, or with pointers missing. Queries are in test_public_api_query.c. */
 #include "tests/unit/jobs/public_api.h"

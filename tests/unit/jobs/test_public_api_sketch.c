@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bandmill/sketch.h: what its structs promise to programs of other versions (their enums, reserved
  * words and pointers are in tests/unit/inmem/test_sketch_usage.c). */
 #include "tests/unit/jobs/public_api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_signed.c -- signatures of a table in memory are those that a job writes, to the byte; what
  * takes a job is told apart before the table is touched. */
 #include <criterion/criterion.h>

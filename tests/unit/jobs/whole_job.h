@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* whole_job.h -- sign and dedup over one kind of options, for tests that run both. */
 #ifndef BM_TESTS_WHOLE_JOB_H
 #define BM_TESTS_WHOLE_JOB_H

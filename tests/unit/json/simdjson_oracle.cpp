@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simdjson_oracle.cpp -- fields of a JSON line by simdjson's DOM, which shares no code with ours:
  * what the parser is held against, in unit tests and in the fuzzer.
  *

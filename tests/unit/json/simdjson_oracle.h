@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simdjson_oracle.h -- fields of a JSON line by simdjson, beside which ours are held. */
 #ifndef BM_TESTS_SIMDJSON_ORACLE_H
 #define BM_TESTS_SIMDJSON_ORACLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exact parser: verdicts after RFC 8259, places of errors, repair, paths; and simdjson beside
  * it on random and damaged lines. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths through arrays: what they bring together, by the rule of docs/inputs.md, and on random
  * documents the same as from simdjson. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Documents of ours by dotted path, and lines. */
 #include "json/json_exact.h"
 #include "json/json_scan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_json_scan.c -- walking over text: members, elements and strings as RFC 8259 has them; never
  * past the end; and copies that are the same value. */
 #include <criterion/criterion.h>

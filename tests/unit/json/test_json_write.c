@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_json_write.c -- layout, escapes, and numbers that read back. */
 #include <criterion/criterion.h>
 #include <float.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_tsv_escape.c -- ids and paths in tab-separated text, there and back. */
 #include <criterion/criterion.h>
 #include <stdint.h>

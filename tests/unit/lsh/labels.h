@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* labels.h -- the labels of a band, made of one for each document. */
 #ifndef BM_TESTS_LSH_LABELS_H
 #define BM_TESTS_LSH_LABELS_H

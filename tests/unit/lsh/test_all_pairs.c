@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_all_pairs.c -- all pairs by the inverted index against all pairs by counting what every two
  * documents share. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_band_buckets.c -- the chains of a band against looking for the next equal key, one document
  * after another. */
 #include <criterion/criterion.h>

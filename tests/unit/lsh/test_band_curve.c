@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_band_curve.c -- slope and steepest point against derivatives taken numerically, in long
  * double arithmetic, of 1 - (1 - s^r)^b written as it stands. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_band_plan.c -- band plans against the formula of the S-curve: a search that tries
  * everything, long double arithmetic, and values from the literature (Leskovec, Rajaraman, Ullman:
  * Mining of Massive Datasets, figure 3.8: b = 20, r = 5). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_bucket_join.c -- components of the candidates: against a union of all pairs that share a key
  * and pass a rule, for buckets of every size, and the work that large buckets cost, counted in
  * pairs. */

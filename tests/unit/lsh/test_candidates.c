@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_candidates.c -- candidates against a plain loop over all pairs, for keys with buckets of
  * every size, documents left out, chunks and threads. */
 #include <criterion/criterion.h>

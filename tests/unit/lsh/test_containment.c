@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_containment.c -- shares against fractions of whole numbers. */
 #include <criterion/criterion.h>
 #include <math.h>

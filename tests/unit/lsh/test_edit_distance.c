@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_edit_distance.c -- the distance against the recurrence that defines it. */
 #include <criterion/criterion.h>
 

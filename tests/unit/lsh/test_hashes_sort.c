@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hashes_sort.c -- the radix sort against qsort, on the shapes that hurt radix sorts. */
 #include <criterion/criterion.h>
 

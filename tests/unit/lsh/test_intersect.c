@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_intersect.c -- each loop that counts common hashes, and the choice among them, against
  * looking every one up. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_link_copies.c -- copies as one node, with counts of documents in bridges and cuts; the
  * threshold at which two part. Real groups are compared in tests/reference/test_groups.py. */
 #include <criterion/criterion.h>

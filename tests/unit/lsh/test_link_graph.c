@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_link_graph.c -- adjacency against a plain list of pairs; long chains. Chains, cuts and
  * bridges of other graphs are compared with SciPy's in tests/reference/test_groups.py. */
 #include <criterion/criterion.h>

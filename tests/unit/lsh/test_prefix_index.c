@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_prefix_index.c -- the inverted index of a block: its lists against looking at every prefix;
  * blocks; bounds. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_rare_prefix.c -- prefixes: their lengths against trying every number, and the promise on
  * which all_pairs.c rests, that two documents at the threshold have a key of their prefixes in
  * common. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_set_overlaps.c -- hashes in common against counting them one by one, for sets of all sizes,
  * hashes that are anything, and many look-ups with one scratch. */
 #include <criterion/criterion.h>

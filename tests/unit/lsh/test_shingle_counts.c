@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_shingle_counts.c -- counters without keys: never too low, exact where there is room, the
  * same for any threads. */
 #include <criterion/criterion.h>

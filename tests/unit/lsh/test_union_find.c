@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_union_find.c -- union-find against components found by flooding an adjacency matrix. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_verify.c -- similarity at a threshold: the bound against plain division, for every size and
  * for thresholds on and beside every fraction. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_weighted_jaccard.c -- against sums over every element of both, by a plain look-up. */
 #include "lsh/verify.h"
 

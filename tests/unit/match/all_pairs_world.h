@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* all_pairs_world.h -- random sets, some of them edited copies of others, in a corpus whose sets
  * lie in a file; and all pairs of them by counting what every two share. Header only. */
 #ifndef BM_TESTS_ALL_PAIRS_WORLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ranked.h -- documents of a table, ranked by one rule, as a job ranks them. */
 #ifndef BM_TEST_MATCH_RANKED_H
 #define BM_TEST_MATCH_RANKED_H

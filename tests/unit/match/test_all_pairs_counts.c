@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_all_pairs_counts.c -- counts made part by part are those of the whole table, and none is
  * below the number of times that a hash was added. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_all_pairs_prefixes.c -- prefixes in a file are those that are made of sets in memory, for
  * any memory and any number of threads. */
 #include "all_pairs_world.h"

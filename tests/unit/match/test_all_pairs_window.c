@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_all_pairs_window.c -- every set comes once, in order of sizes, whatever a window may hold;
  * and again when it begins anew. */
 #include "all_pairs_world.h"

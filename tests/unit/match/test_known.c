@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_known.c -- links to known documents: many, sorted in parts. The groups that they make are
  * compared with a model in tests/reference/test_against.py. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_lost_shingles.c -- what is known of removed bytes. What is lost is counted with sets in
  * Python by tests/reference/test_lost.py. */
 #include <criterion/criterion.h>

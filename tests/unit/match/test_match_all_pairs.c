@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_match_all_pairs.c -- edges of --candidates all with sets in a file, against comparing every
  * two documents; any memory, any number of threads. */
 #include "model/ids.h"

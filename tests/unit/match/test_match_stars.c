@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_match_stars.c -- stars whose crowded buckets are looked at turn by turn: against a model
  * that compares all pairs and takes turns, and the work of large buckets, counted in pairs. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_weighted_pairs.c -- edges of weighted documents without bands, against comparing every two;
  * sets in memory and in a file, any memory, any number of threads: sources
  * src/match/weighted_pairs.c, src/match/weighted_pairs.c. */

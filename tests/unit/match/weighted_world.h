@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* weighted_world.h -- the random sets of all_pairs_world.h with weights, in a corpus. Header only.
  */
 #ifndef BM_TESTS_WEIGHTED_WORLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_content_sums.c -- known answers by tests/reference/content_model.py; parts against the
  * whole; and sequences with structure, whose hashes must collide no more than those of chance
  * would. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_counts.c -- each count has a place of its own, and documents add to theirs. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_id_kind.c -- the type of ids, and the number that comes after all of them. */
 #include "model/ids.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_id_set.c -- numbers of ids against a plain list that is looked through from its beginning.
  */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_keep_rules.c -- lists of rules taken apart, and what is refused. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_low_halves.c -- random hashes pass, however many and however often each; shifted numbers,
  * and those of which few bits of the low half differ, do not; of many hashes every 64th document
  * counts. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_next_numbers.c -- numbers of rows against a plain array. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_numbered_id.c -- what is a numbered id, and what only looks like one. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each part of options: its defaults and the ends of its ranges pass, one step further is refused
  * by name. Enums and reserved words of whole calls are in tests/unit/jobs/test_public_api*.c. */
 #include <criterion/criterion.h>

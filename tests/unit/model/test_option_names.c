@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words of option values against the lists of docs/cli.md, written here by hand. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pair_order.c -- keys of pairs ascend as pairs do, and a pair comes back from its two words.
  */
 #include <criterion/criterion.h>

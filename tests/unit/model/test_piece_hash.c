@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_piece_hash.c -- XXH3 by pieces, against Python's xxhash, for bytes that come in any steps.
  */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pairs of scheme and hash are those of the tables that the schemes' own authors publish
  * (docs/schemes.md). */
 #include <criterion/criterion.h>

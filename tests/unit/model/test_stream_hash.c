@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_stream_hash.c -- every instruction set gives what xxHash gives in one call, whatever the
  * pieces. */
 #define XXH_INLINE_ALL

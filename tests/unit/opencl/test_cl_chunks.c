@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cutting against its contract, on random tasks: every hash is in exactly one chunk, no chunk
  * exceeds its limit, and the copy holds the right hashes. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of devices: what comes from another process, and what is remembered of drivers. What
  * whole drivers do is tests/fault/icd/drivers.sh. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cl_text.c -- where texts lie for the kernels: everything is read back by the letter of
  * kernels/text_hash.cl. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_xxh3.c -- the hash that kernels are compiled with, compiled for the host, against the xxHash
  * library: every length, every alignment. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pieces.h -- bytes, and what Python's hashlib and xxhash say of them by pieces of 64 bytes. Header
  * only. */
 #ifndef BM_TESTS_PIECES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_digest.c -- SHA-256 against the examples of NIST (FIPS 180-4, and the CSRC's example
  * values), of whole files and of their parts. */
 #include <criterion/criterion.h>

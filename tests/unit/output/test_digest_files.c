@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_digest_files.c -- pieces of files on any number of threads, against Python's hashlib. */
 #include <criterion/criterion.h>
 

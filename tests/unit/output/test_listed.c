@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_listed.c -- a file that is read in any steps is the one that its manifest lists, or it is
  * refused; by XXH3 where that is listed, else by SHA-256. "abc" is FIPS 180-2's example; its XXH3
  * is that of the `xxhash` package for Python. */

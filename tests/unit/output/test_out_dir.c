@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_out_dir.c -- an output directory: whole or not at all, replaced only if it is ours. */
 #include <criterion/criterion.h>
 #include <fcntl.h>

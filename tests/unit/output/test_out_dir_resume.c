@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_out_dir_resume.c -- a work directory that outlives its job: taken over whole, and of its
  * state nothing in the output. */
 #include <criterion/criterion.h>

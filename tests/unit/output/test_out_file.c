@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_out_file.c -- a single output: whole or not at all, plain and compressed. */
 #include <bzlib.h>
 #include <criterion/criterion.h>

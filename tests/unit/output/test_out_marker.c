@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_out_marker.c -- a marker that its job left torn, because it was killed: at every byte. */
 #include <criterion/criterion.h>
 #include <fcntl.h>

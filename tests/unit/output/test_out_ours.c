@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_out_ours.c -- what in a work directory is ours, and what is left alone. */
 #include <criterion/criterion.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* whole_output.h -- an output directory of a few files, written as a job does. Header only. */
 #ifndef BM_TESTS_WHOLE_OUTPUT_H
 #define BM_TESTS_WHOLE_OUTPUT_H

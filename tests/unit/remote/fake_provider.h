@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fake_provider.h -- a provider of files that are made up, for programs that are linked with
  * --wrap=bm_remote_provider_find. The address of one is http://WAY/SIZE/SEED:
  *

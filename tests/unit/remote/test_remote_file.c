@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_remote_file.c -- what is a folder. (Reading: tests/cli/cases/addresses.sh.) */
 #include "remote/remote_file.h"
 

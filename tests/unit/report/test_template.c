@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_template.c -- holes, blocks and what is escaped; and that the page itself is a whole
  * template that shows every member it names. */
 #include <criterion/criterion.h>

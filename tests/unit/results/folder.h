@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* folder.h -- a directory of `dedup` written by hand: four files, and a report that lists them as
  * they are. Header only. */
 #ifndef BM_TESTS_FOLDER_H

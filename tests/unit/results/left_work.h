@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* left_work.h -- a work directory as a job leaves it that was stopped. Header only. */
 #ifndef BM_TESTS_LEFT_WORK_H
 #define BM_TESTS_LEFT_WORK_H

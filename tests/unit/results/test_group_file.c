@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of groups.jsonl: read back as they were written, refused where they are broken. */
 #include <criterion/criterion.h>
 

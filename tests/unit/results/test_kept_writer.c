@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_kept_writer.c -- names of kept files, and their bytes. */
 #include <criterion/criterion.h>
 #include <fcntl.h>

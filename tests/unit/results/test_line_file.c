@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_line_file.c -- lines against a split of the whole text by a plain loop: of any bytes, across
  * blocks, out of a pipe; the bound to the byte. */
 #include <criterion/criterion.h>

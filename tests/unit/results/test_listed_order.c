@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_listed_order.c -- documents of a pairs.tsv, put into the order of an input that is known
  * here. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_npy.c -- .npy to the byte, and every header that is refused. The vectors were written by
  * hand after NumPy's format description (numpy.lib.format). */
 #include <criterion/criterion.h>

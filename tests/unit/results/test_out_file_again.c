@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_out_file_again.c -- files and arrays of a stopped job: cut to what was noted, gone on with,
  * and in the end the same as if it had never been stopped. */
 #include <criterion/criterion.h>

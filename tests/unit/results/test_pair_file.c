@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pair_file.c -- pairs.tsv written here by hand, by the rules of docs/formats.md and
  * docs/cli.md (`cluster`): rows come back as they are meant, bad ones with their line. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_result_dir.c -- a directory written here by hand, by the rules of docs/formats.md: rows come
  * back one after another, a file that is another than the report lists is refused once it was read
  * to its end, and what the report says of its job is read or named. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Headers and rows of our own tables against the text that docs/formats.md promises, written here
  * by hand. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_sign_dir.c -- directories that `sign` wrote: read back from any row, refused where a file
  * does not fit its manifest. The directories are written by hand here. */
 #include <criterion/criterion.h>

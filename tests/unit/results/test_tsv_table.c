@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_tsv_table.c -- tables written here by hand, by the rules of docs/formats.md: fields come
  * back without their escapes; what is not as it should be is refused with its file and line. */
 #include <criterion/criterion.h>

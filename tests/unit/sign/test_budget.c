@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_budget.c -- shares never pass the whole, and the least that is named works. */
 #include "sign/budget.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ingest_columns.c -- a table in memory goes through the whole ingest: the same documents and
  * shingles as the same texts in a file of records, for any number of threads and size of batches.
  */

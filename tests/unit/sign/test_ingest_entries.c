@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ingest_entries.c -- what was made of an entry of a dictionary is given out again as it was:
  * hashes, counts, content hash, and what it is counted as; and the memory for it is bounded. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ingest_order.c -- each batch is put once, behind the sink; of failures the first in input
  * order counts, whichever comes first; between two batches nothing is in flight, nor while places
  * move, which is asked once the document table has the batch. The thread of a device delivers and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ingest_read.c -- what an earlier run delivered is passed over: a run with skip_records = k
  * delivers what a whole run delivers behind the k-th record, wherever batches end.
  *

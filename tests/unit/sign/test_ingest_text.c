@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ingest_text.c -- a batch of texts ends as one of hashes does: after a device, after none,
  * and where some documents were left to the host. The device is played by the scalar reference. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ingest_times.c -- the bottleneck is the stage that left its threads the least time. */
 #include <criterion/criterion.h>
 

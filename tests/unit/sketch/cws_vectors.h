@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
 /* Made by tests/reference/cws_model.py, which knows nothing of this library: the element hashes and
  * weights of documents, the first words of each, and the key of a band of all of them. */

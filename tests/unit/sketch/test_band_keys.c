@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Expected keys come from a Python reference. */
 #include <criterion/criterion.h>
 

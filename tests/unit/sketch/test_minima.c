@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_row.h, and with it the reference's own step, through permutations written by hand. The
  * matrix, the permutations and the signatures are those of Mining of Massive Datasets (Leskovec,
  * Rajaraman, Ullman), chapter 3, and of its lectures; so is the stream. */

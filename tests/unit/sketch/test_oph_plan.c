@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of donors against the definition's draws, and what is made with it. */
 #include <criterion/criterion.h>
 

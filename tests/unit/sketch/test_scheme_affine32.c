@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Expected words and digests come from a Python reference that shares no code with the library:
  * NumPy's generator, fmix32 and the formula of the scheme written again. */
 #include <criterion/criterion.h>

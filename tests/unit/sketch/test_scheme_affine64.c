@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Golden vectors of datasketch 2. */
 #include <criterion/criterion.h>
 

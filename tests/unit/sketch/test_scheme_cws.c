@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scalar reference of cws against words that a model in Python made from docs/schemes.md
  * (tests/reference/cws_model.py), and the claims that follow from the definition. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What devices are given by the row of each scheme: the buffer `coef`, word for word against what
  * the kernels' headers say of it, and words that are merged from parts. */
 #include <bandmill/words.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The golden vectors of Lance's own test. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Golden vectors of datasketch's own fixtures, and digests of what its RandomState draws. */
 #include <criterion/criterion.h>
 

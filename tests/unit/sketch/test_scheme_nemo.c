@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Golden vectors, and words by the published formula with numbers worked out by hand. */
 #include <criterion/criterion.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scalar reference of oph against a model written from docs/schemes.md by another way: sets of
  * shingles sorted by hash, bins as divisions, donors by arithmetic that shares no code with the
  * scheme; and the claims that follow from the definition. */

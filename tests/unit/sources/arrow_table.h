@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arrow_table.h -- for tests: tables made by hand, given out as an ArrowArrayStream.
  *
  * Buffers are laid out as the specification of the C data interface says, here and not by the code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_batch_sources.c -- each format has its source, which says what it can do, reads the same
  * again, and passes over. Covers batch_source.c, reader.c and batch_sources.c; columns have
  * a test of their own, whole runs are in tests/unit/sign/test_ingest_read.c. */

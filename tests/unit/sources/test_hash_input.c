@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hash_input.c -- hashes made elsewhere: read back whole for any batch size, and refused where
  * the offsets or the arrays do not fit. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines that come one by one through a pipe: each is there as soon as its newline is. */
 #include <criterion/criterion.h>
 

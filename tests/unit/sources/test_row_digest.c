@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_row_digest.c -- rows are known again, however their table is cut, and others are not. */
 #include "arrow_table.h"
 #include "sources/source_columns.h"

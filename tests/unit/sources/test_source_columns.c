@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_source_columns.c -- rows of Arrow streams made by hand (arrow_table.h) become the documents
  * that stand in them; also covers table_stream.c. */
 #include "arrow_table.h"

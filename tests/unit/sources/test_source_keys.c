@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_source_keys.c -- band keys made elsewhere: read back row by row for any size of batches,
  * again and past the first rows, digested; arrays that are not what they should be are refused by
  * name. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_journal.c -- lines come back; a torn tail is cut off; any other change is an error. */
 #include "spill/journal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_sorted_bytes.c -- against qsort of all records, in memory and through files, with keys of
  * any length. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_sorted_runs.c -- against qsort, for every way of fitting and not fitting into the memory. */
 #include "spill/sorted_runs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_spill_file.c -- what is read is what was added, and damage is an error, never a result. */
 #include "spill/spill_saved.h"
 

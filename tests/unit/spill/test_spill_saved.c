@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_spill_saved.c -- a saved file is the one that was written, up to the byte that was noted,
  * whatever a killed process left behind it. */
 #include "spill/spill_saved.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* numbers.h -- numbers that look random and are always the same. */
 #ifndef TEST_STORE_BYTES_NUMBERS_H
 #define TEST_STORE_BYTES_NUMBERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store_model.h -- an index as plain arrays, and whether a bm_store answers like it. Header only.
  */
 #ifndef BM_TESTS_STORE_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_document_piece.c -- documents come back as they were added, and every damage is seen. */
 #include "store/piece.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_filter_piece.c -- a filter finds whom its bits tell, as docs/formats.md has them; no
  * document that holds enough is left out. */
 #include "store/piece.h"

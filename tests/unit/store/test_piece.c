@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_piece.c -- a head comes back as it was put, and a sealed piece has no byte that could be
  * another. */
 #include "store/piece.h"

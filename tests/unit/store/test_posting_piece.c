@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_posting_piece.c -- entries come back in their order, each key is found where a plain search
  * finds it, and every damage is seen. */
 #include "store/piece.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_set_code.c -- every set comes back as it was, and no other bytes are a set. */
 #include "store/piece.h"
 

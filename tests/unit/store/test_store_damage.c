@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_damage.c -- each byte of a small index changed in turn: the check finds it, or every
  * look-up answers as before; nothing crashes. BANDMILL_TEST_SIZE=full: each byte; else the first
  * ones of pages that LMDB reads, and some of the others. */

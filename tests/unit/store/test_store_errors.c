@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_errors.c -- what is no index, what is not allowed, what is broken off: an error that
  * says so, and nothing changed. */
 #include "tests/unit/store/store_model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_filter.c -- filters of a store that grows: they tell of every document that holds
  * enough, and of damage. */
 #include <criterion/criterion.h>

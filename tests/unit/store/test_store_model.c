@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_model.c -- thousands of random operations, and after each the index answers as plain
  * arrays do. */
 #include "tests/unit/store/store_model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_newest.c -- a reader learns that somebody has committed, and that another index stands
  * at the path. */
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_processes.c -- readers beside a writer, a writer beside a writer, and processes that
  * are killed. */
 #include "tests/unit/store/store_model.h"

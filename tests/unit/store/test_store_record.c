@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_record.c -- the record of the last commit comes back, and the one before where the
  * last is damaged. */
 #include "store/store_pages.h"

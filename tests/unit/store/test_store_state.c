@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_state.c -- a state comes back from its bytes, and any change of them is refused. */
 #include "store/store_pages.h"
 

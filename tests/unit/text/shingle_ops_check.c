@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_ops_check.c -- the tables of shingle_ops.h against the scalar one, function by function,
  * as a plain program: no Criterion, no utf8proc, so that it can be built for another architecture
  * and run under an emulator.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_oracle.h -- shingles by the letter of the rules, slowly: what the fast path is tested
  * against. One step after the other over whole arrays: normalise to code points, cut into units,
  * build the bytes of each shingle, hash them, drop repeats.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* special_check.h -- for the tests of stop word shingles and bags: a batch of one document on each
  * path. */
 #ifndef BM_TEST_SPECIAL_CHECK_H

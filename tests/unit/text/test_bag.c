@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_bag.c -- bags: the n-th occurrence of a shingle is an element of its own. Elements are
  * computed here from the words of kernels/occurrence.h once more. */
 #include "tests/unit/text/special_check.h"

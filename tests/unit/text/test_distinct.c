@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_distinct.c -- the set of one document's hashes against a model that compares each value with
  * all before it, over many documents in one set, and on values made to meet in one slot. */
 #include <criterion/criterion.h>

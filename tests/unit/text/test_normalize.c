@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_normalize.c -- the list of --normalize, the Unicode tables, and the normal forms against
  * utf8proc's own over every code point. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_normalize_versions.c -- normal forms whatever utf8proc's version (src/text/normalize.c):
  * what it is asked about, and what comes out where versions of it differ.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_shingler.c -- shingles written down by hand from the rules and hashed here with the xxHash
  * library, and the fast path against the exact one on random text. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_stop_words.c -- lists of stop words, the table that they are looked up in, and shingles that
  * begin with them, written down by hand from the rules and hashed here with the xxHash library. */
 #include "tests/unit/text/special_check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_text_units.c -- units of texts and where they stand, against what was written down by hand;
  * and each unit, made of its own stretch of the text alone, is itself. */
 #include <criterion/criterion.h>

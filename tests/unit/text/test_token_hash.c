@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_token_hash.c -- each hash of a shingle against known answers: those of RFC 3174 and FIPS 180
  * for SHA-1, of xxHash's and MurmurHash3's own test values; and the loops over slices against the
  * function alone. */

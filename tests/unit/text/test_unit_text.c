@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_unit_text.c -- slots and starts against a naive reading of the definition in
  * model/batches.h, and the hashes of the slots against the exact shingler. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_unreadable.c -- the rule against a reading of it code point by code point, and the shingler
  * on every instruction set against the rule. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pair_census.c -- the pairs of drawn documents, cell by cell, against comparing each with
  * every other one by one; from sets in memory and in a file; who is drawn; a sample that does not
  * fit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pair_total.c -- the estimator against theorems: over every sample of a small corpus the mean
  * of the estimates is the total and the mean of the squared errors stated is their variance; and by
  * drawing, on corpora with clusters, how often the total is within three errors. */

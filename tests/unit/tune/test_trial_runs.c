@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_trial_runs.c -- the candidates of trial runs against pairs that are counted one by one;
  * ranges by hand. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_tune_api.c -- bm_tune: which plan is chosen, and what its two texts say. */
 #include <criterion/criterion.h>
 

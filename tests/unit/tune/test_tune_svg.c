@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_tune_svg.c -- the picture of plans: one panel a text, bars as high as their counts on the
  * axis, curves through P, words for who cannot see it. */
 #include <criterion/criterion.h>
