@@ -13,9 +13,8 @@
 
 #include "base/error.h"
 #include "corpus/corpus_parts.h"
-#include "lsh/verify.h"
+#include "lsh/similarity.h"
 #include "model/option_words.h"
-#include "sketch/scheme.h"
 
 /* corpus_memory -- what goes to files, and when.
  *
@@ -178,17 +177,13 @@ static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end
     (void)thread;
     sort_job *job = ctx;
     bm_corpus *corpus = job->corpus;
-    size_t largest = 0;
-    for (size_t i = begin; i < end; i++)
-        largest = corpus->sizes[job->docs[i]] > largest ? corpus->sizes[job->docs[i]] : largest;
-    const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
-    uint64_t *scratch = NULL;
-    BM_TRY(bm_new(&scratch, cap, err));
-    for (size_t i = begin; i < end; i++)
-        bm_hashes_sort_within(corpus->sets.places[job->docs[i]].set, corpus->sizes[job->docs[i]],
-                              scratch, cap);
-    bm_free(scratch);
-    return BM_OK;
+    bm_sorter sorter = {0};
+    bm_status status = BM_OK;
+    for (size_t i = begin; status == BM_OK && i < end; i++)
+        status = bm_sorter_sort(&sorter, corpus->sets.places[job->docs[i]].set,
+                                corpus->sizes[job->docs[i]], err);
+    bm_sorter_reset(&sorter);
+    return status;
 }
 
 static bm_status want_sorted(sort_job *job, uint32_t doc, bm_error *err)
@@ -392,10 +387,7 @@ static void corpus_copies_reset(bm_corpus_copies *copies)
 
 typedef struct comparison {
     bm_corpus *corpus;
-    bm_verify verify;
-    bm_measure measure;
-    double threshold;
-    bm_share share;
+    bm_similarity_rule rule;
     bm_pool *pool;
     bm_pair *pairs;
     size_t n;
@@ -423,17 +415,10 @@ static double similarity(const comparison *c, size_t i)
     const bm_corpus *corpus = c->corpus;
     uint32_t x = corpus->rep[c->pairs[i].a], y = corpus->rep[c->pairs[i].b];
     const void *set_x = set_of(c, 2 * i, x), *set_y = set_of(c, 2 * i + 1, y);
-    if (c->verify == BM_VERIFY_SIGNATURE)
-        return bm_agreement_at_least(set_x, set_y, corpus->cfg.words, c->threshold);
-    if (x == y)
+    if (x == y && c->rule.verify != BM_VERIFY_SIGNATURE)
         return 1.0;
-    if (corpus->cfg.weighted)
-        return bm_weighted_jaccard(bm_corpus_weighted(set_x, corpus->sizes[x]),
-                                   bm_corpus_weighted(set_y, corpus->sizes[y]));
-    if (c->verify == BM_VERIFY_CONTAINED)
-        return bm_jaccard_held(set_x, corpus->sizes[x], set_y, corpus->sizes[y], c->share);
-    return bm_similarity_at_least(c->measure, set_x, corpus->sizes[x], set_y, corpus->sizes[y],
-                                  c->threshold);
+    return bm_similarity(&c->rule, (bm_compared){set_x, corpus->sizes[x]},
+                         (bm_compared){set_y, corpus->sizes[y]});
 }
 
 static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -458,8 +443,9 @@ static bm_status compare(comparison *c, bm_error *err)
 static size_t set_len(const comparison *c, uint64_t rep)
 {
     const bm_corpus *corpus = c->corpus;
-    return c->verify == BM_VERIFY_SIGNATURE ? corpus->cfg.words.uints * sizeof(uint32_t)
-                                            : corpus->sizes[rep] * bm_corpus_element_bytes(corpus);
+    return c->rule.verify == BM_VERIFY_SIGNATURE
+               ? corpus->cfg.words.uints * sizeof(uint32_t)
+               : corpus->sizes[rep] * bm_corpus_element_bytes(corpus);
 }
 
 /* List the documents of the first c->n pairs; how many bytes their sets have. */
@@ -504,26 +490,18 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
 {
     (void)thread;
     comparison *c = ctx;
-    size_t largest = 0;
-    for (size_t i = begin; i < end; i++)
-        largest = set_len(c, c->docs[i]) > largest ? set_len(c, c->docs[i]) : largest;
-    bool sorts = c->verify != BM_VERIFY_SIGNATURE && !c->corpus->cfg.weighted;
-    size_t cap = largest / sizeof(uint64_t);
-    cap = !sorts ? 1 : cap < BM_SORT_SCRATCH ? cap : BM_SORT_SCRATCH;
+    const bool sorts = c->rule.verify != BM_VERIFY_SIGNATURE && !c->corpus->cfg.weighted;
     bm_set_reader reader = {.corpus = c->corpus};
-    uint64_t *scratch = NULL;
-    BM_TRY(bm_new(&scratch, cap, err));
     bm_status status = BM_OK;
     for (size_t i = begin; i < end; i++) {
         size_t len = set_len(c, c->docs[i]);
         void *to = c->corpus->sets.arena + c->at[i];
         BM_TRY_OUT(bm_set_reader_copy(&reader, c->docs[i], to, len, err));
         if (sorts)
-            bm_hashes_sort_within(to, len / sizeof *scratch, scratch, cap);
+            BM_TRY_OUT(bm_sorter_sort(&reader.sorter, to, len / sizeof(uint64_t), err));
     }
 out:
     bm_set_reader_reset(&reader);
-    bm_free(scratch);
     return status;
 }
 
@@ -583,15 +561,10 @@ static bm_status compare_made(comparison *c, size_t n, bm_error *err)
 bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair *pairs, size_t n,
                             bm_error *err)
 {
-    comparison c = {.corpus = corpus,
-                    .verify = how->verify,
-                    .measure = how->measure,
-                    .threshold = how->threshold,
-                    .share = how->share,
-                    .pool = how->pool,
-                    .pairs = pairs,
-                    .n = n};
-    if (how->verify == BM_VERIFY_NONE) {
+    comparison c = {.corpus = corpus, .rule = how->rule, .pool = how->pool, .pairs = pairs, .n = n};
+    c.rule.weighted = corpus->cfg.weighted;
+    c.rule.words = corpus->cfg.words;
+    if (how->rule.verify == BM_VERIFY_NONE) {
         for (size_t i = 0; i < n; i++)
             pairs[i].similarity = NAN;
         return BM_OK;
@@ -600,7 +573,7 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
         return n == 0 ? BM_OK : compare_from_file(&c, n, err);
     if (corpus->sets.state == BM_SETS_AGAIN)
         return compare_made(&c, n, err);
-    if (bm_verify_reads_sets(how->verify))
+    if (bm_verify_reads_sets(how->rule.verify))
         BM_TRY(corpus_sort(corpus, pairs, n, how->pool, err));
     return compare(&c, err);
 }
@@ -682,23 +655,13 @@ typedef struct reading {
     bm_corpus_range *range;
 } reading;
 
-static bm_status sort(uint64_t *hashes, size_t n, bm_error *err)
-{
-    const size_t cap = n < 16 ? 16 : n < BM_SORT_SCRATCH ? n : BM_SORT_SCRATCH;
-    uint64_t *scratch = NULL;
-    BM_TRY(bm_new(&scratch, cap, err));
-    bm_hashes_sort_within(hashes, n, scratch, cap);
-    bm_free(scratch);
-    return BM_OK;
-}
-
 bm_status bm_corpus_copy_set(bm_set_reader *reader, size_t row, void *to, bm_error *err)
 {
     const bm_corpus *corpus = reader->corpus;
     const size_t words = corpus->cfg.words.uints,
                  len = words > 0 ? words * sizeof(uint32_t) : corpus->sizes[row] * sizeof(uint64_t);
     BM_TRY(bm_set_reader_copy(reader, row, to, len, err));
-    return words > 0 ? BM_OK : sort(to, corpus->sizes[row], err);
+    return words > 0 ? BM_OK : bm_sorter_sort(&reader->sorter, to, corpus->sizes[row], err);
 }
 
 static bm_status read_some(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)

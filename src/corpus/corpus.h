@@ -59,16 +59,12 @@ bm_status bm_corpus_sets_to_file(bm_corpus *corpus, bm_error *err);
 /* Sort all sets that are not sorted yet, on all threads; sets are in memory. */
 bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err);
 
+/* Fill in the similarity of each pair, on all threads; sets in a file are read back. `weighted` and
+ * `words` of the rule are those of the corpus. */
 typedef struct bm_comparison {
-    bm_verify verify; /* EXACT and CONTAINED compare hashes, SIGNATURE words, NONE gives NAN */
-    double threshold; /* a pair that does not reach it may get a negative number; 0: never */
-    bm_share share; /* CONTAINED: a pair of which neither holds so much of the other gets a negative
-                       number */
+    bm_similarity_rule rule;
     bm_pool *pool;
-    bm_measure measure; /* of hashes without weights */
 } bm_comparison;
-
-/* Fill in the similarity of each pair, on all threads; sets in a file are read back. */
 bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair *pairs, size_t n,
                             bm_error *err);
 

@@ -305,16 +305,11 @@ static bm_status make_some(bm_corpus *corpus, bm_set_maker *maker, const uint64_
 {
     struct bm_corpus_made *made = corpus->sets.made;
     const bm_shingle_batch *sets = NULL;
-    uint64_t *scratch = NULL;
-    size_t largest = 16;
+    bm_sorter sorter = {0};
     bm_status status = BM_OK;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         places[i] = place_of(corpus, docs[i]);
-        largest = corpus->sizes[docs[i]] > largest ? corpus->sizes[docs[i]] : largest;
-    }
-    largest = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
     BM_TRY(bm_set_maker_make(maker, places, n, &sets, err));
-    BM_TRY(bm_new(&scratch, largest, err));
     for (size_t i = 0; i < n; i++) {
         const size_t doc = docs[i], size = corpus->sizes[doc];
         if (doc % BM_DOC_LEAVE_ROWS == 0)
@@ -323,10 +318,10 @@ static bm_status make_some(bm_corpus *corpus, bm_set_maker *maker, const uint64_
         if (!is_same(corpus, doc, sets, i))
             BM_TRY_OUT(bm_set_maker_changed(&corpus->cfg.again, &places[i], err));
         memcpy(to, sets->hashes + sets->offsets[i], size * sizeof *to);
-        bm_hashes_sort_within(to, size, scratch, largest);
+        BM_TRY_OUT(bm_sorter_sort(&sorter, to, size, err));
     }
 out:
-    bm_free(scratch);
+    bm_sorter_reset(&sorter);
     return status;
 }
 
@@ -354,14 +349,13 @@ static bm_status read_stored(bm_corpus *corpus, const bm_stored_set *stored, bm_
 {
     struct bm_corpus_made *made = corpus->sets.made;
     const size_t size = corpus->sizes[stored->doc];
-    uint64_t *to = made->arena + made->at[stored->doc] - 1, *scratch = NULL;
-    const size_t cap = size < 16 ? 16 : size < BM_SORT_SCRATCH ? size : BM_SORT_SCRATCH;
+    uint64_t *to = made->arena + made->at[stored->doc] - 1;
+    bm_sorter sorter = {0};
     BM_TRY(bm_spill_read(corpus->sets.file, stored->record, to, size * sizeof *to, err));
-    BM_TRY(bm_new(&scratch, cap, err));
-    bm_hashes_sort_within(to, size, scratch, cap);
-    bm_free(scratch);
+    const bm_status status = bm_sorter_sort(&sorter, to, size, err);
+    bm_sorter_reset(&sorter);
     corpus->sets.bytes_back += size * sizeof *to;
-    return BM_OK;
+    return status;
 }
 
 /* Make long documents one after another, by a maker that is closed behind each; unless their sets

@@ -16,12 +16,11 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "lsh/candidates.h"
-#include "lsh/verify.h"
+#include "lsh/similarity.h"
 #include "model/batches.h"
 #include "model/ids.h"
 #include "sign/budget.h"
 #include "sign/ingest.h"
-#include "sketch/scheme.h"
 #include "spill/spill_file.h"
 
 typedef struct bm_corpus_cfg {
@@ -256,13 +255,6 @@ void bm_corpus_drop_sets(bm_corpus *corpus);
 bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err);
 void bm_corpus_sets_reset(bm_corpus_sets *sets);
 
-/* A weighted set as it is held: n hashes, and behind them their weights. */
-static inline bm_weighted_set bm_corpus_weighted(const void *set, size_t n)
-{
-    const uint64_t *hashes = set;
-    return (bm_weighted_set){hashes, n > 0 ? (const void *)(hashes + n) : NULL, n};
-}
-
 /* Bytes of the record that a document has in the file; 0: it has none (a copy, empty). */
 size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row);
 
@@ -273,6 +265,7 @@ typedef struct bm_set_reader {
     bm_spill_get get;
     void *own; /* of a set that is read back */
     size_t cap_own;
+    bm_sorter sorter; /* for whoever sorts the sets that were copied */
 } bm_set_reader;
 
 void bm_set_reader_reset(bm_set_reader *reader);

@@ -758,6 +758,7 @@ void bm_set_reader_reset(bm_set_reader *reader)
 {
     bm_buf_reset(&reader->get.buf);
     bm_free(reader->own);
+    bm_sorter_reset(&reader->sorter);
 }
 
 bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t len, bm_error *err)

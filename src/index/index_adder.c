@@ -19,10 +19,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "lsh/verify.h"
+#include "lsh/similarity.h"
 #include "model/scheme_facts.h"
 #include "results/result_tables.h"
-#include "sketch/scheme.h"
 
 /* index_ids -- the index is asked for all ids of a batch together, in the order of their hashes. */
 
@@ -327,13 +326,16 @@ void bm_index_near_remove(bm_index_near *near, size_t i)
 static double compare(bm_index_near *near, size_t i, size_t other)
 {
     const bm_gathered *g = near->batch;
-    const uint32_t words = near->shape->words;
+    const bm_gather_shape *shape = near->shape;
+    const bm_similarity_rule rule =
+        bm_search_rule(shape->sets ? BM_STORE_SETS : BM_STORE_SIGNATURES,
+                       (bm_word_rows){shape->words, shape->word_bytes}, near->threshold);
     near->verified++;
-    if (near->shape->sets)
-        return bm_jaccard_at_least(g->sets[i], g->docs[i].n_shingles, g->sets[other],
-                                   g->docs[other].n_shingles, near->threshold);
-    return bm_agreement_at_least(g->words + i * words, g->words + other * words,
-                                 (bm_word_rows){words, near->shape->word_bytes}, near->threshold);
+    if (shape->sets)
+        return bm_similarity(&rule, (bm_compared){g->sets[i], g->docs[i].n_shingles},
+                             (bm_compared){g->sets[other], g->docs[other].n_shingles});
+    return bm_similarity(&rule, (bm_compared){g->words + i * shape->words, 0},
+                         (bm_compared){g->words + other * shape->words, 0});
 }
 
 bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best, double *similarity)

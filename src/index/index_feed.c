@@ -87,18 +87,14 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
 {
     (void)thread;
     const bm_gathered *g = ctx;
-    size_t largest = 0;
-    for (size_t i = begin; i < end; i++)
-        largest = g->docs[i].n_shingles > largest ? g->docs[i].n_shingles : largest;
-    const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
-    uint64_t *scratch = NULL;
-    BM_TRY(bm_new(&scratch, cap, err));
-    for (size_t i = begin; i < end; i++)
+    bm_sorter sorter = {0};
+    bm_status status = BM_OK;
+    for (size_t i = begin; status == BM_OK && i < end; i++)
         if (g->docs[i].n_shingles > 0)
-            bm_hashes_sort_within(g->hashes + (g->sets[i] - g->hashes), g->docs[i].n_shingles,
-                                  scratch, cap);
-    bm_free(scratch);
-    return BM_OK;
+            status = bm_sorter_sort(&sorter, g->hashes + (g->sets[i] - g->hashes),
+                                    g->docs[i].n_shingles, err);
+    bm_sorter_reset(&sorter);
+    return status;
 }
 
 bm_status bm_gathered_finish(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,

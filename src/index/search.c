@@ -30,7 +30,6 @@
 #include "base/memory.h"
 #include "lsh/set_overlaps.h"
 #include "lsh/verify.h"
-#include "sketch/scheme.h"
 
 /* search_scan -- an inverted index of the queries, and the documents of the index looked up in it.
  *
@@ -280,11 +279,14 @@ static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, dou
         bm_jaccard_least_common(n, t->doc.n_shingles, threshold) == SIZE_MAX)
         return BM_OK;
     BM_TRY(bm_search_target_read(s->cfg, t, err));
+    const bm_similarity_rule rule =
+        bm_search_rule(facts->kind, (bm_word_rows){facts->words, s->cfg->word_bytes}, threshold);
     *similarity =
         facts->kind == BM_STORE_SETS
-            ? bm_jaccard_at_least(batch->sets[doc], n, t->set, t->doc.n_shingles, threshold)
-            : bm_agreement_at_least(batch->words + (size_t)doc * facts->words, t->words,
-                                    (bm_word_rows){facts->words, s->cfg->word_bytes}, threshold);
+            ? bm_similarity(&rule, (bm_compared){batch->sets[doc], n},
+                            (bm_compared){t->set, t->doc.n_shingles})
+            : bm_similarity(&rule, (bm_compared){batch->words + (size_t)doc * facts->words, 0},
+                            (bm_compared){t->words, 0});
     return BM_OK;
 }
 
@@ -549,19 +551,15 @@ static bm_status sort_some(void *ctx, uint32_t thread, size_t begin, size_t end,
     (void)thread;
     const comparable *c = ctx;
     const bm_search_batch *batch = c->batch;
-    size_t largest = 16;
-    for (size_t i = begin; i < end; i++)
-        largest = batch->n_shingles[c->docs[i]] > largest ? batch->n_shingles[c->docs[i]] : largest;
-    const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
-    uint64_t *scratch = NULL;
-    BM_TRY(bm_new(&scratch, cap, err));
-    for (size_t i = begin; i < end; i++) {
+    bm_sorter sorter = {0};
+    bm_status status = BM_OK;
+    for (size_t i = begin; status == BM_OK && i < end; i++) {
         const uint64_t *set = batch->sets[c->docs[i]];
-        bm_hashes_sort_within(batch->unsorted + (set - batch->unsorted),
-                              batch->n_shingles[c->docs[i]], scratch, cap);
+        status = bm_sorter_sort(&sorter, batch->unsorted + (set - batch->unsorted),
+                                batch->n_shingles[c->docs[i]], err);
     }
-    bm_free(scratch);
-    return BM_OK;
+    bm_sorter_reset(&sorter);
+    return status;
 }
 
 /* Most documents of a batch may be candidates of nothing: their sets stay as they are. */

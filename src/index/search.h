@@ -16,6 +16,18 @@
 #include <bandmill/types.h>
 
 #include "index/search_hits.h"
+#include "lsh/similarity.h"
+
+/* How documents are compared with those of an index: by its sets, or by its words. */
+static inline bm_similarity_rule bm_search_rule(bm_store_kind kind, bm_word_rows words,
+                                                double threshold)
+{
+    return (bm_similarity_rule){.verify =
+                                    kind == BM_STORE_SETS ? BM_VERIFY_EXACT : BM_VERIFY_SIGNATURE,
+                                .measure = BM_MEASURE_JACCARD,
+                                .words = words,
+                                .threshold = threshold};
+}
 
 /* The answers of document i are list[begin[i]] … list[begin[i+1]-1]: best first, of equal ones the
  * number that is less. {0} before; the same memory serves batch after batch. */

@@ -156,15 +156,14 @@ static void list_keys(const bm_key_batch *batch, uint32_t band, band_scratch *s)
 
 bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err)
 {
-    const size_t cap = *n < BM_SORT_SCRATCH ? *n : BM_SORT_SCRATCH;
+    bm_sorter sorter = {0};
     if (*n < 2)
         return BM_OK;
-    uint64_t *scratch;
-    BM_TRY(bm_new(&scratch, cap < 16 ? 16 : cap, err));
-    bm_hashes_sort_within(list, *n, scratch, cap < 16 ? 16 : cap);
-    *n = bm_hashes_distinct(list, *n);
-    bm_free(scratch);
-    return BM_OK;
+    const bm_status status = bm_sorter_sort(&sorter, list, *n, err);
+    bm_sorter_reset(&sorter);
+    if (status == BM_OK)
+        *n = bm_hashes_distinct(list, *n);
+    return status;
 }
 
 size_t bm_numbers_below(const uint32_t *list, size_t n, uint64_t number)

@@ -27,7 +27,7 @@
 #include "lsh/all_pairs.h"
 #include "lsh/band_plan.h"
 #include "lsh/candidates.h"
-#include "lsh/verify.h"
+#include "lsh/similarity.h"
 #include "model/option_check.h"
 #include "model/option_words.h"
 #include "model/scheme_facts.h"
@@ -681,15 +681,16 @@ static bm_status sign(finder *f, bm_error *err)
 #define CHUNK        65536u /* candidates a chunk */
 #define SHARES_A_BIT 1e-300 /* a threshold that any shared hash reaches */
 
-static bm_weighted_set weighted_set(const finder *f, uint32_t doc)
-{
-    const uint64_t *set = f->docs[doc];
-    return (bm_weighted_set){set, (const double *)(set + f->sizes[doc]), f->sizes[doc]};
-}
-
 static bool comes_with_similarity(const finder *f)
 {
     return f->options->verify == BM_VERIFY_EXACT && f->input.weights == NULL;
+}
+
+static bm_compared compared(const finder *f, const bm_similarity_rule *rule, uint32_t doc)
+{
+    if (rule->verify == BM_VERIFY_SIGNATURE)
+        return (bm_compared){f->words + (size_t)doc * rule->words.uints, 0};
+    return (bm_compared){f->docs[doc], f->sizes[doc]};
 }
 
 /* A pair that is no edge gets a similarity below every threshold: -1. */
@@ -697,24 +698,16 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
 {
     (void)thread;
     (void)err;
-    finder *f = ctx;
-    const bm_word_rows rows = bm_scheme_rows(f->options->sketch.scheme, f->options->sketch.perms);
-    const double threshold = f->options->bands.threshold;
+    const finder *f = ctx;
+    const bm_similarity_rule rule = {
+        .verify = f->options->verify,
+        .measure = BM_MEASURE_JACCARD,
+        .weighted = f->input.weights != NULL,
+        .words = bm_scheme_rows(f->options->sketch.scheme, f->options->sketch.perms),
+        .threshold = f->options->bands.threshold};
     for (size_t i = begin; i < end; i++) {
         bm_pair *p = &f->chunk[i];
-        if (f->options->verify == BM_VERIFY_EXACT && f->input.weights != NULL) {
-            p->similarity = bm_weighted_jaccard(weighted_set(f, p->a), weighted_set(f, p->b));
-            p->similarity = p->similarity >= threshold ? p->similarity : -1;
-        } else if (f->options->verify == BM_VERIFY_EXACT) {
-            p->similarity = bm_jaccard_at_least(f->docs[p->a], f->sizes[p->a], f->docs[p->b],
-                                                f->sizes[p->b], threshold);
-        } else if (f->options->verify == BM_VERIFY_SIGNATURE) {
-            p->similarity =
-                bm_agreement_at_least(f->words + (size_t)p->a * rows.uints,
-                                      f->words + (size_t)p->b * rows.uints, rows, threshold);
-        } else {
-            p->similarity = NAN;
-        }
+        p->similarity = bm_similarity(&rule, compared(f, &rule, p->a), compared(f, &rule, p->b));
     }
     return BM_OK;
 }
@@ -1053,17 +1046,22 @@ static bm_status check_numbers(void *ctx, uint32_t thread, size_t begin, size_t 
     return BM_OK;
 }
 
+static bm_compared set_of(const bm_documents *docs, uint32_t doc)
+{
+    const uint64_t begin = docs->offsets[doc];
+    return (bm_compared){docs->hashes + begin, (uint32_t)(docs->offsets[doc + 1] - begin)};
+}
+
 static bm_status compare(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;
     (void)err;
     const comparing *c = ctx;
-    const uint64_t *offsets = c->docs->offsets, *hashes = c->docs->hashes;
+    const bm_similarity_rule rule = {
+        .verify = BM_VERIFY_EXACT, .measure = BM_MEASURE_JACCARD, .threshold = c->threshold};
     for (size_t i = begin; i < end; i++) {
         bm_pair *p = &c->pairs[i];
-        p->similarity = bm_jaccard_at_least(
-            hashes + offsets[p->a], offsets[p->a + 1] - offsets[p->a], hashes + offsets[p->b],
-            offsets[p->b + 1] - offsets[p->b], c->threshold);
+        p->similarity = bm_similarity(&rule, set_of(c->docs, p->a), set_of(c->docs, p->b));
     }
     return BM_OK;
 }

@@ -21,7 +21,6 @@
 #include "job/job_context.h"
 #include "job/recipe.h"
 #include "job/settings.h"
-#include "lsh/verify.h"
 #include "match/edges.h"
 #include "model/field_rows.h"
 #include "model/file_names.h"
@@ -816,17 +815,13 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
 {
     (void)thread;
     const block *b = ctx;
-    size_t largest = 16;
-    for (size_t i = begin; i < end; i++)
-        largest = b->docs[i].n_shingles > largest ? b->docs[i].n_shingles : largest;
-    const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
-    uint64_t *scratch = NULL;
-    BM_TRY(bm_new(&scratch, cap, err));
-    for (size_t i = begin; i < end; i++)
-        bm_hashes_sort_within(b->hashes + (b->sets[i] - b->hashes), b->docs[i].n_shingles, scratch,
-                              cap);
-    bm_free(scratch);
-    return BM_OK;
+    bm_sorter sorter = {0};
+    bm_status status = BM_OK;
+    for (size_t i = begin; status == BM_OK && i < end; i++)
+        status = bm_sorter_sort(&sorter, b->hashes + (b->sets[i] - b->hashes),
+                                b->docs[i].n_shingles, err);
+    bm_sorter_reset(&sorter);
+    return status;
 }
 
 /* Sets of documents first … first+n-1 of the block, n being as many as fit, one at least. */
@@ -1124,14 +1119,14 @@ static bm_status compare(comparing *c, uint32_t doc, double *similarity, bm_erro
 {
     const bm_corpus *corpus = c->reader.corpus;
     const bm_word_rows words = corpus->cfg.words;
+    const bm_similarity_rule rule =
+        bm_search_rule(words.uints > 0 ? BM_STORE_SIGNATURES : BM_STORE_SETS, words, 0);
     const uint32_t rep = corpus->rep[doc], n = words.uints > 0 ? words.uints : corpus->sizes[rep];
     BM_TRY(bm_grow(&c->own, &c->cap_own, n, words.uints > 0 ? sizeof(uint32_t) : sizeof(uint64_t),
                    err));
     BM_TRY(bm_corpus_copy_set(&c->reader, rep, c->own, err));
-    *similarity = words.uints > 0
-                      ? bm_signature_agreement(c->own, c->known, words)
-                      : bm_jaccard(bm_hashes_common(c->own, n, c->known, c->doc.n_shingles), n,
-                                   c->doc.n_shingles);
+    *similarity =
+        bm_similarity(&rule, (bm_compared){c->own, n}, (bm_compared){c->known, c->doc.n_shingles});
     return BM_OK;
 }
 

@@ -21,6 +21,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "base/system.h"
 
 /* intersect -- which loop counts the common elements of two sets.
@@ -276,7 +278,8 @@ static void part_in_place(uint64_t *v, size_t n, digit d, uint32_t *end)
     }
 }
 
-void bm_hashes_sort_within(uint64_t *hashes, size_t n, uint64_t *scratch, size_t cap)
+/* With scratch of `cap` words, 16 at least, or as many as there are hashes. */
+static void sort_within(uint64_t *hashes, size_t n, uint64_t *scratch, size_t cap)
 {
     digit d;
     if (n <= cap) {
@@ -289,9 +292,35 @@ void bm_hashes_sort_within(uint64_t *hashes, size_t n, uint64_t *scratch, size_t
     part_in_place(hashes, n, d, end);
     size_t begin = 0;
     for (size_t k = 0; k < d.n_values && d.shift != 0; k++) {
-        bm_hashes_sort_within(hashes + begin, end[k] - begin, scratch, cap);
+        sort_within(hashes + begin, end[k] - begin, scratch, cap);
         begin = end[k];
     }
+}
+
+bm_status bm_sorter_sort(bm_sorter *sorter, uint64_t *hashes, size_t n, bm_error *err)
+{
+    const size_t most = sorter->most != 0 ? sorter->most : BM_SORT_SCRATCH;
+    const size_t wanted = n < most ? n : most;
+    if (n <= SMALL) {
+        insertion_sort(hashes, n);
+        return BM_OK;
+    }
+    if (sorter->cap < wanted) {
+        const size_t twice = 2 * sorter->cap < most ? 2 * sorter->cap : most;
+        const size_t cap = twice < wanted ? wanted : twice;
+        bm_free(sorter->scratch);
+        sorter->cap = 0;
+        BM_TRY(bm_new(&sorter->scratch, cap, err));
+        sorter->cap = cap;
+    }
+    sort_within(hashes, n, sorter->scratch, sorter->cap);
+    return BM_OK;
+}
+
+void bm_sorter_reset(bm_sorter *sorter)
+{
+    bm_free(sorter->scratch);
+    *sorter = (bm_sorter){0};
 }
 
 size_t bm_hashes_distinct(uint64_t *hashes, size_t n)

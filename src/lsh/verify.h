@@ -57,9 +57,17 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
 
 /* Sort a document's hashes ascending (repeats are allowed); scratch of n words, n below 2^32. */
 void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch);
-/* The same with scratch of `cap` words, 16 at least, however many hashes there are. */
-void bm_hashes_sort_within(uint64_t *hashes, size_t n, uint64_t *scratch, size_t cap);
-#define BM_SORT_SCRATCH ((size_t)1 << 19) /* words that long sets are sorted with */
+/* The same for one set after another, of any length, on one thread. The scratch grows with the sets
+ * up to `most` words; a longer set is sorted within these. {0} is ready for use. */
+typedef struct bm_sorter {
+    uint64_t *scratch; /* owned */
+    size_t cap;        /* words of it */
+    size_t most;       /* 0: BM_SORT_SCRATCH; else 16 at least */
+} bm_sorter;
+#define BM_SORT_SCRATCH ((size_t)1 << 19)
+/* BM_ERR_NOMEM. */
+bm_status bm_sorter_sort(bm_sorter *sorter, uint64_t *hashes, size_t n, bm_error *err);
+void bm_sorter_reset(bm_sorter *sorter);
 /* Drop the repeats of a sorted array in place; what is left. */
 size_t bm_hashes_distinct(uint64_t *hashes, size_t n);
 /* |x and y| of two sorted distinct sets. */

@@ -708,11 +708,11 @@ bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     bm_match *match = ctx;
     bm_match_counts *counts = &match->result.counts;
     const bm_match_settings *settings = &match->settings;
-    bm_comparison how = {.verify = settings->verify,
-                         .measure = settings->measure,
-                         .threshold = settings->threshold,
-                         .share = settings->share,
-                         .pool = settings->pool};
+    const bm_comparison how = {.rule = {.verify = settings->verify,
+                                        .measure = settings->measure,
+                                        .threshold = settings->threshold,
+                                        .share = settings->share},
+                               .pool = settings->pool};
     BM_TRY(bm_meter_check(settings->meter, err));
     counts->candidates += n;
     counts->verified += settings->verify == BM_VERIFY_NONE ? 0 : n;

@@ -224,7 +224,8 @@ static void set_reason(const bm_match *match, bm_grouping *out, uint32_t doc, do
 static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pair *pairs, size_t n,
                                  bm_error *err)
 {
-    bm_comparison how = {.verify = match->settings.verify, .pool = match->settings.pool};
+    const bm_comparison how = {.rule = {.verify = match->settings.verify},
+                               .pool = match->settings.pool};
     BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
     for (size_t i = 0; i < n; i++) {
         if (i % BM_DOC_LEAVE_ROWS == 0) /* of documents that are far apart */

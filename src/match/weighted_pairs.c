@@ -179,7 +179,7 @@ static bm_status get_set(bm_set_reader *reader, size_t row, bm_weighted_set *out
 {
     const void *set;
     BM_TRY(bm_set_reader_get(reader, row, &set, err));
-    *out = bm_corpus_weighted(set, reader->corpus->sizes[row]);
+    *out = bm_weighted_set_at(set, reader->corpus->sizes[row]);
     return BM_OK;
 }
 

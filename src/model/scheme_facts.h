@@ -16,6 +16,15 @@ static inline uint32_t bm_scheme_row_uints(bm_scheme scheme, uint32_t n)
     return n * (bm_scheme_word_bytes(scheme) / (uint32_t)sizeof(uint32_t));
 }
 
+/* The form of such a row: how many uint32_t it takes, and how many bytes a word has (4 or 8). */
+typedef struct bm_word_rows {
+    uint32_t uints, word_bytes;
+} bm_word_rows;
+static inline bm_word_rows bm_scheme_rows(bm_scheme scheme, uint32_t perms)
+{
+    return (bm_word_rows){bm_scheme_row_uints(scheme, perms), bm_scheme_word_bytes(scheme)};
+}
+
 /* How a scheme has shingles hashed, into text->of_scheme, for whoever opens a shingler: nemo and
  * lance begin their hash with a seed, lance joins words by another byte. Else 0. */
 void bm_scheme_set_hashing(const bm_sketch_options *sketch, bm_text_options *text);

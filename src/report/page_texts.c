@@ -250,20 +250,17 @@ static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error
     const size_t n = bm_shingle_batch_hashes(&r->one);
     if (r->budget != 0 && r->hash_bytes + 2 * n * sizeof *doc->hashes > r->budget)
         return BM_OK;
-    uint64_t *scratch = bm_alloc(n, sizeof *scratch);
-    doc->hashes = bm_alloc(n, sizeof *doc->hashes);
-    if (scratch == NULL || doc->hashes == NULL) {
-        bm_free(scratch);
-        return bm_fail_nomem(err, n * sizeof *scratch);
-    }
+    BM_TRY(bm_new(&doc->hashes, n, err));
     if (n > 0)
         memcpy(doc->hashes, r->one.hashes, n * sizeof *doc->hashes);
-    bm_hashes_sort(doc->hashes, n, scratch);
+    bm_sorter sorter = {0};
+    status = bm_sorter_sort(&sorter, doc->hashes, n, err);
+    bm_sorter_reset(&sorter);
+    BM_TRY(status);
     doc->n_hashes = bm_hashes_distinct(doc->hashes, n);
     doc->content = r->one.content[0];
     doc->counted = true;
     r->hash_bytes += n * sizeof *doc->hashes;
-    bm_free(scratch);
     return BM_OK;
 }
 

@@ -65,28 +65,3 @@ bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights
                                        : "scheme %s does not sign weighted documents (cws)",
                          bm_option_word(BM_OPTION_SCHEME, ops->scheme));
 }
-
-bm_word_rows bm_scheme_rows(bm_scheme scheme, uint32_t perms)
-{
-    return (bm_word_rows){bm_scheme_row_uints(scheme, perms), bm_scheme_word_bytes(scheme)};
-}
-
-double bm_signature_agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows)
-{
-    const uint32_t step = rows.word_bytes / (uint32_t)sizeof *x;
-    uint32_t same = 0;
-    if (step == 1)
-        for (uint32_t i = 0; i < rows.uints; i++)
-            same += x[i] == y[i];
-    else
-        for (uint32_t i = 0; i < rows.uints; i += 2)
-            same += ((x[i] ^ y[i]) | (x[i + 1] ^ y[i + 1])) == 0;
-    return rows.uints == 0 ? 0.0 : (double)same / (double)(rows.uints / step);
-}
-
-double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, bm_word_rows rows,
-                             double threshold)
-{
-    const double agreement = bm_signature_agreement(x, y, rows);
-    return agreement >= threshold ? agreement : -1;
-}

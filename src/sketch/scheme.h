@@ -41,16 +41,3 @@ typedef struct bm_signed_rows {
 } bm_signed_rows;
 bm_status bm_signed_rows_keys(const bm_signed_rows *rows, const bm_band_plan *plan, uint64_t *keys,
                               bm_error *err);
-
-/* The words of signatures in memory: rows of `uints` of 32 bits, in which a word of 8 bytes takes
- * two. */
-typedef struct bm_word_rows {
-    uint32_t uints, word_bytes;
-} bm_word_rows;
-bm_word_rows bm_scheme_rows(bm_scheme scheme, uint32_t perms);
-/* Share of the words on which two signatures agree. */
-double bm_signature_agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows);
-/* The same where it is >= threshold; else a negative number, as bm_jaccard_at_least has it of sets.
- */
-double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, bm_word_rows rows,
-                             double threshold);

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "cpu/cpu_backend.h"
+#include "lsh/similarity.h"
 #include "sketch/scheme.h"
 
 enum { PERMS = 128 };

@@ -175,7 +175,7 @@ static void draw_pairs(const bm_corpus *corpus, bm_pair *pairs)
 
 static bm_status compare(world *w, bm_corpus *corpus, bm_pair *pairs, size_t n, bm_error *err)
 {
-    const bm_comparison how = {.verify = BM_VERIFY_EXACT, .pool = w->pool};
+    const bm_comparison how = {.rule = {.verify = BM_VERIFY_EXACT}, .pool = w->pool};
     return bm_corpus_compare(corpus, &how, pairs, n, err);
 }
 

@@ -138,7 +138,7 @@ static void check(const world *w, bm_corpus *corpus)
     }
     cr_assert_gt(n_copies, N_DOCS / 2);
     cr_assert_eq(corpus->n_identical, n_copies);
-    const bm_comparison how = {.verify = BM_VERIFY_EXACT, .pool = pool};
+    const bm_comparison how = {.rule = {.verify = BM_VERIFY_EXACT}, .pool = pool};
     cr_assert_eq(bm_corpus_compare(corpus, &how, pairs, n_pairs, NULL), BM_OK);
     for (size_t k = 0; k < n_pairs; k++) {
         const uint32_t a = w->texts[pairs[k].a], b = w->texts[pairs[k].b];
@@ -189,7 +189,7 @@ Test(corpus_copies, documents_that_were_made_alike_are_compared_as_sets)
             cr_expect_eq(corpus.rep[i], i % 2, "document %u", i);
         bm_pair pair = {.a = 0, .b = 1};
         cr_assert_eq(bm_pool_open(1, &pool, NULL), BM_OK);
-        const bm_comparison how = {.verify = BM_VERIFY_EXACT, .pool = pool};
+        const bm_comparison how = {.rule = {.verify = BM_VERIFY_EXACT}, .pool = pool};
         cr_assert_eq(bm_corpus_compare(&corpus, &how, &pair, 1, NULL), BM_OK);
         cr_expect_eq(pair.similarity, 1.0 / 17, "they share one word of 9");
         bm_pool_close(pool);

@@ -149,12 +149,12 @@ static void expect_similarities(job *j)
 {
     bool words = j->cfg.words.uints > 0;
     bm_pair *pairs = some_pairs(j->w, 3000);
-    cr_assert_eq(
-        bm_corpus_compare(&j->corpus,
-                          &(bm_comparison){.verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT,
-                                           .pool = j->w->pool},
-                          pairs, 3000, NULL),
-        BM_OK);
+    cr_assert_eq(bm_corpus_compare(&j->corpus,
+                                   &(bm_comparison){.rule = {.verify = words ? BM_VERIFY_SIGNATURE
+                                                                             : BM_VERIFY_EXACT},
+                                                    .pool = j->w->pool},
+                                   pairs, 3000, NULL),
+                 BM_OK);
     for (size_t k = 0; k < 3000; k++) {
         uint32_t a = pairs[k].a, b = pairs[k].b;
         cr_assert_eq(pairs[k].similarity, words ? agreement(j->w, a, b) : jaccard(j->w, a, b));

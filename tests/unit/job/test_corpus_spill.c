@@ -22,8 +22,8 @@ Test(corpus_spill, similarities_are_those_of_the_sets_whatever_fits_into_the_are
         for (int pass = 0; pass < 2; pass++) {
             double threshold = pass == 0 ? 0 : .6;
             cr_assert_eq(bm_corpus_compare(&corpus,
-                                           &(bm_comparison){.verify = BM_VERIFY_EXACT,
-                                                            .threshold = threshold,
+                                           &(bm_comparison){.rule = {.verify = BM_VERIFY_EXACT,
+                                                                     .threshold = threshold},
                                                             .pool = w->pool},
                                            pairs, n, NULL),
                          BM_OK);
@@ -49,12 +49,11 @@ Test(corpus_spill, agreements_are_those_of_the_words)
     cfg.words = (bm_word_rows){PERMS, 4};
     cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
     bm_pair *pairs = some_pairs(w, 2000);
-    cr_assert_eq(
-        bm_corpus_compare(
-            &corpus,
-            &(bm_comparison){.verify = BM_VERIFY_SIGNATURE, .threshold = 0, .pool = w->pool}, pairs,
-            2000, NULL),
-        BM_OK);
+    cr_assert_eq(bm_corpus_compare(
+                     &corpus,
+                     &(bm_comparison){.rule = {.verify = BM_VERIFY_SIGNATURE}, .pool = w->pool},
+                     pairs, 2000, NULL),
+                 BM_OK);
     for (size_t k = 0; k < 2000; k++) {
         uint32_t same = 0;
         for (uint32_t j = 0; j < PERMS; j++)
@@ -137,11 +136,11 @@ Test(corpus_spill, what_was_in_memory_moves_to_the_file_when_the_budget_is_reach
     cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
     cr_assert(bm_corpus_sets_in_file(&corpus));
     bm_pair *pairs = some_pairs(w, 3000);
-    cr_assert_eq(bm_corpus_compare(
-                     &corpus,
-                     &(bm_comparison){.verify = BM_VERIFY_EXACT, .threshold = 0, .pool = w->pool},
-                     pairs, 3000, NULL),
-                 BM_OK);
+    cr_assert_eq(
+        bm_corpus_compare(&corpus,
+                          &(bm_comparison){.rule = {.verify = BM_VERIFY_EXACT}, .pool = w->pool},
+                          pairs, 3000, NULL),
+        BM_OK);
     for (size_t k = 0; k < 3000; k++)
         cr_assert_eq(pairs[k].similarity, jaccard(w, pairs[k].a, pairs[k].b));
     for (size_t i = 0; i < N; i++)
@@ -215,12 +214,11 @@ Test(corpus_spill, a_changed_byte_a_short_file_and_an_unreadable_one_are_errors)
             if (w->sizes[i] > 0 && w->sizes[i - 1] > 0)
                 pairs[n++] = (bm_pair){i - 1, i, 0};
         bm_status wanted = how == 2 ? BM_ERR_IO : BM_ERR_FORMAT;
-        cr_assert_eq(
-            bm_corpus_compare(
-                &corpus,
-                &(bm_comparison){.verify = BM_VERIFY_EXACT, .threshold = 0, .pool = w->pool}, pairs,
-                n, &err),
-            wanted, "how %d", how);
+        cr_assert_eq(bm_corpus_compare(
+                         &corpus,
+                         &(bm_comparison){.rule = {.verify = BM_VERIFY_EXACT}, .pool = w->pool},
+                         pairs, n, &err),
+                     wanted, "how %d", how);
         cr_assert_not_null(strstr(err.message, "temporary file"));
         cr_assert_eq(bm_corpus_keyset(&corpus, w->pool, &keys, &err), wanted, "how %d", how);
         free(pairs);

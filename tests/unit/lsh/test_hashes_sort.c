@@ -67,9 +67,10 @@ static void check(int shape, size_t n)
         if (caps[c] >= n)
             continue;
         memcpy(got, made, n * 8);
-        uint64_t *less = malloc(caps[c] * 8); /* no more: sanitizers watch its end */
-        bm_hashes_sort_within(got, n, less, caps[c]);
-        free(less);
+        bm_sorter sorter = {.most = caps[c]}; /* no more: sanitizers watch the end of its scratch */
+        cr_assert_eq(bm_sorter_sort(&sorter, got, n, NULL), BM_OK);
+        cr_assert_leq(sorter.cap, caps[c]);
+        bm_sorter_reset(&sorter);
         cr_assert(memcmp(got, wanted, n * 8) == 0, "shape %d, n %zu, within %zu", shape, n,
                   caps[c]);
         cr_assert_eq(got[n], 0xFEEDFACE);
@@ -93,6 +94,23 @@ Test(hashes_sort, equals_qsort_for_large_sizes_and_every_shape)
     for (int shape = 0; shape < 10; shape++)
         for (size_t i = 0; i < sized(5, 4); i++)
             check(shape, sizes[i]);
+}
+
+Test(hashes_sort, a_sorter_serves_sets_of_any_lengths_one_after_another)
+{
+    bm_sorter sorter = {.most = 1000};
+    uint64_t got[5000], wanted[5000];
+    for (int round = 0; round < 300; round++) {
+        const size_t n = round % 7 == 0 ? draw() % 5000 : draw() % 200;
+        for (size_t i = 0; i < n; i++)
+            got[i] = wanted[i] = make(round % 10, i);
+        cr_assert_eq(bm_sorter_sort(&sorter, got, n, NULL), BM_OK);
+        cr_assert_leq(sorter.cap, 1000);
+        qsort(wanted, n, 8, by_value);
+        cr_assert(memcmp(got, wanted, n * 8) == 0, "round %d, n %zu", round, n);
+    }
+    bm_sorter_reset(&sorter);
+    cr_assert_null(sorter.scratch);
 }
 
 Test(hashes_sort, distinct_drops_repeats_and_keeps_order)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "all_pairs_world.h"
-#include "lsh/verify.h"
+#include "lsh/similarity.h"
 
 /* Of a hash in a document: its own logarithm, and how often it stands there. Copies have the same.
  */
@@ -27,7 +27,7 @@ static inline bm_weighted_set set_of(const drawn *s, size_t doc, uint64_t *block
         const double weight = weight_of(s, doc, block[i]);
         memcpy(&block[n + i], &weight, sizeof weight);
     }
-    return bm_corpus_weighted(block, n);
+    return bm_weighted_set_at(block, n);
 }
 
 static inline void fill_weighted(const drawn *s, bool in_file, bm_corpus *corpus)

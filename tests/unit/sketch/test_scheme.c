@@ -28,18 +28,3 @@ Test(scheme, rows_are_walked_in_the_order_of_the_table_and_each_is_found_by_name
     cr_expect_eq(n, 9);
     cr_expect_null(bm_scheme_get((bm_scheme)4000));
 }
-
-Test(scheme, agreement_is_the_share_of_equal_words)
-{
-    const uint32_t x[] = {1, 2, 3, 4, 5, 6, 7, 8}, y[] = {1, 0, 3, 0, 5, 0, 7, 9};
-    const bm_word_rows eight = {8, 4}, four = {8, 8};
-    cr_expect_eq(bm_signature_agreement(x, y, eight), 0.5);
-    cr_expect_eq(bm_signature_agreement(x, x, eight), 1.0);
-    cr_expect_eq(bm_agreement_at_least(x, y, eight, 0.5), 0.5);
-    cr_expect_lt(bm_agreement_at_least(x, y, eight, 0.51), 0);
-    cr_expect_eq(bm_signature_agreement(x + 1, y + 1, (bm_word_rows){1, 4}), 0.0);
-    cr_expect_eq(bm_signature_agreement(x, y, (bm_word_rows){0, 4}), 0.0);
-    cr_expect_eq(bm_signature_agreement(x, y, four), 0.0,
-                 "no two halves of 64 bits are both equal");
-    cr_expect_eq(bm_signature_agreement(x, x, four), 1.0);
-}
