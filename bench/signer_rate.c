@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signer_rate.c -- what do a second and further threads bring a bm_signer? Texts in memory to
- * signatures by bm_signer_sign_texts, of the public library.
+/* signer_rate.c -- what do a second and further threads bring a bm_signer, and what do several
+ * callers get that share one? Texts in memory to signatures by bm_signer_sign_texts, of the public
+ * library.
  *
- *   signer_rate [--repeats N] [--threads N] [--perms K] FILE     a document a line; a TSV's id is
- *                                                               part of its text
- *   prints one JSON object
+ *   signer_rate [--repeats N] [--threads N] [--perms K] [--callers] FILE
+ *                                   a document a line; a TSV's id is part of its text
+ *   prints one JSON object; with --callers one of the callers alone
  *
  * Each repeat signs the file with one thread, then with N (2), in calls of the whole file; which
  * goes first alternates. A ratio is that of one repeat's two rates, so that what the machine does
@@ -18,10 +19,18 @@
  * over its share of the same bytes, with nothing in common and nothing written. Where two of them
  * are not twice as fast as one, the two processors are not two (siblings of one core, a guest whose
  * processors are moved, a clock that falls), and no program can be; `ratio_of_control` is the
- * median of the repeats' ratios, each over that of its control, times the threads. */
+ * median of the repeats' ratios, each over that of its control, times the threads.
+ *
+ * --callers: 1, 2, 4 and 8 threads share a signer of N threads, each with its part of the file, in
+ * calls of 1, 10 and 1,000 documents. `of_threads` is their rate over that of one call of the whole
+ * file in the same repeat; `by_cpu` the same of bytes for each second of processor time, which other
+ * work on the machine does not change much; `switches` how often a thread of the process slept, for
+ * each thousand calls; `cpu` as above. All are medians. `slowest` is the rate of the slowest caller
+ * over that of the fastest, each measured until the first of them has ended. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +194,132 @@ static uint64_t checksum(const uint32_t *words, size_t n)
     return sum;
 }
 
+/* --- callers --- */
+
+#define CALLERS_MAX 8
+
+static const uint32_t caller_counts[] = {1, 2, 4, 8};
+static const size_t call_sizes[] = {1, 10, 1000};
+
+enum { N_COUNTS = 4, N_SIZES = 3 };
+
+typedef struct caller {
+    pthread_t thread;
+    bm_signer *signer;
+    const bm_str *texts;
+    uint32_t *words;
+    size_t n, docs_a_call, perms;
+    pthread_barrier_t *start;
+    atomic_bool *ended;   /* one of the callers has */
+    double bytes_by_then; /* signed, when the first has ended */
+} caller;
+
+static void *make_calls(void *arg)
+{
+    caller *own = arg;
+    bm_error err;
+    pthread_barrier_wait(own->start);
+    for (size_t at = 0; at < own->n;) {
+        const size_t n = own->n - at < own->docs_a_call ? own->n - at : own->docs_a_call;
+        const bm_signer_out out = {.struct_size = sizeof out,
+                                   .words = own->words + at * own->perms};
+        if (bm_signer_sign_texts(own->signer, own->texts + at, n, &out, &err) != BM_OK)
+            die("sign", err.message);
+        const bool counts = !atomic_load(own->ended);
+        for (size_t end = at + n; at < end; at++)
+            own->bytes_by_then += counts ? (double)own->texts[at].len : 0;
+    }
+    atomic_store(own->ended, true);
+    return NULL;
+}
+
+typedef struct shared_figures {
+    double rate, cpu, switches, slowest;
+} shared_figures;
+
+static shared_figures run_callers(bm_signer *signer, uint32_t n_callers, size_t docs_a_call,
+                                  const bm_str *texts, size_t n, uint32_t *words, uint32_t perms)
+{
+    caller callers[CALLERS_MAX];
+    pthread_barrier_t start;
+    atomic_bool ended = false;
+    struct rusage before, after;
+    double bytes = 0, least = 0, most = 0;
+    size_t n_calls = 0;
+    pthread_barrier_init(&start, NULL, n_callers + 1);
+    for (uint32_t i = 0; i < n_callers; i++) {
+        const size_t first = n * i / n_callers, end = n * (i + 1) / n_callers;
+        callers[i] = (caller){.signer = signer,
+                              .texts = texts + first,
+                              .words = words + first * perms,
+                              .n = end - first,
+                              .docs_a_call = docs_a_call,
+                              .perms = perms,
+                              .start = &start,
+                              .ended = &ended};
+        n_calls += (end - first + docs_a_call - 1) / docs_a_call;
+        if (pthread_create(&callers[i].thread, NULL, make_calls, &callers[i]) != 0)
+            die("callers", "cannot start a thread");
+    }
+    getrusage(RUSAGE_SELF, &before);
+    const double busy = seconds_on(CLOCK_PROCESS_CPUTIME_ID), wall = seconds_on(CLOCK_MONOTONIC);
+    pthread_barrier_wait(&start);
+    for (uint32_t i = 0; i < n_callers; i++)
+        pthread_join(callers[i].thread, NULL);
+    const double took = seconds_on(CLOCK_MONOTONIC) - wall;
+    const double cpu = (seconds_on(CLOCK_PROCESS_CPUTIME_ID) - busy) / took;
+    getrusage(RUSAGE_SELF, &after);
+    pthread_barrier_destroy(&start);
+    for (size_t i = 0; i < n; i++)
+        bytes += (double)texts[i].len;
+    for (uint32_t i = 0; i < n_callers; i++) {
+        const double done = callers[i].bytes_by_then;
+        least = i == 0 || done < least ? done : least;
+        most = done > most ? done : most;
+    }
+    return (shared_figures){.rate = bytes / took * 1e-6,
+                            .cpu = cpu,
+                            .switches =
+                                (double)(after.ru_nvcsw - before.ru_nvcsw) * 1e3 / (double)n_calls,
+                            .slowest = most > 0 ? least / most : 0};
+}
+
+/* A row for each number of callers and documents a call. */
+static void print_callers(contender *whole, const bm_str *texts, size_t n, uint32_t *words,
+                          uint32_t perms, size_t repeats)
+{
+    static double figure[N_SIZES * N_COUNTS][6][REPEATS_MAX];
+    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    for (size_t r = 0; r < repeats; r++) {
+        run(whole, texts, n, &out);
+        const uint64_t sum = checksum(words, n * perms);
+        for (size_t k = 0; k < N_SIZES * N_COUNTS; k++) {
+            memset(words, 0, n * perms * sizeof *words);
+            const shared_figures f = run_callers(whole->signer, caller_counts[k % N_COUNTS],
+                                                 call_sizes[k / N_COUNTS], texts, n, words, perms);
+            if (checksum(words, n * perms) != sum)
+                die("checksum", "callers that share a signer sign otherwise");
+            const double row[] = {
+                f.rate, f.rate / whole->rate, f.rate / f.cpu / (whole->rate / whole->cpu),
+                f.cpu,  f.switches,           f.slowest};
+            for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                figure[k][i][r] = row[i];
+        }
+    }
+    printf(" \"callers\": [");
+    for (size_t k = 0; k < N_SIZES * N_COUNTS; k++) {
+        double median[6];
+        for (size_t i = 0; i < 6; i++)
+            median[i] = by_value(figure[k][i], repeats, .5);
+        printf(
+            "%s\n  {\"callers\": %u, \"docs_a_call\": %zu, \"rate\": %.1f, \"of_threads\": %.3f, "
+            "\"by_cpu\": %.3f, \"cpu\": %.2f, \"switches\": %.1f, \"slowest\": %.2f}",
+            k == 0 ? "" : ",", caller_counts[k % N_COUNTS], call_sizes[k / N_COUNTS], median[0],
+            median[1], median[2], median[3], median[4], median[5]);
+    }
+    printf("]}\n");
+}
+
 static void print(const figures *all, size_t n, uint32_t threads)
 {
     double rates[2][REPEATS_MAX], ratios[REPEATS_MAX], quiet[REPEATS_MAX], cpu_ratios[REPEATS_MAX];
@@ -223,6 +358,7 @@ int main(int argc, char **argv)
     static figures all[REPEATS_MAX];
     size_t repeats = 15, len, n;
     uint32_t threads = 2, perms = BM_PERMS_DEFAULT;
+    bool callers = false;
     const char *path = NULL;
     for (int i = 1; i < argc; i++) {
         unsigned long value = i + 1 < argc ? strtoul(argv[i + 1], NULL, 10) : 0;
@@ -232,11 +368,13 @@ int main(int argc, char **argv)
             threads = (uint32_t)value, i++;
         else if (strcmp(argv[i], "--perms") == 0 && value > 0 && value <= BM_PERMS_MAX)
             perms = (uint32_t)value, i++;
+        else if (strcmp(argv[i], "--callers") == 0)
+            callers = true;
         else
             path = argv[i];
     }
     if (path == NULL)
-        die("usage", "signer_rate [--repeats N] [--threads N] [--perms K] FILE");
+        die("usage", "signer_rate [--repeats N] [--threads N] [--perms K] [--callers] FILE");
     char *data = read_file(path, &len);
     bm_str *texts = cut_lines(data, len, &n);
     uint32_t *words = calloc(n * perms + 1, sizeof *words);
@@ -252,7 +390,7 @@ int main(int argc, char **argv)
     }
     if (sums[0] != sums[1])
         die("checksum", "one thread and several sign otherwise");
-    for (size_t i = 0; i < 2 * repeats; i++) {
+    for (size_t i = 0; i < (callers ? 0 : 2 * repeats); i++) {
         const size_t k = (i + i / 2) % 2;
         run(&contenders[k], texts, n, &out);
         all[i / 2].rate[k] = contenders[k].rate;
@@ -263,7 +401,10 @@ int main(int argc, char **argv)
         "{\"documents\": %zu, \"bytes\": %zu, \"perms\": %u, \"threads\": %u, \"repeats\": %zu,\n "
         "\"checksum\": \"%016" PRIx64 "\", \"control_checksum\": \"%016" PRIx64 "\",\n",
         n, len, perms, threads, repeats, sums[0], products);
-    print(all, repeats, threads);
+    if (callers)
+        print_callers(&contenders[1], texts, n, words, perms, repeats);
+    else
+        print(all, repeats, threads);
     bm_signer_close(contenders[0].signer);
     bm_signer_close(contenders[1].signer);
     free(words);

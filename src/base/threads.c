@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* threads.c -- threads leave the program's signals alone; the pool and the queue use one lock each.
+/* threads.c -- threads leave the program's signals alone; the pool, the team and the queue use one
+ * lock each.
  *
- * Tests: tests/unit/base/test_pool.c, tests/unit/base/test_queue.c, tests/unit/base/test_thread.c
- */
+ * Tests: tests/unit/base/test_pool.c, tests/unit/base/test_queue.c, tests/unit/base/test_team.c,
+ *        tests/unit/base/test_thread.c */
 #include "base/threads.h"
 
 #include <errno.h>
@@ -366,6 +367,11 @@ void bm_pool_close(bm_pool *pool)
     bm_free(pool);
 }
 
+void bm_pool_forget(bm_pool *pool)
+{
+    bm_free(pool);
+}
+
 uint32_t bm_pool_size(const bm_pool *pool)
 {
     return pool->n_threads;
@@ -448,4 +454,157 @@ bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, v
     if (job.status != BM_OK && err != NULL)
         *err = job.error;
     return job.status;
+}
+
+/* team -- work that was handed in lies in a ring, which helpers go round.
+ *
+ * A helper takes the lock once for each piece: a piece is a hundred microseconds of work or more,
+ * but for the last ones of a caller. Work leaves the ring when a helper finds no piece of it, or
+ * when its caller ends it. */
+
+struct bm_team {
+    pthread_mutex_t lock; /* of all below but `n_works` */
+    pthread_cond_t wake;
+    bm_team_work *next;  /* of the ring, whose turn it is; NULL: there is no work */
+    atomic_uint n_works; /* in the ring: changed under the lock, looked at without */
+    atomic_bool stop;
+    uint32_t n_threads, n_asleep, spins;
+    pthread_t threads[];
+};
+
+/* The lock is held, here and in the next. */
+static void team_add(bm_team *team, bm_team_work *work)
+{
+    if (team->next == NULL)
+        team->next = work->next = work->previous = work;
+    work->next = team->next;
+    work->previous = team->next->previous;
+    work->previous->next = work;
+    work->next->previous = work;
+    atomic_fetch_add(&team->n_works, 1u);
+}
+
+static void team_remove(bm_team *team, bm_team_work *work)
+{
+    if (work->next == NULL)
+        return;
+    if (team->next == work)
+        team->next = work->next != work ? work->next : NULL;
+    work->previous->next = work->next;
+    work->next->previous = work->previous;
+    work->next = work->previous = NULL;
+    atomic_fetch_sub(&team->n_works, 1u);
+}
+
+static void help_once(bm_team *team)
+{
+    bm_team_work *work = team->next;
+    team->next = work->next;
+    work->n_inside++;
+    pthread_mutex_unlock(&team->lock);
+    const bool more = work->help(work->ctx);
+    pthread_mutex_lock(&team->lock);
+    if (!more)
+        team_remove(team, work);
+    if (--work->n_inside == 0)
+        pthread_cond_signal(&work->left);
+}
+
+/* The lock is held; it is given up while the thread looks and sleeps. */
+static void wait_for_work(bm_team *team)
+{
+    pthread_mutex_unlock(&team->lock);
+    for (uint32_t i = 0; i < team->spins; i++) {
+        if (atomic_load(&team->n_works) != 0 || atomic_load(&team->stop))
+            break;
+        pause_a_moment();
+    }
+    pthread_mutex_lock(&team->lock);
+    while (team->next == NULL && !atomic_load(&team->stop)) {
+        team->n_asleep++;
+        pthread_cond_wait(&team->wake, &team->lock);
+        team->n_asleep--;
+    }
+}
+
+static void *help(void *arg)
+{
+    bm_team *team = arg;
+    pthread_mutex_lock(&team->lock);
+    while (!atomic_load(&team->stop)) {
+        if (team->next != NULL)
+            help_once(team);
+        else
+            wait_for_work(team);
+    }
+    pthread_mutex_unlock(&team->lock);
+    return NULL;
+}
+
+bm_status bm_team_open(uint32_t n_helpers, bm_team **out, bm_error *err)
+{
+    const size_t bytes = sizeof(bm_team) + n_helpers * sizeof(pthread_t);
+    bm_team *team = bm_alloc_zero(1, bytes);
+    if (team == NULL)
+        return bm_fail_nomem(err, bytes);
+    pthread_mutex_init(&team->lock, NULL);
+    pthread_cond_init(&team->wake, NULL);
+    team->spins = n_helpers < bm_cpu_count() ? LOOKS : 0;
+    for (uint32_t i = 0; i < n_helpers; i++) {
+        const int rc = bm_thread_start(&team->threads[i], help, team);
+        if (rc != 0) {
+            bm_team_close(team);
+            return bm_fail_thread(rc, err);
+        }
+        team->n_threads++;
+    }
+    *out = team;
+    return BM_OK;
+}
+
+void bm_team_close(bm_team *team)
+{
+    if (team == NULL)
+        return;
+    pthread_mutex_lock(&team->lock);
+    atomic_store(&team->stop, true);
+    pthread_cond_broadcast(&team->wake);
+    pthread_mutex_unlock(&team->lock);
+    for (uint32_t i = 0; i < team->n_threads; i++)
+        pthread_join(team->threads[i], NULL);
+    pthread_cond_destroy(&team->wake);
+    pthread_mutex_destroy(&team->lock);
+    bm_free(team);
+}
+
+void bm_team_forget(bm_team *team)
+{
+    bm_free(team);
+}
+
+void bm_team_begin(bm_team *team, bm_team_fn help_fn, void *ctx, uint64_t n_wanted,
+                   bm_team_work *work)
+{
+    *work = (bm_team_work){.help = help_fn, .ctx = ctx};
+    pthread_cond_init(&work->left, NULL);
+    if (team->n_threads == 0)
+        return;
+    pthread_mutex_lock(&team->lock);
+    team_add(team, work);
+    const uint64_t n_woken = n_wanted < team->n_asleep ? n_wanted : team->n_asleep;
+    for (uint64_t i = 0; i < n_woken; i++)
+        pthread_cond_signal(&team->wake);
+    pthread_mutex_unlock(&team->lock);
+}
+
+void bm_team_end(bm_team *team, bm_team_work *work)
+{
+    if (team->n_threads > 0) {
+        pthread_mutex_lock(&team->lock);
+        team_remove(team, work);
+        while (work->n_inside > 0)
+            pthread_cond_wait(&work->left, &team->lock);
+        pthread_mutex_unlock(&team->lock);
+    }
+    pthread_cond_destroy(&work->left);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* threads.h -- threads, the pool that shares work among them, and the bounded queue between them.
- */
+/* threads.h -- threads, the pool that shares work among them, the team that helps several callers,
+ * and the bounded queue between them. */
 #pragma once
 
 #include <pthread.h>
@@ -63,6 +63,8 @@ typedef bm_status (*bm_pool_fn)(void *ctx, uint32_t thread, bm_error *err);
 
 bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err);
 void bm_pool_close(bm_pool *pool); /* NULL is fine */
+/* Free a pool in a forked child, which has none of its threads. NULL is fine. */
+void bm_pool_forget(bm_pool *pool);
 uint32_t bm_pool_size(const bm_pool *pool);
 bm_status bm_pool_run(bm_pool *pool, bm_pool_fn fn, void *ctx, bm_error *err);
 
@@ -78,3 +80,34 @@ typedef bm_status (*bm_pool_range_fn)(void *ctx, uint32_t thread, size_t begin, 
                                       bm_error *err);
 bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, void *ctx,
                       bm_error *err);
+
+/* team -- a fixed number of threads that help any number of callers at once.
+ *
+ * A caller hands in a function that does a piece of its work, and does the rest itself. The helpers
+ * go round the work that was handed in, and do one piece of each in turn: so every caller gets the
+ * same share of them, and one that is alone gets all. */
+
+typedef struct bm_team bm_team;
+
+/* Do one piece; false: none is left. Called by any number of helpers at once. */
+typedef bool (*bm_team_fn)(void *ctx);
+
+/* Filled by bm_team_begin; the caller's memory, which stays where it is until bm_team_end. */
+typedef struct bm_team_work {
+    bm_team_fn help;
+    void *ctx;
+    struct bm_team_work *next, *previous; /* of the ring; NULL: it is not in there any more */
+    uint32_t n_inside;                    /* helpers that are doing a piece */
+    pthread_cond_t left;
+} bm_team_work;
+
+/* `n_helpers` may be 0. */
+bm_status bm_team_open(uint32_t n_helpers, bm_team **out, bm_error *err);
+void bm_team_close(bm_team *team);  /* no work may be there; NULL is fine */
+void bm_team_forget(bm_team *team); /* as bm_pool_forget */
+/* From here on helpers may call help(ctx), until bm_team_end has returned. So many helpers at most
+ * are worth being woken for it. */
+void bm_team_begin(bm_team *team, bm_team_fn help, void *ctx, uint64_t n_wanted,
+                   bm_team_work *work);
+/* Wait for the helpers that are doing a piece. */
+void bm_team_end(bm_team *team, bm_team_work *work);

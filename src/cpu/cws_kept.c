@@ -94,29 +94,22 @@ void bm_cws_kept_close(bm_cws_kept *kept)
 {
     if (kept == NULL)
         return;
-    for (size_t i = 0; i < BM_CWS_STORES; i++)
-        store_close(atomic_load(&kept->idle[i]));
+    bm_cws_store *store;
+    while ((store = bm_idle_take(&kept->stores)) != NULL)
+        store_close(store);
     bm_free_all(kept->coefs, kept);
 }
 
 bm_status bm_cws_kept_borrow(bm_cws_kept *kept, bm_cws_store **out, bm_error *err)
 {
-    for (size_t i = 0; i < BM_CWS_STORES; i++) {
-        *out = atomic_exchange(&kept->idle[i], NULL);
-        if (*out != NULL)
-            return BM_OK;
-    }
-    return store_open(kept, out, err);
+    *out = bm_idle_take(&kept->stores);
+    return *out != NULL ? BM_OK : store_open(kept, out, err);
 }
 
 void bm_cws_kept_return(bm_cws_kept *kept, bm_cws_store *store)
 {
-    for (size_t i = 0; i < BM_CWS_STORES; i++) {
-        bm_cws_store *none = NULL;
-        if (atomic_compare_exchange_strong(&kept->idle[i], &none, store))
-            return;
-    }
-    store_close(store);
+    if (!bm_idle_give(&kept->stores, store))
+        store_close(store);
 }
 
 static uint32_t last_place(const bm_cws_store *store)

@@ -15,12 +15,10 @@
  * Threads: borrow and give_back by any number at once. Tests: tests/unit/cpu/test_cws_kept.c */
 #pragma once
 
-#include <stdatomic.h>
-
+#include "base/idle.h"
 #include "cpu/cws_loops.h"
 
-#define BM_CWS_STORES 64u        /* that are kept while nobody uses them */
-#define BM_CWS_NONE   UINT32_MAX /* no slot */
+#define BM_CWS_NONE UINT32_MAX /* no slot */
 
 typedef struct bm_cws_slot {
     uint64_t hash;
@@ -44,7 +42,7 @@ typedef struct bm_cws_kept {
     uint32_t stride;                /* permutations, padded to BM_CWS_MASK */
     uint32_t n_used;                /* those that are worked out: padded to 2 * BM_CWS_LANES */
     uint32_t n_slots, place_bits;   /* of a store */
-    _Atomic(bm_cws_store *) idle[BM_CWS_STORES];
+    bm_idle stores;                 /* that nobody uses */
 } bm_cws_kept;
 
 /* Stores of about `bytes` each, with 0 as many as usual; filled into *out. */

@@ -5,6 +5,9 @@
  * lent out, each to one thread at a time. The threads of the pool serve one call at a time: who
  * finds them taken does the work itself.
  *
+ * A forked child shares the file of the environment, and the table of readers in it, with the
+ * process that opened it: nothing of LMDB is called there, not even to close it.
+ *
  * Tests: tests/unit/index/test_index_handle.c, tests/unit/jobs/test_public_api_query.c */
 #include <bandmill/index.h>
 
@@ -16,6 +19,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/handle.h"
+#include "base/idle.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
 #include "base/threads.h"
@@ -49,7 +54,6 @@ typedef struct bm_handle_worker {
     bm_doc_signer signer;
     uint32_t *docs; /* of the documents that were added to it, their places in the chunk */
     size_t cap_docs;
-    struct bm_handle_worker *next; /* of those that nobody has */
 } bm_handle_worker;
 
 /* Since the last commit: ids that are there now (with their numbers), or are not (BM_ID_NONE). */
@@ -63,13 +67,14 @@ typedef struct bm_handle_changes {
 } bm_handle_changes;
 
 struct bm_index {
+    bm_handle handle;
     char *path;
-    bm_settings settings; /* what the index has fixed; callbacks are the program's */
+    bm_settings settings; /* what the index has fixed; callbacks lead to the program's */
     bool writes;
     pthread_mutex_t lock; /* of all below but the pool, the writer's and the recipe */
     bm_handle_view *newest;
-    double looked; /* for commits of others */
-    bm_handle_worker *idle;
+    double looked;             /* for commits of others */
+    bm_idle workers;           /* that nobody has */
     pthread_mutex_t pool_lock; /* held by whose call it serves */
     bm_pool *pool;             /* NULL: not started yet */
     pthread_mutex_t write_lock;
@@ -205,11 +210,7 @@ static void worker_free(bm_handle_worker *worker)
 
 static bm_handle_worker *worker_take(bm_index *index, bm_error *err)
 {
-    pthread_mutex_lock(&index->lock);
-    bm_handle_worker *worker = index->idle;
-    if (worker != NULL)
-        index->idle = worker->next;
-    pthread_mutex_unlock(&index->lock);
+    bm_handle_worker *worker = bm_idle_take(&index->workers);
     if (worker != NULL)
         return worker;
     worker = bm_alloc_zero(1, sizeof *worker);
@@ -225,10 +226,8 @@ static bm_handle_worker *worker_take(bm_index *index, bm_error *err)
 static void worker_give(bm_index *index, bm_handle_worker *worker)
 {
     bm_doc_signer_clear(&worker->signer);
-    pthread_mutex_lock(&index->lock);
-    worker->next = index->idle;
-    index->idle = worker;
-    pthread_mutex_unlock(&index->lock);
+    if (!bm_idle_give(&index->workers, worker))
+        worker_free(worker);
 }
 
 /* --- documents --- */
@@ -273,7 +272,7 @@ static bm_status open_index(bm_index *index, const bm_index_options *options, bm
     s->text = (bm_text_options)BM_TEXT_DEFAULTS;
     s->sketch = (bm_sketch_options)BM_SKETCH_DEFAULTS;
     s->bands = (bm_band_options)BM_BAND_DEFAULTS;
-    s->callbacks = options->callbacks;
+    s->callbacks = bm_handle_callbacks(&index->handle);
     s->threads = options->resources.threads != 0 ? options->resources.threads : bm_cpu_count();
     BM_TRY(open_store(index, options->resources.memory, &from, err));
     bm_status status = BM_OK;
@@ -308,14 +307,18 @@ bm_status bm_index_open(const char *path, const bm_index_options *options, bm_in
     BM_TRY(bm_index_find(path, real, sizeof real, err));
     bm_index *index = NULL;
     BM_TRY(bm_new_zero(&index, 1, err));
+    bm_status status = bm_handle_init(&index->handle, "index", &used.callbacks, err);
+    if (status != BM_OK) {
+        bm_free(index);
+        return status;
+    }
     pthread_mutex_init(&index->lock, NULL);
     pthread_mutex_init(&index->pool_lock, NULL);
     pthread_mutex_init(&index->write_lock, NULL);
     index->writes = used.write;
     index->looked = bm_clock_seconds();
     index->path = bm_strdup(real);
-    bm_status status =
-        index->path == NULL ? bm_fail_nomem(err, sizeof real) : open_index(index, &used, err);
+    status = index->path == NULL ? bm_fail_nomem(err, sizeof real) : open_index(index, &used, err);
     if (status == BM_OK)
         *out = index;
     else
@@ -323,25 +326,61 @@ bm_status bm_index_open(const char *path, const bm_index_options *options, bm_in
     return status;
 }
 
+/* What is memory alone, and was not in use by a call. */
+static void free_memory(bm_index *index)
+{
+    bm_handle_worker *worker;
+    while ((worker = bm_idle_take(&index->workers)) != NULL)
+        worker_free(worker);
+    bm_backend_close(index->backend);
+    bm_settings_reset(&index->settings);
+    bm_free_all(index->path, index);
+}
+
+static void close_here(bm_index *index)
+{
+    bm_handle_await(&index->handle);
+    leave(index->newest);
+    bm_id_set_reset(&index->changes.ids);
+    bm_free(index->changes.numbers);
+    bm_pool_close(index->pool);
+    pthread_mutex_destroy(&index->lock);
+    pthread_mutex_destroy(&index->pool_lock);
+    pthread_mutex_destroy(&index->write_lock);
+    bm_handle_reset(&index->handle);
+    free_memory(index);
+}
+
 void bm_index_close(bm_index *index)
 {
     if (index == NULL)
         return;
-    leave(index->newest);
-    while (index->idle != NULL) {
-        bm_handle_worker *worker = index->idle;
-        index->idle = worker->next;
-        worker_free(worker);
+    switch (bm_handle_close(&index->handle)) {
+    case BM_CLOSING:
+        close_here(index);
+        break;
+    case BM_CLOSING_FORKED:
+        bm_pool_forget(index->pool);
+        free_memory(index);
+        break;
+    case BM_CLOSING_REFUSED:
+        break;
     }
-    bm_pool_close(index->pool);
-    bm_backend_close(index->backend);
-    bm_id_set_reset(&index->changes.ids);
-    bm_free(index->changes.numbers);
-    pthread_mutex_destroy(&index->lock);
-    pthread_mutex_destroy(&index->pool_lock);
-    pthread_mutex_destroy(&index->write_lock);
-    bm_settings_reset(&index->settings);
-    bm_free_all(index->path, index);
+}
+
+static bm_status enter(bm_index *index, unsigned *gate, bm_error *err)
+{
+    return index != NULL ? bm_handle_enter(&index->handle, gate, err)
+                         : bm_fail_field(err, "index", "no index given");
+}
+
+static bm_status enter_to_write(bm_index *index, unsigned *gate, bm_error *err)
+{
+    BM_TRY(enter(index, gate, err));
+    if (index->writes)
+        return BM_OK;
+    bm_handle_leave(&index->handle, *gate);
+    return bm_fail_field(err, "index", "the index was opened without `write`");
 }
 
 /* --- statistics --- */
@@ -350,11 +389,12 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
 {
     const bm_sized_type type = BM_SIZED_TYPE(bm_index_statistics, free_bytes);
     bm_handle_view *view = NULL;
-    if (index == NULL)
-        return bm_fail_field(err, "index", "no index given");
-    BM_TRY(out == NULL ? bm_fail_field(err, "out", "no place for the facts given")
-                       : bm_sized_check(out, type, err));
-    BM_TRY(enter_view(index, &view, err));
+    unsigned gate;
+    BM_TRY(enter(index, &gate, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(out == NULL ? bm_fail_field(err, "out", "no place for the facts given")
+                           : bm_sized_check(out, type, err));
+    BM_TRY_OUT(enter_view(index, &view, err));
     const bm_store_counts counts = bm_store_view_counts(view->view);
     leave_view(index, view);
     const bm_settings *s = &index->settings;
@@ -374,7 +414,10 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
                                        .short_docs = counts.short_docs,
                                        .ids = counts.ids,
                                        .next_id = counts.next_id};
-    return bm_sized_write(&facts, type, out, err);
+    status = bm_sized_write(&facts, type, out, err);
+out:
+    bm_handle_leave(&index->handle, gate);
+    return status;
 }
 
 /* handle_sign -- documents of a call, signed.
@@ -663,22 +706,22 @@ bm_status bm_index_query(bm_index *index, const bm_match_options *options,
                          const bm_documents *documents, bm_matches **out, bm_error *err)
 {
     bm_error why = {0};
+    unsigned gate;
     asked a = {.index = index};
-    if (index == NULL)
-        return bm_fail_field(err, "index", "no index given");
-    if (out == NULL)
-        return bm_fail_field(err, "out", "no place for the matches given");
-    BM_TRY(check_documents(index, documents, &a.docs, err));
-    BM_TRY(query_take_options(&a, options, err));
-    BM_TRY(bm_new_zero(&a.matches, 1, err));
+    BM_TRY(enter(index, &gate, err));
     bm_status status = BM_OK;
+    BM_TRY_OUT(out == NULL ? bm_fail_field(&why, "out", "no place for the matches given") : BM_OK);
+    BM_TRY_OUT(check_documents(index, documents, &a.docs, &why));
+    BM_TRY_OUT(query_take_options(&a, options, &why));
+    BM_TRY_OUT(bm_new_zero(&a.matches, 1, &why));
     BM_TRY_OUT(query(&a, &why));
     *out = a.matches;
-    return BM_OK;
+    a.matches = NULL;
 out:
-    if (err != NULL)
-        *err = why;
     bm_matches_free(a.matches);
+    bm_handle_leave(&index->handle, gate);
+    if (status != BM_OK && err != NULL)
+        *err = why;
     return status;
 }
 
@@ -691,15 +734,6 @@ out:
 #define NO_INPUT UINT32_MAX /* of no input that has a name */
 
 /* --- ids --- */
-
-static bm_status check_writes(const bm_index *index, bm_error *err)
-{
-    if (index == NULL)
-        return bm_fail_field(err, "index", "no index given");
-    if (!index->writes)
-        return bm_fail_field(err, "index", "the index was opened without `write`");
-    return BM_OK;
-}
 
 /* Under the lock of writers. */
 static bm_status check_works(const bm_index *index, bm_error *err)
@@ -843,18 +877,19 @@ bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *d
 {
     bm_documents docs;
     bm_error why = {0};
-    bm_status status = check_writes(index, &why);
-    if (status == BM_OK)
-        status = check_documents(index, documents, &docs, &why);
-    if (status == BM_OK)
-        status = check_ids(ids, docs.n_docs, true, &why);
-    if (status == BM_OK)
-        status = bm_documents_check_low_halves(&docs, index->settings.sketch.scheme, &why);
-    if (status == BM_OK && docs.n_docs > 0) {
-        pthread_mutex_lock(&index->write_lock);
-        status = write_add(index, ids, &docs, &why);
-        pthread_mutex_unlock(&index->write_lock);
-    }
+    unsigned gate;
+    BM_TRY(enter_to_write(index, &gate, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_documents(index, documents, &docs, &why));
+    BM_TRY_OUT(check_ids(ids, docs.n_docs, true, &why));
+    BM_TRY_OUT(bm_documents_check_low_halves(&docs, index->settings.sketch.scheme, &why));
+    if (docs.n_docs == 0)
+        goto out;
+    pthread_mutex_lock(&index->write_lock);
+    status = write_add(index, ids, &docs, &why);
+    pthread_mutex_unlock(&index->write_lock);
+out:
+    bm_handle_leave(&index->handle, gate);
     if (status != BM_OK && err != NULL)
         *err = why;
     return status;
@@ -894,18 +929,20 @@ out: /* What was noted as removed and is not: */
 bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_error *err)
 {
     size_t missing = 0;
+    unsigned gate;
+    BM_TRY(enter_to_write(index, &gate, err));
     bm_status status = BM_OK;
-    BM_TRY_OUT(check_writes(index, err));
-    status = check_ids(ids, n_ids, false, err);
-out:
-    if (status != BM_OK || n_ids == 0)
-        return status;
+    BM_TRY_OUT(check_ids(ids, n_ids, false, err));
+    if (n_ids == 0)
+        goto out;
     pthread_mutex_lock(&index->write_lock);
     status = remove_ids(index, ids, n_ids, &missing, err);
     pthread_mutex_unlock(&index->write_lock);
-    return status == BM_OK && missing > 0
-               ? bm_fail(err, BM_NOT_FOUND, "%zu of %zu ids are not there", missing, n_ids)
-               : status;
+    if (status == BM_OK && missing > 0)
+        status = bm_fail(err, BM_NOT_FOUND, "%zu of %zu ids are not there", missing, n_ids);
+out:
+    bm_handle_leave(&index->handle, gate);
+    return status;
 }
 
 /* --- commit --- */
@@ -929,9 +966,11 @@ out:
 
 bm_status bm_index_commit(bm_index *index, bm_error *err)
 {
-    BM_TRY(check_writes(index, err));
+    unsigned gate;
+    BM_TRY(enter_to_write(index, &gate, err));
     pthread_mutex_lock(&index->write_lock);
     bm_status status = commit(index, err);
     pthread_mutex_unlock(&index->write_lock);
+    bm_handle_leave(&index->handle, gate);
     return status;
 }

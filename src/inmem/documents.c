@@ -210,18 +210,24 @@ bool bm_doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end)
     return taken;
 }
 
+void bm_doc_ranges_done(bm_doc_ranges *ranges, const size_t range[2], bm_status status)
+{
+    atomic_fetch_add(&ranges->n_done, range[1] - range[0]);
+    if (status != BM_OK)
+        atomic_store(&ranges->stopped, true);
+}
+
 bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2], bm_status *status,
                         bm_error *err)
 {
-    atomic_fetch_add(&ranges->n_done, range[1] - range[0]);
-    if (thread == 0 && ranges->meter != NULL && *status == BM_OK &&
-        !atomic_load(&ranges->stopped)) {
+    bm_doc_ranges_done(ranges, range, *status);
+    if (thread == 0 && ranges->meter != NULL && !atomic_load(&ranges->stopped)) {
         const size_t n_done = atomic_load(&ranges->n_done);
         bm_meter_progress(ranges->meter, n_done, ranges->docs->n_docs, n_done);
         *status = bm_meter_check(ranges->meter, err);
+        if (*status != BM_OK)
+            atomic_store(&ranges->stopped, true);
     }
-    if (*status != BM_OK)
-        atomic_store(&ranges->stopped, true);
     return !atomic_load(&ranges->stopped) && bm_doc_ranges_pop(ranges, &range[0], &range[1]);
 }
 

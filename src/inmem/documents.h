@@ -79,6 +79,9 @@ bool bm_doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end);
  * caller's, which alone asks the meter: then it is *status that says to stop. */
 bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2], bm_status *status,
                         bm_error *err);
+/* How a range went that was handed out: for a thread that asks for no more of them. After a failure
+ * no thread gets more. */
+void bm_doc_ranges_done(bm_doc_ranges *ranges, const size_t range[2], bm_status status);
 void bm_doc_ranges_end(bm_doc_ranges *ranges);
 
 /* doc_hasher -- a thread's way from a document of a call to shingle hashes. A text is cut, and

@@ -2,10 +2,17 @@
 /* signer.c -- bm_signer: signatures and band keys of documents in memory, on all cores and at most
  * one device.
  *
- * Memory lives as long as the signer and grows to the largest call: a call of documents
- * like those before it allocates nothing. After an error from a device only close is left.
+ * Any number of calls are under way at once, each on the thread that made it. What a thread needs
+ * to sign is one scratch, which it takes from those that are idle and gives back: so a small call
+ * shares nothing with another but some counters. A large call is helped by the signer's threads,
+ * which go round the large calls.
+ *
+ * Scratch memory lives as long as the signer and grows to the largest call: a call of documents
+ * like those before it, beside as many other calls, allocates nothing. After an error from a device
+ * only close is left.
  *
  * Tests: tests/race/race_inmem.c, tests/unit/inmem/test_signer.c,
+ *        tests/unit/inmem/test_signer_callers.c, tests/unit/inmem/test_signer_fork.c,
  *        tests/unit/inmem/test_signer_device.c, tests/unit/inmem/test_signer_memory.c,
  *        tests/unit/inmem/test_signer_tasks.c, tests/unit/inmem/test_signer_threads.c,
  *        tests/unit/inmem/test_sketch_usage.c */
@@ -19,6 +26,8 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/handle.h"
+#include "base/idle.h"
 #include "base/memory.h"
 #include "base/meter.h"
 #include "base/sized_struct.h"
@@ -34,30 +43,34 @@
 #include "sketch/scheme.h"
 #include "text/stop_words.h"
 
+typedef struct bm_signer_run bm_signer_run;
+
 /* On cache lines of its own: it is written for every document. */
 typedef struct bm_signer_slot {
     alignas(BM_ALIGNMENT) bm_shingle_batch batch;
     bm_sign_task task;
+    bm_signer_run *run; /* that has it signed by a device, while it is in flight */
 } bm_signer_slot;
 
-/* The state of one thread, on cache lines of its own. */
-typedef struct bm_signer_thread {
+/* What one thread signs with, on cache lines of its own. */
+typedef struct bm_signer_scratch {
     alignas(BM_ALIGNMENT) bm_doc_hasher hasher;
     bm_signer_slot *slot; /* being filled */
-    uint64_t *scratch;    /* for counting distinct hashes */
-    size_t cap_scratch;
-} bm_signer_thread;
+    uint64_t *counted;    /* for counting distinct hashes */
+    size_t cap_counted;
+} bm_signer_scratch;
 
 /* Slots of a backend that is not `parallel`. A thread that has filled its slot takes the lock,
  * hands it over and goes on with a free one; where as many are in flight as the backend likes, it
  * waits for the oldest first, and the other threads fill theirs meanwhile. */
 typedef struct bm_signer_ring {
     pthread_mutex_t lock;
-    bm_signer_slot **in_flight, **spare; /* room for all slots each */
+    bm_signer_slot **in_flight,
+        **spare; /* space for `depth` slots each; together they have so many */
     size_t depth, oldest, n_in_flight, n_spare;
 } bm_signer_ring;
 
-/* A call on its way. */
+/* What a call wants. */
 typedef struct bm_signer_call {
     bm_documents docs;
     bm_signer_out out;
@@ -74,7 +87,7 @@ typedef struct bm_signer_task {
     bm_error error;
 } bm_signer_task;
 
-/* Calls take a number and wait for their turn. */
+/* Tasks are numbered, and done in this order. */
 typedef struct bm_signer_tasks {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t changed;
@@ -85,24 +98,79 @@ typedef struct bm_signer_tasks {
 } bm_signer_tasks;
 
 struct bm_signer {
+    bm_handle handle;
     bm_signer_info info;
+    bm_text_options text; /* its stop words are in `stop_words`, or the library's */
+    char *stop_words;
+    const char *cpu; /* the library's name of the instruction set */
     bm_sketch_options sketch;
-    bm_meter meter;
-    bm_pool *pool;
+    bm_meter meter; /* of opening; log lines of the device come later too */
+    bm_team *team;
     bm_device_set devices;
     bm_backend *backend; /* of the one that signs */
-    bm_signer_thread *threads;
-    bm_signer_slot *slots; /* one a thread, and those in flight */
-    size_t n_slots, batch_hashes, batch_docs;
+    bm_idle scratch;
+    size_t batch_hashes, batch_docs;
     size_t keep_hashes; /* a slot that grew beyond is given back */
     bm_range_size text_range, hash_range;
     bm_signer_ring ring;
     bm_signer_tasks tasks;
     atomic_bool closing;
-    bool failed;       /* the device did */
-    bool bag;          /* documents are bags, also those given by hashes */
+    atomic_bool failed; /* the device did: set under the lock of the ring */
+    bool bag;           /* documents are bags, also those given by hashes */
+    pthread_mutex_t low_lock;
     bm_low_halves low; /* of the 64-bit hashes of all calls since one was refused */
 };
+
+/* signer_scratch -- made where none is idle, so there are as many as were ever in use at once. */
+
+static void slot_free(bm_signer_slot *slot)
+{
+    if (slot != NULL)
+        bm_shingle_batch_reset(&slot->batch);
+    bm_free(slot);
+}
+
+static bm_status slot_new(bm_signer_slot **out, bm_error *err)
+{
+    BM_TRY(bm_new_aligned(out, 1, err));
+    memset(*out, 0, sizeof **out);
+    return BM_OK;
+}
+
+static void scratch_free(bm_signer_scratch *scratch)
+{
+    bm_doc_hasher_reset(&scratch->hasher);
+    slot_free(scratch->slot);
+    bm_free_all(scratch->counted, scratch);
+}
+
+static bm_status scratch_new(const bm_signer *signer, bm_signer_scratch **out, bm_error *err)
+{
+    bm_signer_scratch *scratch = NULL;
+    BM_TRY(bm_new_aligned(&scratch, 1, err));
+    memset(scratch, 0, sizeof *scratch);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(slot_new(&scratch->slot, err));
+    status = bm_doc_hasher_init(&scratch->hasher, &signer->text, signer->cpu, err);
+out:
+    if (status == BM_OK)
+        *out = scratch;
+    else
+        scratch_free(scratch);
+    return status;
+}
+
+static bm_status scratch_take(bm_signer *signer, bm_signer_scratch **out, bm_error *err)
+{
+    *out = bm_idle_take(&signer->scratch);
+    return *out != NULL ? BM_OK : scratch_new(signer, out, err);
+}
+
+static void scratch_give(bm_signer *signer, bm_signer_scratch *scratch)
+{
+    if (!bm_idle_give(&signer->scratch, scratch))
+        scratch_free(scratch);
+}
 
 /* signer_device -- the one device of a signer.
  *
@@ -152,96 +220,149 @@ static bm_status open_device(const bm_signer_options *options, bm_signer *signer
     return BM_OK;
 }
 
-static bm_status ring_init(bm_signer *signer, bm_error *err)
+/* signer_run -- a call that is under way, on the caller's stack. */
+
+struct bm_signer_run {
+    bm_signer *signer;
+    const bm_signer_call *call;
+    bm_meter meter;
+    bm_doc_ranges ranges;
+    size_t n_in_flight;   /* slots; under the lock of the ring */
+    pthread_mutex_t lock; /* of the next two, while others work on the call too */
+    bm_status status;     /* of the thread that failed first */
+    bm_error *err;        /* the caller's: why; NULL: nobody asks */
+};
+
+static void run_failed(bm_signer_run *run, bm_status status, const bm_error *error)
 {
-    bm_signer_ring *ring = &signer->ring;
-    ring->in_flight = bm_alloc(signer->n_slots, sizeof(bm_signer_slot *));
-    ring->spare = bm_alloc(signer->n_slots, sizeof(bm_signer_slot *));
-    if (ring->in_flight == NULL || ring->spare == NULL)
-        return bm_fail_nomem(err, signer->n_slots * sizeof(bm_signer_slot *));
-    ring->depth = signer->n_slots - signer->info.threads;
-    for (size_t i = signer->info.threads; i < signer->n_slots; i++)
-        ring->spare[ring->n_spare++] = &signer->slots[i];
+    pthread_mutex_lock(&run->lock);
+    if (run->status == BM_OK) {
+        run->status = status;
+        if (run->err != NULL)
+            *run->err = *error;
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+static bm_status ring_init(bm_signer_ring *ring, size_t depth, bm_error *err)
+{
+    BM_TRY(bm_new_zero(&ring->in_flight, depth, err));
+    BM_TRY(bm_new_zero(&ring->spare, depth, err));
+    ring->depth = depth;
+    for (; ring->n_spare < depth; ring->n_spare++)
+        BM_TRY(slot_new(&ring->spare[ring->n_spare], err));
     return BM_OK;
 }
 
+/* Nothing is in flight. */
 static void ring_reset(bm_signer_ring *ring)
 {
+    while (ring->n_spare > 0)
+        slot_free(ring->spare[--ring->n_spare]);
     bm_free_all(ring->in_flight, ring->spare);
 }
 
-/* Under the lock, or alone. A sample of what came back is signed again here (device_set.h). */
-static bm_status wait_for_oldest(bm_signer *signer, bm_error *err)
+/* Under the lock, here and in the next three. The oldest slot in flight is nobody's any more. */
+static bm_signer_slot *pop_oldest(bm_signer_ring *ring)
 {
-    bm_signer_ring *ring = &signer->ring;
     bm_signer_slot *slot = ring->in_flight[ring->oldest];
-    ring->oldest = (ring->oldest + 1) % signer->n_slots;
+    ring->oldest = (ring->oldest + 1) % ring->depth;
     ring->n_in_flight--;
     ring->spare[ring->n_spare++] = slot;
-    BM_TRY(signer->backend->ops->wait(signer->backend, &slot->task, err));
-    return bm_device_set_check(&signer->devices, &signer->devices.device_workers[0], &slot->task,
-                               err);
+    slot->run->n_in_flight--;
+    return slot;
 }
 
-static bm_status submit(bm_signer *signer, bm_signer_thread *thread, bm_error *err)
+/* A call of the backend has failed, for this run: after anything but a lack of memory the device
+ * has. Then all that is in flight is drained, and fails as well: the arrays of callers are nobody
+ * else's after it, or the device is stuck. */
+static void backend_failed(bm_signer *signer, bm_signer_run *run, bm_status status,
+                           const bm_error *error)
+{
+    run_failed(run, status, error);
+    if (status == BM_ERR_NOMEM)
+        return;
+    bm_error others = {0};
+    bm_fail(&others, BM_ERR_DEVICE, "the signer's device failed");
+    atomic_store(&signer->failed, true);
+    signer->backend->ops->drain(signer->backend, NULL);
+    while (signer->ring.n_in_flight > 0)
+        run_failed(pop_oldest(&signer->ring)->run, BM_ERR_DEVICE, &others);
+}
+
+/* It may be another call's. A sample of what came back is signed again here (device_set.h). */
+static void wait_for_oldest(bm_signer *signer)
+{
+    bm_error error = {0};
+    bm_signer_slot *slot = pop_oldest(&signer->ring);
+    bm_status status = signer->backend->ops->wait(signer->backend, &slot->task, &error);
+    if (status == BM_OK)
+        status = bm_device_set_check(&signer->devices, &signer->devices.device_workers[0],
+                                     &slot->task, &error);
+    if (status != BM_OK)
+        backend_failed(signer, slot->run, status, &error);
+}
+
+static void submit(bm_signer *signer, bm_signer_run *run, bm_signer_scratch *scratch)
 {
     bm_signer_ring *ring = &signer->ring;
+    bm_error error = {0};
     if (ring->n_in_flight == ring->depth)
-        BM_TRY(wait_for_oldest(signer, err));
-    BM_TRY(signer->backend->ops->submit(signer->backend, &thread->slot->task, err));
-    ring->in_flight[(ring->oldest + ring->n_in_flight++) % signer->n_slots] = thread->slot;
-    thread->slot = ring->spare[--ring->n_spare];
-    return BM_OK;
+        wait_for_oldest(signer);
+    if (atomic_load(&signer->failed)) {
+        bm_fail(&error, BM_ERR_DEVICE, "the signer's device failed");
+        run_failed(run, BM_ERR_DEVICE, &error);
+        return;
+    }
+    bm_signer_slot *slot = scratch->slot;
+    const bm_status status = signer->backend->ops->submit(signer->backend, &slot->task, &error);
+    if (status != BM_OK) {
+        backend_failed(signer, run, status, &error);
+        return;
+    }
+    slot->run = run;
+    run->n_in_flight++;
+    ring->in_flight[(ring->oldest + ring->n_in_flight++) % ring->depth] = slot;
+    scratch->slot = ring->spare[--ring->n_spare];
 }
 
-/* Sign what is in the thread's slot; afterwards it has one that may be filled. */
-static bm_status hand_over(bm_signer *signer, bm_signer_thread *thread, bm_error *err)
+/* Sign what is in the scratch's slot; afterwards it has one that may be filled. */
+static bm_status hand_over(bm_signer_run *run, bm_signer_scratch *scratch, bm_error *err)
 {
+    bm_signer *signer = run->signer;
     bm_backend *backend = signer->backend;
-    bm_status status;
-    if (bm_device_set_is_for_cpu(&signer->devices, &thread->slot->task))
-        return bm_device_set_sign_cpu(&signer->devices, &thread->slot->task, err);
+    if (bm_device_set_is_for_cpu(&signer->devices, &scratch->slot->task))
+        return bm_device_set_sign_cpu(&signer->devices, &scratch->slot->task, err);
     if (backend->parallel) {
-        status = backend->ops->submit(backend, &thread->slot->task, err);
-        return status == BM_OK ? backend->ops->wait(backend, &thread->slot->task, err) : status;
+        BM_TRY(backend->ops->submit(backend, &scratch->slot->task, err));
+        return backend->ops->wait(backend, &scratch->slot->task, err);
     }
     pthread_mutex_lock(&signer->ring.lock);
-    if (signer->failed) /* the thread that saw it has the error */
-        status = bm_fail(err, BM_ERR_DEVICE, "the signer's device failed");
-    else
-        status = submit(signer, thread, err);
-    signer->failed = signer->failed || (status != BM_OK && status != BM_ERR_NOMEM);
+    submit(signer, run, scratch);
     pthread_mutex_unlock(&signer->ring.lock);
+    pthread_mutex_lock(&run->lock);
+    const bm_status status = run->status; /* its error is where it belongs */
+    pthread_mutex_unlock(&run->lock);
     return status;
 }
 
-/* Wait for all that is in flight, after an error (`failed`) by draining the device: then the
- * caller's arrays are nobody else's, or the signer has failed. */
-static bm_status wait_for_all(bm_signer *signer, bool failed, bm_error *err)
+/* Wait for what the call has in flight: then the caller's arrays are nobody else's, or the device
+ * is stuck. */
+static void wait_for_all(bm_signer_run *run)
 {
-    bm_signer_ring *ring = &signer->ring;
-    bm_status status = BM_OK;
+    bm_signer *signer = run->signer;
     if (signer->backend->parallel)
-        return BM_OK;
-    while (!failed && ring->n_in_flight > 0)
-        BM_TRY_OUT(wait_for_oldest(signer, err));
-    if (!failed)
-        return BM_OK;
-out:;
-    bm_status drained = signer->backend->ops->drain(signer->backend, NULL);
-    signer->failed = signer->failed || drained != BM_OK || status != BM_OK;
-    while (ring->n_in_flight > 0) {
-        ring->n_in_flight--;
-        ring->spare[ring->n_spare++] = ring->in_flight[ring->oldest];
-        ring->oldest = (ring->oldest + 1) % signer->n_slots;
-    }
-    return status;
+        return;
+    pthread_mutex_lock(&signer->ring.lock);
+    while (run->n_in_flight > 0)
+        wait_for_oldest(signer);
+    pthread_mutex_unlock(&signer->ring.lock);
 }
 
 /* signer_work -- the documents of one call, on all threads.
  *
- *     range of documents -> the thread's slot: shingle hashes -> backend -> words and keys,
- * straight into the caller's arrays
+ *     range of documents -> a slot: shingle hashes -> backend -> words and keys, straight into the
+ *     caller's arrays
  *
  * A thread takes a range (documents.h) and signs it a slot at a time: whole documents up to the
  * number of hashes that the backend asks for. 64-bit hashes made elsewhere are signed where they
@@ -249,13 +370,8 @@ out:;
  * so nothing has to be put in order. What is less than SMALL is signed by the caller alone: to
  * wake a thread costs as much. */
 
-#define SMALL (UINT64_C(96) << 10) /* work, as bm_document_work counts it */
-
-typedef struct progress {
-    bm_signer *signer;
-    const bm_signer_call *call;
-    bm_doc_ranges ranges;
-} progress;
+#define SMALL    (UINT64_C(96) << 10) /* work, as bm_document_work counts it */
+#define A_HELPER (UINT64_C(32) << 10) /* work for which one more helper is worth being woken */
 
 /* Hashes of 32 bits as a document of the batch, repeats and all. */
 static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *batch, bm_error *err)
@@ -270,37 +386,38 @@ static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *b
 }
 
 /* How many distinct hashes a document has; its own order stays. */
-static bm_status count_distinct(bm_signer_thread *thread, const uint64_t *hashes, size_t n,
+static bm_status count_distinct(bm_signer_scratch *scratch, const uint64_t *hashes, size_t n,
                                 uint32_t *out, bm_error *err)
 {
     *out = 0;
     if (n == 0)
         return BM_OK;
-    BM_TRY(bm_grow_array(&thread->scratch, &thread->cap_scratch, 2 * n, err));
-    memcpy(thread->scratch, hashes, n * sizeof *hashes);
-    bm_hashes_sort(thread->scratch, n, thread->scratch + n);
-    *out = (uint32_t)bm_hashes_distinct(thread->scratch, n);
+    BM_TRY(bm_grow_array(&scratch->counted, &scratch->cap_counted, 2 * n, err));
+    memcpy(scratch->counted, hashes, n * sizeof *hashes);
+    bm_hashes_sort(scratch->counted, n, scratch->counted + n);
+    *out = (uint32_t)bm_hashes_distinct(scratch->counted, n);
     return BM_OK;
 }
 
-static bm_status count_shingles(bm_signer_thread *thread, bool distinct, uint32_t *n_shingles,
+static bm_status count_shingles(bm_signer_scratch *scratch, bool distinct, uint32_t *n_shingles,
                                 bm_error *err)
 {
-    const bm_sign_task *task = &thread->slot->task;
+    const bm_sign_task *task = &scratch->slot->task;
     for (size_t i = 0; i < task->n_docs; i++) {
         const size_t n = (size_t)(task->offsets[i + 1] - task->offsets[i]);
         n_shingles[i] = (uint32_t)n;
         if (!distinct)
-            BM_TRY(count_distinct(thread, task->hashes + task->offsets[i], n, &n_shingles[i], err));
+            BM_TRY(
+                count_distinct(scratch, task->hashes + task->offsets[i], n, &n_shingles[i], err));
     }
     return BM_OK;
 }
 
 /* Fill the slot with documents from `first` on, as many as make a batch. */
-static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const bm_documents *docs,
+static bm_status fill(const bm_signer *signer, bm_signer_scratch *scratch, const bm_documents *docs,
                       size_t range[2], bm_error *err)
 {
-    bm_signer_slot *slot = thread->slot;
+    bm_signer_slot *slot = scratch->slot;
     const size_t first = range[0];
     const bool direct = docs->hashes != NULL && !signer->bag;
     size_t doc = first, n_hashes = 0;
@@ -312,7 +429,7 @@ static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const b
         if (docs->hashes32 != NULL && !signer->bag)
             BM_TRY(widen(docs, doc, &slot->batch, err));
         else if (!direct)
-            BM_TRY(bm_doc_hasher_add(&thread->hasher, docs, doc, &slot->batch, err));
+            BM_TRY(bm_doc_hasher_add(&scratch->hasher, docs, doc, &slot->batch, err));
         n_hashes = direct ? (size_t)(docs->offsets[doc + 1] - docs->offsets[first])
                           : bm_shingle_batch_hashes(&slot->batch);
     }
@@ -326,41 +443,65 @@ static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const b
     return BM_OK;
 }
 
-static bm_status sign_range(progress *p, bm_signer_thread *thread, const size_t range[2],
+static bm_status sign_range(bm_signer_run *run, bm_signer_scratch *scratch, const size_t range[2],
                             bm_error *err)
 {
-    bm_signer *signer = p->signer;
-    const bm_signer_out *out = &p->call->out;
+    bm_signer *signer = run->signer;
+    const bm_documents *docs = &run->call->docs;
+    const bm_signer_out *out = &run->call->out;
     size_t left[] = {range[0], range[1]};
     if (atomic_load(&signer->closing))
         return bm_fail(err, BM_ERR_CANCELLED, "the signer is being closed");
     while (left[0] < left[1]) {
         const size_t first = left[0];
-        BM_TRY(fill(signer, thread, &p->call->docs, left, err));
+        BM_TRY(fill(signer, scratch, docs, left, err));
         if (out->n_shingles != NULL)
-            BM_TRY(count_shingles(thread, p->call->docs.texts != NULL || signer->bag,
+            BM_TRY(count_shingles(scratch, docs->texts != NULL || signer->bag,
                                   out->n_shingles + first, err));
         if (out->words == NULL && out->keys == NULL)
             continue;
-        bm_sign_task *task = &thread->slot->task;
+        bm_sign_task *task = &scratch->slot->task;
         task->words = out->words == NULL
                           ? NULL
                           : out->words + first * bm_scheme_row_uints(signer->sketch.scheme,
                                                                      signer->info.perms);
         task->keys = out->keys == NULL ? NULL : out->keys + first * signer->info.bands;
-        BM_TRY(hand_over(signer, thread, err));
+        BM_TRY(hand_over(run, scratch, err));
     }
     return BM_OK;
 }
 
-static bm_status run_thread(void *ctx, uint32_t number, bm_error *err)
+/* The caller's part of the work: ranges until there are no more. */
+static bm_status sign_ranges(bm_signer_run *run, bm_error *err)
 {
-    progress *p = ctx;
+    bm_signer_scratch *scratch = NULL;
+    size_t range[2] = {0, 0};
+    BM_TRY(scratch_take(run->signer, &scratch, err));
+    bm_status status = BM_OK;
+    while (bm_doc_ranges_next(&run->ranges, 0, range, &status, err))
+        status = sign_range(run, scratch, range, err);
+    scratch_give(run->signer, scratch);
+    return status;
+}
+
+/* A helper's: one range. */
+static bool help_sign(void *ctx)
+{
+    bm_signer_run *run = ctx;
+    bm_signer_scratch *scratch = NULL;
+    bm_error error = {0};
     size_t range[2] = {0, 0};
     bm_status status = BM_OK;
-    while (bm_doc_ranges_next(&p->ranges, number, range, &status, err))
-        status = sign_range(p, &p->signer->threads[number], range, err);
-    return status;
+    if (!bm_doc_ranges_next(&run->ranges, 1, range, &status, &error))
+        return false;
+    BM_TRY_OUT(scratch_take(run->signer, &scratch, &error));
+    status = sign_range(run, scratch, range, &error);
+    scratch_give(run->signer, scratch);
+out:
+    bm_doc_ranges_done(&run->ranges, range, status);
+    if (status != BM_OK)
+        run_failed(run, status, &error);
+    return status == BM_OK;
 }
 
 /* Count the hashes of a call, if the scheme signs their low halves. A call that is refused leaves
@@ -370,65 +511,74 @@ static bm_status look_at_low_halves(bm_signer *signer, const bm_documents *docs,
     bm_low_halves *seen = &signer->low;
     if (!bm_documents_sign_low_halves(docs, signer->sketch.scheme))
         return BM_OK;
+    pthread_mutex_lock(&signer->low_lock);
     const bm_status status =
         bm_low_halves_add(seen, docs->offsets, docs->hashes, docs->n_docs, err);
     if (status != BM_OK)
         bm_low_halves_begin(seen, seen->of, seen->scheme);
+    pthread_mutex_unlock(&signer->low_lock);
     return status;
 }
 
-/* Sign the documents of a call: one call at a time. */
-static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_error *err)
+static void sign_all(bm_signer_run *run, bool alone)
 {
-    progress p = {.signer = signer, .call = call};
-    BM_TRY(look_at_low_halves(signer, &call->docs, err));
-    const bool alone = call->work <= SMALL || signer->info.threads == 1;
-    bm_range_size size = call->docs.texts != NULL ? signer->text_range : signer->hash_range;
-    if (signer->failed)
-        return bm_fail(err, BM_ERR_DEVICE,
-                       "the signer's device failed before (only close is left)");
-    size.takers = alone ? 1 : size.takers;
-    bm_meter_stage(&signer->meter, "sign", "documents");
-    atomic_store(&signer->meter.stopped, false); /* of an earlier call */
-    bm_doc_ranges_begin(&p.ranges, &call->docs, call->work, &size);
-    p.ranges.meter = &signer->meter;
-    bm_status status =
-        alone ? run_thread(&p, 0, err) : bm_pool_run(signer->pool, run_thread, &p, err);
-    bm_doc_ranges_end(&p.ranges);
-    bm_status waited = wait_for_all(signer, status != BM_OK, status == BM_OK ? err : NULL);
-    return status == BM_OK ? waited : status;
+    bm_team *team = run->signer->team;
+    bm_team_work work;
+    bm_error error;
+    if (!alone)
+        bm_team_begin(team, help_sign, run, run->call->work / A_HELPER, &work);
+    const bm_status status = sign_ranges(run, &error);
+    if (status != BM_OK) {
+        bm_doc_ranges_done(&run->ranges, (const size_t[]){0, 0}, status);
+        run_failed(run, status, &error);
+    }
+    if (!alone)
+        bm_team_end(team, &work);
+    wait_for_all(run);
 }
 
-/* signer_tasks -- calls of a signer, one after another in the order in which they came.
+/* Sign the documents of a call, on this thread and with the help of others. */
+static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_error *err)
+{
+    BM_TRY(look_at_low_halves(signer, &call->docs, err));
+    if (atomic_load(&signer->failed))
+        return bm_fail(err, BM_ERR_DEVICE,
+                       "the signer's device failed before (only close is left)");
+    const bm_callbacks callbacks = bm_handle_callbacks(&signer->handle);
+    const bool alone = call->work <= SMALL || signer->info.threads == 1;
+    bm_range_size size = call->docs.texts != NULL ? signer->text_range : signer->hash_range;
+    size.takers = alone ? 1 : size.takers;
+    bm_signer_run run; /* its meter is large, and seldom wanted */
+    run.signer = signer;
+    run.call = call;
+    run.n_in_flight = 0;
+    run.status = BM_OK;
+    run.err = err;
+    pthread_mutex_init(&run.lock, NULL);
+    bm_doc_ranges_begin(&run.ranges, &call->docs, call->work, &size);
+    if (callbacks.progress != NULL || callbacks.cancelled != NULL) {
+        bm_meter_init(&run.meter, &callbacks);
+        bm_meter_stage(&run.meter, "sign", "documents");
+        run.ranges.meter = &run.meter;
+    }
+    sign_all(&run, alone);
+    if (run.ranges.meter != NULL)
+        bm_meter_reset(&run.meter);
+    bm_doc_ranges_end(&run.ranges);
+    pthread_mutex_destroy(&run.lock);
+    return run.status;
+}
+
+/* signer_tasks -- what was submitted, one after another in the order in which it came.
  *
- * Every call takes a number. One that its maker waits for (bm_signer_sign) is done on the maker's
- * thread when its turn comes; what was submitted is done by a thread of the signer's, which is
- * started by the first of these. Tasks lie in the signer: submitting allocates nothing. */
+ * It is done by a thread of the signer's, which the first task starts, beside the calls of other
+ * threads. Tasks lie in the signer: submitting allocates nothing. */
 
 static void tasks_init(bm_signer_tasks *tasks)
 {
     pthread_mutex_init(&tasks->lock, NULL);
     pthread_cond_init(&tasks->changed, NULL);
 }
-
-/* Do a call when its turn has come. */
-static bm_status do_call(bm_signer *signer, const bm_signer_call *call, bm_error *err)
-{
-    bm_signer_tasks *tasks = &signer->tasks;
-    pthread_mutex_lock(&tasks->lock);
-    const uint64_t turn = tasks->next_turn++;
-    while (tasks->turn != turn)
-        pthread_cond_wait(&tasks->changed, &tasks->lock);
-    pthread_mutex_unlock(&tasks->lock);
-    bm_status status = sign_call(signer, call, err);
-    pthread_mutex_lock(&tasks->lock);
-    tasks->turn++;
-    pthread_cond_broadcast(&tasks->changed);
-    pthread_mutex_unlock(&tasks->lock);
-    return status;
-}
-
-/* --- what was submitted --- */
 
 /* Under the lock; NULL: none. */
 static bm_signer_task *find(bm_signer_tasks *tasks, bm_task_state state, uint64_t turn)
@@ -437,6 +587,19 @@ static bm_signer_task *find(bm_signer_tasks *tasks, bm_task_state state, uint64_
         if (tasks->tasks[i].state == state && tasks->tasks[i].turn == turn)
             return &tasks->tasks[i];
     return NULL;
+}
+
+/* Under the lock, when the signer closes: threads may wait for tasks that nobody will do. */
+static void cancel_waiting(bm_signer_tasks *tasks)
+{
+    for (size_t i = 0; i < BM_SIGNER_TASKS_MAX; i++) {
+        bm_signer_task *task = &tasks->tasks[i];
+        if (task->state != BM_TASK_WAITING)
+            continue;
+        task->status = bm_fail(&task->error, BM_ERR_CANCELLED, "the signer is being closed");
+        task->state = BM_TASK_DONE;
+    }
+    pthread_cond_broadcast(&tasks->changed);
 }
 
 static void *do_tasks(void *arg)
@@ -458,6 +621,7 @@ static void *do_tasks(void *arg)
         tasks->turn++;
         pthread_cond_broadcast(&tasks->changed);
     }
+    cancel_waiting(tasks);
     pthread_mutex_unlock(&tasks->lock);
     return NULL;
 }
@@ -497,11 +661,8 @@ out:
     return status;
 }
 
-bm_status bm_signer_wait(bm_signer *signer, uint64_t task, bm_error *err)
+static bm_status wait_for_task(bm_signer_tasks *tasks, uint64_t task, bm_error *err)
 {
-    if (signer == NULL)
-        return bm_fail_field(err, "signer", "no signer given");
-    bm_signer_tasks *tasks = &signer->tasks;
     bm_signer_task *place;
     pthread_mutex_lock(&tasks->lock);
     while ((place = find(tasks, BM_TASK_DONE, task)) == NULL &&
@@ -523,13 +684,17 @@ bm_status bm_signer_wait(bm_signer *signer, uint64_t task, bm_error *err)
     return status;
 }
 
-static void tasks_reset(bm_signer *signer)
+static void tasks_close(bm_signer_tasks *tasks)
 {
-    bm_signer_tasks *tasks = &signer->tasks;
     pthread_mutex_lock(&tasks->lock);
     tasks->closing = true;
-    pthread_cond_broadcast(&tasks->changed);
     pthread_mutex_unlock(&tasks->lock);
+    pthread_cond_broadcast(&tasks->changed);
+}
+
+/* After tasks_close, and when no thread waits for a task any more. */
+static void tasks_reset(bm_signer_tasks *tasks)
+{
     if (tasks->started)
         pthread_join(tasks->thread, NULL);
     pthread_cond_destroy(&tasks->changed);
@@ -582,9 +747,10 @@ static void choose_sizes(bm_signer *signer, const bm_signer_options *options)
 {
     const bool device = !signer->backend->parallel;
     const uint64_t memory = options->resources.memory;
+    const size_t n_slots = signer->info.threads + signer->ring.depth;
     size_t hashes = signer->backend->batch_hashes;
-    if (memory != 0 && memory / BYTES_A_HASH / signer->n_slots < hashes)
-        hashes = (size_t)(memory / BYTES_A_HASH / signer->n_slots);
+    if (memory != 0 && memory / BYTES_A_HASH / n_slots < hashes)
+        hashes = (size_t)(memory / BYTES_A_HASH / n_slots);
     hashes = hashes < BATCH_HASHES ? BATCH_HASHES : hashes;
     signer->batch_hashes = hashes;
     signer->keep_hashes = hashes * (memory != 0 ? 2 : KEEP_BATCHES);
@@ -601,108 +767,127 @@ static void choose_sizes(bm_signer *signer, const bm_signer_options *options)
     }
 }
 
-typedef struct opening {
-    bm_signer *signer;
-    const bm_signer_options *options;
-} opening;
-
-/* On the thread that uses it, so that its memory is near to nobody else's. */
-static bm_status open_hasher(void *ctx, uint32_t thread, bm_error *err)
-{
-    const opening *open = ctx;
-    return bm_doc_hasher_init(&open->signer->threads[thread].hasher, &open->options->text,
-                              open->options->device.cpu, err);
-}
-
-static bm_status open_threads(bm_signer *signer, const bm_signer_options *options, bm_error *err)
-{
-    const uint32_t n = signer->info.threads;
-    const size_t depth = signer->backend->depth == 0 ? 1 : signer->backend->depth;
-    signer->n_slots = n + (signer->backend->parallel ? 0 : depth);
-    signer->slots = bm_alloc_aligned(signer->n_slots, sizeof *signer->slots);
-    signer->threads = bm_alloc_aligned(n, sizeof *signer->threads);
-    if (signer->slots == NULL || signer->threads == NULL)
-        return bm_fail_nomem(err, signer->n_slots * sizeof *signer->threads);
-    memset(signer->threads, 0, n * sizeof *signer->threads);
-    memset(signer->slots, 0, signer->n_slots * sizeof *signer->slots);
-    for (uint32_t i = 0; i < n; i++)
-        signer->threads[i].slot = &signer->slots[i];
-    BM_TRY(ring_init(signer, err));
-    BM_TRY(bm_pool_open(n, &signer->pool, err));
-    opening open = {signer, options};
-    return bm_pool_run(signer->pool, open_hasher, &open, err);
-}
-
 /* The options are those of read_options. */
-static bm_status open_signer(const bm_signer_options *used, bm_signer **out, bm_error *err)
+static bm_status open_signer(const bm_signer_options *used, bm_signer *signer, bm_error *err)
 {
-    bm_signer *signer = NULL;
-    BM_TRY(bm_new_zero(&signer, 1, err));
+    bm_isa isa;
+    bm_signer_scratch *first = NULL;
+    BM_TRY(bm_isa_choose(used->device.cpu, &isa, err));
+    signer->cpu = bm_isa_name(isa);
+    BM_TRY(scratch_new(signer, &first, err)); /* looks at the options of texts too */
+    scratch_give(signer, first);
+    BM_TRY(open_device(used, signer, err));
+    if (!signer->backend->parallel)
+        BM_TRY(ring_init(&signer->ring, signer->backend->depth == 0 ? 1 : signer->backend->depth,
+                         err));
+    choose_sizes(signer, used);
+    return bm_team_open(signer->info.threads - 1, &signer->team, err);
+}
+
+/* What needs no other: then the signer can be closed. */
+static bm_status begin_signer(const bm_signer_options *used, bm_signer *signer, bm_error *err)
+{
     const uint32_t threads = used->resources.threads;
+    memset(signer, 0, sizeof *signer);
+    BM_TRY(bm_handle_init(&signer->handle, "signer", &used->callbacks, err));
     signer->info = (bm_signer_info){.perms = used->sketch.perms,
                                     .bands = used->bands,
                                     .rows = used->rows,
                                     .threads = threads != 0 ? threads : bm_cpu_count(),
                                     .word_bytes = bm_scheme_word_bytes(used->sketch.scheme)};
+    signer->text = used->text;
     signer->sketch = used->sketch;
     signer->bag = used->text.bag;
+    const bm_callbacks callbacks = bm_handle_callbacks(&signer->handle);
+    bm_meter_init(&signer->meter, &callbacks);
     bm_low_halves_begin(&signer->low, "`hashes`", used->sketch.scheme);
-    bm_meter_init(&signer->meter, &used->callbacks);
+    pthread_mutex_init(&signer->low_lock, NULL);
     pthread_mutex_init(&signer->ring.lock, NULL);
     tasks_init(&signer->tasks);
-    bm_status status = BM_OK;
-    BM_TRY_OUT(open_device(used, signer, err));
-    status = open_threads(signer, used, err);
-out:
-    if (status == BM_OK) {
-        choose_sizes(signer, used);
-        *out = signer;
-    } else {
-        bm_signer_close(signer);
-    }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_error *err)
 {
     bm_signer_options used;
+    bm_signer *signer = NULL;
     char *stop_words = NULL;
     bm_status status = BM_OK;
-    BM_TRY_OUT(read_options(options, &used, err));
+    BM_TRY(read_options(options, &used, err));
     if (out == NULL)
-        BM_TRY_OUT(bm_fail_field(err, "out", "no place for the signer given"));
-    BM_TRY_OUT(bm_stop_words_load(&used.text, &stop_words, err));
+        return bm_fail_field(err, "out", "no place for the signer given");
+    BM_TRY(bm_stop_words_load(&used.text, &stop_words, err));
     bm_scheme_set_hashing(&used.sketch, &used.text);
-    status = open_signer(&used, out, err);
-out:
-    bm_free(stop_words); /* the threads have them by now */
+    BM_TRY_OUT(bm_new_aligned(&signer, 1, err));
+    BM_TRY_OUT(begin_signer(&used, signer, err));
+    signer->stop_words = stop_words;
+    status = open_signer(&used, signer, err);
+    if (status == BM_OK)
+        *out = signer;
+    else
+        bm_signer_close(signer);
     return status;
+out:
+    bm_free_all(signer, stop_words);
+    return status;
+}
+
+/* Scratch that is idle, and what else is memory alone. */
+static void free_memory(bm_signer *signer)
+{
+    bm_signer_scratch *scratch;
+    while ((scratch = bm_idle_take(&signer->scratch)) != NULL)
+        scratch_free(scratch);
+    bm_free_all(signer->stop_words, signer);
+}
+
+/* In a forked child. Other threads may have been in calls when the process forked: what they used
+ * then is in no state to be freed, and a driver cannot be called at all. Both stay, as the other
+ * memory of threads that the child does not have. */
+static void forget(bm_signer *signer)
+{
+    bm_team_forget(signer->team);
+    if (signer->backend != NULL && signer->backend->parallel)
+        bm_device_set_close(&signer->devices);
+    free_memory(signer);
+}
+
+static void close_here(bm_signer *signer)
+{
+    bool stuck = false;
+    atomic_store(&signer->closing, true);
+    tasks_close(&signer->tasks);
+    bm_handle_await(&signer->handle);
+    tasks_reset(&signer->tasks);
+    bm_team_close(signer->team);
+    if (signer->backend != NULL) {
+        signer->backend->ops->drain(signer->backend, NULL); /* slots are free after it, */
+        stuck = signer->backend->stuck;                     /* or never */
+        bm_device_set_close(&signer->devices);
+    }
+    if (!stuck)
+        ring_reset(&signer->ring);
+    pthread_mutex_destroy(&signer->ring.lock);
+    pthread_mutex_destroy(&signer->low_lock);
+    bm_meter_reset(&signer->meter);
+    bm_handle_reset(&signer->handle);
+    free_memory(signer);
 }
 
 void bm_signer_close(bm_signer *signer)
 {
     if (signer == NULL)
         return;
-    bool stuck = false;
-    atomic_store(&signer->closing, true);
-    tasks_reset(signer);
-    if (signer->backend != NULL) {
-        signer->backend->ops->drain(signer->backend, NULL); /* slots are free after it, */
-        stuck = signer->backend->stuck;                     /* or never */
-        bm_device_set_close(&signer->devices);
+    switch (bm_handle_close(&signer->handle)) {
+    case BM_CLOSING:
+        close_here(signer);
+        break;
+    case BM_CLOSING_FORKED:
+        forget(signer);
+        break;
+    case BM_CLOSING_REFUSED:
+        break;
     }
-    bm_pool_close(signer->pool);
-    for (size_t i = 0; !stuck && signer->slots != NULL && i < signer->n_slots; i++)
-        bm_shingle_batch_reset(&signer->slots[i].batch);
-    for (uint32_t i = 0; signer->threads != NULL && i < signer->info.threads; i++) {
-        bm_doc_hasher_reset(&signer->threads[i].hasher);
-        bm_free(signer->threads[i].scratch);
-    }
-    bm_free_all(signer->threads, signer->slots);
-    ring_reset(&signer->ring);
-    pthread_mutex_destroy(&signer->ring.lock);
-    bm_meter_reset(&signer->meter);
-    bm_free(signer);
 }
 
 const bm_signer_info *bm_signer_describe(const bm_signer *signer)
@@ -730,8 +915,6 @@ static bm_status accept_call(const bm_signer *signer, const bm_documents *docume
                              const bm_signer_out *out, bm_signer_call *call, bm_error *err)
 {
     *call = (bm_signer_call){.work = 0};
-    if (signer == NULL)
-        return bm_fail_field(err, "signer", "no signer given");
     BM_TRY(bm_sized_read(out, BM_SIZED_TYPE(bm_signer_out, n_shingles), &call->out, err));
     BM_TRY(bm_documents_accept(documents, &call->docs, &call->work, err));
     BM_TRY(check_weights(signer, &call->docs, err));
@@ -742,12 +925,23 @@ static bm_status accept_call(const bm_signer *signer, const bm_documents *docume
     return BM_OK;
 }
 
+static bm_status enter(bm_signer *signer, unsigned *gate, bm_error *err)
+{
+    return signer != NULL ? bm_handle_enter(&signer->handle, gate, err)
+                          : bm_fail_field(err, "signer", "no signer given");
+}
+
 bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents, const bm_signer_out *out,
                          bm_error *err)
 {
     bm_signer_call call;
-    BM_TRY(accept_call(signer, documents, out, &call, err));
-    return do_call(signer, &call, err);
+    unsigned gate;
+    BM_TRY(enter(signer, &gate, err));
+    bm_status status = accept_call(signer, documents, out, &call, err);
+    if (status == BM_OK)
+        status = sign_call(signer, &call, err);
+    bm_handle_leave(&signer->handle, gate);
+    return status;
 }
 
 bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,
@@ -763,8 +957,23 @@ bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
                            const bm_signer_out *out, uint64_t *task, bm_error *err)
 {
     bm_signer_call call;
-    BM_TRY(accept_call(signer, documents, out, &call, err));
+    unsigned gate;
+    BM_TRY(enter(signer, &gate, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(accept_call(signer, documents, out, &call, err));
     if (task == NULL)
-        return bm_fail_field(err, "task", "no place for the task's number given");
-    return enqueue(signer, &call, task, err);
+        BM_TRY_OUT(bm_fail_field(err, "task", "no place for the task's number given"));
+    status = enqueue(signer, &call, task, err);
+out:
+    bm_handle_leave(&signer->handle, gate);
+    return status;
+}
+
+bm_status bm_signer_wait(bm_signer *signer, uint64_t task, bm_error *err)
+{
+    unsigned gate;
+    BM_TRY(enter(signer, &gate, err));
+    const bm_status status = wait_for_task(&signer->tasks, task, err);
+    bm_handle_leave(&signer->handle, gate);
+    return status;
 }

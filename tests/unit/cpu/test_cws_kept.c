@@ -84,19 +84,22 @@ Test(cws_kept, elements_that_meet_in_one_place_take_no_more_than_a_factor)
 
 Test(cws_kept, a_store_is_lent_to_one_at_a_time_and_kept)
 {
-    bm_cws_store *stores[BM_CWS_STORES + 2], *again = NULL;
+    bm_cws_store *stores[BM_IDLE_PLACES + 2], *again = NULL;
     bm_scheme_params params;
     bm_cws_kept *kept = open_kept(&params, SMALL);
-    for (size_t i = 0; i < BM_CWS_STORES + 2; i++) {
+    for (size_t i = 0; i < BM_IDLE_PLACES + 2; i++) {
         cr_assert_eq(bm_cws_kept_borrow(kept, &stores[i], NULL), BM_OK);
         cr_assert_geq(stores[i]->n_max, BM_CWS_BLOCK);
         for (size_t k = 0; k < i; k++)
             cr_assert_neq(stores[i], stores[k]);
     }
-    for (size_t i = 0; i < BM_CWS_STORES + 2; i++)
+    for (size_t i = 0; i < BM_IDLE_PLACES + 2; i++)
         bm_cws_kept_return(kept, stores[i]);
     cr_assert_eq(bm_cws_kept_borrow(kept, &again, NULL), BM_OK);
-    cr_expect_eq(again, stores[0]);
+    size_t known = 0; /* which one depends on the processor */
+    while (known < BM_IDLE_PLACES + 2 && stores[known] != again)
+        known++;
+    cr_expect_lt(known, BM_IDLE_PLACES + 2);
     bm_cws_kept_return(kept, again);
     bm_cws_kept_close(kept);
     bm_scheme_params_reset(&params);
