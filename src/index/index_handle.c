@@ -389,7 +389,7 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
 {
     const bm_sized_type type = BM_SIZED_TYPE(bm_index_statistics, free_bytes);
     bm_handle_view *view = NULL;
-    unsigned gate;
+    unsigned gate = 0;
     BM_TRY(enter(index, &gate, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(out == NULL ? bm_fail_field(err, "out", "no place for the facts given")
@@ -706,7 +706,7 @@ bm_status bm_index_query(bm_index *index, const bm_match_options *options,
                          const bm_documents *documents, bm_matches **out, bm_error *err)
 {
     bm_error why = {0};
-    unsigned gate;
+    unsigned gate = 0;
     asked a = {.index = index};
     BM_TRY(enter(index, &gate, err));
     bm_status status = BM_OK;
@@ -877,7 +877,7 @@ bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *d
 {
     bm_documents docs;
     bm_error why = {0};
-    unsigned gate;
+    unsigned gate = 0;
     BM_TRY(enter_to_write(index, &gate, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(check_documents(index, documents, &docs, &why));
@@ -929,7 +929,7 @@ out: /* What was noted as removed and is not: */
 bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_error *err)
 {
     size_t missing = 0;
-    unsigned gate;
+    unsigned gate = 0;
     BM_TRY(enter_to_write(index, &gate, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(check_ids(ids, n_ids, false, err));
@@ -966,7 +966,7 @@ out:
 
 bm_status bm_index_commit(bm_index *index, bm_error *err)
 {
-    unsigned gate;
+    unsigned gate = 0;
     BM_TRY(enter_to_write(index, &gate, err));
     pthread_mutex_lock(&index->write_lock);
     bm_status status = commit(index, err);

@@ -935,7 +935,7 @@ bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents, const
                          bm_error *err)
 {
     bm_signer_call call;
-    unsigned gate;
+    unsigned gate = 0;
     BM_TRY(enter(signer, &gate, err));
     bm_status status = accept_call(signer, documents, out, &call, err);
     if (status == BM_OK)
@@ -957,7 +957,7 @@ bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
                            const bm_signer_out *out, uint64_t *task, bm_error *err)
 {
     bm_signer_call call;
-    unsigned gate;
+    unsigned gate = 0;
     BM_TRY(enter(signer, &gate, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(accept_call(signer, documents, out, &call, err));
@@ -971,7 +971,7 @@ out:
 
 bm_status bm_signer_wait(bm_signer *signer, uint64_t task, bm_error *err)
 {
-    unsigned gate;
+    unsigned gate = 0;
     BM_TRY(enter(signer, &gate, err));
     const bm_status status = wait_for_task(&signer->tasks, task, err);
     bm_handle_leave(&signer->handle, gate);
