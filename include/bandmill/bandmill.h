@@ -7,6 +7,7 @@
 #include <bandmill/arrow.h>
 #include <bandmill/cluster.h>
 #include <bandmill/device.h>
+#include <bandmill/distributed.h>
 #include <bandmill/exchange.h>
 #include <bandmill/explain.h>
 #include <bandmill/index.h>

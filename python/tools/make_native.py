@@ -21,6 +21,7 @@ ORDER = [
     "job",
     "signed",
     "sketch",
+    "distributed",
     "cluster",
     "explain",
     "report",

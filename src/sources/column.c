@@ -403,9 +403,14 @@ uint64_t bm_column_entry(const bm_column *column, size_t row)
                : cell_value(&column->cells, column->cells.first + row);
 }
 
+uint64_t bm_column_integer(const bm_column *column, size_t row)
+{
+    return cell_value(&column->cells, column->cells.first + row);
+}
+
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS])
 {
-    uint64_t value = cell_value(&column->cells, column->cells.first + row);
+    const uint64_t value = bm_column_integer(column, row);
     int len = column->type.kind == BM_COLUMN_INT
                   ? snprintf(digits, BM_COLUMN_DIGITS, "%" PRId64, (int64_t)value)
                   : snprintf(digits, BM_COLUMN_DIGITS, "%" PRIu64, value);

@@ -124,6 +124,8 @@ bm_str bm_column_bytes(const bm_column *column, size_t row);
  * `many`. */
 uint64_t bm_column_entry(const bm_column *column, size_t row);
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS]);
+/* A cell of integers, its sign extended where the type has one. Not for nulls. */
+uint64_t bm_column_integer(const bm_column *column, size_t row);
 /* A cell as an id, by the column's form (below): its text, which lies in the column or in `texts`
  * (emptied). Not for nulls. */
 bm_status bm_column_id(const bm_column *column, size_t row, bm_buf *texts, bm_str *out,

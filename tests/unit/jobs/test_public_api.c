@@ -98,6 +98,7 @@ Test(public_api, a_test_names_every_function)
     append_folder(&headers, "include/bandmill", "", ".h");
     append_folder(&tests, "tests/unit/jobs", "test_public_api", ".c");
     append_folder(&tests, "tests/unit/inmem", "test_", ".c");
+    append_folder(&tests, "tests/unit/distributed", "test_", ".c");
     append_folder(&tests, "tests/unit/index", "test_", ".c");
     append_folder(&tests, "tests/unit/sketch", "test_band_keys", ".c");
     append_folder(&tests, "tests/unit/model", "test_scheme_facts", ".c");

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* distributed.h -- near-duplicates on many machines: two steps between which only small blocks of
+ * bytes travel. Any engine that moves rows can run them: Spark, Ray, Dask, or jobs over files.
+ *
+ *     documents, cut up anyhow     bm_splitter, any number of them   -> blocks, each for one part
+ *     all blocks of one part       bm_joiner, one a part             -> a forest, as blocks
+ *     all forests                  bm_joiner, one                    -> candidate components
+ *
+ * Two documents that share a band key are in one candidate component. Whoever then hands the
+ * documents of whole components to bm_job_dedup, ordered as all documents would be, gets the groups
+ * that the job finds among all documents: every pair that it looks at lies within a component.
+ *
+ * A document is known by the hash of its id, 64 bits: XXH64 with the seed 42 of the text of the id,
+ * or of its 8 bytes, lowest first, where it is an integer. This is xxhash64 of Spark. Documents
+ * whose hashes meet are in one component, so nothing else is lost by it, and the ids themselves
+ * tell there whether an id stands twice.
+ *
+ * A block is a header of 72 bytes, and what follows, all numbers lowest byte first:
+ *
+ *     0   "BMBK"
+ *     4   version 1, one byte; kind, one byte: 0 entries, 1 forest; two bytes 0
+ *     8   n, n_ids: 32 bits each
+ *     16  64 bits each: a hash of the settings, documents, empty, unreadable, skipped, shingles
+ *     64  XXH3 (64 bits) of the first 64 bytes and of what follows the header
+ *     72  entries: n_ids hashes of ids, each document of the part once; then of n entries the
+ *         hashes of ids (64 bits each), the low 32 bits of their keys, bits 32 to 39 of their keys
+ *         forest:  n pairs of a hash of an id and the least one of its component; then n_ids hashes
+ *         that came more than once
+ *
+ * Keys are band keys mixed with their bands and cut to 40 bits. Two that meet by chance make a
+ * component larger, and nothing else. A block has at most BM_BLOCK_BYTES bytes.
+ *
+ * Arrow's C data interface (bandmill/arrow.h) is all that crosses the border: arrays are structs of
+ * columns, found by name. Those that come in are borrowed; those that go out are the caller's.
+ *
+ * Threads: different handles are independent; one handle is used by one thread at a time. */
+#ifndef BANDMILL_DISTRIBUTED_H
+#define BANDMILL_DISTRIBUTED_H
+
+#include <bandmill/arrow.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define BM_BLOCK_BYTES 393216u /* of a block, at most */
+
+/* --- documents to blocks --- */
+
+typedef struct bm_splitter bm_splitter;
+
+typedef struct bm_splitter_options {
+    size_t struct_size;
+    bm_text_options text;
+    bm_sketch_options sketch;
+    uint32_t bands, rows; /* of the band keys */
+    uint32_t parts;       /* 1 … 65,536: how many joiners share the work */
+    bm_on_error on_error; /* a bad record: the id is null, or the text breaks a rule below */
+    bm_invalid_utf8 invalid_utf8;
+    uint64_t max_doc_bytes; /* a longer text is a bad record; 0: 1 GiB */
+    bm_device_options device;
+    bm_resource_options resources; /* `threads` */
+    bm_callbacks callbacks;
+} bm_splitter_options;
+
+BM_API void bm_splitter_options_init_sized(bm_splitter_options *options, size_t struct_size);
+static inline void bm_splitter_options_init(bm_splitter_options *options)
+{
+    bm_splitter_options_init_sized(options, sizeof *options);
+}
+
+/* BM_ERR_USAGE, BM_ERR_DEVICE, BM_ERR_NOMEM. */
+BM_API bm_status bm_splitter_open(const bm_splitter_options *options, bm_splitter **out,
+                                  bm_error *err);
+/* Sign the rows of an array with the columns `id` (text, bytes or integers) and `text` (text or
+ * bytes; null is an empty text). BM_ERR_INPUT: a column that is missing or of another type; a bad
+ * record, unless on_error lets it pass. Rows before it may have been added. */
+BM_API bm_status bm_splitter_add(bm_splitter *splitter, const struct ArrowSchema *schema,
+                                 const struct ArrowArray *array, bm_error *err);
+/* Documents that were added and not yet taken. 65,536 make blocks of a good size. */
+BM_API size_t bm_splitter_waiting(const bm_splitter *splitter);
+/* Take them: rows with the columns `part` (int32, ascending) and `block` (large_binary). There are
+ * none where nothing was added. On failure nothing was taken. */
+BM_API bm_status bm_splitter_take(bm_splitter *splitter, struct ArrowSchema *schema,
+                                  struct ArrowArray *array, bm_error *err);
+BM_API void bm_splitter_close(bm_splitter *splitter); /* NULL is fine */
+
+/* The hash of each id in the column `id` of an array, without nulls: `array->length`, filled. */
+BM_API bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                             uint64_t *hashes, bm_error *err);
+
+/* --- blocks to components --- */
+
+typedef struct bm_joiner bm_joiner;
+
+/* Of all documents that were split. The library's own: read by pointer, later versions may add
+ * fields behind. */
+typedef struct bm_joiner_counts {
+    uint64_t documents, empty, unreadable, skipped; /* as in a report */
+    uint64_t shingles;
+} bm_joiner_counts;
+
+BM_API bm_status bm_joiner_open(bm_joiner **out, bm_error *err);
+/* One block, or several one after another, as a file of them holds: entries of one part, or
+ * forests, in any order. BM_ERR_FORMAT: it is no block, damaged, or was made with other settings
+ * than the first; the joiner is then good for close alone. */
+BM_API bm_status bm_joiner_add(bm_joiner *joiner, const void *blocks, size_t size, bm_error *err);
+/* What was added, as a forest: rows with the column `block` (large_binary), at least one. The same
+ * bytes, in whatever order blocks were added. */
+BM_API bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema,
+                                  struct ArrowArray *array, bm_error *err);
+/* The candidate components: rows with the columns `id_hash` and `component` (int64, the bits of the
+ * hash), ascending by id_hash, as one without a sign. A component is called by its least hash. A
+ * document that is alone is not there, unless its hash came more than once. */
+BM_API bm_status bm_joiner_components(bm_joiner *joiner, struct ArrowSchema *schema,
+                                      struct ArrowArray *array, bm_error *err);
+BM_API const bm_joiner_counts *bm_joiner_count(const bm_joiner *joiner);
+BM_API void bm_joiner_close(bm_joiner *joiner); /* NULL is fine */
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

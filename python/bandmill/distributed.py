@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Near-duplicates on many machines: the steps of a `dedup` between which an engine moves only rows of Arrow.
+
+    plan = bandmill.distributed.Plan(parts=64, text="text", id="id", threshold=0.8)
+
+    plan.split(batches)          rows (part, block): on each worker, over its documents
+    join(blocks)                 rows (block): for each part, over all of its blocks
+    plan.components(forests)     once: which documents are candidates, and which task compares them
+    plan.select(batches, found)  these documents with the task: on each worker again
+    plan.dedup(table)            for each task, over all of its documents: groups, as `bandmill.dedup` finds them
+
+The groups are those of one `bandmill.dedup` over all documents, however these are divided. docs/distributed.md shows how
+engines call it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pathlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bandmill import _files
+from bandmill._apart import owned
+from bandmill._call import Call
+from bandmill._data import _capsule
+from bandmill._dedup import dedup
+from bandmill._errors import Error
+from bandmill._jobs import hash_shingles
+from bandmill._keywords import Names
+from bandmill._native import ffi, lib
+from bandmill._options import fill_device, fill_hash, fill_preset, fill_sketch, fill_text, new, number, size, word
+
+__all__ = ["Components", "Plan", "join"]
+
+Array = np.ndarray[Any, Any]
+BLOCK_DOCS = 1 << 16  # documents whose keys become blocks together
+_TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "perms", "preset")
+_ABSENT = {
+    "weights": "they depend on all documents",
+    "candidates": "documents that share a band meet",
+    "pairs": "groups are returned",
+    "progress": "the engine shows it",
+    "threads": "a worker has one",
+    "batch_docs": "batches are the engine's",
+    **dict.fromkeys(("against", "against_text", "against_id"), "union the known documents with the others"),
+    **dict.fromkeys(("data", "paths", "format", "header", "delimiter"), "rows come in"),
+    **dict.fromkeys(("include", "exclude", "offsets", "sources"), "rows come in"),
+    **dict.fromkeys(("output", "kept", "removed", "force", "resume"), "no file is written"),
+}
+
+
+def _address(struct: Any) -> int:
+    return int(ffi.cast("uintptr_t", struct))
+
+
+def _made(call: Call, function: Any, handle: Any) -> Any:
+    """The rows that a call makes, as a RecordBatch."""
+    pa = _files.arrow()
+    schema, array = ffi.new("struct ArrowSchema *"), ffi.new("struct ArrowArray *")
+    call.run(function, handle, schema, array)
+    return pa.RecordBatch._import_from_c(_address(array), _address(schema))
+
+
+def _lent(batch: Any) -> tuple[Any, Any, Any]:
+    """A RecordBatch as C sees it, and what keeps it."""
+    capsules = batch.__arrow_c_array__()
+    schema, array = capsules
+    names = ("struct ArrowSchema *", b"arrow_schema"), ("struct ArrowArray *", b"arrow_array")
+    pointers = [ffi.cast(kind, _capsule(capsule, name)) for (kind, name), capsule in zip(names, (schema, array))]
+    return pointers[0], pointers[1], capsules
+
+
+class Plan:
+    """How documents are read, cut, signed, divided and compared. It can be pickled, and is the same on all workers."""
+
+    def __init__(self, text: Names = "text", id: str = "id", *, parts: int, like: Any = None, **options: Any) -> None:
+        """Options are those of `bandmill.dedup`, checked here.
+
+        ``text``, ``id``: columns of the batches. ``parts``: into how many parts keys are divided, about one for 300,000
+        documents; each is joined by one worker. ``like``: a table with the columns, which may be empty, for their types.
+        Raises Error.
+        """
+        pa = _files.arrow()
+        known = inspect.signature(dedup).parameters
+        for name in options:
+            if name in _ABSENT:
+                raise Error(f"{name} is not for documents on many machines ({_ABSENT[name]})", field=name)
+            if name not in known:
+                raise TypeError(f"Plan() got an unexpected keyword argument {name!r}")
+        if options.get("duplicate_ids") not in (None, "error"):
+            raise Error(f"duplicate_ids {options['duplicate_ids']!r} (error: rows have no order)", field="duplicate_ids")
+        self.text: tuple[str, ...] = (text,) if isinstance(text, str) else tuple(text or ("text",))
+        self.id, self.parts = id, number(parts, "parts", 1 << 16, 1)
+        self.options = {"device": "cpu", **{name: value for name, value in options.items() if value is not None}}
+        texts = pa.schema([(name, pa.string()) for name in (*self.text, id)])
+        empty = like.slice(0, 0) if like is not None else texts.empty_table()
+        found = dedup(empty, list(self.text), id, **self.options).report
+        self.bands, self.rows = int(found["plan"]["bands"]), int(found["plan"]["rows"])
+        self.perms = int(found["provenance"]["perms"])
+        words = self.options.get("stopwords")
+        self._stopwords = None if words in (None, "en") else pathlib.Path(words).read_bytes()
+
+    def _with_stopwords(self, options: dict[str, Any], call: Call) -> dict[str, Any]:
+        """Options that name a file of this machine, while the call lives."""
+        if self._stopwords is None:
+            return options
+        file = call.keep(tempfile.NamedTemporaryFile(prefix="bandmill-"))  # noqa: SIM115
+        file.write(self._stopwords)
+        file.flush()
+        return {**options, "stopwords": file.name}
+
+    def _open(self, call: Call) -> Any:
+        k = {name: self.options.get(name) for name in (*_TEXT, "threshold", "recall", "bands", "rows")}
+        fill_preset(k)
+        k = self._with_stopwords(k, call)
+        o = new("splitter")
+        fill_text(o.text, call, k)
+        fill_sketch(o.sketch, k)
+        fill_hash(o.text, o.sketch, k)
+        fill_device(o.device, call, self.options)
+        o.sketch.perms, o.bands, o.rows, o.parts = self.perms, self.bands, self.rows, self.parts
+        for name, option in (("on_error", lib.BM_OPTION_ON_ERROR), ("invalid_utf8", lib.BM_OPTION_INVALID_UTF8)):
+            if self.options.get(name) is not None:
+                setattr(o, name, word(option, self.options[name], name))
+        o.max_doc_bytes = size(self.options.get("max_doc_bytes"), "max_doc_bytes")
+        o.resources.threads = 1
+        out = owned("splitter")
+        call.run(lib.bm_splitter_open, o, out)
+        return out
+
+    def _documents(self, batch: Any) -> Any:
+        """Columns id and text, as the library takes them: several texts are joined by a newline, null is empty."""
+        pa = _files.arrow()
+        import pyarrow.compute as pc
+
+        columns = [_column(batch, name) for name in self.text]
+        if len(columns) > 1:
+            kinds = {pa.string(), pa.large_string()}
+            kind = pa.large_string() if all(c.type in kinds for c in columns) else pa.large_binary()
+            columns = [pc.fill_null(c.cast(kind), "") for c in columns]
+            columns = [pc.binary_join_element_wise(*columns, pa.scalar("\n", kind))]
+        return pa.RecordBatch.from_arrays([_column(batch, self.id), columns[0]], names=["id", "text"])
+
+    def split(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Documents to rows (part int32, block large_binary), each to be handed to who joins the part."""
+        call, splitter = Call(), None
+        for batch in batches:
+            splitter = splitter or self._open(call)
+            schema, array, keep = _lent(self._documents(batch))
+            call.run(lib.bm_splitter_add, splitter[0], schema, array)
+            del keep
+            if lib.bm_splitter_waiting(splitter[0]) >= BLOCK_DOCS:
+                yield _made(call, lib.bm_splitter_take, splitter[0])
+        if splitter is not None:
+            yield _made(call, lib.bm_splitter_take, splitter[0])
+
+    def id_hashes(self, batch: Any) -> Array:
+        """uint64: the hash of each id, by which documents are known: XXH64 with the seed 42, as Spark's xxhash64."""
+        pa = _files.arrow()
+        found = np.empty(batch.num_rows, dtype=np.uint64)
+        ids = pa.RecordBatch.from_arrays([_column(batch, self.id)], names=["id"])
+        schema, array, keep = _lent(ids)
+        Call().run(lib.bm_hash_ids, schema, array, ffi.cast("uint64_t *", ffi.from_buffer(found)))
+        del keep
+        return found
+
+    def components(self, forests: Iterable[Any], docs_a_task: int = 50_000) -> Components:
+        """What `join` gave of all parts to the candidates. A task gets whole components, of about so many documents in all.
+
+        Raises Error: more bad records were left out than ``max_errors``.
+        """
+        found = Components(forests, docs_a_task)
+        most = self.options.get("max_errors")
+        if most is not None and found.counts["skipped"] > most:
+            raise Error(f"{found.counts['skipped']} bad records (at most {most}, max_errors)", "input", field="max_errors")
+        return found
+
+    def select(self, batches: Iterable[Any], components: Components) -> Iterator[Any]:
+        """The rows that are candidates, with a column ``task`` (int32) behind the others. Rows with a null id are left out."""
+        pa = _files.arrow()
+        for batch in batches:
+            if _column(batch, self.id).null_count:
+                batch = batch.filter(_column(batch, self.id).is_valid())
+            task = components.task_of(self.id_hashes(batch))
+            chosen = pa.array(task >= 0)
+            columns = [*batch.columns, pa.array(task)]
+            yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "task"]).filter(chosen)
+
+    def dedup(self, documents: Any, **options: Any) -> tuple[Any, dict[str, int]]:
+        """All documents of one task, in the order in which all documents come: their groups, and the counts of the report.
+
+        The table has a row for each document of a group of two or more: ``row`` and ``first``, the rows in ``documents`` of it
+        and of the first of its group; ``kept``; ``jaccard``, the similarity to the one that is kept (1 for that; null where it
+        is not known); ``reason``, why it goes, as in removed.tsv. ``options``: ``memory`` and ``temp_dir`` of this worker.
+        Raises Error, also of an id that stands in several rows.
+        """
+        pa = _files.arrow()
+        documents = pa.table(documents)
+        rest = documents.drop_columns([self.id]) if self.id in documents.column_names else documents
+        call = Call()
+        own = {**self._with_stopwords(self.options, call), **options}
+        own.pop("max_errors", None)  # of all documents
+        found = dedup(rest, list(self.text), "none", threads=1, **own)
+        counts = {name: n for name, n in found.report["counts"].items() if isinstance(n, int)}
+        bad = found.path / "skipped.tsv"
+        lines = [int(line.split(b"\t")[1]) - 1 for line in bad.read_bytes().split(b"\n")[1:-1]] if bad.exists() else []
+        self._refuse_repeats(_column(documents, self.id), lines)
+        return self._members(documents, found), counts
+
+    def _refuse_repeats(self, ids: Any, skipped: list[int]) -> None:
+        import pyarrow.compute as pc
+
+        if skipped:
+            ids = ids.filter(_files.arrow().array(~np.isin(np.arange(len(ids)), skipped)))
+        if pc.count_distinct(ids).as_py() == len(ids):
+            return
+        counts = ids.value_counts()
+        again = min(x["values"] for x in counts.to_pylist() if x["counts"] > 1)
+        raise Error(f"id {again!r} stands in several rows (ids are unique)", "input", field=self.id)
+
+    def _members(self, documents: Any, found: Any) -> Any:
+        pa = _files.arrow()
+        groups, removed = found.groups, found.removed
+        members = groups.column("members").combine_chunks()
+        members = members.chunk(0) if isinstance(members, pa.ChunkedArray) else members
+        offsets = np.asarray(members.offsets)
+        row = np.asarray(members.flatten()).astype(np.int64)
+        sizes = np.diff(offsets)
+        firsts = np.minimum.reduceat(row, offsets[:-1] - offsets[0]) if len(row) else row
+        kept = np.repeat(_numbers(groups.column("kept")), sizes)
+        jaccard, known = np.ones(len(row)), np.ones(len(row), dtype=bool)
+        reasons = np.full(len(row), None, dtype=object)
+        if len(removed):
+            gone = _numbers(removed.column("id"))
+            order = np.argsort(gone, kind="stable")
+            goes = row != kept
+            place = order[np.searchsorted(gone[order], row[goes])]
+            values = removed.column("jaccard")
+            known[goes] = np.asarray(values.is_valid())[place]
+            jaccard[goes] = np.asarray(values.fill_null(0.0))[place]
+            reasons[goes] = np.array(removed.column("reason").to_pylist(), dtype=object)[place]
+            self._exact(documents, row, kept, jaccard, goes & known)
+        return pa.table(
+            {
+                "row": pa.array(row),
+                "first": pa.array(np.repeat(firsts, sizes)),
+                "kept": pa.array(row == kept),
+                "jaccard": pa.array(jaccard, mask=~known),
+                "reason": pa.array(reasons.tolist(), pa.string()),
+            }
+        )
+
+    def _exact(self, documents: Any, row: Array, kept: Array, jaccard: Array, known: Array) -> None:
+        """All digits of similarities, of which files have six."""
+        pa = _files.arrow()
+        if self.options.get("verify") == "signature":
+            jaccard[known] = np.rint(jaccard[known] * self.perms) / self.perms
+            return
+        wanted = known & (jaccard < 1)
+        if not wanted.any():
+            return
+        rows, places = np.unique(np.concatenate([row[wanted], kept[wanted]]), return_inverse=True)
+        some = documents.take(pa.array(rows)).combine_chunks()
+        texts = pa.chunked_array([self._documents(b).column("text") for b in some.to_batches()])
+        k: dict[str, Any] = {name: self.options.get(name) for name in _TEXT}
+        fill_preset(k)
+        call = Call()
+        k = self._with_stopwords({n: v for n, v in k.items() if v is not None}, call)
+        k = {n: k[n] for n in ("shingle", "words", "normalize", "short", "stopwords", "bag") if n in k}
+        offsets, hashes = hash_shingles(texts, sorted=True, threads=1, **k)
+        n = int(wanted.sum())
+        pairs = np.zeros(n, dtype=np.dtype([("a", "<u4"), ("b", "<u4"), ("similarity", "<f8")]))
+        pairs["a"], pairs["b"] = places[:n], places[n:]
+        sets = ffi.new("bm_documents *")
+        sets.struct_size, sets.n_docs = ffi.sizeof(sets[0]), len(rows)
+        sets.offsets = ffi.cast("uint64_t *", ffi.from_buffer(offsets))
+        sets.hashes = ffi.cast("uint64_t *", ffi.from_buffer(hashes)) if len(hashes) else ffi.NULL
+        o = new("compare")
+        o.threshold, o.resources.threads = 0.0, 1
+        call.run(lib.bm_compare_pairs, o, sets, ffi.cast("bm_pair *", ffi.from_buffer(pairs)), n)
+        jaccard[wanted] = pairs["similarity"]
+
+
+def _numbers(column: Any) -> Array:
+    found: Array = np.asarray(column).astype(np.int64)
+    return found
+
+
+def _column(batch: Any, name: str) -> Any:
+    """A column, or what a name with dots leads to in structs."""
+    import pyarrow.compute as pc
+
+    if name in batch.schema.names:
+        found = batch.column(name)
+    else:
+        first, *rest = name.split(".")
+        if first not in batch.schema.names or not rest:
+            raise Error(f"no column {name!r} ({', '.join(batch.schema.names)})", "input", field=name)
+        found = pc.struct_field(batch.column(first), rest)
+    return found.combine_chunks() if hasattr(found, "combine_chunks") else found
+
+
+class _Joiner:
+    """Blocks that were added, of any kind."""
+
+    def __init__(self, blocks: Iterable[Any]) -> None:
+        self.call, self.handle = Call(), owned("joiner")
+        self.call.run(lib.bm_joiner_open, self.handle)
+        for one in blocks:
+            if hasattr(one, "schema"):
+                for block in one.column("block"):
+                    self._add(block.as_buffer())
+            else:
+                self._add(one)
+
+    def _add(self, block: Any) -> None:
+        data = ffi.from_buffer("char[]", block)
+        self.call.run(lib.bm_joiner_add, self.handle[0], data, len(data))
+
+
+def join(blocks: Iterable[Any]) -> Iterator[Any]:
+    """The blocks of one part, or forests, to rows (block large_binary): the forest of the documents that share a key.
+
+    ``blocks``: batches with a column ``block``, or bytes of one or more blocks one after another, in any order. Raises Error:
+    damaged ones, or of documents that were cut or signed in another way.
+    """
+    joiner = _Joiner(blocks)
+    yield _made(joiner.call, lib.bm_joiner_forest, joiner.handle[0])
+
+
+class Components:
+    """Which documents are candidates, and the task that compares each. It can be pickled."""
+
+    def __init__(self, forests: Iterable[Any], docs_a_task: int = 50_000) -> None:
+        """As `Plan.components`."""
+        joiner = _Joiner(forests)
+        rows = _made(joiner.call, lib.bm_joiner_components, joiner.handle[0])
+        counts = lib.bm_joiner_count(joiner.handle[0])
+        names = ("documents", "empty", "unreadable", "skipped", "shingles")
+        self.counts = {name: int(getattr(counts, name)) for name in names}
+        self.id_hashes: Array = np.asarray(rows.column("id_hash")).view(np.uint64)
+        of, sizes = np.unique(np.asarray(rows.column("component")), return_inverse=True, return_counts=True)[1:]
+        self.n_tasks = max(1, -(-len(of) // docs_a_task))
+        self.largest = int(sizes.max()) if len(sizes) else 0
+        self.tasks: Array = _dealt_out(sizes, self.n_tasks)[of].astype(np.int32)
+
+    def task_of(self, id_hashes: Array) -> Array:
+        """int32: the task of each document; -1: it is no candidate, and stands in no group."""
+        found: Array = np.full(len(id_hashes), -1, dtype=np.int32)
+        if len(self.id_hashes):
+            at = np.minimum(np.searchsorted(self.id_hashes, id_hashes), len(self.id_hashes) - 1)
+            there = self.id_hashes[at] == id_hashes
+            found[there] = self.tasks[at[there]]
+        return found
+
+
+def _dealt_out(sizes: Array, n_tasks: int) -> Array:
+    """The task of each component: the largest first, each to the task that has least; equal ones in turn."""
+    tasks = np.zeros(len(sizes), dtype=np.int64)
+    if n_tasks == 1:
+        return tasks
+    order = np.argsort(-sizes, kind="stable")
+    alone = int(np.searchsorted(-sizes[order], -(int(sizes.sum()) // n_tasks), side="right"))
+    tasks[order[:alone]] = np.arange(alone) % n_tasks
+    rest = np.setdiff1d(np.arange(n_tasks), tasks[order[:alone]])
+    rest = rest if len(rest) else np.arange(n_tasks)
+    tasks[order[alone:]] = rest[np.arange(len(sizes) - alone) % len(rest)]
+    return tasks

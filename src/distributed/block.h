@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* block.h -- the bytes of a block (bandmill/distributed.h has them one by one). */
+#pragma once
+
+#include <bandmill/distributed.h>
+
+#define BM_BLOCK_HEAD 72u /* bytes of the header */
+
+typedef enum bm_block_kind { BM_BLOCK_ENTRIES, BM_BLOCK_FOREST } bm_block_kind;
+
+typedef struct bm_block_head {
+    bm_block_kind kind;
+    uint32_t n, n_ids;
+    uint64_t settings;
+    bm_joiner_counts counts;
+} bm_block_head;
+
+/* Bytes of a block with its header. */
+size_t bm_block_bytes(const bm_block_head *head);
+/* Write the header of a block before what follows it, which is there already. */
+void bm_block_seal(const bm_block_head *head, char *block);
+/* Read the header of the block at the beginning of `size` bytes, and check all of it.
+ * BM_ERR_FORMAT. */
+bm_status bm_block_read(const char *data, size_t size, bm_block_head *out, bm_error *err);
+
+static inline void bm_joiner_counts_add(bm_joiner_counts *to, const bm_joiner_counts *of)
+{
+    to->documents += of->documents;
+    to->empty += of->empty;
+    to->unreadable += of->unreadable;
+    to->skipped += of->skipped;
+    to->shingles += of->shingles;
+}
+
+/* block_rows -- blocks as rows of an Arrow array. */
+
+typedef struct bm_block_rows {
+    int32_t *parts;   /* of each block; NULL: there is no such column */
+    int64_t *offsets; /* n + 1 */
+    char *data;
+    size_t n, cap, cap_offsets, len, cap_data;
+    bool with_parts;
+} bm_block_rows;
+
+/* Append a block of so many bytes, to be filled; *block is valid until the next one. */
+bm_status bm_block_rows_add(bm_block_rows *rows, size_t part, size_t bytes, char **block,
+                            bm_error *err);
+/* The rows, which are empty afterwards, also on failure. */
+bm_status bm_block_rows_take(bm_block_rows *rows, struct ArrowSchema *schema,
+                             struct ArrowArray *array, bm_error *err);
+void bm_block_rows_reset(bm_block_rows *rows);
+
+/* column_rows -- columns that were made here, as an Arrow array. */
+
+typedef struct bm_made_column {
+    const char *format, *name;
+    void *buffers[2]; /* bm_alloc'ed and taken, also on failure; no validity */
+    size_t n_buffers;
+} bm_made_column;
+
+bm_status bm_columns_take(const bm_made_column *columns, size_t n_columns, size_t n_rows,
+                          struct ArrowSchema *schema, struct ArrowArray *array, bm_error *err);

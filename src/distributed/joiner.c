@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* joiner.c -- bm_joiner: blocks to a forest of the documents that share a key.
+ *
+ *     entries   dealt out by bits 32 to 39 of their keys into 256 heaps, as the blocks come. At the
+ *               end a table of each heap finds the first entry of every key, and joins the others
+ *               with it: n - 1 links of a key with n documents
+ *     ids       dealt out by the lowest byte of their hashes. One that is there twice came twice
+ *     forests   their links are made at once
+ *
+ * Memory: 12 bytes an entry and 8 a document, up to half as much again while heaps grow, and about
+ * 24 bytes for each document that is linked.
+ *
+ * Tests: tests/unit/distributed/test_joiner.c */
+#include <bandmill/distributed.h>
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash_table.h"
+#include "base/memory.h"
+#include "base/sized_struct.h"
+#include "distributed/block.h"
+#include "lsh/groups.h"
+#include "lsh/verify.h"
+
+#define HEAPS        256u
+#define NODES_MAX    (UINT32_MAX - 1)
+#define FOREST_LINKS ((BM_BLOCK_BYTES - BM_BLOCK_HEAD) / 16u) /* of a block */
+
+typedef struct heap {
+    uint32_t *keys; /* of entries, with the hash of each */
+    uint64_t *hashes;
+    uint64_t *ids;
+    size_t n, cap_keys, cap_hashes, n_ids, cap_ids;
+} heap;
+
+/* Documents that are linked, by number. */
+typedef struct forest {
+    bm_hash_table table;
+    uint64_t *hashes;
+    bm_union_find sets; /* n nodes; the smaller number is the root */
+    size_t cap_hashes, cap_parents;
+} forest;
+
+/* Hashes that came more than once, each maybe several times. */
+typedef struct repeats {
+    uint64_t *hashes;
+    size_t n, cap;
+} repeats;
+
+struct bm_joiner {
+    bm_joiner_counts counts;
+    uint64_t settings;
+    bool begun; /* there was a block */
+    heap heaps[HEAPS];
+    forest forest;
+    repeats repeats;
+};
+
+/* --- the forest --- */
+
+static uint64_t hash_again(const void *owner, uint32_t number, uint64_t seed)
+{
+    return bm_hash_seeded(((const uint64_t *)owner)[number], 0, seed);
+}
+
+static bool has_hash(const void *owner, uint32_t number, const void *key)
+{
+    return ((const uint64_t *)owner)[number] == *(const uint64_t *)key;
+}
+
+static bm_status node_of(forest *f, uint64_t hash, uint32_t *out, bm_error *err)
+{
+    BM_TRY(bm_hash_table_reserve(&f->table, hash_again, f->hashes, err));
+    const uint64_t seeded = bm_hash_seeded(hash, 0, f->table.seed);
+    const size_t at = bm_hash_table_find(&f->table, seeded, has_hash, f->hashes, &hash);
+    if (!bm_hash_table_is_free(&f->table, at)) {
+        *out = bm_hash_table_number(&f->table, at);
+        return BM_OK;
+    }
+    const size_t n = f->sets.n;
+    if (n >= NODES_MAX)
+        return bm_fail(err, BM_ERR_NOMEM, "more than %u linked documents", NODES_MAX);
+    BM_TRY(bm_grow_array(&f->hashes, &f->cap_hashes, n + 1, err));
+    BM_TRY(bm_grow_array(&f->sets.parent, &f->cap_parents, n + 1, err));
+    f->hashes[n] = hash;
+    f->sets.parent[n] = (uint32_t)n;
+    f->sets.n = n + 1;
+    bm_hash_table_put(&f->table, at, seeded, (uint32_t)n);
+    *out = (uint32_t)n;
+    return BM_OK;
+}
+
+static bm_status link(forest *f, uint64_t x, uint64_t y, bm_error *err)
+{
+    uint32_t a, b;
+    BM_TRY(node_of(f, x, &a, err));
+    BM_TRY(node_of(f, y, &b, err));
+    bm_union_find_link(&f->sets, a, b);
+    return BM_OK;
+}
+
+static bm_status repeat(bm_joiner *joiner, uint64_t hash, bm_error *err)
+{
+    repeats *r = &joiner->repeats;
+    BM_TRY(bm_grow_array(&r->hashes, &r->cap, r->n + 1, err));
+    r->hashes[r->n++] = hash;
+    return BM_OK;
+}
+
+/* --- blocks in --- */
+
+static uint64_t word_at(const char *at, size_t i)
+{
+    uint64_t word;
+    memcpy(&word, at + i * sizeof word, sizeof word);
+    return word;
+}
+
+static bm_status add_entries(bm_joiner *joiner, const bm_block_head *head, const char *at,
+                             bm_error *err)
+{
+    for (size_t i = 0; i < head->n_ids; i++) {
+        const uint64_t hash = word_at(at, i);
+        heap *h = &joiner->heaps[hash & (HEAPS - 1)];
+        BM_TRY(bm_grow_array(&h->ids, &h->cap_ids, h->n_ids + 1, err));
+        h->ids[h->n_ids++] = hash;
+    }
+    at += head->n_ids * sizeof(uint64_t);
+    const char *low = at + head->n * sizeof(uint64_t), *high = low + head->n * sizeof(uint32_t);
+    for (size_t i = 0; i < head->n; i++) {
+        heap *h = &joiner->heaps[(unsigned char)high[i]];
+        BM_TRY(bm_grow_array(&h->keys, &h->cap_keys, h->n + 1, err));
+        BM_TRY(bm_grow_array(&h->hashes, &h->cap_hashes, h->n + 1, err));
+        memcpy(&h->keys[h->n], low + i * sizeof(uint32_t), sizeof(uint32_t));
+        h->hashes[h->n++] = word_at(at, i);
+    }
+    return BM_OK;
+}
+
+static bm_status add_forest(bm_joiner *joiner, const bm_block_head *head, const char *at,
+                            bm_error *err)
+{
+    for (size_t i = 0; i < head->n; i++)
+        BM_TRY(link(&joiner->forest, word_at(at, 2 * i), word_at(at, 2 * i + 1), err));
+    at += head->n * 2 * sizeof(uint64_t);
+    for (size_t i = 0; i < head->n_ids; i++)
+        BM_TRY(repeat(joiner, word_at(at, i), err));
+    return BM_OK;
+}
+
+bm_status bm_joiner_open(bm_joiner **out, bm_error *err)
+{
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the joiner given");
+    return bm_new_zero(out, 1, err);
+}
+
+bm_status bm_joiner_add(bm_joiner *joiner, const void *blocks, size_t size, bm_error *err)
+{
+    const char *at = blocks;
+    if (joiner == NULL || (blocks == NULL && size > 0))
+        return bm_fail_field(err, joiner == NULL ? "joiner" : "blocks", "nothing given");
+    while (size > 0) {
+        bm_block_head head;
+        BM_TRY(bm_block_read(at, size, &head, err));
+        if (joiner->begun && head.settings != joiner->settings)
+            return bm_fail(err, BM_ERR_FORMAT,
+                           "blocks of documents that were cut, signed or split in different ways");
+        joiner->begun = true;
+        joiner->settings = head.settings;
+        bm_joiner_counts_add(&joiner->counts, &head.counts);
+        const char *body = at + BM_BLOCK_HEAD;
+        BM_TRY(head.kind == BM_BLOCK_ENTRIES ? add_entries(joiner, &head, body, err)
+                                             : add_forest(joiner, &head, body, err));
+        at += bm_block_bytes(&head);
+        size -= bm_block_bytes(&head);
+    }
+    return BM_OK;
+}
+
+const bm_joiner_counts *bm_joiner_count(const bm_joiner *joiner)
+{
+    return joiner != NULL ? &joiner->counts : NULL;
+}
+
+/* --- heaps to links --- */
+
+/* The first entry of each key: a table of open addresses. */
+typedef struct firsts {
+    uint32_t *slots; /* 1 + the entry; 0: free */
+    size_t cap;
+    uint32_t shift; /* of a mixed key to its slot */
+} firsts;
+
+static bm_status firsts_clear(firsts *f, size_t n, bm_error *err)
+{
+    size_t n_slots = 16;
+    f->shift = 32 - 4;
+    while (n_slots < 2 * n) {
+        n_slots *= 2;
+        f->shift--;
+    }
+    BM_TRY(bm_grow_array(&f->slots, &f->cap, n_slots, err));
+    memset(f->slots, 0, n_slots * sizeof *f->slots);
+    return BM_OK;
+}
+
+/* The slot where entry i is to be, or the first one like it is. */
+#define FIRSTS_FIND(f, values, i, mix, at)                                                         \
+    do {                                                                                           \
+        const size_t mask_ = ((size_t)UINT32_MAX >> (f)->shift);                                   \
+        (at) = (size_t)((uint32_t)(mix) >> (f)->shift);                                            \
+        while ((f)->slots[at] != 0 && (values)[(f)->slots[at] - 1] != (values)[i])                 \
+            (at) = ((at) + 1) & mask_;                                                             \
+    } while (0)
+
+static bm_status link_keys(bm_joiner *joiner, const heap *h, firsts *f, bm_error *err)
+{
+    BM_TRY(firsts_clear(f, h->n, err));
+    for (size_t i = 0; i < h->n; i++) {
+        size_t at;
+        FIRSTS_FIND(f, h->keys, i, h->keys[i] * UINT32_C(0x9E3779B1), at);
+        if (f->slots[at] == 0)
+            f->slots[at] = (uint32_t)i + 1;
+        else if (h->hashes[f->slots[at] - 1] != h->hashes[i])
+            BM_TRY(link(&joiner->forest, h->hashes[f->slots[at] - 1], h->hashes[i], err));
+    }
+    return BM_OK;
+}
+
+static bm_status find_repeats(bm_joiner *joiner, const heap *h, firsts *f, bm_error *err)
+{
+    BM_TRY(firsts_clear(f, h->n_ids, err));
+    for (size_t i = 0; i < h->n_ids; i++) {
+        size_t at;
+        FIRSTS_FIND(f, h->ids, i, h->ids[i] >> 32, at);
+        if (f->slots[at] == 0)
+            f->slots[at] = (uint32_t)i + 1;
+        else
+            BM_TRY(repeat(joiner, h->ids[i], err));
+    }
+    return BM_OK;
+}
+
+static void heap_reset(heap *h)
+{
+    bm_free_all(h->keys, h->hashes, h->ids);
+    *h = (heap){0};
+}
+
+/* Sorted, each once. */
+static bm_status sort_distinct(uint64_t *hashes, size_t *n, bm_error *err)
+{
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, *n + 1, err));
+    bm_hashes_sort(hashes, *n, scratch);
+    *n = bm_hashes_distinct(hashes, *n);
+    bm_free(scratch);
+    return BM_OK;
+}
+
+static bm_status link_heaps(bm_joiner *joiner, bm_error *err)
+{
+    firsts f = {0};
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < HEAPS; i++) {
+        heap *h = &joiner->heaps[i];
+        if (h->n >= UINT32_MAX || h->n_ids >= UINT32_MAX)
+            BM_TRY_OUT(bm_fail(err, BM_ERR_NOMEM, "too many entries in one part (more parts)"));
+        BM_TRY_OUT(link_keys(joiner, h, &f, err));
+        BM_TRY_OUT(find_repeats(joiner, h, &f, err));
+        heap_reset(h);
+    }
+    status = sort_distinct(joiner->repeats.hashes, &joiner->repeats.n, err);
+out:
+    bm_free(f.slots);
+    return status;
+}
+
+/* --- the result --- */
+
+/* Nodes in the order of their hashes, with the least hash of the component of each. */
+typedef struct tree_rows {
+    uint64_t *hashes, *least;
+    size_t n;
+} tree_rows;
+
+static void tree_rows_reset(tree_rows *rows)
+{
+    bm_free_all(rows->hashes, rows->least);
+}
+
+static bm_status order_nodes(forest *f, tree_rows *out, bm_error *err)
+{
+    const size_t n = f->sets.n;
+    uint64_t *of_root = NULL;
+    bm_status status = BM_OK;
+    *out = (tree_rows){.n = n};
+    BM_TRY_OUT(bm_new(&out->hashes, n + 1, err));
+    BM_TRY_OUT(bm_new(&out->least, n + 1, err));
+    BM_TRY_OUT(bm_new(&of_root, n + 1, err));
+    memset(of_root, 0xFF, n * sizeof *of_root);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t root = bm_union_find_root(&f->sets, (uint32_t)i);
+        if (f->hashes[i] < of_root[root])
+            of_root[root] = f->hashes[i];
+    }
+    memcpy(out->hashes, f->hashes, n * sizeof *f->hashes);
+    size_t n_sorted = n;
+    BM_TRY_OUT(sort_distinct(out->hashes, &n_sorted, err));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t node;
+        BM_TRY_OUT(node_of(f, out->hashes[i], &node, err)); /* it is there */
+        out->least[i] = of_root[bm_union_find_root(&f->sets, node)];
+    }
+out:
+    bm_free(of_root);
+    if (status != BM_OK) {
+        tree_rows_reset(out);
+        *out = (tree_rows){0};
+    }
+    return status;
+}
+
+/* A block of the links that are left and of repeats that are left. */
+static bm_status put_forest(const bm_joiner *joiner, const tree_rows *links, const size_t begins[2],
+                            bm_block_rows *rows, size_t taken[2], bm_error *err)
+{
+    const size_t n = links->n - begins[0], n_ids = joiner->repeats.n - begins[1];
+    bm_block_head head = {.kind = BM_BLOCK_FOREST,
+                          .n = (uint32_t)(n < FOREST_LINKS ? n : FOREST_LINKS),
+                          .settings = joiner->settings};
+    const size_t space = FOREST_LINKS - head.n;
+    head.n_ids = (uint32_t)(n_ids < space ? n_ids : space);
+    if (rows->n == 0)
+        head.counts = joiner->counts;
+    char *block;
+    BM_TRY(bm_block_rows_add(rows, 0, bm_block_bytes(&head), &block, err));
+    char *at = block + BM_BLOCK_HEAD;
+    for (size_t i = 0; i < head.n; i++, at += 16) {
+        memcpy(at, &links->hashes[begins[0] + i], 8);
+        memcpy(at + 8, &links->least[begins[0] + i], 8);
+    }
+    if (head.n_ids > 0)
+        memcpy(at, joiner->repeats.hashes + begins[1], head.n_ids * sizeof(uint64_t));
+    bm_block_seal(&head, block);
+    taken[0] = head.n, taken[1] = head.n_ids;
+    return BM_OK;
+}
+
+static bm_status check_places(const bm_joiner *joiner, const void *schema, const void *array,
+                              bm_error *err)
+{
+    if (joiner == NULL)
+        return bm_fail_field(err, "joiner", "no joiner given");
+    if (schema == NULL || array == NULL)
+        return bm_fail_field(err, schema == NULL ? "schema" : "array", "no place for rows given");
+    return BM_OK;
+}
+
+bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema, struct ArrowArray *array,
+                           bm_error *err)
+{
+    tree_rows nodes = {0};
+    bm_block_rows rows = {0};
+    size_t at[2] = {0, 0};
+    BM_TRY(check_places(joiner, schema, array, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(link_heaps(joiner, err));
+    BM_TRY_OUT(order_nodes(&joiner->forest, &nodes, err));
+    size_t n = 0;
+    for (size_t i = 0; i < nodes.n; i++) /* the least of a component is said by the others */
+        if (nodes.hashes[i] != nodes.least[i]) {
+            nodes.hashes[n] = nodes.hashes[i];
+            nodes.least[n++] = nodes.least[i];
+        }
+    nodes.n = n;
+    do {
+        size_t taken[2];
+        BM_TRY_OUT(put_forest(joiner, &nodes, at, &rows, taken, err));
+        at[0] += taken[0], at[1] += taken[1];
+    } while (at[0] < nodes.n || at[1] < joiner->repeats.n);
+    status = bm_block_rows_take(&rows, schema, array, err);
+out:
+    bm_block_rows_reset(&rows);
+    tree_rows_reset(&nodes);
+    return status;
+}
+
+bm_status bm_joiner_components(bm_joiner *joiner, struct ArrowSchema *schema,
+                               struct ArrowArray *array, bm_error *err)
+{
+    tree_rows nodes = {0};
+    BM_TRY(check_places(joiner, schema, array, err));
+    BM_TRY(link_heaps(joiner, err));
+    for (size_t i = 0; i < joiner->repeats.n; i++)
+        BM_TRY(link(&joiner->forest, joiner->repeats.hashes[i], joiner->repeats.hashes[i], err));
+    BM_TRY(order_nodes(&joiner->forest, &nodes, err));
+    const bm_made_column columns[] = {{"l", "id_hash", {nodes.hashes, NULL}, 1},
+                                      {"l", "component", {nodes.least, NULL}, 1}};
+    return bm_columns_take(columns, 2, nodes.n, schema, array, err);
+}
+
+void bm_joiner_close(bm_joiner *joiner)
+{
+    if (joiner == NULL)
+        return;
+    for (size_t i = 0; i < HEAPS; i++)
+        heap_reset(&joiner->heaps[i]);
+    bm_hash_table_reset(&joiner->forest.table);
+    bm_free(joiner->forest.hashes);
+    bm_union_find_reset(&joiner->forest.sets);
+    bm_free(joiner->repeats.hashes);
+    bm_free(joiner);
+}
