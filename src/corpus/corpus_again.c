@@ -139,48 +139,62 @@ out:
 #define LOOK_DOCS  ((size_t)1 << 17)
 #define CANDIDATES 0.4 /* up to this part of the documents, it is cheaper to make sets again */
 
-/* Mark those of the first n documents that have the key of another one in this band. `slots`:
- * n_slots of them, a power of 2, at least twice as many. */
-static void mark_candidates(const bm_corpus *corpus, uint32_t band, size_t n, uint32_t *slots,
-                            size_t n_slots, uint8_t *marks)
+static uint64_t hash_of(uint64_t key, uint64_t seed)
+{
+    return seed == 0 ? key * UINT64_C(0x9E3779B97F4A7C15) : bm_hash_seeded(key, 0, seed);
+}
+
+static uint64_t hash_again(const void *keys, uint32_t doc, uint64_t seed)
+{
+    return hash_of(((const uint64_t *)keys)[doc], seed);
+}
+
+static bool has_key(const void *keys, uint32_t doc, const void *key)
+{
+    return ((const uint64_t *)keys)[doc] == *(const uint64_t *)key;
+}
+
+/* Mark those of the first n documents that have the key of another one in this band. */
+static bm_status mark_candidates(const bm_corpus *corpus, uint32_t band, size_t n,
+                                 bm_hash_table *table, uint8_t *marks, bm_error *err)
 {
     const uint64_t *keys = corpus->keys.columns[band];
-    memset(slots, 0xff, n_slots * sizeof *slots);
+    BM_TRY(bm_hash_table_clear(table, n, err));
     for (size_t doc = 0; doc < n; doc++) {
-        size_t at = (size_t)(keys[doc] & (n_slots - 1));
         if (corpus->skip[doc])
             continue;
-        while (slots[at] != UINT32_MAX && keys[slots[at]] != keys[doc])
-            at = (at + 1) & (n_slots - 1);
-        if (slots[at] == UINT32_MAX)
-            slots[at] = (uint32_t)doc;
+        BM_TRY(bm_hash_table_reserve(table, hash_again, keys, err));
+        const uint64_t hash = hash_of(keys[doc], table->seed);
+        const size_t at = bm_hash_table_find(table, hash, has_key, keys, &keys[doc]);
+        if (bm_hash_table_is_free(table, at))
+            bm_hash_table_put(table, at, hash, (uint32_t)doc);
         else
-            marks[doc] = marks[slots[at]] = 1;
+            marks[doc] = marks[bm_hash_table_number(table, at)] = 1;
     }
+    return BM_OK;
 }
 
 /* Of n documents of N in random order the n / N-th part of their partners is among them. */
 bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool *few, bm_error *err)
 {
     const uint64_t all = corpus->cfg.input_bytes;
-    const size_t n = corpus->n < LOOK_DOCS ? corpus->n : LOOK_DOCS, n_slots = 2 * LOOK_DOCS;
+    const size_t n = corpus->n < LOOK_DOCS ? corpus->n : LOOK_DOCS;
     const double fold = read > 0 && all > read ? (double)all / (double)read : 1;
-    uint32_t *slots = NULL;
+    bm_hash_table table = {0};
     uint8_t *marks = NULL;
     size_t n_marked = 0;
     bm_status status = BM_OK;
     *few = false;
     if (corpus->keys.state != BM_KEYS_IN_MEMORY || n == 0)
         return BM_OK;
-    BM_TRY_OUT(bm_new(&slots, n_slots, err));
     BM_TRY_OUT(bm_new_zero(&marks, n, err));
     for (uint32_t band = 0; band < corpus->cfg.bands; band++)
-        mark_candidates(corpus, band, n, slots, n_slots, marks);
+        BM_TRY_OUT(mark_candidates(corpus, band, n, &table, marks, err));
     for (size_t doc = 0; doc < n; doc++)
         n_marked += marks[doc];
     *few = (double)n_marked / (double)n * fold * (double)corpus->n / (double)n <= CANDIDATES;
 out:
-    bm_free(slots);
+    bm_hash_table_reset(&table);
     bm_free(marks);
     return status;
 }

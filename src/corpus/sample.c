@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -42,32 +43,17 @@ void bm_sample_reset(bm_sample *sample)
 
 /* --- the heap --- */
 
-static bool goes_first(const bm_sampled *x, const bm_sampled *y)
+/* The greatest priority goes first, of equal ones the last row. */
+static bool goes_first(const void *ctx, const void *x, const void *y)
 {
-    return x->priority != y->priority ? x->priority > y->priority : x->row > y->row;
+    (void)ctx;
+    const bm_sampled *a = x, *b = y;
+    return a->priority != b->priority ? a->priority > b->priority : a->row > b->row;
 }
 
-static void swap(bm_sampled *x, bm_sampled *y)
+static bm_heap heap_of(const bm_sample *sample)
 {
-    bm_sampled was_x = *x;
-    *x = *y;
-    *y = was_x;
-}
-
-static void sift_up(bm_sampled *heap, size_t at)
-{
-    for (; at > 0 && goes_first(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
-        swap(&heap[at], &heap[(at - 1) / 2]);
-}
-
-static void sift_down(bm_sampled *heap, size_t n)
-{
-    for (size_t at = 0, child; (child = 2 * at + 1) < n; at = child) {
-        child += child + 1 < n && goes_first(&heap[child + 1], &heap[child]);
-        if (!goes_first(&heap[child], &heap[at]))
-            break;
-        swap(&heap[child], &heap[at]);
-    }
+    return (bm_heap){sample->docs, sample->n, sizeof *sample->docs, goes_first, NULL};
 }
 
 /* --- adding --- */
@@ -121,7 +107,7 @@ bm_status bm_sample_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
         bm_sampled doc = {.row = first_row + i};
         doc.priority = bm_sample_priority(sample->seed, doc.row);
         bool full = sample->n == sample->wanted;
-        if (full && (sample->n == 0 || !goes_first(&sample->docs[0], &doc)))
+        if (full && (sample->n == 0 || !goes_first(NULL, &sample->docs[0], &doc)))
             continue;
         if (!full)
             status = bm_grow(&sample->docs, &sample->cap, sample->n + 1, sizeof *sample->docs, err);
@@ -134,10 +120,12 @@ bm_status bm_sample_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
             sample->bytes -= bytes_of(sample, &sample->docs[0]);
             bm_free(sample->docs[0].data);
             sample->docs[0] = doc;
-            sift_down(sample->docs, sample->n);
+            const bm_heap heap = heap_of(sample);
+            bm_heap_sink(&heap, 0);
         } else {
-            sample->docs[sample->n] = doc;
-            sift_up(sample->docs, sample->n++);
+            sample->docs[sample->n++] = doc;
+            const bm_heap heap = heap_of(sample);
+            bm_heap_rise(&heap, heap.n - 1);
         }
     }
     return bm_corpus_check_memory(sample->corpus,

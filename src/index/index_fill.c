@@ -86,11 +86,9 @@ static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error 
 {
     BM_TRY(bm_new_zero(&out->dirs, s->input.n_paths, err));
     for (size_t i = 0; i < s->input.n_paths; i++) {
-        BM_TRY(bm_sign_dir_open(s->input.paths[i], s->memory / 4 + 1, &out->dirs[i], err));
+        BM_TRY(bm_sign_dir_open_beside(i > 0 ? out->dirs[0] : NULL, s->input.paths[i],
+                                       s->memory / 4 + 1, &out->dirs[i], err));
         out->n = out->n_open = i + 1;
-        BM_TRY(bm_provenance_check(
-            bm_sign_dir_path(out->dirs[0]), bm_sign_dir_provenance(out->dirs[0]),
-            bm_sign_dir_path(out->dirs[i]), bm_sign_dir_provenance(out->dirs[i]), err));
     }
     return BM_OK;
 }

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "lsh/groups.h"
 #include "lsh/verify.h"
@@ -46,34 +47,26 @@ static bm_status found_add(bm_found_list *found, bm_found one, bm_error *err)
     return BM_OK;
 }
 
-/* A heap, of which the first is the last in order. */
-static void sink(bm_found *heap, size_t n, bm_found one)
+/* The worst answer goes first. */
+static bool is_worse(const void *ctx, const void *x, const void *y)
 {
-    size_t i = 0;
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && bm_answer_before(&heap[child].answer, &heap[child + 1].answer))
-            child++;
-        if (!bm_answer_before(&one.answer, &heap[child].answer))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = one;
+    (void)ctx;
+    return bm_answer_before(&((const bm_found *)y)->answer, &((const bm_found *)x)->answer);
 }
 
 bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_error *err)
 {
-    bm_found *heap = found->list;
+    bm_heap heap = {found->list, found->n, sizeof one, is_worse, NULL};
     if (top == 0 || found->n < top) {
-        bm_status status = found_add(found, one, err);
-        heap = found->list;
-        if (status != BM_OK || top == 0)
-            return status;
-        size_t i = found->n - 1;
-        for (; i > 0 && bm_answer_before(&heap[(i - 1) / 2].answer, &one.answer); i = (i - 1) / 2)
-            heap[i] = heap[(i - 1) / 2];
-        heap[i] = one;
-    } else if (bm_answer_before(&one.answer, &heap->answer)) {
-        sink(heap, top, one);
+        BM_TRY(found_add(found, one, err));
+        if (top == 0)
+            return BM_OK;
+        heap.entries = found->list;
+        heap.n = found->n;
+        bm_heap_rise(&heap, heap.n - 1);
+    } else if (is_worse(NULL, found->list, &one)) {
+        found->list[0] = one;
+        bm_heap_sink(&heap, 0);
     }
     return BM_OK;
 }

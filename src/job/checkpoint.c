@@ -84,19 +84,6 @@ out:
     return status;
 }
 
-/* A journal goes before the rename: where one stands, `force` was to replace what is there with
- * work that is not done. */
-static bm_status has_journal(const char *work, bool *out, bm_error *err)
-{
-    char *path = NULL;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_string_format(&path, err, "%s/%s", work, BM_OUT_JOURNAL));
-    status = bm_look_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, out, NULL, err);
-out:
-    bm_free(path);
-    return status;
-}
-
 static bm_status compare(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
     const char *target = job->settings->output.path;
@@ -134,7 +121,9 @@ static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm
     bm_status status = BM_OK;
     BM_TRY_OUT(
         bm_string_format(&work, err, "%.*s.partial", (int)bm_path_plain_len(target), target));
-    BM_TRY_OUT(has_journal(work, &journal, err));
+    /* A journal goes before the rename: where one stands, `force` was to replace what is there with
+     * work that is not done. */
+    BM_TRY_OUT(bm_out_has_journal(AT_FDCWD, work, &journal, err));
     if (!journal)
         BM_TRY_OUT(compare(job, out, err));
     if (*out != NULL)

@@ -447,7 +447,8 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     BM_TRY(bm_new_zero(&out->dirs, n, err));
     BM_TRY(bm_new_zero(&out->manifests, n, err));
     for (size_t i = 0; i < n; i++) {
-        BM_TRY(bm_sign_dir_open(input->paths[i], memory, &out->dirs[i], err));
+        BM_TRY(bm_sign_dir_open_beside(i > 0 ? out->dirs[0] : NULL, input->paths[i], memory,
+                                       &out->dirs[i], err));
         out->n = i + 1;
         out->manifests[i] = bm_sign_dir_manifest(out->dirs[i]);
         const uint64_t bytes = bm_manifest_bytes(out->manifests[i]);
@@ -457,9 +458,6 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
             out->no_content = true;
             out->older = i;
         }
-        BM_TRY(bm_provenance_check(
-            bm_manifest_path(out->manifests[0]), bm_sign_dir_provenance(out->dirs[0]),
-            bm_manifest_path(out->manifests[i]), bm_sign_dir_provenance(out->dirs[i]), err));
     }
     BM_TRY(order_shares(out, err));
     out->recipe = (bm_recipe){.manifests = out->manifests, .n = n};

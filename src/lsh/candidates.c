@@ -472,7 +472,7 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
 #define PAIRS_A_DOC     64u    /* of a larger bucket: pairs a document */
 #define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
 #define ROUND_PAIRS     65536u /* pairs of a round at most, about */
-#define SCRATCH_BYTES   42u /* a document: 22 here, 4 (and room) for members, up to 16 for slots */
+#define SCRATCH_BYTES   42u /* a document: 22 here, 4 (and room) for members, up to 14 for slots */
 
 typedef bm_candidate_walk walk;
 typedef bm_bucket_join join;
@@ -500,7 +500,8 @@ static void free_scratch(join *j)
 static void bucket_join_reset(join *j)
 {
     free_scratch(j);
-    bm_free_all(j->place, j->slots);
+    bm_free(j->place);
+    bm_hash_table_reset(&j->last);
     *j = (join){0};
 }
 
@@ -657,32 +658,52 @@ static bm_status representatives(join *j, uint64_t rows, bm_error *err)
 
 /* --- sub-buckets --- */
 
+/* The keys of the live documents in one band, by place. */
+typedef struct live_keys {
+    const bm_band_keyset *keys;
+    uint32_t band;
+    const uint32_t *live;
+} live_keys;
+
+static uint64_t live_key(const live_keys *of, size_t place)
+{
+    return bm_band_keyset_at(of->keys, of->band, of->live[place]);
+}
+
+static uint64_t live_hash(uint64_t key, uint64_t seed)
+{
+    return seed == 0 ? key * UINT64_C(0x9E3779B97F4A7C15) : bm_hash_seeded(key, 0, seed);
+}
+
+static uint64_t live_hash_again(const void *owner, uint32_t place, uint64_t seed)
+{
+    return live_hash(live_key(owner, place), seed);
+}
+
+static bool live_has_key(const void *owner, uint32_t place, const void *key)
+{
+    return live_key(owner, place) == *(const uint64_t *)key;
+}
+
 /* Chain the live documents by their keys: other[i] is the place of the next one, plus 1; group[i]
  * tells whether one comes before. */
 static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band, bm_error *err)
 {
-    size_t n_slots = 16;
-    while (n_slots < j->n_live * 2)
-        n_slots *= 2;
-    if (n_slots > j->cap_slots) {
-        bm_free(j->slots);
-        j->slots = bm_alloc(n_slots, sizeof *j->slots);
-        j->cap_slots = j->slots == NULL ? 0 : n_slots;
-        if (j->slots == NULL)
-            return bm_fail_nomem(err, n_slots * sizeof *j->slots);
-    }
-    memset(j->slots, 0, n_slots * sizeof *j->slots);
+    const live_keys owner = {keys, band, j->live};
+    BM_TRY(bm_hash_table_clear(&j->last, j->n_live, err));
     for (size_t i = 0; i < j->n_live; i++) {
-        uint64_t key = bm_band_keyset_at(keys, band, j->live[i]);
-        uint64_t mixed = key * UINT64_C(0x9E3779B97F4A7C15);
-        size_t at = (size_t)(mixed >> 32) & (n_slots - 1);
-        while (j->slots[at] != 0 && bm_band_keyset_at(keys, band, j->live[j->slots[at] - 1]) != key)
-            at = (at + 1) & (n_slots - 1);
-        j->group[i] = j->slots[at] != 0;
+        BM_TRY(bm_hash_table_reserve(&j->last, live_hash_again, &owner, err));
+        const uint64_t key = live_key(&owner, i), hash = live_hash(key, j->last.seed);
+        const size_t at = bm_hash_table_find(&j->last, hash, live_has_key, &owner, &key);
+        const bool is_free = bm_hash_table_is_free(&j->last, at);
+        j->group[i] = !is_free;
         j->other[i] = 0;
-        if (j->slots[at] != 0)
-            j->other[j->slots[at] - 1] = (uint32_t)i + 1;
-        j->slots[at] = (uint32_t)i + 1;
+        if (is_free) {
+            bm_hash_table_put(&j->last, at, hash, (uint32_t)i);
+        } else {
+            j->other[bm_hash_table_number(&j->last, at)] = (uint32_t)i + 1;
+            bm_hash_table_renumber(&j->last, at, (uint32_t)i);
+        }
     }
     return BM_OK;
 }

@@ -235,16 +235,16 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk 
 typedef struct bm_bucket_join {
     bm_candidate_walk *walk; /* that the bucket at hand belongs to; borrowed */
     size_t n_docs;
-    uint32_t *place; /* n_docs: the group of a root while grouping, else BM_NO_DOC */
-    uint32_t *live;  /* the bucket's documents whose row is still to come, group after group */
-    uint32_t *spent; /* the bucket's documents whose row was emitted */
-    uint32_t *group; /* scratch: the group of each live document */
-    uint32_t *other; /* scratch */
-    uint32_t *begin; /* of each group in `live`, one more than groups */
-    uint8_t *taken;  /* of each live document: it is about to be spent */
-    uint8_t *had;    /* of each group: a document of it was spent */
-    uint32_t *slots; /* of the table of sub-buckets */
-    size_t cap, cap_slots, n_live, n_spent, n_groups;
+    uint32_t *place;    /* n_docs: the group of a root while grouping, else BM_NO_DOC */
+    uint32_t *live;     /* the bucket's documents whose row is still to come, group after group */
+    uint32_t *spent;    /* the bucket's documents whose row was emitted */
+    uint32_t *group;    /* scratch: the group of each live document */
+    uint32_t *other;    /* scratch */
+    uint32_t *begin;    /* of each group in `live`, one more than groups */
+    uint8_t *taken;     /* of each live document: it is about to be spent */
+    uint8_t *had;       /* of each group: a document of it was spent */
+    bm_hash_table last; /* of a key: the place of the last live document that has it */
+    size_t cap, n_live, n_spent, n_groups;
     int64_t left; /* of the budget */
     bm_join_stats stats;
 } bm_bucket_join;

@@ -9,6 +9,7 @@
 
 #include "base/bisect.h"
 #include "base/error.h"
+#include "base/hash_table.h"
 #include "base/memory.h"
 #include "lsh/verify.h"
 
@@ -141,52 +142,67 @@ out:
 
 typedef struct problem {
     bm_points rows, columns; /* what is left of the shorter and the longer text */
-    uint32_t *table;         /* open addresses: the number of a symbol of the rows, in `numbers` */
+    bm_hash_table symbols;   /* of the rows */
     uint32_t *of_row;        /* the number of each row's symbol */
     uint32_t *of_column;     /* likewise; NO_SYMBOL: no row has it */
     uint32_t *bottom;        /* of the strip above: the distance at each column, 0 ... n */
     uint64_t *has;           /* of each symbol: the rows of the strip that have it */
     uint32_t *first;         /* of each symbol: a row that has it */
-    uint32_t n_symbols;
-    unsigned shift;
 } problem;
 
 /* --- symbols --- */
 
-/* The slot of the code point, or a free one. */
-static uint32_t *slot_of(const problem *p, uint32_t point)
+static uint32_t point_of(const problem *p, uint32_t symbol)
 {
-    const size_t mask = ((size_t)1 << (64 - p->shift)) - 1;
-    size_t at = (size_t)(point * UINT64_C(0x9E3779B97F4A7C15) >> p->shift);
-    while (p->table[at] != NO_SYMBOL && p->rows.points[p->first[p->table[at]]] != point)
-        at = (at + 1) & mask;
-    return &p->table[at];
+    return p->rows.points[p->first[symbol]];
+}
+
+static uint64_t point_hash(uint32_t point, uint64_t seed)
+{
+    return seed == 0 ? point * UINT64_C(0x9E3779B97F4A7C15) : bm_hash_seeded(point, 0, seed);
+}
+
+static uint64_t symbol_hash(const void *owner, uint32_t symbol, uint64_t seed)
+{
+    return point_hash(point_of(owner, symbol), seed);
+}
+
+static bool has_point(const void *owner, uint32_t symbol, const void *point)
+{
+    return point_of(owner, symbol) == *(const uint32_t *)point;
+}
+
+static size_t slot_of(const problem *p, uint32_t point)
+{
+    return bm_hash_table_find(&p->symbols, point_hash(point, p->symbols.seed), has_point, p,
+                              &point);
 }
 
 static bm_status number_symbols(problem *p, bm_error *err)
 {
     const size_t m = p->rows.n, n = p->columns.n;
-    unsigned bits = 1;
-    while ((size_t)1 << bits < 2 * m)
-        bits++;
-    p->shift = 64 - bits;
-    BM_TRY(bm_new(&p->table, (size_t)1 << bits, err));
     BM_TRY(bm_new(&p->of_row, m, err));
     BM_TRY(bm_new(&p->first, m, err));
     BM_TRY(bm_new_zero(&p->has, m, err));
     BM_TRY(bm_new(&p->of_column, n, err));
     BM_TRY(bm_new(&p->bottom, n + 1, err));
-    memset(p->table, 0xFF, ((size_t)1 << bits) * sizeof *p->table);
     for (size_t i = 0; i < m; i++) {
-        uint32_t *slot = slot_of(p, p->rows.points[i]);
-        if (*slot == NO_SYMBOL) {
-            p->first[p->n_symbols] = (uint32_t)i;
-            *slot = p->n_symbols++;
+        BM_TRY(bm_hash_table_reserve(&p->symbols, symbol_hash, p, err));
+        const uint32_t point = p->rows.points[i];
+        const size_t at = slot_of(p, point);
+        if (bm_hash_table_is_free(&p->symbols, at)) {
+            p->first[p->symbols.n] = (uint32_t)i;
+            bm_hash_table_put(&p->symbols, at, point_hash(point, p->symbols.seed),
+                              (uint32_t)p->symbols.n);
         }
-        p->of_row[i] = *slot;
+        p->of_row[i] = bm_hash_table_number(&p->symbols, at);
     }
-    for (size_t j = 0; j < n; j++)
-        p->of_column[j] = *slot_of(p, p->columns.points[j]);
+    for (size_t j = 0; j < n; j++) {
+        const size_t at = slot_of(p, p->columns.points[j]);
+        p->of_column[j] = bm_hash_table_is_free(&p->symbols, at)
+                              ? NO_SYMBOL
+                              : bm_hash_table_number(&p->symbols, at);
+    }
     return BM_OK;
 }
 
@@ -282,6 +298,7 @@ bm_status bm_edit_distance(bm_points x, bm_points y, uint64_t *distance, bm_erro
             break;
     }
 out:
-    bm_free_all(p.table, p.of_row, p.first, p.has, p.of_column, p.bottom);
+    bm_hash_table_reset(&p.symbols);
+    bm_free_all(p.of_row, p.first, p.has, p.of_column, p.bottom);
     return status;
 }

@@ -16,7 +16,7 @@ typedef struct bm_points {
 } bm_points;
 
 /* *distance of the two, exactly. BM_ERR_NOMEM: 8 bytes a code point of the longer are needed, and
- * 24 of the shorter. */
+ * up to 30 of the shorter. */
 bm_status bm_edit_distance(bm_points x, bm_points y, uint64_t *distance, bm_error *err);
 
 /* --- the longest run of numbers that stands in two lists (two_sequences.c) --- */

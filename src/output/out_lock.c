@@ -458,11 +458,14 @@ static void release(bm_out_claim *claim)
 
 /* --- what an earlier job left --- */
 
-static bm_status has_journal(const bm_out_claim *claim, const char *work, bool *out, bm_error *err)
+bm_status bm_out_has_journal(int folder, const char *work, bool *out, bm_error *err)
 {
+    char *path = NULL;
     bm_error why = {0};
+    BM_TRY(bm_string_format(&path, err, "%s/%s", work, BM_OUT_JOURNAL));
     const bm_status status =
-        bm_look_at(claim->folder, BM_OUT_JOURNAL, AT_SYMLINK_NOFOLLOW, out, NULL, &why);
+        bm_look_at(folder, bm_name_in(folder, path), AT_SYMLINK_NOFOLLOW, out, NULL, &why);
+    bm_free(path);
     return status == BM_OK
                ? BM_OK
                : bm_fail_errno(err, (int)why.code, work, "cannot look at the journal in it");
@@ -483,7 +486,7 @@ static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
 {
     bool journal;
     char other[BM_OUT_NAME_BYTES] = "";
-    BM_TRY(has_journal(claim, work, &journal, err));
+    BM_TRY(bm_out_has_journal(claim->folder, work, &journal, err));
     /* Work that is resumed is written to. */
     const bool resumes = journal && leftovers == BM_OUT_TAKE_OVER;
     const bm_ours_at at = {claim->folder, work, resumes};

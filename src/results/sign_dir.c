@@ -266,6 +266,22 @@ out:
     return BM_OK;
 }
 
+bm_status bm_sign_dir_open_beside(const bm_sign_dir *first, const char *path, uint64_t memory,
+                                  bm_sign_dir **out, bm_error *err)
+{
+    bm_sign_dir *dir = NULL;
+    BM_TRY(bm_sign_dir_open(path, memory, &dir, err));
+    bm_status status = BM_OK;
+    if (first != NULL)
+        BM_TRY_OUT(bm_provenance_check(bm_manifest_path(first->manifest), first->provenance,
+                                       bm_manifest_path(dir->manifest), dir->provenance, err));
+    *out = dir;
+    return BM_OK;
+out:
+    bm_sign_dir_close(dir);
+    return status;
+}
+
 void bm_sign_dir_close(bm_sign_dir *dir)
 {
     if (dir == NULL)

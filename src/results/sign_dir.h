@@ -28,6 +28,10 @@ typedef struct bm_sign_dir bm_sign_dir;
  * take (bm_manifest_open). */
 bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *err);
 bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out, bm_error *err);
+/* The same of several directories, one after another; BM_ERR_FORMAT too if signatures of this one
+ * cannot be used together with those of `first`, the first of them (NULL: this is it). */
+bm_status bm_sign_dir_open_beside(const bm_sign_dir *first, const char *path, uint64_t memory,
+                                  bm_sign_dir **out, bm_error *err);
 /* BM_ERR_USAGE names the first of these that holds signatures, where only documents will do. */
 bm_status bm_sign_dir_refuse(const char *const *paths, size_t n_paths, uint64_t memory,
                              bm_error *err);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "spill/spill_file.h"
 
@@ -157,28 +158,17 @@ static bm_status load_block(bm_sorted_runs *runs, size_t i, bm_error *err)
 }
 
 /* Does run x come before run y? */
-static bool before(const bm_sorted_runs *runs, size_t x, size_t y)
+static bool before(const void *ctx, const void *x, const void *y)
 {
-    uint64_t a = runs->runs[x].next->key, b = runs->runs[y].next->key;
-    return a != b ? a < b : x < y;
+    const runs_run *runs = ctx;
+    const size_t i = *(const size_t *)x, k = *(const size_t *)y;
+    const uint64_t a = runs[i].next->key, b = runs[k].next->key;
+    return a != b ? a < b : i < k;
 }
 
-static void sink(bm_sorted_runs *runs, size_t at)
+static bm_heap heap_of(const bm_sorted_runs *runs)
 {
-    size_t *heap = runs->heap;
-    for (;;) {
-        size_t least = 2 * at + 1;
-        if (least >= runs->n_heap)
-            return;
-        if (least + 1 < runs->n_heap && before(runs, heap[least + 1], heap[least]))
-            least++;
-        if (!before(runs, heap[least], heap[at]))
-            return;
-        size_t other = heap[at];
-        heap[at] = heap[least];
-        heap[least] = other;
-        at = least;
-    }
+    return (bm_heap){runs->heap, runs->n_heap, sizeof *runs->heap, before, runs->runs};
 }
 
 /* The records in memory, which are sorted, are the last run. */
@@ -198,8 +188,8 @@ static bm_status merge_begin(bm_sorted_runs *runs, bm_error *err)
         runs->runs[n] = (runs_run){.next = runs->records, .end = runs->records + runs->n};
         runs->heap[runs->n_heap++] = n;
     }
-    for (size_t i = runs->n_heap / 2; i > 0; i--)
-        sink(runs, i - 1);
+    const bm_heap heap = heap_of(runs);
+    bm_heap_build(&heap);
     return BM_OK;
 }
 
@@ -213,7 +203,8 @@ bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error
         BM_TRY(load_block(runs, runs->heap[0], err));
     if (r->next == r->end)
         runs->heap[0] = runs->heap[--runs->n_heap];
-    sink(runs, 0);
+    const bm_heap heap = heap_of(runs);
+    bm_heap_sink(&heap, 0);
     return BM_OK;
 }
 
@@ -551,30 +542,19 @@ static bm_status next_of_run(bm_sorted_bytes *sorter, size_t i, bool *more, bm_e
 }
 
 /* Does the record of run x come before that of run y? */
-static bool bytes_before(const bm_sorted_bytes *sorter, size_t x, size_t y)
+static bool bytes_before(const void *ctx, const void *x, const void *y)
 {
-    const bytes_run *a = &sorter->runs[x], *b = &sorter->runs[y];
+    const bytes_run *runs = ctx;
+    const bytes_run *a = &runs[*(const size_t *)x], *b = &runs[*(const size_t *)y];
     if (a->prefix != b->prefix)
         return a->prefix < b->prefix;
     return compare(a->record.bytes, a->record.number, b->record.bytes, b->record.number) < 0;
 }
 
-static void bytes_sink(bm_sorted_bytes *sorter, size_t at)
+static bm_heap bytes_heap(bm_sorted_bytes *sorter)
 {
-    size_t *heap = sorter->heap;
-    for (;;) {
-        size_t least = 2 * at + 1;
-        if (least >= sorter->n_heap)
-            return;
-        if (least + 1 < sorter->n_heap && bytes_before(sorter, heap[least + 1], heap[least]))
-            least++;
-        if (!bytes_before(sorter, heap[least], heap[at]))
-            return;
-        const size_t other = heap[at];
-        heap[at] = heap[least];
-        heap[least] = other;
-        at = least;
-    }
+    return (bm_heap){sorter->heap, sorter->n_heap, sizeof *sorter->heap, bytes_before,
+                     sorter->runs};
 }
 
 static bm_status begin_merge(bm_sorted_bytes *sorter, bm_error *err)
@@ -589,8 +569,8 @@ static bm_status begin_merge(bm_sorted_bytes *sorter, bm_error *err)
         if (more)
             sorter->heap[sorter->n_heap++] = i;
     }
-    for (size_t i = sorter->n_heap / 2; i > 0; i--)
-        bytes_sink(sorter, i - 1);
+    const bm_heap heap = bytes_heap(sorter);
+    bm_heap_build(&heap);
     return BM_OK;
 }
 
@@ -601,7 +581,8 @@ bm_status bm_sorted_bytes_next(bm_sorted_bytes *sorter, bm_bytes_record *out, bm
         BM_TRY(next_of_run(sorter, sorter->heap[0], &more, err));
         if (!more)
             sorter->heap[0] = sorter->heap[--sorter->n_heap];
-        bytes_sink(sorter, 0);
+        const bm_heap heap = bytes_heap(sorter);
+        bm_heap_sink(&heap, 0);
     }
     sorter->taken = true;
     if (sorter->n_heap == 0)

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/memory.h"
 
 #define FACTOR    4u
@@ -29,18 +30,12 @@ static bool before(const bm_posting *a, const bm_posting *b)
     return a->key != b->key ? a->key < b->key : a->number < b->number;
 }
 
-/* sources[0 … n-1]: a heap, the least head first, but for i. */
-static void sink(source *sources, size_t n, size_t i)
+/* The source with the least head goes first. */
+static bool goes_first(const void *ctx, const void *x, const void *y)
 {
-    const source moved = sources[i];
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && before(&sources[child + 1].head, &sources[child].head))
-            child++;
-        if (!before(&sources[child].head, &moved.head))
-            break;
-        sources[i] = sources[child];
-    }
-    sources[i] = moved;
+    (void)ctx;
+    const source *const *a = x, *const *b = y;
+    return before(&(*a)->head, &(*b)->head);
 }
 
 static bm_status open_piece(const bm_snapshot *s, source *from, bm_error *err)
@@ -79,27 +74,26 @@ static bm_status advance(const bm_snapshot *s, source *from, bm_error *err)
 bm_status bm_postings_each(const bm_snapshot *s, const bool chosen[BM_STORE_RUNS], uint32_t table,
                            bm_posting_fn *fn, void *ctx, bm_error *err)
 {
-    source sources[BM_STORE_RUNS];
-    size_t n = 0;
+    source sources[BM_STORE_RUNS], *order[BM_STORE_RUNS];
+    bm_heap heap = {.entries = order, .size = sizeof *order, .order = goes_first};
     for (size_t i = 0; i < s->state.n_runs; i++) {
-        source *from = &sources[n];
+        source *from = &sources[heap.n];
         *from = (source){.left = s->state.runs[i].entries - 1};
         from->refs = bm_snapshot_table(s, i, table, &from->n);
         if (from->n == 0 || (chosen != NULL && !chosen[i]))
             continue;
         BM_TRY(open_piece(s, from, err));
-        n++;
+        order[heap.n++] = from;
     }
-    for (size_t i = n / 2; i-- > 0;)
-        sink(sources, n, i);
-    while (n > 0) {
-        BM_TRY(fn(ctx, sources[0].head, err));
-        const bm_status status = advance(s, &sources[0], err);
+    bm_heap_build(&heap);
+    while (heap.n > 0) {
+        BM_TRY(fn(ctx, order[0]->head, err));
+        const bm_status status = advance(s, order[0], err);
         if (status == BM_NOT_FOUND)
-            sources[0] = sources[--n];
+            order[0] = order[--heap.n];
         else
             BM_TRY(status);
-        sink(sources, n, 0);
+        bm_heap_sink(&heap, 0);
     }
     return BM_OK;
 }

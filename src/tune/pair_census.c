@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "base/orders.h"
 #include "base/random.h"
@@ -332,58 +333,43 @@ static bool is_distinct(const bm_corpus *corpus, size_t row)
     return corpus->skip[row] == 0 && corpus->sizes[row] > 0;
 }
 
-static bool is_later(const census_drawn *x, const census_drawn *y)
+static bool is_later(const void *ctx, const void *x, const void *y)
 {
-    return x->priority != y->priority ? x->priority > y->priority : x->row > y->row;
-}
-
-/* The entry at the top of a heap, the latest first, goes down to its place. */
-static void sift_down(census_drawn *heap, size_t n)
-{
-    for (size_t at = 0, child; (child = 2 * at + 1) < n; at = child) {
-        child += child + 1 < n && is_later(&heap[child + 1], &heap[child]);
-        if (!is_later(&heap[child], &heap[at]))
-            break;
-        const census_drawn was = heap[at];
-        heap[at] = heap[child];
-        heap[child] = was;
-    }
-}
-
-static int latest_first(const void *x, const void *y)
-{
-    return is_later(x, y) ? -1 : is_later(y, x);
+    (void)ctx;
+    const census_drawn *a = x, *b = y;
+    return a->priority != b->priority ? a->priority > b->priority : a->row > b->row;
 }
 
 static bm_status draw(const bm_census_job *job, bm_pair_census *census, bm_error *err)
 {
     const bm_corpus *corpus = job->corpus;
-    census_drawn *heap = NULL;
-    size_t n = 0, cap = 0;
+    census_drawn *drawn = NULL;
+    bm_heap heap = {.size = sizeof *drawn, .order = is_later};
+    size_t cap = 0;
     bm_status status = BM_OK;
     for (size_t row = 0; row < corpus->n; row++) {
         if (!is_distinct(corpus, row))
             continue;
         const census_drawn d = {bm_sample_priority(job->seed, row), (uint32_t)row};
         census->n_docs++;
-        if (n < job->wanted) {
-            BM_TRY_OUT(bm_grow_array(&heap, &cap, n + 1, err));
-            heap[n++] = d;
-            if (n == job->wanted) /* an array in this order is a heap */
-                qsort(heap, n, sizeof *heap, latest_first);
-        } else if (is_later(&heap[0], &d)) {
-            heap[0] = d;
-            sift_down(heap, n);
+        if (heap.n < job->wanted) {
+            BM_TRY_OUT(bm_grow_array(&drawn, &cap, heap.n + 1, err));
+            heap.entries = drawn;
+            drawn[heap.n++] = d;
+            bm_heap_rise(&heap, heap.n - 1);
+        } else if (heap.n > 0 && is_later(NULL, &drawn[0], &d)) {
+            drawn[0] = d;
+            bm_heap_sink(&heap, 0);
         }
     }
-    BM_TRY_OUT(bm_new(&census->rows, n, err));
-    for (size_t i = 0; i < n; i++)
-        census->rows[i] = heap[i].row;
-    if (n > 1)
-        qsort(census->rows, n, sizeof *census->rows, bm_order_u32);
-    census->n = n;
+    BM_TRY_OUT(bm_new(&census->rows, heap.n, err));
+    for (size_t i = 0; i < heap.n; i++)
+        census->rows[i] = drawn[i].row;
+    if (heap.n > 1)
+        qsort(census->rows, heap.n, sizeof *census->rows, bm_order_u32);
+    census->n = heap.n;
 out:
-    bm_free(heap);
+    bm_free(drawn);
     return status;
 }
 
