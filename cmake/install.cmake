@@ -7,14 +7,6 @@
 # library are exported apart: who links the shared one needs no development files of the libraries below it.
 include(CMakePackageConfigHelpers)
 
-# Only bm_* leaves the shared library: templates of the C++ standard library would otherwise be exported too.
-set(bm_exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
-target_link_options(bandmill_shared PRIVATE "LINKER:--version-script=${bm_exports}")
-if(NOT BM_SANITIZE) # whose calls are in the program that loads the library
-    target_link_options(bandmill_shared PRIVATE "LINKER:--no-undefined")
-endif()
-set_property(TARGET bandmill_shared APPEND PROPERTY LINK_DEPENDS "${bm_exports}")
-
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/bandmill" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
     FILES_MATCHING PATTERN "*.h")
 install(TARGETS bandmill_shared EXPORT bandmillShared LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library

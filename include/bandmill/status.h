@@ -17,11 +17,16 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
-#define BM_API                __attribute__((visibility("default")))
-#define BM_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+/* BM_STATIC stands for the static library (bandmill::static defines it): what links it does not
+ * export its functions. */
+#if defined(__GNUC__) && !defined(BM_STATIC)
+#define BM_API __attribute__((visibility("default")))
 #else
 #define BM_API
+#endif
+#if defined(__GNUC__)
+#define BM_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#else
 #define BM_PRINTF(fmt, first)
 #endif
 

@@ -30,7 +30,8 @@ sh "$here/surface.sh" "$include" "$room/surface.so" "$soname"
 
 # The library has the functions of the headers.
 if [ -n "$library" ]; then
-    names() { nm -D --defined-only "$1" | awk '{ print $NF }' | grep -v '^bm_abi_constants$' | sort; }
+    # A name is followed by its version; the version itself is a symbol too.
+    names() { nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $NF); print $NF }' | grep -v '^bm_abi_constants$' | sort; }
     names "$room/surface.so" > "$room/declared"
     names "$library" > "$room/exported"
     diff "$room/declared" "$room/exported" > "$room/out" || {
@@ -38,6 +39,13 @@ if [ -n "$library" ]; then
         grep '^[<>]' "$room/out"
         failed=1
     }
+    node=BANDMILL_${soname#libbandmill.so.}
+    nm -D --defined-only "$library" | awk -v node="$node" '$2 != "A" && $NF !~ "@@" node "$" { print $NF }' > "$room/out"
+    if [ -s "$room/out" ]; then
+        echo "functions of $library without the version $node (cmake/exports.map.in):"
+        cat "$room/out"
+        failed=1
+    fi
     if ! readelf -d "$library" | grep -qF "[$soname]"; then
         echo "$library is not $soname, as version.h has it"
         failed=1

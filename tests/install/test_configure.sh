@@ -72,6 +72,20 @@ checks=$((checks + 1))
 [ "$(grep -c 'Not found' "$work/log")" = 1 ] || fail "there is more than one message"
 
 unset PKG_CONFIG_LIBDIR
+# A target that has other integers is refused at once, in one line. Nothing need be linked for CMake to know.
+configure failed -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_C_FLAGS=-m32 -DCMAKE_CXX_FLAGS=-m32
+says 'Bandmill needs a 64-bit little-endian target \(this one: 32-bit, LITTLE_ENDIAN\)'
+silent_on 'Not found'
+if command -v clang > /dev/null && command -v clang++ > /dev/null; then
+    cc_before=$cc cxx_before=$cxx cc=clang cxx=clang++
+    configure failed -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_C_COMPILER_TARGET=s390x-linux-gnu -DCMAKE_CXX_COMPILER_TARGET=s390x-linux-gnu
+    says 'Bandmill needs a 64-bit little-endian target \(this one: 64-bit, BIG_ENDIAN\)'
+    checks=$((checks + 1))
+    [ "$(grep -c 'little-endian' "$work/log")" = 1 ] || fail "it takes more than one line"
+    cc=$cc_before cxx=$cxx_before
+else
+    echo "test_configure.sh: without clang no big-endian target was tried"
+fi
 checks=$((checks + 1))
 what="cmake --preset release"
 (cd "$root" && "$cmake" --preset release -B "$work/preset" "-DCMAKE_C_COMPILER=$cc" "-DCMAKE_CXX_COMPILER=$cxx" -DBM_TESTS=OFF) > "$work/log" 2>&1 || fail "exit code $?"

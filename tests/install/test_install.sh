@@ -71,9 +71,11 @@ awk '/^```$/ { inside = 0 } inside { print } /^```c$/ { inside = 1 }' "$here/../
     { echo "docs/library.md shows another example"; exit 1; }
 
 # nothing but bm_* is exported, and every function of the headers is (but for those that are inline)
-nm -D --defined-only "$libdir/libbandmill.so" | awk '{ print $3 }' | sort > exported
-if grep -v '^bm_' exported; then echo "exported beside bm_*"; exit 1; fi
-sed 's/@.*//' exported > names
+node=BANDMILL_${version%.*}
+nm -D --defined-only "$libdir/libbandmill.so" | awk -v node="$node" '$2 == "A" && $3 ~ "^" node "(@@|$)" { next } { print $3 }' | sort > exported
+if grep -v "^bm_[a-z0-9_]*@@$node\$" exported; then echo "exported beside bm_*, or not of the version $node"; exit 1; fi
+sed 's/@.*//' exported | sort > names
+readelf -V -W shared | grep -q "Name: $node " || { echo "a program that links the library does not ask for $node"; exit 1; }
 cat "$prefix"/include/bandmill/*.h | tr '\n' ' ' | grep -oE 'BM_API [^;(]*\(' | grep -oE 'bm_[a-z0-9_]+ ?\($' | tr -d ' (' | sort -u > promised
 [ "$(wc -l < promised)" -gt 20 ] || { echo "no promises found in the headers"; exit 1; }
 missing=$(comm -23 promised names)

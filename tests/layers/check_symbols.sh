@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 sh "$here/edges.sh" "$1" "$2" > "$work/edges"
 : > "$work/exports"
 awk -F '\t' '$1 == "shared" { print $3 }' "$2" | while read -r shared; do
-    "${NM:-nm}" -D -P --defined-only "$shared" | awk '{ sub(/@.*/, "", $1); print $1 }' >> "$work/exports"
+    "${NM:-nm}" -D -P --defined-only "$shared" | awk '$2 != "A" { sub(/@.*/, "", $1); print $1 }' >> "$work/exports" # A: the version of the symbols
 done
 cd "$1"
 program=$(find src/program -name '*.h' 2> /dev/null || true)
