@@ -8,7 +8,8 @@
  *     --perms K         permutations (128)
  *     --repeats N       measure a row N times, use the median (5)
  *     --min-seconds T   measure for at least T seconds (0.2)
- *     --seconds T       no row is begun after T seconds on a device (300)
+ *     --seconds T       no row is begun after T seconds on a device (300); 0: the present row is
+ *                       measured, and no other
  *     --probe PROGRAM   the bandmill that tries each row first, in a process of its own (the one in
  *                       the folder above this program; "": none)
  *     --json            one object with all rows that were tried, instead of CSV
@@ -383,7 +384,7 @@ static bm_status search(tuner *t, bm_error *err)
     r->before = r->now = score;
     t->steps = bm_kernel_tune_round(&r->present) * 2;
     BM_TRY(bm_kernel_tune_search(&trial, &r->best, &score, err));
-    if (bm_clock_seconds() > t->until)
+    if (t->options->seconds > 0 && bm_clock_seconds() > t->until)
         bm_meter_log(t->meter, BM_LOG_WARNING,
                      "%s: the search took its %.0f s, and other rows may be left", r->info.spec,
                      t->options->seconds);

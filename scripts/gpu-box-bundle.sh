@@ -49,7 +49,11 @@ if [[ -n $build ]]; then
     mkdir -p "$dir/programs/tests/parity" "$dir/programs/bench"
     cp "$build/bandmill" "$dir/programs/"
     cp "$build"/tests/parity/test_parity_opencl "$dir/programs/tests/parity/" 2> /dev/null || true
-    cp "$build"/bench/{planted,kernel_tune} "$dir/programs/bench/" 2> /dev/null || true
+    for file in planted kernel_tune gpu_figures trace/libOpenCL.so.1 unchecked/bandmill; do
+        if [[ -e $build/bench/$file ]]; then
+            install -D -m 755 "$build/bench/$file" "$dir/programs/bench/$file"
+        fi
+    done
 fi
 {
     # shellcheck disable=SC1091

@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # gpu-box.sh [options] -- all that can be said about Bandmill on this machine's GPU, without a network and without root: build, known
-# answers, parity, figures against the limits of the device, jobs with 1, 2, 4 and 8 devices, tuning. One JSON file, to be sent to us.
+# answers, parity, figures against the limits of the device, every command of some batches, jobs with 1, 2, 4 and 8 devices, tuning. The
+# result is one JSON file and one tarball beside it, to be sent to us. Both say nothing of hosts and users; docs/gpu-figures.md explains them.
 #
 #   --device LIST      as bandmill takes it (gpu); a missing device is a failure. `pocl` stands for PoCL, to try the script without a GPU
 #   --from DIR         a bundle: what the system lacks is taken from there
 #   --program-dir DIR  a build folder: nothing is built
 #   --work DIR         where it works (build/gpu-box)
-#   --out FILE         the JSON (bench/results/gpu-NAME.json, NAME being the device's; with --quick WORK/result.json)
+#   --out FILE         the JSON (bench/results/gpu-NAME.json, NAME being the device's; with --quick WORK/result.json); the tarball has the
+#                      same name, but for .tar.gz
 #   --steps LIST       only these, separated by commas; what earlier calls left in WORK stays in the JSON. In their order:
-#                      setup build self-test parity identity text bench job devices tune
-#   --gigabytes N      of documents for the step `devices` (10; with --quick .002)
+#                      setup build machine facts self-test open identity rates trace sizes perms text bench job devices tune parity
+#   --gigabytes N      of documents for the step `devices` (1; with --quick .002)
+#   --minutes N        so long at most from the end of the step `build` on (15; 0: no limit): then figures are repeated less often, and steps
+#                      that are not reached are left out, which the JSON says
 #   --commit ID        what is measured, where there is no git here
-#   --quick            small inputs, one repeat, no tuning: does the script work?
+#   --quick            small inputs, one repeat, no search in the step `tune`: does the script work?
 #   --bundle DIR       on a machine with a network and the same distribution: download into DIR what building needs; with --program-dir
 #                      also that folder's programs, for a machine without a compiler
 #
@@ -26,22 +30,23 @@ set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 2
 
-all_steps=(setup build self-test parity identity text bench job devices tune)
-device=gpu gigabytes='' from='' given='' work=build/gpu-box out='' steps='' commit='' quick=no bundle=''
+all_steps=(setup build machine facts self-test open identity rates trace sizes perms text bench job devices tune parity)
+device=gpu minutes=15 gigabytes='' from='' given='' work=build/gpu-box out='' steps='' commit='' quick=no bundle=''
 
 usage() {
-    sed -n '3,28s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '3,32s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit "$1"
 }
 while (($#)); do
     case $1 in
     --quick) quick=yes ;;
     -h | --help) usage 0 ;;
-    --device | --gigabytes | --from | --program-dir | --work | --out | --steps | --commit | --bundle)
+    --device | --gigabytes | --minutes | --from | --program-dir | --work | --out | --steps | --commit | --bundle)
         (($# > 1)) || { echo "gpu-box.sh: $1 needs a value" >&2; exit 2; }
         case $1 in
         --device) device=$2 ;;
         --gigabytes) gigabytes=$2 ;;
+        --minutes) minutes=$2 ;;
         --from) from=$(realpath -e -- "$2") || exit 2 ;;
         --program-dir) given=$(realpath -e -- "$2") || exit 2 ;;
         --work) work=$2 ;;
@@ -68,8 +73,10 @@ for step in "${wanted[@]}"; do
     [[ " ${all_steps[*]} " == *" $step "* ]] || { echo "gpu-box.sh: no step $step (expected ${all_steps[*]})" >&2; exit 2; }
 done
 
-mkdir -p "$work"/{parts,logs,vendors} && work=$(realpath -e "$work") || exit 2
-build=${given:-$work/build}
+[[ $minutes =~ ^([0-9]+|[0-9]*[.][0-9]+)$ ]] || { echo "gpu-box.sh: --minutes $minutes (expected a number)" >&2; exit 2; }
+most_seconds=$(awk -v m="$minutes" 'BEGIN { printf "%d", m * 60 }')
+mkdir -p "$work"/{parts,logs,vendors,visit} && work=$(realpath -e "$work") || exit 2
+build=${given:-$work/build} visit=$work/visit
 export BANDMILL_CACHE_DIR=$work/cache LC_ALL=C
 unset BANDMILL_DEVICE BANDMILL_CPU BANDMILL_TUNING BANDMILL_CL_SHAPE BANDMILL_CL_ROW BANDMILL_CL_LIMIT BANDMILL_CL_TEXT
 
@@ -93,7 +100,16 @@ shown() {
     text=${text//$root\//}
     printf '%s' "$text"
 }
-limit_of() { echo $(($1 < ${BM_BOX_SECONDS:-$1} ? $1 : ${BM_BOX_SECONDS:-$1})); }
+# What a program may take: the seconds given, $BM_BOX_SECONDS, and what is left of --minutes, but for some seconds to end in.
+deadline=0 # 0: none, or not yet
+limit_of() {
+    local limit=$(($1 < ${BM_BOX_SECONDS:-$1} ? $1 : ${BM_BOX_SECONDS:-$1})) left=$((deadline - SECONDS))
+    ((deadline == 0 || left >= limit)) || limit=$((left > 10 ? left : 10))
+    echo "$limit"
+}
+# Seconds of a step in which figures are repeated; a step whose figures are measured once has none.
+declare -A share=([sizes]=80 [text]=60 [job]=60)
+time_is_left() { ((most_seconds == 0 || SECONDS - began < ${share[$step]:-0})); }
 # briefly COMMAND...: what takes a moment, unless something is wrong.
 briefly() { timeout -k 5 "$(limit_of 60)" "$@"; }
 late='' # " (...)" where the last `run` was ended
@@ -204,6 +220,7 @@ helper_words() {
         echo "are libnvidia-nvvm and libnvidia-ptxjitcompiler there, and of the driver's version?"
     fi
 }
+. "$root/scripts/gpu-box-figures.sh"
 nvidia='' made_icd=false missing_helpers=()
 use_prefix
 find_drivers
@@ -269,7 +286,7 @@ step_build() {
         export LIBRARY_PATH=$lib${LIBRARY_PATH:+:$LIBRARY_PATH}
     fi
     briefly pkg-config --exists criterion 2>> "$log" && options+=(-DBM_TESTS=ON) || options+=(-DBM_TESTS=OFF)
-    run 1800 /dev/null "$root/scripts/build.sh" "$build" "${options[@]}" -- bandmill planted kernel_tune || fail "the build failed (log: $build/build.log)" || return
+    run 1800 /dev/null "$root/scripts/build.sh" "$build" "${options[@]}" -- bandmill planted kernel_tune gpu_figures cl_trace bandmill_unchecked || fail "the build failed (log: $build/build.log)" || return
     if [[ ${options[*]} == *BM_TESTS=ON* ]]; then
         run 1800 /dev/null cmake --build "$build" --target test_parity_opencl || fail "the parity tests do not build" || return
     fi
@@ -384,14 +401,17 @@ step_identity() {
 # Texts to the device instead of hashes: the same bytes from either, how long each takes, and what the program's own trial says.
 step_text() {
     choose_device || return
-    local n=100000 repeats=3 shingles='char:5 byte:8 word:5' shingle form r file begin rows=''
+    local n=100000 repeats=3 taken shingles='char:5 byte:8 word:5' shingle form r file begin rows=''
     [[ $quick == yes ]] && n=1000 repeats=1 shingles=char:5
     documents "$n" || fail "the documents cannot be made" || return
     for shingle in $shingles; do
+        taken=0
         run 300 /dev/null "$build/bandmill" sign "$work/$n.jsonl" -q --force --shingle "$shingle" --device cpu -o "$work/text-cpu" ||
             fail "sign --shingle $shingle fails on the CPU" || return
         rm -f "$work"/text-seconds-*
         for ((r = 0; r < repeats; r++)); do
+            ((r == 0)) || time_is_left || break
+            taken=$((taken + 1))
             for form in off on trial; do
                 begin=$(date +%s.%N)
                 run 300 /dev/null env "BANDMILL_CL_TEXT=$form" "$build/bandmill" sign "$work/$n.jsonl" -q --force --shingle "$shingle" \
@@ -404,8 +424,8 @@ step_text() {
             done
         done
         rows+="${rows:+,
-  }{\"shingle\": \"$shingle\", \"hashes_seconds\": $(sort -n "$work/text-seconds-off" | sed -n "$(((repeats + 1) / 2))p"),
-   \"text_seconds\": $(sort -n "$work/text-seconds-on" | sed -n "$(((repeats + 1) / 2))p"), \"chosen\": $(
+  }{\"shingle\": \"$shingle\", \"repeats\": $taken, \"hashes_seconds\": $(middle "$work/text-seconds-off"),
+   \"text_seconds\": $(middle "$work/text-seconds-on"), \"chosen\": $(
             awk '/"device_input": [{]/ { on = 1; sub(/.*"device_input": /, "") } on { print } on && /^    }/ { exit }' "$work/text-trial/manifest.json" |
                 sed '$ s/,$//'
         )}"
@@ -417,8 +437,9 @@ step_text() {
 step_bench() {
     choose_device || return
     local options=() up down resident host words limit=null link
-    [[ $quick == yes ]] && options=(--repeats 1 --min-seconds 0.02)
-    run 900 "$work/bench.json" "$build/bandmill" bench --json --seconds 600 --device "cpu,$spec" "${options[@]}" || fail "bench failed" || return
+    local most=60
+    [[ $quick == yes ]] && options=(--repeats 1 --min-seconds 0.02) most=600
+    run 900 "$work/bench.json" "$build/bandmill" bench --json --seconds "$most" --device "cpu,$spec" "${options[@]}" || fail "bench failed" || return
     resident=$(figure "$work/bench.json" "$spec" 'resident hashes') host=$(figure "$work/bench.json" "$spec" 'hashes from the host')
     up=$(figure "$work/bench.json" "$spec" upload) down=$(figure "$work/bench.json" "$spec" read-back)
     words=$(figure "$work/bench.json" "$spec" 'text word:5')
@@ -436,27 +457,34 @@ step_bench() {
     [[ -n $resident && -n $up ]] || fail "bench has no figures of $spec"
 }
 
-# The whole job, documents to groups, on the CPU and on the device in turns: median seconds of each, and the same groups.
+# The whole job, documents to groups, on the CPU, on the device and by the program's own choice in turns: median seconds of each, the same
+# groups, and what the program says of its choice.
 step_job() {
     choose_device || return
-    local n=300000 repeats=5 r on begin
+    local n=300000 repeats=5 r=0 on name
     [[ $quick == yes ]] && n=1000 repeats=1
     documents "$n" || fail "the documents cannot be made" || return
     rm -f "$work"/seconds-*
     cd "$work" || return # the report names its inputs
     for ((r = 0; r < repeats; r++)); do
-        for on in cpu "$spec"; do
-            begin=$(date +%s.%N)
-            run 600 /dev/null "$build/bandmill" dedup "$n.jsonl" -q --force --device "$on" -o "job-${on%%:*}" || fail "dedup fails on $on" || return
-            awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { printf "%.3f\n", b - a }' >> "$work/seconds-${on%%:*}"
+        ((r == 0)) || time_is_left || break
+        for on in cpu "$spec" auto; do
+            name=${on%%:*}
+            timed 600 "$build/bandmill" dedup "$n.jsonl" -q --force --device "$on" -o "job-$name" || fail "dedup fails on $on" || return
+            echo "$seconds" >> "$work/seconds-$name"
         done
     done
     for on in groups.jsonl removed.tsv kept.jsonl; do
-        cmp -s "$work/job-cpu/$on" "$work/job-opencl/$on" || fail "$on differs from the CPU's"
+        for name in opencl auto; do
+            cmp -s "$work/job-cpu/$on" "$work/job-$name/$on" || fail "$on ($name) differs from the CPU's"
+        done
     done
+    printf '{"text":"one document of a few words, to be signed"}\n' > "$work/one.jsonl"
+    briefly "$build/bandmill" sign "$work/one.jsonl" -v --force --device auto -o "$work/one" 2> "$visit/auto.txt" > /dev/null
     local cpu cl
-    cpu=$(sort -n "$work/seconds-cpu" | sed -n "$(((repeats + 1) / 2))p") cl=$(sort -n "$work/seconds-opencl" | sed -n "$(((repeats + 1) / 2))p")
-    result="{\"documents\": $n, \"bytes\": $(wc -c < "$work/$n.jsonl"), \"cpu_seconds\": $cpu, \"device_seconds\": $cl, \"cpu_over_device\": $(ratio "$cpu" "$cl"),
+    cpu=$(middle "$work/seconds-cpu") cl=$(middle "$work/seconds-opencl")
+    result="{\"documents\": $n, \"bytes\": $(wc -c < "$work/$n.jsonl"), \"repeats\": $r, \"cpu_seconds\": $cpu, \"device_seconds\": $cl, \"cpu_over_device\": $(ratio "$cpu" "$cl"),
+  \"auto_seconds\": $(middle "$work/seconds-auto"), \"auto_says\": $(json_string "$(grep -E 'using|not used' "$visit/auto.txt")"),
   \"report\": $(shown "$(cat "$work/job-opencl/report.json")")}"
     [[ -z $why ]]
 }
@@ -467,7 +495,7 @@ clocks() { awk '/"flow": [{]/ { on = 1; sub(/.*"flow": /, "") } on { print } on 
 # clocks of the threads, and the same bytes as the CPU's. Said of a device that computes nothing too, whose bytes are not compared.
 step_devices() {
     choose_device || return
-    local specs bytes size=${gigabytes:-10} n free job on list rows='' file same seconds user system
+    local specs bytes size=${gigabytes:-1} n free job on list rows='' file same seconds user system
     [[ $quick == no || -n $gigabytes ]] || size=.002
     n=$(awk -v gb="$size" 'BEGIN { printf "%.0f", gb * 1e9 / 1040 }')
     [[ $n -gt 0 ]] || fail "--gigabytes $size (expected a number above 0)" || return
@@ -509,26 +537,45 @@ step_devices() {
 step_tune() {
     choose_device || return
     [[ -x $build/bench/kernel_tune ]] || fail "no kernel_tune in the programs" || return
-    run 1800 "$work/tune.json" "$build/bench/kernel_tune" --json --device "$spec" || fail "kernel_tune failed" || return
-    result=$(cat "$work/tune.json")
+    local options=()
+    [[ $quick == yes ]] && options=(--seconds 0 --repeats 1 --min-seconds .002)
+    ((most_seconds == 0)) || [[ $quick == yes ]] || options=(--seconds 90)
+    run 1800 "$visit/tune.json" "$build/bench/kernel_tune" --json --device "$spec" "${options[@]}" || fail "kernel_tune failed" || return
+    result=$(cat "$visit/tune.json")
 }
 
 # --- run them, and put the parts together ---
 
 [[ -n $commit ]] || commit=$(briefly git -C "$root" rev-parse HEAD 2> /dev/null) || commit=unknown
-[[ $quick == yes && -z $steps ]] && wanted=(setup build self-test parity identity text bench job devices)
+begin_limit() { ((most_seconds == 0)) || deadline=$((SECONDS + most_seconds)); }
+[[ " ${wanted[*]} " == *' build '* ]] || begin_limit
+: > "$visit/clocks.tsv"
+watch_clocks &
+watcher=$!
+trap 'kill "$watcher" 2> /dev/null' EXIT
 for step in "${wanted[@]}"; do
     log=$work/logs/$step.log why='' result=null commands=()
     : > "$log"
     say "$step"
-    begin=$SECONDS late=''
-    "step_$step"
-    rc=$?
+    began=$SECONDS late=''
+    echo "$step" > "$work/step"
+    if ((deadline > 0 && SECONDS + 10 > deadline)); then
+        why="left out: the $minutes minutes are over (--minutes)" rc=left
+    else
+        "step_$step"
+        rc=$?
+        # What the limit of all cut off is no failure of this step.
+        if [[ $rc != 0 && -n $late && $deadline -gt 0 && $((SECONDS + 15)) -gt $deadline ]]; then
+            why="cut off: the $minutes minutes are over (--minutes)" rc=left
+        fi
+    fi
+    [[ $step != build ]] || begin_limit
     cd "$root" || exit 2
-    [[ $rc == 0 ]] || say "$step: FAILED: ${why:=it ended with $rc} (log: $(shown "$log"))"
+    [[ $rc != left ]] || say "$step: $why"
+    [[ $rc == 0 || $rc == left ]] || say "$step: FAILED: ${why:=it ended with $rc} (log: $(shown "$log"))"
     {
-        printf '{"step": "%s", "ok": %s, "seconds": %d, "why": %s, "commands": [' "$step" "$([[ $rc == 0 ]] && echo true || echo false)" \
-            $((SECONDS - begin)) "$([[ $rc == 0 ]] && echo null || json_string "$(shown "$why")")"
+        printf '{"step": "%s", "ok": %s, "seconds": %d, "why": %s, "commands": [' "$step" "$([[ $rc == left ]] && echo null || { [[ $rc == 0 ]] && echo true || echo false; })" \
+            $((SECONDS - began)) "$([[ $rc == 0 ]] && echo null || json_string "$(shown "$why")")"
         for ((i = 0; i < ${#commands[@]}; i++)); do
             ((i == 0)) || printf ', '
             json_string "${commands[i]}"
@@ -557,6 +604,21 @@ mkdir -p "$(dirname "$out")"
         comma=','
     done
     printf ']}\n'
-} > "$out.new" && mv "$out.new" "$out"
-say "written: $(shown "$out")"
+} > "$out.new"
+kill "$watcher" 2> /dev/null
+wait "$watcher" 2> /dev/null
+
+# What may leave the machine: without its names, those of its users, and its folders.
+SCRUB_WORDS=$(for word in "$(uname -n)" "$(uname -n | cut -d. -f1)" "$(uname -n | cut -s -d. -f2-)" "${HOSTNAME:-}" "${USER:-}" "${LOGNAME:-}" "${SUDO_USER:-}" "$(id -un 2> /dev/null)" \
+    "$(stat -c %U "$root")"; do printf '%s\n' "$word"; done)
+SCRUB_PATHS=$(for path in "$build=BUILD" "$work=WORK" "${from:-/}=BUNDLE" "$root=TREE" "${HOME:-/}=HOME" "${TMPDIR:-/}=TMP"; do printf '%s\n' "$path"; done)
+export SCRUB_WORDS SCRUB_PATHS
+"$root/scripts/gpu-box-pack.sh" --scrub < "$out.new" > "$out.scrubbed" && mv "$out.scrubbed" "$out" && rm "$out.new"
+tarball=${out%.json}.tar.gz
+mkdir -p "$visit/logs" && cp "$work"/logs/*.log "$visit/logs/" && cp "$out" "$visit/result.json"
+[[ ! -s $work/bench.json ]] || cp "$work/bench.json" "$visit/"
+"$root/scripts/gpu-box-pack.sh" "$visit" "$tarball" "Device: $name ($platform, driver $driver)" "Commit: $commit" || { say "the tarball cannot be made" && rm -f "$tarball"; }
+say "written: $(shown "$out"), $(shown "$tarball"): nothing was sent. Their contents: the device and its driver (also the card's UUID), processor, memory, kernel
+   and control group; the steps' figures, logs and commands; the kernels as the driver compiled them; lines of the kernel log about the
+   driver. Not: host names, user names, your files. Please read README.txt in the tarball, and send us both."
 ! grep -qs '"ok": false' "$work"/parts/*.json

@@ -4,6 +4,9 @@
 #
 #   steps     the steps up to parity pass and the JSON says so
 #   figures   likewise the steps with figures; a step of its own later leaves the others
+#   visit     every command of some batches, the device's facts and rates; the tarball has them, and nothing of hosts, users and folders
+#   sizes     documents of four sizes, permutations, rows of tuning
+#   limit     steps that are not reached in time are left out
 #   devices   1, 2, 4 and 8 devices, of a double that computes nothing, and as many as there are; PoCL gives the CPU's bytes
 #   troubles  a device that is not there fails the steps that need it and no others; a driver that no ICD file names is found, and the
 #             libraries that it opens; programs that hang are ended; a compiler without a log is explained; wrong arguments are refused
@@ -15,7 +18,9 @@ trap 'rm -rf "$work"' EXIT
 programs=$work/programs
 mkdir -p "$programs/bench" "$programs/tests/parity"
 ln -s "$build/bandmill" "$programs/bandmill"
-ln -s "$build/bench/planted" "$programs/bench/planted"
+for name in planted gpu_figures kernel_tune trace unchecked; do
+    ln -s "$build/bench/$name" "$programs/bench/$name"
+done
 few=(tasks_in_flight a_device_that_is_not_there)
 for name in "${few[@]}"; do
     printf '#!/bin/sh\nexec "%s" --filter "parity_opencl/%s*"\n' "$build/tests/parity/test_parity_opencl" "$name" > "$programs/tests/parity/test_parity_$name"
@@ -114,6 +119,62 @@ check grep -q '"commit": "0123abc"' "$work/all/result.json" || fail "no commit"
 # Of all devices that are here it is the one that is meant.
 OCL_ICD_VENDORS=$all_vendors run 0 --quick --device pocl --work "$work/choice" --steps setup,job
 check grep -q '"platform": "Portable Computing Language"' "$work/choice/result.json" || fail "another device than the one that is meant"
+
+elif [ "$part" = visit ]; then
+
+# What should not leave: a user's name, which a log and a binary have, and their folders.
+export USER=anna-lovelace
+place=$work/all/visit
+mkdir -p "$place"
+printf 'of anna-lovelace (anna-lovelace) on %s in %s, %s/.cache and /home/bob/data\n' "$(uname -n)" "$work/all" "$HOME" > "$place/planted.txt"
+printf '\0\1 built by anna-lovelace' > "$place/planted.bin"
+printf '\0\1 from /home/bob/kernels.cl' > "$place/planted-home.bin"
+whole setup build machine facts open rates trace
+holds '"list_cold_seconds": [0-9.]*, ' '"first_document_warm_seconds": [0-9]' '"context_seconds": 0'
+for what in multiply_add add_min multiply_add_min two_multiply_adds_min_of_three multiply_add_24_bits multiply_high_add multiply_add_64_bits; do
+    check grep -q '"g_per_second": [0-9]' <(grep -A 8 "\"what\": \"$what\"" "$place/rates.json") || fail "no rate of $what: $(grep -A 8 "\"$what\"" "$place/rates.json")"
+done
+check [ "$(grep -c '"mb_per_second": [1-9]' "$place/rates.json")" -eq 9 ] || fail "not nine copies"
+check [ "$(grep -c '_call_seconds": 0' "$place/rates.json")" -ge 5 ] || fail "no word of how long calls block"
+# At least 50 batches, each command with its four times in order; and a build from source with its log and binary.
+check [ "$(cat "$place"/trace/hashes/*-commands.tsv | awk -F'\t' '$4 == "bm_sign" && $8 > 0 && $8 <= $9 && $9 <= $10 && $10 <= $11' | wc -l)" -ge 50 ] || fail "not 50 batches"
+check [ -z "$(cat "$place"/trace/*/*-commands.tsv | awk -F'\t' '$8 + 0 > 0 && !($8 <= $9 && $9 <= $10 && $10 <= $11)')" ] || fail "times that go back"
+check grep -qE 'bm_text_hash' "$place"/trace/texts/*-commands.tsv || fail "no texts"
+check grep -qE '^[0-9]+	opencl:[0-9.]+	source	[1-9][0-9]*	0	' "$place"/trace/hashes/*-builds.tsv || fail "no build"
+check grep -qE '^[0-9]+	bm_sign	[0-9]+	[0-9]+	[1-9]' "$place"/trace/hashes/*-kernels.tsv || fail "no kernels"
+check [ -n "$(find "$place/trace" -name '*.bin' -size +0)" ] || fail "no binary"
+check [ -n "$(find "$place/trace" -name '*.log')" ] || fail "no log of a build"
+check grep -qE '^[0-9]+	[a-z-]+	' "$place/clocks.tsv" || fail "no clocks"
+# The tarball.
+mkdir "$work/out"
+check tar -xzf "$work/all/result.tar.gz" -C "$work/out" || fail "no tarball"
+for file in README.txt result.json machine.txt clocks.tsv facts.json rates.json planted.txt logs/rates.log trace/large; do
+    check [ -e "$work/out/gpu-box/$file" ] || fail "no $file in the tarball"
+done
+for word in anna lovelace "$work" "$build" "$root" bob; do
+    ! check grep -raqF "$word" "$work/out" || fail "the tarball holds $word: $(grep -ralF "$word" "$work/out" | head -n 3)"
+done
+check grep -qE '^of X \(X\) on [^ ]+ in WORK, [^ ]*/\.cache and /home/X/data$' "$work/out/gpu-box/planted.txt" || fail "other replacements: $(cat "$work/out/gpu-box/planted.txt")"
+check grep -q 'Left out: planted.bin, which names this machine' "$work/out/gpu-box/README.txt" || fail "README.txt does not tell what is left out"
+! check [ -e "$work/out/gpu-box/planted.bin" ] || fail "a binary with a name is there"
+! check [ -e "$work/out/gpu-box/planted-home.bin" ] || fail "a binary with the folder of somebody else is there"
+check grep -q 'nothing was sent' "$work/err" || fail "the script does not tell what it sends"
+
+elif [ "$part" = sizes ]; then
+
+whole sizes perms tune
+holds '"unchecked_seconds": [0-9]' '"perms": 1024, "sign_cpu_seconds": [0-9]' '"kernel_mshingles_s": [0-9.]*, "host_mshingles_s": [0-9]' '"tried": '
+for bytes in 100 2000 100000 10000000; do
+    check grep -q "\"document_bytes\": $bytes, \"documents\": [1-9]" "$work/all/result.json" || fail "no documents of $bytes bytes"
+done
+check [ "$(grep -c '"perms": [0-9]*, "sign_cpu' "$work/all/result.json")" -eq 5 ] || fail "not five numbers of permutations"
+
+elif [ "$part" = limit ]; then
+
+run 0 --quick --device pocl --work "$work/late" --steps machine,facts --minutes .1
+check cmp <(steps "$work/late/result.json") <(printf '%s\n' 'machine null' 'facts null') || fail "steps that are late: $(steps "$work/late/result.json")"
+check grep -q '"why": "left out: the .1 minutes are over' "$work/late/result.json" || fail "no reason"
+run 2 --minutes soon
 
 elif [ "$part" = devices ]; then
 
