@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* race_index.c -- queries of several threads through one handle of an index, while another thread
  * adds, removes and commits: few documents, by the thread of the call, and many, by the threads of
- * the pool. */
+ * the pool. Meanwhile the process forks; and an index is closed beside queries. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bandmill/bandmill.h>
@@ -76,6 +78,28 @@ static void *read_on(void *arg)
     return NULL;
 }
 
+/* --- forks --- */
+
+static int is_refused(bm_index *index)
+{
+    const bm_documents docs = bm_documents_of_texts(text, 1);
+    bm_matches *matches = NULL;
+    const bool refused = bm_index_query(index, NULL, &docs, &matches, NULL) == BM_ERR_USAGE &&
+                         bm_index_commit(index, NULL) == BM_ERR_USAGE;
+    bm_index_close(index);
+    return refused ? 0 : 1;
+}
+
+static void fork_once(bm_index *index)
+{
+    const bm_error none = {.message = ""};
+    int how = 1;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(is_refused(index));
+    expect(waitpid(child, &how, 0) == child && how == 0, "a child is refused, and closes", &none);
+}
+
 static void write_some(bm_index *index)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -89,8 +113,52 @@ static void write_some(bm_index *index)
         const bm_documents docs = bm_documents_of_texts(text + 300, 40);
         expect(bm_index_add(index, ids, &docs, &err) == BM_OK, "add", &err);
         expect(bm_index_remove(index, ids, 10, &err) == BM_OK, "remove", &err);
+        fork_once(index);
         expect(bm_index_commit(index, &err) == BM_OK, "commit", &err);
     }
+}
+
+/* --- close --- */
+
+static atomic_int n_inside;
+static _Thread_local bool counted;
+
+static bool come_in(void *ctx)
+{
+    (void)ctx;
+    if (!counted)
+        atomic_fetch_add(&n_inside, 1);
+    counted = true;
+    return false;
+}
+
+static void *ask_once(void *arg)
+{
+    const bm_documents docs = bm_documents_of_texts(text, N);
+    bm_matches *matches = NULL;
+    bm_error err = {.message = ""};
+    expect(bm_index_query(arg, NULL, &docs, &matches, &err) == BM_OK, "query beside close", &err);
+    bm_matches_free(matches);
+    return NULL;
+}
+
+static void close_beside_queries(const char *path)
+{
+    pthread_t readers[READERS];
+    bm_index_options options;
+    bm_index *index = NULL;
+    bm_error err = {.message = ""};
+    bm_index_options_init(&options);
+    options.resources.threads = 2;
+    options.callbacks.cancelled = come_in;
+    expect(bm_index_open(path, &options, &index, &err) == BM_OK, "open", &err);
+    for (int i = 0; index != NULL && i < READERS; i++)
+        pthread_create(&readers[i], NULL, ask_once, index);
+    while (index != NULL && atomic_load(&n_inside) < READERS)
+        sched_yield();
+    bm_index_close(index);
+    for (int i = 0; index != NULL && i < READERS; i++)
+        pthread_join(readers[i], NULL);
 }
 
 int main(void)
@@ -117,6 +185,7 @@ int main(void)
     for (int i = 0; index != NULL && i < READERS; i++)
         pthread_join(readers[i], NULL);
     bm_index_close(index);
+    close_beside_queries(path);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command) != 0 || atomic_load(&failures) > 0;
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* race_inmem.c -- a program for ThreadSanitizer: the calls in memory with several threads,
- * cancelled in the middle, submitted and waited for from several threads, on the CPU and every
- * OpenCL device. What comes out must be what one thread makes. Prints "N passed, N failed"; exits 1
+/* race_inmem.c -- a program for sanitizers: the calls in memory with several threads, cancelled in
+ * the middle, submitted and waited for from several threads, closed beside calls and used in forked
+ * children, on the CPU and every OpenCL device. What comes out must be what one thread makes. Prints "N passed, N failed"; exits 1
  * if any failed.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <bandmill/bandmill.h>
 
@@ -125,7 +128,136 @@ static void test_signer(const char *device)
     }
 }
 
-/* --- cancelled, closed --- */
+/* Calls of its own size, one after the other. */
+typedef struct caller {
+    bm_signer *signer;
+    size_t docs_a_call;
+    bool ok;
+} caller;
+
+static void *make_calls(void *arg)
+{
+    caller *c = arg;
+    rows *r = calloc(1, sizeof *r);
+    c->ok = r != NULL;
+    for (size_t at = 0; c->ok && at < N; at += c->docs_a_call) {
+        const size_t n = N - at < c->docs_a_call ? N - at : c->docs_a_call;
+        const bm_signer_out out = {sizeof out, r->words + at * PERMS, r->keys + at * BANDS,
+                                   r->counts + at};
+        c->ok = bm_signer_sign_texts(c->signer, texts + at, n, &out, NULL) == BM_OK;
+    }
+    c->ok = c->ok && is_wanted(r);
+    free(r);
+    return NULL;
+}
+
+static void test_callers(const char *device, size_t smallest)
+{
+    enum { CALLERS = 8 };
+    const size_t sizes[] = {smallest, 10 * smallest, 1000, N};
+    pthread_t others[CALLERS];
+    caller callers[CALLERS];
+    bm_signer *signer = open_signer(device, 3, NULL);
+    for (int i = 0; i < CALLERS; i++) {
+        callers[i] = (caller){signer, sizes[i % 4], false};
+        pthread_create(&others[i], NULL, make_calls, &callers[i]);
+    }
+    for (int i = 0; i < CALLERS; i++) {
+        pthread_join(others[i], NULL);
+        check(callers[i].ok, "a caller beside others gets what is right");
+    }
+    bm_signer_close(signer);
+}
+
+/* --- closed --- */
+
+/* Threads that make a call each, all of which are under way when the signer is closed. */
+static atomic_uint n_inside;
+static _Thread_local bool counted;
+
+static bool come_in(void *ctx)
+{
+    (void)ctx;
+    if (!counted)
+        atomic_fetch_add(&n_inside, 1u);
+    counted = true;
+    return false;
+}
+
+static void *call_once(void *arg)
+{
+    rows *r = calloc(1, sizeof *r);
+    const bm_signer_out out = out_of(r);
+    const bm_status status = bm_signer_sign_texts(arg, texts, N, &out, NULL);
+    check(status == BM_ERR_CANCELLED || (status == BM_OK && is_wanted(r)),
+          "a call beside close ends well");
+    free(r);
+    return NULL;
+}
+
+static void test_close(const char *device)
+{
+    enum { CALLERS = 4 };
+    for (int round = 0; round < 5; round++) {
+        const bm_callbacks callbacks = {.cancelled = come_in};
+        pthread_t others[CALLERS];
+        bm_signer *signer = open_signer(device, 3, &callbacks);
+        atomic_store(&n_inside, 0);
+        for (int i = 0; i < CALLERS; i++)
+            pthread_create(&others[i], NULL, call_once, signer);
+        while (atomic_load(&n_inside) < CALLERS)
+            sched_yield();
+        bm_signer_close(signer);
+        for (int i = 0; i < CALLERS; i++)
+            pthread_join(others[i], NULL);
+    }
+}
+
+/* --- forks --- */
+
+static atomic_bool stop;
+
+static void *call_on(void *arg)
+{
+    rows *r = calloc(1, sizeof *r);
+    const bm_signer_out out = out_of(r);
+    while (!atomic_load(&stop))
+        check(bm_signer_sign_texts(arg, texts, N, &out, NULL) == BM_OK && is_wanted(r),
+              "a call beside forks");
+    free(r);
+    return NULL;
+}
+
+static int is_refused(bm_signer *signer)
+{
+    uint32_t words[PERMS];
+    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_status status = bm_signer_sign_texts(signer, texts, 1, &out, NULL);
+    bm_signer_close(signer);
+    return status == BM_ERR_USAGE ? 0 : 1;
+}
+
+static void test_forks(const char *device)
+{
+    pthread_t others[2];
+    bm_signer *signer = open_signer(device, 3, NULL);
+    atomic_store(&stop, false);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&others[i], NULL, call_on, signer);
+    for (int i = 0; i < 10; i++) {
+        int how = 1;
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(is_refused(signer));
+        check(waitpid(child, &how, 0) == child && how == 0, "a child is refused, and closes");
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 2; i++)
+        pthread_join(others[i], NULL);
+    bm_signer_close(signer);
+}
+
+/* --- cancelled --- */
 
 static bool stop_later(void *ctx)
 {
@@ -224,7 +356,10 @@ int main(void)
     check(bm_signer_sign_texts(oracle, texts, N, &out, NULL) == BM_OK, "one thread signs");
     bm_signer_close(oracle);
     test_signer("cpu");
+    test_callers("cpu", 1);
     test_cancel("cpu");
+    test_close("cpu");
+    test_forks("cpu");
     test_pairs();
     bm_device_list *devices = NULL;
     if (bm_device_list_open(&devices, NULL) == BM_OK) {
@@ -233,7 +368,10 @@ int main(void)
             if (!device->usable)
                 continue;
             test_signer(device->spec);
+            test_callers(device->spec, 100);
             test_cancel(device->spec);
+            test_close(device->spec);
+            test_forks(device->spec);
         }
         bm_device_list_close(devices);
     }

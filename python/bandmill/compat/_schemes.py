@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from collections.abc import Sequence
 from typing import Any, Callable, Final
 
@@ -161,7 +162,7 @@ class Signer:
     """The library's signer of hashes of items."""
 
     def __init__(self, name: str, seed: int, count: int, threads: int = 0) -> None:
-        """Opens it. One of one thread starts none, so that it may be kept, whoever forks."""
+        """Opens it, in this process: in one that is forked off, `sign` raises Error."""
         self._err = ffi.new("bm_error *")
         options = ffi.new("bm_signer_options *")
         lib.bm_signer_options_init_sized(options, ffi.sizeof("bm_signer_options"))
@@ -237,3 +238,7 @@ def can_be_signed(kind: Scheme, hashes: np.ndarray[Any, Any]) -> bool:
 def kept_signer(name: str, seed: int, count: int) -> Signer:
     """One for sets that come one by one."""
     return Signer(name, seed, count, threads=1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=kept_signer.cache_clear)  # a child opens its own

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An index that is kept open, against every pair of documents compared hash by hash: 128 bands of
  * one row miss a pair at .5 with a chance of 2^-128. Queries of many threads while one adds,
- * removes and commits. */
+ * removes and commits; what a forked child and a callback may do; close beside queries. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <bandmill/bandmill.h>
 
 #include "tests/unit/base/scratch.h"
+#include "tests/unit/inmem/held_text.h"
 
 #define N_DOCS    400u
 #define N_WORDS   12u
@@ -403,6 +406,200 @@ Test(index_handle, many_query_while_one_writes)
     cr_assert_eq(bm_index_stats(index, &stats, NULL), BM_OK);
     cr_expect_eq(stats.documents, N_DOCS + 30);
     bm_index_close(index);
+    free(c);
+    scratch_close(&s);
+}
+
+/* --- forks --- */
+
+static bool is_refused(bm_status status, const bm_error *err)
+{
+    return status == BM_ERR_USAGE && strcmp(err->field, "index") == 0 &&
+           strstr(err->message, "process that opened it") != NULL;
+}
+
+/* Of documents of their own, the first of which the index has. */
+static int use_in_child(bm_index *index, scratch *s, const corpus *c)
+{
+    const bm_documents docs = bm_documents_of_texts(c->text, N_DOCS);
+    bm_matches *m = NULL;
+    bm_index *own = NULL;
+    bm_error err = {0};
+    if (!is_refused(bm_index_query(index, NULL, &docs, &m, &err), &err))
+        return 1;
+    if (!is_refused(bm_index_add(index, c->id, &docs, &err), &err))
+        return 2;
+    if (!is_refused(bm_index_remove(index, c->id, 1, &err), &err))
+        return 3;
+    if (!is_refused(bm_index_commit(index, &err), &err))
+        return 4;
+    bm_index_close(index);
+    if (bm_index_open(scratch_at(s, "index"), NULL, &own, NULL) != BM_OK ||
+        bm_index_query(own, NULL, &docs, &m, NULL) != BM_OK)
+        return 5;
+    const bool answered = bm_matches_offsets(m)[1] > 0;
+    bm_matches_free(m);
+    bm_index_close(own);
+    return answered ? 0 : 6;
+}
+
+static int exit_code_of_child(bm_index *index, scratch *s, const corpus *c)
+{
+    int how = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(120); /* what waits for a thread that is not there waits for ever */
+        _exit(use_in_child(index, s, c));
+    }
+    cr_assert_eq(waitpid(child, &how, 0), child);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : 100 + WTERMSIG(how);
+}
+
+Test(index_handle, a_child_is_refused_closes_and_opens_it_again)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    bm_hash_sets *sets = sets_of(c);
+    bool there[N_DOCS] = {false};
+    const bm_documents docs = bm_documents_of_texts(c->text, N_DOCS);
+    const bm_documents more = bm_documents_of_texts(c->text + 200, 50);
+    build(&s, c, 200, BM_INDEX_SETS);
+    for (uint32_t threads = 1; threads <= 3; threads += 2) {
+        memset(there, true, threads == 1 ? 200 : 250);
+        bm_index *index = open_index(&s, true, threads);
+        cr_assert_eq(exit_code_of_child(index, &s, c), 0); /* before any call */
+        query_all(index, &docs, sets, c, there);
+        if (threads == 1)
+            cr_assert_eq(bm_index_add(index, c->id + 200, &more, NULL), BM_OK);
+        cr_assert_eq(exit_code_of_child(index, &s, c), 0); /* with changes that are not committed */
+        cr_assert_eq(bm_index_commit(index, NULL), BM_OK);
+        memset(there, true, 250);
+        query_all(index, &docs, sets, c, there);
+        bm_index_close(index);
+    }
+    bm_hash_sets_free(sets);
+    free(c);
+    scratch_close(&s);
+}
+
+/* --- callbacks --- */
+
+typedef struct called {
+    bm_index *index;
+    const corpus *c;
+    bm_status statuses[4];
+    bm_error err;
+    int n;
+} called;
+
+static bool call_back(void *ctx)
+{
+    called *own = ctx;
+    const bm_documents docs = bm_documents_of_texts(own->c->text, 1);
+    bm_matches *m = NULL;
+    own->n++;
+    own->statuses[0] = bm_index_query(own->index, NULL, &docs, &m, &own->err);
+    own->statuses[1] = bm_index_add(own->index, own->c->id, &docs, NULL);
+    own->statuses[2] = bm_index_remove(own->index, own->c->id, 1, NULL);
+    own->statuses[3] = bm_index_commit(own->index, NULL);
+    bm_index_close(own->index); /* refused as well: the test uses it on */
+    return false;
+}
+
+Test(index_handle, a_callback_cannot_use_the_index_that_calls_it)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    build(&s, c, 200, BM_INDEX_SETS);
+    called own = {.c = c};
+    bm_index_options options;
+    bm_index_options_init(&options);
+    options.write = true;
+    options.resources.threads = 2;
+    options.callbacks = (bm_callbacks){.ctx = &own, .cancelled = call_back};
+    cr_assert_eq(bm_index_open(scratch_at(&s, "index"), &options, &own.index, NULL), BM_OK);
+    const bm_documents docs = bm_documents_of_texts(c->text + 200, 20);
+    bm_matches *m = NULL;
+    for (int call = 0; call < 2; call++) {
+        own.n = 0;
+        cr_assert_eq(call == 0 ? bm_index_query(own.index, NULL, &docs, &m, NULL)
+                               : bm_index_add(own.index, c->id + 200, &docs, NULL),
+                     BM_OK);
+        cr_assert_gt(own.n, 0);
+        for (size_t i = 0; i < 4; i++)
+            cr_assert_eq(own.statuses[i], BM_ERR_USAGE);
+        cr_assert(strcmp(own.err.field, "index") == 0 &&
+                      strstr(own.err.message, "callback") != NULL,
+                  "%s", own.err.message);
+    }
+    cr_assert_eq(bm_index_commit(own.index, NULL), BM_OK);
+    bm_matches_free(m);
+    bm_index_close(own.index);
+    free(c);
+    scratch_close(&s);
+}
+
+/* --- close --- */
+
+typedef struct held_query {
+    bm_index *index;
+    bm_str text;
+    bm_status status;
+} held_query;
+
+static void *query_held(void *arg)
+{
+    held_query *q = arg;
+    const bm_documents docs = bm_documents_of_texts(&q->text, 1);
+    bm_matches *m = NULL;
+    q->status = bm_index_query(q->index, NULL, &docs, &m, NULL);
+    bm_matches_free(m);
+    return NULL;
+}
+
+typedef struct closer {
+    bm_index *index;
+    atomic_bool closed;
+} closer;
+
+static void *close_it(void *arg)
+{
+    closer *c = arg;
+    bm_index_close(c->index);
+    atomic_store(&c->closed, true);
+    return NULL;
+}
+
+Test(index_handle, close_waits_for_a_query_that_is_under_way)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    build(&s, c, 100, BM_INDEX_SETS);
+    bm_index *index = open_index(&s, false, 2);
+    held_query q = {.index = index, .text = held_text_make(0, "f1 f2 f3 ", 4096)};
+    closer own = {.index = index};
+    pthread_t asks, closes;
+    cr_assert_eq(pthread_create(&asks, NULL, query_held, &q), 0);
+    held_text_wait(0);
+    cr_assert_eq(pthread_create(&closes, NULL, close_it, &own), 0);
+    const bm_documents docs = bm_documents_of_texts(c->text, 1);
+    bm_status status = BM_OK;
+    while (status == BM_OK) { /* until close has begun: the query keeps the index where it is */
+        bm_matches *m = NULL;
+        status = bm_index_query(index, NULL, &docs, &m, NULL);
+        bm_matches_free(m);
+        sched_yield();
+    }
+    cr_assert_eq(status, BM_ERR_CANCELLED);
+    cr_assert(!atomic_load(&own.closed));
+    held_text_release(0);
+    pthread_join(asks, NULL);
+    pthread_join(closes, NULL);
+    cr_assert_eq(q.status, BM_OK);
+    held_text_drop(0);
     free(c);
     scratch_close(&s);
 }
