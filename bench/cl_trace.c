@@ -113,6 +113,10 @@ static void open_real(void)
     *(void **)(void *)&trace.kernel_info = dlsym(library, "clGetKernelWorkGroupInfo");
     trace.batches = batches != NULL ? strtoul(batches, NULL, 10) : 50;
     trace.devices[NO_DEVICE].batches = trace.batches;
+}
+
+__attribute__((constructor)) static void begin_clock(void)
+{
     trace.begin = now();
 }
 

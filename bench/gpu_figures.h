@@ -7,7 +7,7 @@
 #include "json/json_write.h"
 #include "opencl/cl_load.h"
 
-/* Functions that Bandmill itself does not call. */
+/* Functions that Bandmill itself does not call; NULL where the loader lacks one. */
 #define GPU_FUNCTIONS(X) X(clGetKernelWorkGroupInfo)
 
 typedef struct gpu_api {

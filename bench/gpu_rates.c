@@ -148,7 +148,8 @@ static void write_kernel_info(const device *d, cl_kernel kernel, bm_json *json)
                  {"private_bytes", CL_KERNEL_PRIVATE_MEM_SIZE}};
     for (size_t i = 0; i < sizeof infos / sizeof *infos; i++) {
         cl_ulong value = 0;
-        if (d->api->more.clGetKernelWorkGroupInfo(kernel, d->id, infos[i].code, sizeof value,
+        if (d->api->more.clGetKernelWorkGroupInfo != NULL &&
+            d->api->more.clGetKernelWorkGroupInfo(kernel, d->id, infos[i].code, sizeof value,
                                                   &value, NULL) == CL_SUCCESS)
             bm_json_key_uint(json, infos[i].name, value);
     }

@@ -220,7 +220,8 @@ step_trace() {
     for each in "${runs[@]}"; do
         read -r name list form shingle <<< "$each"
         parts=1
-        [[ $name != all ]] || parts=${#specs[@]}
+        # Devices take batches as they come: one may be given more than half of what would be enough.
+        [[ $name != all ]] || parts=$((${#specs[@]} * 3))
         forget_programs
         traced "$name" "${cold[@]}" "BANDMILL_CL_TEXT=$form" "$build/bandmill" sign "$work/$n.jsonl" -q --force --shingle "$shingle" --device "$list" \
             --batch-docs $((n / (60 * parts))) -o "$work/traced" || fail "sign fails under the trace ($name)" || return

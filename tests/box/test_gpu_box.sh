@@ -204,6 +204,14 @@ if [ -x "$build/bench/double/bandmill" ]; then
         check grep -q "\"devices_here\": ${gpus%%:*}," "$work/double-${gpus%%:*}/result.json" || fail "another number of devices"
     done
     clocked "$work/double-8/result.json" 10
+    # The commands of both of two devices are written down.
+    ln -s "$build/bench/trace" "$build/bench/gpu_figures" "$work/double/bench/"
+    CL_DOUBLE_GPUS=2 LD_LIBRARY_PATH="$build/bench/double" run 0 --quick --work "$work/double-2" --steps facts,trace --program-dir "$work/double"
+    for device in opencl:0.0 opencl:0.1; do
+        check [ "$(cat "$work"/double-2/visit/trace/all/*-commands.tsv | awk -F'\t' -v d="$device" '$1 == d && $4 == "bm_sign"' | wc -l)" -ge 1 ] || fail "no batches of $device"
+        check grep -q "\"spec\": \"$device\"" "$work/double-2/visit/facts.json" || fail "no facts of $device"
+    done
+    check [ -z "$(cat "$work"/double-2/visit/trace/*/*-commands.tsv | awk -F'\t' '$6 + 0 > 1e15')" ] || fail "calls before the beginning"
 fi
 run 1 --quick --device pocl --work "$work/one" --steps devices --gigabytes 0
 run 1 --quick --device pocl --work "$work/one" --steps devices --gigabytes 10000000
