@@ -18,6 +18,12 @@ if(TARGET bandmill)
     install(TARGETS bandmill RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
 endif()
 
+if(NOT BM_PACKAGES) # whose files of licences are those of their systems (packaging/debian/copyright.in)
+    install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/LICENSES/BSD-2-Clause.txt" "${PROJECT_SOURCE_DIR}/LICENSES/Unicode-3.0.txt"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)
+endif()
+install(FILES "${PROJECT_SOURCE_DIR}/tests/race/tsan.supp" DESTINATION "${CMAKE_INSTALL_DATADIR}/bandmill" COMPONENT development)
+
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/bandmill")
 install(EXPORT bandmillShared NAMESPACE bandmill:: FILE bandmillShared.cmake DESTINATION "${package_dir}" COMPONENT development)
 install(EXPORT bandmillStatic NAMESPACE bandmill:: FILE bandmillStatic.cmake DESTINATION "${package_dir}" COMPONENT development)

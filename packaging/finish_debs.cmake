@@ -6,6 +6,8 @@
 #   Description    the first line of each package is its own (CPACK_DEBIAN_<COMPONENT>_PACKAGE_SUMMARY)
 #   postinst, postrm   go: they call ldconfig, which the triggers file asks for
 #
+# With SOURCE_DATE_EPOCH the control files have that time, as all others have it (before_packing.cmake).
+#
 # A .deb is an ar archive of three members: debian-binary, the control files, the data. Only the second is made anew; ar leaves it in its place,
 # and dpkg-deb must be able to read what came of it.
 if(NOT CPACK_GENERATOR STREQUAL "DEB")
@@ -42,6 +44,10 @@ function(finish_control path)
     message(FATAL_ERROR "finish_debs.cmake: no component has the package '${name}' (${path})")
 endfunction()
 
+set(dated "")
+if(DEFINED ENV{SOURCE_DATE_EPOCH})
+    set(dated "--mtime=@$ENV{SOURCE_DATE_EPOCH}")
+endif()
 foreach(deb IN LISTS CPACK_PACKAGE_FILES)
     if(NOT deb MATCHES "\\.deb$")
         continue()
@@ -56,7 +62,7 @@ foreach(deb IN LISTS CPACK_PACKAGE_FILES)
     file(REMOVE "${folder}/files/postinst" "${folder}/files/postrm")
     file(GLOB files RELATIVE "${folder}/files" "${folder}/files/*")
     list(TRANSFORM files PREPEND "./")
-    run("${folder}/files" "${TAR}" --auto-compress --format=gnu --owner=root:0 --group=root:0 -cf "../${member}" ${files})
+    run("${folder}/files" "${TAR}" --auto-compress --format=gnu --sort=name ${dated} --owner=root:0 --group=root:0 -cf "../${member}" ${files})
     run("${folder}" "${AR}" rD "${deb}" "${member}")
     run("${folder}" "${DPKG_DEB}" --info "${deb}")
     run("${folder}" "${DPKG_DEB}" --contents "${deb}")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# packages.cmake -- what cpack makes of an installation below /usr: libbandmill0, libbandmill-dev and bandmill, as .deb or .rpm.
+# packages.cmake -- what cpack makes of an installation below /usr: libbandmill0.1, libbandmill-dev and bandmill, as .deb or .rpm. The library's
+# package has the number of its SONAME, so that those of two versions can be installed side by side.
 #
 # scripts/package.sh builds and tries them. Both kinds come from one build; the library folder is the system's (CMAKE_INSTALL_LIBDIR), so the
 # build is configured once for each. bandmill-parquet is in none of them: Debian 12 has no Arrow C++ to depend on.
-# Libraries that are opened when a job wants them (src/base/shared_library.h) are named as requirements here, since no linker sees them.
+# Libraries that are opened when a job wants them (src/base/system.h) are named here, since no linker sees them: libcrypto, which every job
+# wants, is required, and the others are recommended: compressions, LMDB, the loader of OpenCL and libcurl.
 set(CPACK_PACKAGE_NAME bandmill)
 set(CPACK_PACKAGE_VENDOR "The Bandmill authors")
 set(BM_MAINTAINER "" CACHE STRING "Who answers for the packages, NAME <ADDRESS>; empty: DEBFULLNAME and DEBEMAIL, else nobody in particular")
@@ -24,7 +26,8 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES TRUE)
 set(CPACK_COMPONENTS_ALL library development program)
 set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)
-set(bm_name_library libbandmill0)
+set(bm_so_version ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(bm_name_library libbandmill${bm_so_version})
 set(bm_name_development libbandmill-dev)
 set(bm_name_program bandmill)
 set(bm_what_library "shared library")
@@ -38,19 +41,30 @@ set(bm_section_development libdevel)
 set(bm_section_program utils)
 
 # The libraries that are opened: their names for the dynamic linker, and the packages of this system that have these.
-set(bm_opened_sonames "")
-set(bm_opened_packages "")
-foreach(word zlib deflate zstd lzma bz2 lz4 lmdb crypto)
-    string(REGEX REPLACE ".*=\"(.*)\"" "\\1" soname "${BM_SONAME_${word}}")
-    list(APPEND bm_opened_sonames "${soname}()(64bit)")
-    execute_process(COMMAND dpkg -S "*/${CMAKE_LIBRARY_ARCHITECTURE}/${soname}" OUTPUT_VARIABLE told ERROR_QUIET RESULT_VARIABLE bad)
-    if(NOT bad AND told MATCHES "^([^:,]+)")
-        list(APPEND bm_opened_packages "${CMAKE_MATCH_1}")
-    endif()
-endforeach()
-list(REMOVE_DUPLICATES bm_opened_packages)
-list(JOIN bm_opened_sonames ", " bm_opened_sonames)
-list(JOIN bm_opened_packages ", " bm_opened_packages)
+function(bm_packages_of words sonames packages)
+    set(names "")
+    set(found "")
+    foreach(word IN LISTS words)
+        string(REGEX REPLACE ".*=\"(.*)\"" "\\1" soname "${BM_SONAME_${word}}")
+        list(APPEND names "${soname}()(64bit)")
+        execute_process(COMMAND dpkg -S "*/${CMAKE_LIBRARY_ARCHITECTURE}/${soname}" OUTPUT_VARIABLE told ERROR_QUIET RESULT_VARIABLE bad)
+        if(NOT bad AND told MATCHES "^([^:,]+)")
+            list(APPEND found "${CMAKE_MATCH_1}")
+        endif()
+    endforeach()
+    list(REMOVE_DUPLICATES found)
+    set(${sonames} "${names}" PARENT_SCOPE)
+    set(${packages} "${found}" PARENT_SCOPE)
+endfunction()
+set(recommended zlib deflate zstd lzma bz2 lz4 lmdb)
+if(BM_CURL_FOUND)
+    list(APPEND recommended curl)
+endif()
+bm_packages_of(crypto bm_required_sonames bm_required_packages)
+bm_packages_of("${recommended}" bm_recommended_sonames bm_recommended_packages)
+list(APPEND bm_recommended_sonames "libOpenCL.so.1()(64bit)")
+list(APPEND bm_recommended_packages "ocl-icd-libopencl1 | libopencl1")
+list(JOIN bm_recommended_packages ", " bm_recommended_packages)
 
 # --- .deb ---
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -58,34 +72,36 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "${bm_opened_packages}")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "${bm_opened_packages}")
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "ocl-icd-libopencl1, libcurl4")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "ocl-icd-libopencl1, libcurl4")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "${bm_required_packages}")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "${bm_required_packages}")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "${bm_recommended_packages}")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "${bm_recommended_packages}")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libutf8proc-dev, libsimdjson-dev")
 set(made "${CMAKE_CURRENT_BINARY_DIR}/packaging")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${made}/symbols;${made}/shlibs;${made}/triggers")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/before_packing.cmake")
 set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/finish_debs.cmake")
 
 # --- .rpm ---
 set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_RELEASE 1)
-set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0")
+set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0 AND BSD-2-Clause AND Unicode-3.0")
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define packager ${bm_maintainer}")
-# Names of libraries, as rpm makes them of what is linked: whoever has the library has that name. (Suggests on a line of its own, since CPack
+# Names of libraries, as rpm makes them of what is linked: whoever has the library has that name. (Recommends on lines of their own, since CPack
 # asks this system's rpm for the tag and does not understand the answer.)
-set(bm_rpm_needs "${bm_opened_sonames}\nSuggests: libOpenCL.so.1()(64bit)\nSuggests: libcurl.so.4()(64bit)")
+list(TRANSFORM bm_recommended_sonames PREPEND "\nRecommends: ")
+list(JOIN bm_recommended_sonames "" bm_recommended_sonames)
+set(bm_rpm_needs "${bm_required_sonames}${bm_recommended_sonames}")
 set(CPACK_RPM_LIBRARY_PACKAGE_REQUIRES "${bm_rpm_needs}")
 set(CPACK_RPM_PROGRAM_PACKAGE_REQUIRES "${bm_rpm_needs}")
-set(CPACK_RPM_DEVELOPMENT_PACKAGE_REQUIRES "libbandmill0%{?_isa} = %{version}-%{release}")
+set(CPACK_RPM_DEVELOPMENT_PACKAGE_REQUIRES "${bm_name_library}%{?_isa} = %{version}-%{release}")
 set(CPACK_RPM_LIBRARY_PACKAGE_PROVIDES "bandmill-libs = %{version}-%{release}, bandmill-libs%{?_isa} = %{version}-%{release}")
 set(CPACK_RPM_DEVELOPMENT_PACKAGE_PROVIDES "bandmill-devel = %{version}-%{release}, bandmill-devel%{?_isa} = %{version}-%{release}")
 file(WRITE "${made}/ldconfig" "/sbin/ldconfig\n") # which systems of rpm older than Fedora 28, and openSUSE, do not run themselves
 set(CPACK_RPM_LIBRARY_POST_INSTALL_SCRIPT_FILE "${made}/ldconfig")
 set(CPACK_RPM_LIBRARY_POST_UNINSTALL_SCRIPT_FILE "${made}/ldconfig")
-set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/before_rpm.cmake")
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/man/man3 /usr/share/man/man5
     /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/fish /usr/share/fish/vendor_completions.d
     /usr/share/zsh /usr/share/zsh/site-functions /usr/lib64/cmake /usr/lib64/pkgconfig)
@@ -96,6 +112,13 @@ string(CONCAT text "Bandmill finds near-duplicate documents: it signs them with 
     "its exact Jaccard similarity, and keeps one document of each group.")
 string(TIMESTAMP bm_changed "%a, %d %b %Y %H:%M:%S +0000" UTC)
 string(TIMESTAMP bm_year "%Y" UTC)
+foreach(licence BSD-2-Clause Unicode-3.0) # each as a field: lines are moved in, and empty ones are dots
+    file(READ "${PROJECT_SOURCE_DIR}/LICENSES/${licence}.txt" bm_text)
+    string(STRIP "${bm_text}" bm_text)
+    string(REPLACE "\n" "\n " bm_text "${bm_text}")
+    string(REGEX REPLACE "\n +(\n|$)" "\n .\\1" bm_text "${bm_text}")
+    string(APPEND bm_licences "\nLicense: ${licence}\n ${bm_text}\n")
+endforeach()
 configure_file(packaging/debian/copyright.in "${made}/copyright" @ONLY)
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     string(TOUPPER ${component} COMPONENT)
@@ -121,17 +144,11 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     install(FILES "${made}/overrides/${name}" DESTINATION "${CMAKE_INSTALL_DATADIR}/lintian/overrides" COMPONENT ${component})
 endforeach()
 file(WRITE "${made}/triggers" "activate-noawait ldconfig\n")
-# While the major version is 0 the SONAME has the minor one, and the package's name has not: who links the library is content with this minor version.
-math(EXPR bm_next_minor "${PROJECT_VERSION_MINOR} + 1")
-set(bm_so_version ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-set(bm_so_bound "libbandmill0 (<< ${PROJECT_VERSION_MAJOR}.${bm_next_minor}~)")
-file(APPEND "${made}/overrides/libbandmill0" "# shlibs and symbols bound the dependency instead.\n"
-    "libbandmill0: package-name-doesnt-match-sonames libbandmill${bm_so_version}\n")
-file(WRITE "${made}/shlibs" "libbandmill ${bm_so_version} libbandmill0 (>= ${PROJECT_VERSION}), ${bm_so_bound}\n")
-# What the library exports, each since this version: later ones may have more under the same SONAME.
+file(WRITE "${made}/shlibs" "libbandmill ${bm_so_version} ${bm_name_library} (>= ${PROJECT_VERSION})\n")
+# What the library exports, with its version, each since this version: later ones may have more under the same SONAME.
 add_custom_command(OUTPUT "${made}/symbols"
-    COMMAND sh -c "{ echo \"libbandmill.so.$2 libbandmill0 #MINVER#, $3\"; echo '* Build-Depends-Package: libbandmill-dev'; nm -D -P --defined-only \"$1\" | sed 's/[@ ].*//' | LC_ALL=C sort -u | sed \"s/.*/ &@Base $4/\"; } > \"$5\""
-        sh "$<TARGET_FILE:bandmill_shared>" "${bm_so_version}" "${bm_so_bound}" "${PROJECT_VERSION}" "${made}/symbols"
+    COMMAND sh -c "{ echo \"libbandmill.so.$2 $3 #MINVER#\"; echo '* Build-Depends-Package: libbandmill-dev'; nm -D -P --defined-only \"$1\" | sed 's/ .*//; s/@@/@/; s/^BANDMILL_[0-9.]*$/&@&/' | LC_ALL=C sort -u | sed \"s/.*/ & $4/\"; } > \"$5\""
+        sh "$<TARGET_FILE:bandmill_shared>" "${bm_so_version}" "${bm_name_library}" "${PROJECT_VERSION}" "${made}/symbols"
     DEPENDS bandmill_shared VERBATIM)
 add_custom_target(package_files ALL DEPENDS ${bm_changelogs} "${made}/symbols")
 include(CPack)

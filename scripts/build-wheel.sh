@@ -203,6 +203,10 @@ build() {
     PKG_CONFIG_PATH=$libs/pkgconfig CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) "$out/venv/bin/pip" wheel --quiet --disable-pip-version-check --no-deps \
         --wheel-dir "$out/raw" "--config-settings=build-dir=$out/cmake" "${define[@]}" "$root/python"
     [[ -z $cross ]] || "$out/venv/bin/python" -m wheel tags --remove --platform-tag "linux_$cross" "$out"/raw/*.whl
+    # What is in gather()'s libraries, beside Apache-2.0 and BSD-2-Clause: OpenSSL and simdjson, LZ4.
+    local licences='BSD-3-Clause AND MIT AND Zlib AND bzip2-1.0.6 AND OLDAP-2.8 AND LicenseRef-Public-Domain' runtime='GPL-3.0-or-later WITH GCC-exception-3.1'
+    [[ -z $glibc ]] || runtime='Apache-2.0 WITH LLVM-exception'
+    python3 "$root/scripts/wheel-licences.py" "$out"/raw/*.whl "$licences AND $runtime" "$libs"/licence-*.txt
     rm -f "$out"/*.whl
     "$out/venv/bin/auditwheel" repair --wheel-dir "$out" "$out"/raw/*.whl
 }
@@ -218,7 +222,7 @@ pack_program() {
     patchelf --replace-needed libstdc++.so.6 libbandmill-stdc++.so --replace-needed libgcc_s.so.1 libbandmill-gcc_s.so \
         --set-rpath "\$ORIGIN/../lib/bandmill" "$place/bin/bandmill"
     for page in "$root"/packaging/man/*.[15]; do install -D -m 644 -t "$place/share/man/man${page##*.}" "$page"; done
-    install -m 644 "$root/LICENSE" "$place"
+    install -m 644 "$root/LICENSE" "$root"/LICENSES/*.txt "$place"
     tar -C "$out/program" --sort=name --owner=0 --group=0 --numeric-owner -czf "$out/$name.tar.gz" "$name"
 }
 

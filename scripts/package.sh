@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# package.sh [--try] [--container] [DIR] -- build the packages (libbandmill0, libbandmill-dev, bandmill) as .deb and .rpm below DIR
+# package.sh [--try] [--container] [DIR] -- build the packages (libbandmill0.1, libbandmill-dev, bandmill) as .deb and .rpm below DIR
 # (build/package: deb/ and rpm/), and have lintian look at them.
 #
 #   --try        install, use, upgrade over an older version, remove and purge them in a bare Debian 12 (debootstrap, as root, with a network);
@@ -64,10 +64,14 @@ check_deb() {
     while read -r name multi_arch; do
         got=$(dpkg-deb -f "$dir/deb/${name}"_*.deb Multi-Arch)
         [[ $got == "$multi_arch" ]] || fail "$name: Multi-Arch: $got (expected $multi_arch)"
-    done <<< $'bandmill foreign\nlibbandmill0 same\nlibbandmill-dev same'
+    done <<< $'bandmill foreign\nlibbandmill0.1 same\nlibbandmill-dev same'
     tree=$(mktemp -d)
-    dpkg-deb -R "$dir"/deb/libbandmill0_*.deb "$tree/run"
+    dpkg-deb -R "$dir"/deb/libbandmill0.1_*.deb "$tree/run"
     gcc -I"$root/include" "$root/tests/install/consumer/example.c" -o "$tree/example" "$tree"/run/usr/lib/*/libbandmill.so.0.1
+    for got in "$tree"/run/usr/lib/*/libbandmill.so.0.1.*; do # hardened
+        readelf -d "$got" | grep -q 'FLAGS.*NOW' || fail "$got resolves symbols late"
+        nm -D "$got" | grep -q '__.*_chk' || fail "$got calls no function of _FORTIFY_SOURCE"
+    done
     mkdir "$tree/debian"
     printf 'Source: example\n\nPackage: example\nArchitecture: any\n' > "$tree/debian/control"
     got=$(cd "$tree" && dpkg-shlibdeps -O -Srun example 2> shlibdeps.log) || {
@@ -75,7 +79,7 @@ check_deb() {
         exit 1
     }
     rm -rf "$tree"
-    [[ $got == *'libbandmill0 (<< '* && $got == *'libbandmill0 (>= '* ]] || fail "a program that links the library depends on: $got"
+    [[ $got == *'libbandmill0.1 (>= '* ]] || fail "a program that links the library depends on: $got"
 }
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
@@ -140,7 +144,7 @@ try_deb() {
     use
     say "upgrade, use it"
     apt "install --no-install-recommends /tmp/deb/*.deb"
-    inside 'dpkg -s bandmill libbandmill0 libbandmill-dev | grep -E "^(Package|Status|Version)"; dpkg --audit; dpkg -V bandmill libbandmill0 libbandmill-dev || true'
+    inside 'dpkg -s bandmill libbandmill0.1 libbandmill-dev | grep -E "^(Package|Status|Version)"; dpkg --audit; dpkg -V bandmill libbandmill0.1 libbandmill-dev || true'
     use
     inside 'test "$(bandmill help dedup | tail -n 6 | grep -c bandmill)" = 3 && ldconfig -p | grep -q libbandmill.so.0.1'
     say "the library's example, built there"
@@ -149,8 +153,8 @@ try_deb() {
         printf "{\"text\":\"one and the same text here\"}\n{\"text\":\"one and the same text here\"}\n{\"text\":\"another\"}\n" > in.jsonl
         test "$(./example in.jsonl out)" = "3 documents, 1 removed, keep = longest"'
     say "remove, purge"
-    apt "remove bandmill libbandmill0 libbandmill-dev"
-    inside "dpkg --purge bandmill libbandmill0 libbandmill-dev 2> /dev/null"
+    apt "remove bandmill libbandmill0.1 libbandmill-dev"
+    inside "dpkg --purge bandmill libbandmill0.1 libbandmill-dev 2> /dev/null"
     gone
 }
 
@@ -186,13 +190,13 @@ try_rpm() {
     use
     rpm_there -U "$dir"/rpm/*.rpm
     use
-    rpm_there -q bandmill libbandmill0 libbandmill-dev
-    rpm_there -V bandmill libbandmill0 libbandmill-dev
+    rpm_there -q bandmill libbandmill0.1 libbandmill-dev
+    rpm_there -V bandmill libbandmill0.1 libbandmill-dev
     inside 'cd /tmp && cc example.c -o example-rpm -I/usr/include /usr/lib64/libbandmill.so -Wl,-rpath,/usr/lib64 && rm -rf out && ./example-rpm in.jsonl out'
-    if rpm_there -e libbandmill0 2> /dev/null; then
-        fail "libbandmill0 went, and libbandmill-dev requires it"
+    if rpm_there -e libbandmill0.1 2> /dev/null; then
+        fail "libbandmill0.1 went, and libbandmill-dev requires it"
     fi
-    rpm_there -e bandmill libbandmill0 libbandmill-dev debian-system
+    rpm_there -e bandmill libbandmill0.1 libbandmill-dev debian-system
     gone
 }
 
@@ -214,7 +218,7 @@ try_container() {
         *) fail "packaging/Containerfile has a line that is not known here: $line" ;;
         esac
     done
-    apt "purge bandmill libbandmill0 ocl-icd-libopencl1 clinfo"
+    apt "purge bandmill libbandmill0.1 ocl-icd-libopencl1 clinfo"
     rm -rf "$bare/etc/OpenCL"
     gone
 }

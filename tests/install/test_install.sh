@@ -19,7 +19,8 @@ cp -r "$here/consumer" "$work/consumer"
 cd "$work"
 printf '{"text":"one and the same text here"}\n{"text":"one and the same text here"}\n{"text":"another"}\n' > in.jsonl
 
-for file in bin/bandmill include/bandmill/bandmill.h $pages; do
+licences="share/doc/bandmill/LICENSE share/doc/bandmill/BSD-2-Clause.txt share/doc/bandmill/Unicode-3.0.txt"
+for file in bin/bandmill include/bandmill/bandmill.h $pages $licences share/bandmill/tsan.supp; do
     [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
 sh "$here/search_paths.sh" "$prefix"
