@@ -9,6 +9,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset CMAKE_GENERATOR
+if command -v ninja > /dev/null; then
+    export CMAKE_GENERATOR=Ninja
+fi
 export BANDMILL_REUSE="$build/src"
 quiet() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log"; exit 1; }; }
 
