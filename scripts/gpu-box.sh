@@ -549,7 +549,7 @@ step_tune() {
 [[ -n $commit ]] || commit=$(briefly git -C "$root" rev-parse HEAD 2> /dev/null) || commit=unknown
 begin_limit() { ((most_seconds == 0)) || deadline=$((SECONDS + most_seconds)); }
 [[ " ${wanted[*]} " == *' build '* ]] || begin_limit
-: > "$visit/clocks.tsv"
+[[ -n $steps ]] || rm -f "$visit/clocks.tsv" # as all figures, those of earlier steps stay
 watch_clocks &
 watcher=$!
 trap 'kill "$watcher" 2> /dev/null' EXIT

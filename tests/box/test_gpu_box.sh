@@ -68,6 +68,10 @@ if ! "$build/bandmill" devices | grep -q 'Portable Computing Language'; then
     [ -n "${BANDMILL_REQUIRE_OPENCL:-}" ] && exit 1
     exit 77
 fi
+if [[ $part == visit || $part == sizes ]] && [ ! -x "$build/bench/kernel_tune" ]; then
+    echo "SKIPPED: no programs of bench/ in this build"
+    exit 77
+fi
 # wrapped DIR 'SCRIPT': a folder of programs whose bandmill runs these lines first.
 wrapped() {
     mkdir -p "$1"
