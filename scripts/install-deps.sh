@@ -22,12 +22,18 @@ if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi
 
-# What scripts/inspect-kernels.sh compiles kernels with (one libclc at a time can be installed, and Mesa needs this one), and the versions
-# that format and check the sources, and the browser that looks at the site; their tests skip elsewhere. And the compiler of Ubuntu
-# 22.04, for its warnings.
+# The versions that format and check the sources, and the browser that looks at the site; their tests skip elsewhere. And the compiler of
+# Ubuntu 22.04, for its warnings.
+bookworm=no
 if grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
-    test_packages+=(chromium libclc-15 clang-15 clang-format-14 clang-tidy-14 gcc-11 g++-11)
+    bookworm=yes
+    test_packages+=(chromium clang-format-14 clang-tidy-14 gcc-11 g++-11)
 fi
+# These are unpacked into .venv, not installed: Intel's driver for GPUs, which would be seen by every program here, with its compiler
+# ocloc (clang, above, brings the LLVM that it needs); and what scripts/inspect-kernels.sh compiles with, since one libclc at a time can be
+# installed and Mesa needs an older one.
+intel_gpu_packages=(intel-opencl-icd libigc1 libigdfcl1 libigdgmm12 libopencl-clang14 libllvmspirvlib14)
+llvm_packages=(clang-19 libclang-cpp19 libclang-common-19-dev libllvm19 libclc-19)
 
 say() { printf '== %s (%d s)\n' "$*" "$SECONDS"; }
 
@@ -113,6 +119,27 @@ make_arrow() {
     fi
 }
 
+# unpack_packages NAME PACKAGE...: into .venv/NAME. Where they cannot be fetched, the tests that need them are skipped.
+unpack_packages() {
+    local folder=$root/.venv/$1 fetched
+    shift
+    if [[ $(cat "$folder/packages.txt" 2> /dev/null) == "$*" ]]; then
+        say "unpacked packages: $folder is as wanted"
+        return
+    fi
+    say "unpacked packages: $* into $folder"
+    fetched=$(mktemp -d)
+    if (cd "$fetched" && apt-get download -q "$@" > log 2>&1); then
+        rm -rf "$folder"
+        mkdir -p "$folder"
+        find "$fetched" -name '*.deb' -exec dpkg-deb -x {} "$folder" \;
+        echo "$*" > "$folder/packages.txt"
+    else
+        say "unpacked packages: left out: $(grep '^E:' "$fetched/log" | tail -n 1)"
+    fi
+    rm -rf "$fetched"
+}
+
 # .venv with the packages of test-requirements.txt, or of its first part; a copy of the list inside says what it was made from.
 make_venv() {
     local venv=$root/.venv all=$root/scripts/test-requirements.txt list alone=()
@@ -129,16 +156,24 @@ make_venv() {
     else
         say "Python packages: .venv is as wanted"
     fi
-    # The OpenCL implementations of the tests, and no others: OCL_ICD_VENDORS points here. Mesa's, which few tests load, in a folder of its
-    # own (tests/parity/test_mesa.sh).
+    if [[ $quick == no && $bookworm == yes && $(uname -m) == x86_64 ]]; then
+        unpack_packages intel-gpu "${intel_gpu_packages[@]}"
+        unpack_packages llvm "${llvm_packages[@]}"
+    fi
+    # The OpenCL implementations of the tests, and no others: OCL_ICD_VENDORS points here. Mesa's and Intel's for GPUs, which few tests load,
+    # in folders of their own (tests/parity/test_mesa.sh, test_intel_gpu.sh).
     local vendors=$venv/vendors intel=$venv/lib/libintelocl.so mesa=/etc/OpenCL/vendors/rusticl.icd
-    mkdir -p "$vendors" "$venv/vendors-mesa"
+    local intel_gpu=$venv/intel-gpu/usr/lib/x86_64-linux-gnu/intel-opencl/libigdrcl.so
+    mkdir -p "$vendors" "$venv/vendors-mesa" "$venv/vendors-intel-gpu"
     cp /etc/OpenCL/vendors/pocl.icd "$vendors/pocl.icd"
     if [[ -e $intel ]]; then
         realpath "$intel" > "$vendors/intel.icd" # where it lies: .venv may be a link from a working tree that will be gone
     fi
     if [[ -e $mesa ]]; then
         cp "$mesa" "$venv/vendors-mesa/rusticl.icd"
+    fi
+    if [[ -e $intel_gpu ]]; then
+        realpath "$intel_gpu" > "$venv/vendors-intel-gpu/intel-gpu.icd"
     fi
 }
 
