@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* driver_kernels.c -- what a driver makes of the kernels: driver_kernels DEVICE gpu|cpu
  *
  * Builds the program of each scheme that devices sign by in that shape, of affine32 also for texts,

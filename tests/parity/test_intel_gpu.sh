@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # test_intel_gpu.sh ROOT BUILD KIND kernels|refusal -- Intel's driver for GPUs without a GPU. KIND: discrete (an Arc of 512 units) or unified
 # (96 units that share the host's memory).
 #
