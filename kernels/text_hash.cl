@@ -8,7 +8,7 @@
  *
  *   BM_TEXT_KIND   0 words, 1 characters (code points), 2 bytes
  *   BM_TEXT_K      units of a shingle
- *   BM_TEXT_GROUP  work-items of a group: those of bm_sign
+ *   BM_TEXT_GROUP  work-items of a group: those of bm_sign, or more
  *   BM_TEXT_BYTES  defined: text may be read at any address
  *
  * The text of the batch stands at the beginning of `in`. A document has slots, and a slot one hash;

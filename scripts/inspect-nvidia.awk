@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # inspect-nvidia.awk -- a row a kernel from three files: PTX, what ptxas -v says, and SASS of nvdisasm.
 #
-# Variables: arch, those of inspect-model.awk, hash_bytes (4, or 8 in kernels of 64-bit coefficients). Columns: kernel arch registers spill_bytes
-# scratch_bytes local_bytes occupancy_% calls instructions ops per_op narrow_reads fraction_at_100_shingles fraction_at_1000.
+# Variables: arch, name (how the row calls it), those of inspect-model.awk, hash_bytes (4, or 8 in kernels of 64-bit coefficients).
 #
 # The signature loops are the innermost loops of bm_sign that read local memory and write nowhere: a backward branch with no other one inside. A
 # read of 128 bits is four shingles (two of 64 bits), so a turn does reads * 4 * each ops; all instructions of the turn count. Of several
 # loops the worst is shown. The loops that fill the tile read global memory and write 128 bits of local memory (64 bits, a hash) at a time.
 function low(x, step) { return int((x + step - 1) / step) * step }
-# Warps an SM holds over the most it can (64): 65,536 registers in portions of 256 a warp, 32 groups, local memory and 1 KiB a group.
-function occupancy(regs, shared,    warps, most, by) {
-    warps = low(kernel ~ /^bm_(sign|text)/ ? team * teams : 64, 32) / 32
-    most = 32
-    by = int(65536 / (low(regs * 32, 256)) / warps)
-    if (by < most) most = by
-    by = int((arch == "sm_90" ? 228 : 164) * 1024 / (low(shared, 128) + 1024))
-    if (by < most) most = by
-    by = int(64 / warps)
-    if (by < most) most = by
-    return most * warps * 100 / 64
+# Warps an SM holds over the most it can: 65,536 registers in portions of 256 a warp, groups, local memory and 1 KiB a group.
+function occupancy(regs, shared,    warps, groups, most, kib, by) {
+    warps = up(group_of(kernel), 32)
+    most = arch ~ /^sm_(80|90|100)$/ ? 64 : 48
+    groups = arch ~ /^sm_(86|89|120)$/ ? (arch == "sm_86" ? 16 : 24) : 32
+    kib = arch == "sm_80" ? 164 : arch ~ /^sm_(90|100)$/ ? 228 : 100
+    by = int(65536 / (up(regs * 32, 256) * 256) / warps)
+    if (by < groups) groups = by
+    by = int(kib * 1024 / (up(shared, 128) * 128 + 1024))
+    if (by < groups) groups = by
+    by = int(most / warps)
+    if (by < groups) groups = by
+    return groups * warps * 100 / most
 }
 FNR == 1 { file++ }
 file == 1 && /^[^\/]*[ \t;}]call[.a-z]*[ \t]/ { ptx_calls++ }
@@ -36,7 +37,7 @@ file == 3 && /\.section[ \t]+\.text\./ {
     kernel = $0; sub(/.*\.text\./, "", kernel); sub(/,.*/, "", kernel)
     n = 0; split("", label); split("", loop_at)
 }
-file == 3 && /^\.L[^:]*:/ { name = $1; sub(/:.*/, "", name); label[name] = n }
+file == 3 && /^\.L[^:]*:/ { at = $1; sub(/:.*/, "", at); label[at] = n }
 file == 3 && /^ *\/\*[0-9a-f]+\*\// {
     text[n++] = $0
     # A CALL.REL.NOINC to a label of the kernel itself is how ptxas jumps out of a divergent loop; others are calls.
@@ -66,10 +67,6 @@ function see_loop(from, to,    i, wide, narrow, per, filled) {
 END {
     for (k = 1; k <= n_kernels; k++) {
         kernel = order[k]
-        printf "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.3f\t%d\t%.2f\t%.2f\t%s\t%d\t%d\t%d\t%d\n", kernel, arch, regs[kernel], spill[kernel], scratch[kernel],
-            shared[kernel], occupancy(regs[kernel], shared[kernel]), calls[kernel] + ptx_calls, turn[kernel], ops[kernel],
-            per_op[kernel], narrow_reads[kernel],
-            kernel == "bm_sign" ? fraction(100, per_op[kernel], load[kernel]) : 0, kernel == "bm_sign" ? fraction(1000, per_op[kernel], load[kernel]) : 0,
-            scheme, perms, each, team, teams
+        row(regs[kernel], spill[kernel], scratch[kernel], shared[kernel], occupancy(regs[kernel], shared[kernel]), calls[kernel] + ptx_calls)
     }
 }

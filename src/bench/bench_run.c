@@ -316,10 +316,8 @@ static bm_status limit_rows(bench *b, bm_bench_device *device, const shingle_cas
     bm_bench_rate limit_rate = {0}, rate = {0};
     bm_bench_series series[2] = {series_of(b, device, c, &rate)};
     if (threads == 0) {
-        const double computed = bm_bench_limit_computed(info, b->options.sketch.perms);
-        limit_rate = (bm_bench_rate){computed, computed, computed};
         b->limit = 0;
-        if (computed > 0)
+        if (bm_bench_limit_computed(info, b->options.sketch.perms, &limit_rate))
             BM_TRY(add_limit_row(b, info, &limit_rate, 0, err));
         return shingle_row(b, device, c, err);
     }

@@ -544,18 +544,33 @@ static bool names(const bm_device_info *info, const char *word)
     return false;
 }
 
-double bm_bench_limit_computed(const bm_device_info *info, uint32_t perms)
+/* Compute units that the driver counts as one: of RDNA (gfx10 and later) ROCm counts pairs. */
+static unsigned units_of_one(const bm_device_info *info)
+{
+    return strstr(info->platform, "AMD Accelerated Parallel Processing") != NULL &&
+                   strncmp(info->name, "gfx1", 4) == 0
+               ? 2
+               : 1;
+}
+
+bool bm_bench_limit_computed(const bm_device_info *info, uint32_t perms, bm_bench_rate *out)
 {
     static const struct {
         const char *word;
-        unsigned multiply_adds; /* of 32 bits, in a clock of a compute unit */
-    } vendors[] = {{"NVIDIA", 64}, {"AMD", 16}, {"Advanced Micro Devices", 16}};
+        unsigned least, most; /* multiply-adds of 32 bits in a clock of a compute unit */
+    } vendors[] = {{"NVIDIA", 64, 64}, {"AMD", 16, 64}, {"Advanced Micro Devices", 16, 64}};
     if (info->kind != BM_DEVICE_CL_GPU || perms == 0)
-        return 0;
+        return false;
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++)
-        if (names(info, vendors[i].word))
-            return (double)info->compute_units * info->clock_mhz * vendors[i].multiply_adds / perms;
-    return 0;
+        if (names(info, vendors[i].word)) {
+            const double each =
+                (double)info->compute_units * units_of_one(info) * info->clock_mhz / perms;
+            *out = (bm_bench_rate){.median = each * vendors[i].least,
+                                   .min = each * vendors[i].least,
+                                   .max = each * vendors[i].most};
+            return each > 0;
+        }
+    return false;
 }
 
 /* bench_rate -- runs on a pool, and their median. See bench_work.h. */

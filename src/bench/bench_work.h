@@ -171,6 +171,7 @@ uint32_t bm_bench_limit_threads(const bm_device_info *info, uint32_t threads);
 bm_status bm_bench_limit_open(const bm_bench_options *options, const bm_device_info *info,
                               bm_bench_limit *limit, bm_error *err);
 
-/* Millions of shingles a second by a GPU of NVIDIA (64 multiply-adds a clock of a compute unit) or
- * AMD (16); 0: not known. */
-double bm_bench_limit_computed(const bm_device_info *info, uint32_t perms);
+/* Millions of shingles a second by a GPU of NVIDIA, which does 64 multiply-adds a clock of a compute
+ * unit, or of AMD, which does 16 to 64: *out.min to *out.max, and *out.median is the least. False:
+ * not known. */
+bool bm_bench_limit_computed(const bm_device_info *info, uint32_t perms, bm_bench_rate *out);

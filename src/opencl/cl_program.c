@@ -248,7 +248,7 @@ static void fit_cpu(bm_cl_shape *s, const bm_cl_device *device)
     v->passes = ceil_div(vectors, v->acc);
     v->acc = ceil_div(vectors, v->passes);
     s->coef_words = v->lanes * v->acc * v->passes;
-    s->group = 1;
+    s->group = s->text_group = 1;
 }
 
 /* Work-items that run in step: a warp, or a wave. */
@@ -336,6 +336,10 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     s->chunk.whole = s->chunk.pack;
     s->coef_words = t->each * t->team;
     s->group = t->team * t->teams;
+    /* The kernels of texts wait for memory, so they want many waves, and bm_text_count has a table in
+     * local memory, of which a unit of AMD has 64 KiB for four SIMDs. A group of four waves shares
+     * one table: 28 waves of 32 at once, where groups of one wave are 7. */
+    s->text_group = warp == 64 && s->group < 256 && most >= 256 ? 256 : s->group;
 }
 
 bm_status bm_cl_kernel_shape(const bm_cl_device *device, const bm_kernel_params *row,
@@ -455,7 +459,7 @@ static options options_of(const bm_cl_shape *s)
                s->perms, s->bands, s->rows, s->split_group);
     if (s->text.used)
         add_option(&out, " -DBM_TEXT_KIND=%u -DBM_TEXT_K=%u -DBM_TEXT_GROUP=%u%s", s->text.kind,
-                   s->text.k, s->group, s->gpu ? "" : " -DBM_TEXT_BYTES");
+                   s->text.k, s->text_group, s->gpu ? "" : " -DBM_TEXT_BYTES");
     if (s->gpu)
         add_option(&out, " -DBM_EACH=%u -DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u -DBM_UNROLL=%u",
                    s->teams.each, s->teams.team, s->teams.teams, s->teams.tile, s->teams.unroll);

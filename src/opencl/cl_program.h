@@ -115,6 +115,7 @@ typedef struct bm_cl_shape {
     bm_cl_vectors vectors;       /* cpu */
     bm_cl_teams teams;           /* gpu */
     uint32_t group;              /* work-items of a group of bm_sign */
+    uint32_t text_group;         /* of the kernels of text_*.cl */
     uint32_t split_group;        /* of the kernels of band_keys.cl */
     uint32_t coef_words;         /* of a, and of b: perms padded with zeros */
     bm_cl_chunk_units chunk;

@@ -257,8 +257,8 @@ static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_pl
                     size_t *global, size_t *local)
 {
     if (id == BM_CL_SIGN || id >= BM_CL_TEXT_HASH) {
-        *local = shape->group;
-        *global = plan->n_chunks * shape->group;
+        *local = id == BM_CL_SIGN ? shape->group : shape->text_group;
+        *global = plan->n_chunks * *local;
         return;
     }
     *local = shape->split_group;

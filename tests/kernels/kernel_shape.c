@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_shape.c -- what a GPU of a vendor is given to build: kernel_shape VENDOR PERMS [ROW]
  *
- * Prints each, team, teams, tile and unroll (kernels/sign_gpu.cl) for the row of
+ * Prints each, team, teams, tile and unroll (kernels/sign_gpu.cl) and the group of text_*.cl for the row of
  * kernels/tuning/opencl.csv that the vendor gets, or for ROW, a line as there.
  * scripts/inspect-kernels.sh builds the kernels with them. */
 #include <stdio.h>
@@ -36,6 +36,7 @@ int main(int argc, char **argv)
         return 1;
     }
     const bm_cl_teams *t = &shape.teams;
-    printf("%u %u %u %u %u\n", t->each, t->team, t->teams, t->tile, t->unroll);
+    printf("%u %u %u %u %u %u\n", t->each, t->team, t->teams, t->tile, t->unroll,
+           shape.text_group);
     return 0;
 }

@@ -29,19 +29,34 @@ Test(bench_limit, a_cpu_is_held_against_as_many_threads_as_it_works_on)
 
 Test(bench_limit, that_of_a_gpu_is_computed_where_its_vendor_is_known)
 {
-    /* docs/gpu.md: units * MHz * multiply-adds a clock / permutations, in M shingles/s */
-    const bm_device_info h200 = device(BM_DEVICE_CL_GPU, "NVIDIA CUDA", "NVIDIA H200", 132, 1980);
-    const bm_device_info mi250 = device(BM_DEVICE_CL_GPU, "AMD Accelerated Parallel Processing",
-                                        "gfx90a:sramecc+", 104, 1700);
-    const bm_device_info mesa = device(BM_DEVICE_CL_GPU, "rusticl", "AMD Radeon RX 6800", 60, 2105);
-    const bm_device_info other = device(BM_DEVICE_CL_GPU, "Some Platform", "A GPU", 132, 1980);
-    const bm_device_info cpu = device(BM_DEVICE_CL_CPU, "AMD", "AMD EPYC", 16, 3000);
-    cr_expect_float_eq(bm_bench_limit_computed(&h200, 128), 130680.0, 1e-6);
-    cr_expect_float_eq(bm_bench_limit_computed(&h200, 256), 65340.0, 1e-6);
-    cr_expect_float_eq(bm_bench_limit_computed(&mi250, 128), 22100.0, 1e-6);
-    cr_expect_float_eq(bm_bench_limit_computed(&mesa, 16), 126300.0, 1e-6);
-    cr_expect_eq(bm_bench_limit_computed(&other, 128), 0);
-    cr_expect_eq(bm_bench_limit_computed(&cpu, 128), 0);
+    /* units * MHz * multiply-adds a clock / permutations, in M shingles/s. AMD's multiply-adds take one
+     * slot or four, and ROCm counts the compute units of RDNA in pairs. */
+    const char *const rocm = "AMD Accelerated Parallel Processing";
+    const struct {
+        bm_device_info info;
+        uint32_t perms;
+        double least, most;
+    } known[] = {
+        {device(BM_DEVICE_CL_GPU, "NVIDIA CUDA", "NVIDIA H200", 132, 1980), 128, 130680, 130680},
+        {device(BM_DEVICE_CL_GPU, "NVIDIA CUDA", "NVIDIA H200", 132, 1980), 256, 65340, 65340},
+        {device(BM_DEVICE_CL_GPU, rocm, "gfx90a:sramecc+", 104, 1700), 128, 22100, 88400},
+        {device(BM_DEVICE_CL_GPU, rocm, "gfx1100", 48, 2500), 128, 30000, 120000},
+        {device(BM_DEVICE_CL_GPU, "rusticl", "AMD Radeon RX 6800", 60, 2105), 16, 126300, 505200},
+    };
+    const bm_device_info unknown[] = {
+        device(BM_DEVICE_CL_GPU, "Some Platform", "A GPU", 132, 1980),
+        device(BM_DEVICE_CL_CPU, "AMD", "AMD EPYC", 16, 3000),
+        device(BM_DEVICE_CL_GPU, rocm, "gfx90a", 104, 0),
+    };
+    bm_bench_rate rate;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        cr_assert(bm_bench_limit_computed(&known[i].info, known[i].perms, &rate));
+        cr_expect_float_eq(rate.median, known[i].least, 1e-6, "%zu: %g", i, rate.median);
+        cr_expect_float_eq(rate.min, known[i].least, 1e-6, "%zu: %g", i, rate.min);
+        cr_expect_float_eq(rate.max, known[i].most, 1e-6, "%zu: %g", i, rate.max);
+    }
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+        cr_expect_not(bm_bench_limit_computed(&unknown[i], 128, &rate), "%zu", i);
 }
 
 /* What has run, a letter a run. */

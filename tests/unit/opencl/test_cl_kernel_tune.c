@@ -52,6 +52,7 @@ Test(cl_tune, fits_every_number_of_permutations_within_the_device)
                     if (s.gpu) {
                         cr_assert(s.teams.each >= 1 && s.teams.each <= 8 && s.teams.teams >= 1);
                         cr_assert_eq(s.group, s.teams.team * s.teams.teams);
+                        cr_assert_eq(s.text_group, s.group);
                         cr_assert_leq(s.group, groups[g]);
                         cr_assert_leq(s.teams.tile * 16, d.info.local_bytes);
                         cr_assert_leq(s.chunk.whole, s.teams.tile,
@@ -121,6 +122,25 @@ Test(cl_tune, a_row_that_is_given_counts_and_one_that_is_not_sound_is_refused)
         "*,*,gpu,dsp,16,8,8,128,128,100,100,512,64,0,2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
         cr_assert_not(bm_kernel_params_parse(bad[i], &row), "%s", bad[i]);
+}
+
+/* bm_text_count has a table in local memory, which four SIMDs of AMD share; a wave has 64 items. */
+Test(cl_tune, texts_on_amd_get_four_waves_that_share_a_table)
+{
+    static const char *const vendors[] = {"AMD", "Advanced Micro Devices, Inc."};
+    static const size_t groups[] = {64, 255, 256, 1024};
+    static const uint32_t plan[3] = {128, 0, 0};
+    for (size_t v = 0; v < 2; ++v)
+        for (size_t g = 0; g < 4; ++g) {
+            bm_cl_device d = device_of(BM_DEVICE_CL_GPU, groups[g], 1);
+            bm_cl_shape s;
+            strcpy(d.vendor, vendors[v]);
+            cr_assert_eq(tune(&d, "gpu", plan, &s, NULL), BM_OK);
+            cr_expect_eq(s.group, 64);
+            cr_expect_eq(s.text_group, groups[g] < 256 ? 64 : 256);
+            cr_assert_eq(tune(&d, "cpu", plan, &s, NULL), BM_OK);
+            cr_expect_eq(s.text_group, 1);
+        }
 }
 
 Test(cl_tune, a_vendor_is_before_a_type)
