@@ -36,7 +36,6 @@ int main(int argc, char **argv)
         return 1;
     }
     const bm_cl_teams *t = &shape.teams;
-    printf("%u %u %u %u %u %u\n", t->each, t->team, t->teams, t->tile, t->unroll,
-           shape.text_group);
+    printf("%u %u %u %u %u %u\n", t->each, t->team, t->teams, t->tile, t->unroll, shape.text_group);
     return 0;
 }
