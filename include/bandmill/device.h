@@ -3,7 +3,11 @@
  * right.
  *
  * OpenCL is loaded when it is first asked for; a machine without a loader or a platform has zero
- * OpenCL devices, which is no error. */
+ * OpenCL devices, which is no error.
+ *
+ * Processes. A list of devices is memory: a forked child may read and close its copy. Most drivers
+ * of OpenCL do not work in a forked child of a process that has used them: such a child should sign
+ * on the native CPU, or be a new program (fork and exec; in Python `spawn`). */
 #ifndef BANDMILL_DEVICE_H
 #define BANDMILL_DEVICE_H
 

@@ -243,7 +243,12 @@ BM_API bm_status bm_job_query(const bm_query_options *options, bm_summary **out,
  *     bm_index_close(index);
  *
  * A query sees the last commit: one of this handle at once, one of another process within a quarter
- * of a second. One handle of an index in a process. */
+ * of a second. One handle of an index in a process.
+ *
+ * Processes. A bm_index belongs to the process that opened it. In a forked child its calls are
+ * BM_ERR_USAGE, and bm_index_close frees the child's copy, waits for nothing and leaves the files
+ * alone. The child may open the index again. A callback of the index that calls into it gets
+ * BM_ERR_USAGE too; it may use other handles. */
 typedef struct bm_index bm_index;
 
 typedef struct bm_index_options {
@@ -265,8 +270,9 @@ static inline void bm_index_options_init(bm_index_options *options)
 /* options NULL: the defaults. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_LOCKED, BM_ERR_NOMEM. */
 BM_API bm_status bm_index_open(const char *path, const bm_index_options *options, bm_index **out,
                                bm_error *err);
-/* Changes that were not committed are lost. No call of the handle may be under way. NULL is
- * fine. */
+/* Wait for the calls of other threads that are under way, and close the index. Changes that were not
+ * committed are lost. No call may begin after close has begun: it would use memory that is freed,
+ * and so would a second close. From a callback of the index, close does nothing. NULL is fine. */
 BM_API void bm_index_close(bm_index *index);
 
 /* The settings of an index, and what it holds as of the last commit. */
@@ -309,7 +315,7 @@ static inline void bm_match_options_init(bm_match_options *options)
  * which was inserted first. options NULL: all at the threshold of the index. Few documents are
  * looked up by the thread of the call alone. BM_ERR_USAGE, BM_ERR_NOMEM, BM_ERR_FORMAT (damaged),
  * BM_ERR_CANCELLED. */
-typedef struct bm_matches bm_matches;
+typedef struct bm_matches bm_matches; /* memory: a forked child may read and free its copy */
 BM_API bm_status bm_index_query(bm_index *index, const bm_match_options *options,
                                 const bm_documents *documents, bm_matches **out, bm_error *err);
 /* The arrays are the library's, valid until free; so is an id. Those of document i are offsets[i] …

@@ -246,7 +246,7 @@ typedef struct bm_counts {
     uint64_t equal, removed_equal;
 } bm_counts;
 
-typedef struct bm_summary bm_summary;
+typedef struct bm_summary bm_summary; /* memory: a forked child may read and free its copy */
 /* If the summary is NULL, these return NULL or 0. */
 BM_API const bm_counts *bm_summary_counts(const bm_summary *summary);
 /* The plan used; bands 0 where the job had none. */

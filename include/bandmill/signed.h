@@ -16,7 +16,8 @@
  * The arrays have the bytes of the files of bm_job_sign, and errors are those that it gives.
  *
  * Threads: several calls may run at once. The arrays may be read by any number of threads; the
- * functions that take a bm_signed without const are called by one at a time. */
+ * functions that take a bm_signed without const are called by one at a time. A bm_signed is memory:
+ * a forked child may read the arrays and free its copy. */
 #ifndef BANDMILL_SIGNED_H
 #define BANDMILL_SIGNED_H
 

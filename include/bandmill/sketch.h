@@ -48,8 +48,12 @@
  * BM_ERR_USAGE of any call names the field or parameter that is wrong: options that were not
  * initialised, a value out of range, a pointer that may not be NULL.
  *
- * Threads: different handles are independent; a bm_signer may be used by any number of threads, the
- * other handles may be read by any number. */
+ * Threads. Different handles are independent. Any number of threads may use one bm_signer at once,
+ * and read one of the other handles.
+ *
+ * Processes. A bm_signer belongs to the process that opened it. In a forked child its calls are
+ * BM_ERR_USAGE, bm_signer_close frees the child's copy and waits for nothing, and the child may open
+ * signers of its own. The other handles are memory: a child may read and free its copies. */
 #ifndef BANDMILL_SKETCH_H
 #define BANDMILL_SKETCH_H
 
@@ -117,7 +121,12 @@ static inline bm_documents bm_documents_of_weights(const uint64_t *offsets, cons
 
 /* --- documents to signatures --- */
 
-/* A signer keeps its threads, its device and its scratch memory from one call to the next. */
+/* A signer keeps its threads, its device and its scratch memory from one call to the next.
+ *
+ * Calls of several threads run beside each other. A small one is signed by its caller alone. The
+ * signer's own threads, one fewer than `threads`, help with the large ones, and give each of them
+ * the same share. A callback of the signer that calls into it gets BM_ERR_USAGE; it may use other
+ * handles. */
 typedef struct bm_signer bm_signer;
 
 typedef struct bm_signer_options {
@@ -127,9 +136,11 @@ typedef struct bm_signer_options {
     uint32_t bands, rows;          /* of the band keys; 0, 0: no keys */
     bm_device_options device;      /* `device`: one of them; NULL: "cpu". Texts are cut by the
                                       threads, whatever `text_offload` says */
-    bm_resource_options resources; /* `threads` (also beside a device, which is given what they
-                                      make), `batch_docs`, and `memory`: about what batches take in
-                                      all, though any one document is signed; 0: as is fastest */
+    bm_resource_options resources; /* `threads`: that work on one call, its caller among them (also
+                                      beside a device, which is given what they make);
+                                      `batch_docs`; and `memory`: about what batches take in all
+                                      while no more callers than `threads` are at work, though any
+                                      one document is signed; 0: as is fastest */
     bm_callbacks callbacks;
 } bm_signer_options;
 
@@ -141,7 +152,13 @@ static inline void bm_signer_options_init(bm_signer_options *options)
 
 /* BM_ERR_USAGE, BM_ERR_DEVICE (no such device, or it cannot be used), BM_ERR_NOMEM. */
 BM_API bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_error *err);
-/* Batches that were submitted and are not done end with BM_ERR_CANCELLED first. NULL is fine. */
+/* Wait for the calls of other threads that are under way, and end the signer. Calls that have
+ * batches left, and tasks that are not done, end with BM_ERR_CANCELLED. No call may begin after
+ * close has begun: it would use memory that is freed, and so would a second close. From a callback
+ * of the signer, close does nothing. NULL is fine.
+ *
+ * In a forked child, close frees what is the signer's own memory and was not in use when the process
+ * forked; an OpenCL device stays as it is, since its driver cannot be called there. */
 BM_API void bm_signer_close(bm_signer *signer);
 
 /* The choices of a signer. The library owns it; it is read by pointer, for later versions may add
@@ -180,8 +197,8 @@ BM_API bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, si
 #define BM_SIGNER_TASKS_MAX 16u /* submitted and not yet waited for; one more is BM_ERR_USAGE */
 
 /* For those who have a pipeline of their own: submit returns at once, and all that is borrowed or
- * filled stays so until wait. Calls are done in the order in which they came, bm_signer_sign among
- * them. *task is a number of this signer's. */
+ * filled stays so until wait. A thread of the signer does what was submitted, in the order in which
+ * it came, beside the calls of bm_signer_sign. *task is a number of this signer's. */
 BM_API bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
                                   const bm_signer_out *out, uint64_t *task, bm_error *err);
 /* Until it is done; its status. Once for each task, in any order; else BM_ERR_USAGE. */

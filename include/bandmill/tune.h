@@ -124,6 +124,7 @@ typedef struct bm_tune_forecast {
     double missed_pairs, missed_pairs_error;     /* at the threshold, that share no band */
 } bm_tune_forecast;
 
+/* Memory: a forked child may read and free its copy. */
 typedef struct bm_tune_result bm_tune_result;
 
 BM_API void bm_tune_options_init_sized(bm_tune_options *options, size_t struct_size);

@@ -385,7 +385,8 @@ typedef struct bm_progress {
 } bm_progress;
 
 /* All may be NULL. Called from any thread of the job, one call at a time; they must not call back
- * into the job. `cancelled` is asked at each batch; when it answers true the job ends with
+ * into the job. Of a handle that is open (bm_signer, bm_index): a call into it from its own callback
+ * is BM_ERR_USAGE. `cancelled` is asked at each batch; when it answers true the job ends with
  * BM_ERR_CANCELLED. */
 typedef struct bm_callbacks {
     void *ctx;
