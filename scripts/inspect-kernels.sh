@@ -36,7 +36,7 @@ while (($#)); do
     --row) given_row=${2:?--row needs a row} && shift ;;
     --keep) keep=${2:?--keep needs a folder} && shift ;;
     -h | --help)
-        sed -n '3,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '3,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     *)
