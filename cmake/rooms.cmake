@@ -133,7 +133,7 @@ function(bm_hidden_room name objects)
     set(again "")
     set(files "")
     foreach(source IN LISTS sources)
-        if(NOT source MATCHES "^${PROJECT_SOURCE_DIR}/")
+        if(source MATCHES "^${PROJECT_BINARY_DIR}/" OR NOT source MATCHES "^${PROJECT_SOURCE_DIR}/")
             continue() # made by the build
         endif()
         file(STRINGS "${source}" definition REGEX "${BM_API_DEFINITION}" LIMIT_COUNT 1)
