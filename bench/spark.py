@@ -3,13 +3,17 @@
 """spark.py -- bandmill.spark beside the program, the package, pyspark.ml's MinHashLSH and text-dedup: seconds, CPU seconds, and are the
 groups the same?
 
-    bench/spark.py FILE.jsonl [--tools program,python,spark,mllib,text-dedup] [--cores 1,2] [--documents N,N,…] [--partitions N]
+    bench/spark.py FILE.jsonl|random|by-word [--tools program,python,spark,mllib,text-dedup] [--cores 1,2] [--documents N,N,…] [--partitions N] [--driver-memory 4g]
                    [--program build/release/bandmill] [--text-dedup PYTHON]
 
 The package is that of PYTHONPATH (build/release/python). FILE.jsonl has the fields id and text; its first N documents are taken. Ids
 must ascend, for order is by id in Spark. Each tool runs in a process of its own, bound to so many processors, over the same documents (Spark and the package: Parquet): "seconds" are those of
 the job, in Spark those of a running session ("start_seconds" are told apart), "cpu_seconds" those of all its processes with their start: they
-are what counts on a machine that others use too. Prints one JSON object. text-dedup wants a Python that has text-dedup 0.4.0.
+are what counts on a machine that others use too. Of Spark also the CPU seconds of the driver, the JVM and the workers for a first job of
+the session ("cold") and a second ("warm"). Prints one JSON object.
+
+random, by-word: documents of 110 words are made instead, in which 6 % are an earlier one with a word more at random, or 34 % an earlier one
+with a word more behind each of some words. text-dedup wants a Python that has text-dedup 0.4.0.
 
 MLlib's is the recipe of its documentation: words, 5-grams, hashed into 2^20 places, 3 tables (recall .992 at .8), pairs at a distance of .2
 at most; its time is for candidates and their distances, without groups. text-dedup verifies nothing.
@@ -19,6 +23,7 @@ import ctypes
 import hashlib
 import json
 import os
+import random
 import resource
 import subprocess
 import sys
@@ -26,6 +31,7 @@ import tempfile
 import time
 
 THRESHOLD, BANDS, ROWS, PERMS = 0.8, 13, 7, 128
+MADE = {"random": 0.06, "by-word": 0.34}  # which share of the documents are edits
 SUBREAPER = 36  # prctl: children of children that are left become ours, so that their time is counted
 
 
@@ -62,7 +68,7 @@ def session(a):
     os.environ["PYSPARK_PYTHON"] = sys.executable
     began = time.monotonic()
     builder = SparkSession.builder.master(f"local[{a.cores}]")
-    options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "6g",
+    options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": a.driver_memory,
                "spark.local.dir": a.scratch, "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": str(4 * a.cores),
                "spark.sql.files.maxPartitionBytes": "16m"}
     for name, value in options.items():
@@ -72,17 +78,35 @@ def session(a):
     return found, time.monotonic() - began
 
 
+def cpu_of(process):
+    """CPU seconds of a process and all below it, those that ended too."""
+    total = 0
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+            total = sum(map(int, file.read().rsplit(")", 1)[1].split()[11:15])) / os.sysconf("SC_CLK_TCK")
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:
+                total += sum(cpu_of(child) for child in file.read().split())
+    except FileNotFoundError:
+        pass
+    return total
+
+
 def run_spark(a):
     spark, started = session(a)
     import bandmill.spark
 
-    began = time.monotonic()
-    report = {}
-    found = bandmill.spark.dedup(spark.read.parquet(a.parquet), report=report, partitions=a.partitions)
-    seconds = time.monotonic() - began
+    found, times = None, []
+    for _ in ("cold", "warm"):
+        if found is not None:
+            found.unpersist()
+        began, cpu, report = time.monotonic(), cpu_of(os.getpid()), {}
+        found = bandmill.spark.dedup(spark.read.parquet(a.parquet), report=report, partitions=a.partitions)
+        times.append((time.monotonic() - began, cpu_of(os.getpid()) - cpu))
     table = found.toArrow()
     rows = list(zip(table["id"].to_pylist(), table["group"].to_pylist()))
-    return {"seconds": seconds, "start_seconds": started, "not_compared": report["not_compared"], **digest(rows)}
+    more = {"warm_seconds": times[1][0], "cold_cpu_seconds": times[0][1], "warm_cpu_seconds": times[1][1]}
+    return {"seconds": times[0][0], "start_seconds": started, **more, "not_compared": report["not_compared"], **digest(rows)}
 
 
 def run_mllib(a):
@@ -120,6 +144,7 @@ def measured(a, tool, cores, jsonl, parquet):
     with tempfile.TemporaryDirectory() as scratch:
         command = ["taskset", "-c", ",".join(map(str, range(cores))), sys.executable, os.path.abspath(__file__), jsonl, "--one", tool,
                    "--parquet", parquet, "--scratch", scratch, "--cores", str(cores), "--program", a.program, "--text-dedup", a.text_dedup]
+        command += ["--driver-memory", a.driver_memory]
         if a.partitions:
             command += ["--partitions", str(a.partitions)]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -135,13 +160,34 @@ def measured(a, tool, cores, jsonl, parquet):
     return {name: round(value, 2) if isinstance(value, float) else value for name, value in found.items()}
 
 
+def made_documents(kind, n):
+    """Texts of 110 words of 2,000, some of which are earlier ones with words more."""
+    draw = random.Random(1)
+    words = [f"{a}{b}{c}" for a in ("ar", "be", "co", "du", "el", "fi", "go", "hu", "in", "jo") for b in ("ba", "ce", "di", "fo", "gu")
+             for c in ("ha", "ki", "lo", "my", "ne", "pa", "ri", "so", "tu", "we")]
+    words = [w + end for w in words for end in ("", "n", "r", "s")]
+    marked = set(words[::29])
+    texts = []
+    for i in range(n):
+        if i > 0 and draw.random() < MADE[kind]:
+            text = texts[draw.randrange(i)].split(" ")
+            if kind == "random":
+                text.insert(draw.randrange(len(text)), "inserted")
+            else:
+                text = [x for w in text for x in ((w, "inserted") if w in marked else (w,))]
+        else:
+            text = draw.choices(words, k=110)
+        texts.append(" ".join(text))
+    return [{"id": f"{i:010}", "text": text} for i, text in enumerate(texts)]
+
+
 def first_documents(path, n, folder):
     """The first n documents as JSON Lines and as Parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = []
-    with open(path, encoding="utf-8") as file:
+    rows = made_documents(path, n) if path in MADE else []
+    with open(os.devnull if path in MADE else path, encoding="utf-8") as file:
         for line in file:
             if len(rows) == n:
                 break
@@ -163,6 +209,7 @@ def main():
     parser.add_argument("--cores", default="1,2")
     parser.add_argument("--documents", default="150000")
     parser.add_argument("--partitions", type=int)
+    parser.add_argument("--driver-memory", default="4g")
     parser.add_argument("--program", default="build/release/bandmill")
     parser.add_argument("--text-dedup", default=sys.executable)
     for name in ("--one", "--parquet", "--scratch"):

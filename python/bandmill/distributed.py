@@ -29,7 +29,7 @@ from bandmill._call import Call
 from bandmill._data import _capsule
 from bandmill._dedup import dedup
 from bandmill._errors import Error
-from bandmill._jobs import hash_shingles
+from bandmill._jobs import hash_shingles, pairs
 from bandmill._keywords import Names
 from bandmill._native import ffi, lib
 from bandmill._options import fill_device, fill_hash, fill_preset, fill_sketch, fill_text, new, number, size, word
@@ -39,7 +39,7 @@ __all__ = ["Components", "Plan", "join"]
 Array = np.ndarray[Any, Any]
 BLOCK_DOCS = 1 << 16  # documents whose keys become blocks together
 _TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "perms", "preset")
-_ABSENT = {
+ABSENT = {
     "weights": "they depend on all documents",
     "candidates": "documents that share a band meet",
     "pairs": "groups are returned",
@@ -87,8 +87,8 @@ class Plan:
         pa = _files.arrow()
         known = inspect.signature(dedup).parameters
         for name in options:
-            if name in _ABSENT:
-                raise Error(f"{name} is not for documents on many machines ({_ABSENT[name]})", field=name)
+            if name in ABSENT:
+                raise Error(f"{name} is not for documents on many machines ({ABSENT[name]})", field=name)
             if name not in known:
                 raise TypeError(f"Plan() got an unexpected keyword argument {name!r}")
         if options.get("duplicate_ids") not in (None, "error"):
@@ -102,14 +102,14 @@ class Plan:
         self.bands, self.rows = int(found["plan"]["bands"]), int(found["plan"]["rows"])
         self.perms = int(found["provenance"]["perms"])
         words = self.options.get("stopwords")
-        self._stopwords = None if words in (None, "en") else pathlib.Path(words).read_bytes()
+        self.stopwords = None if words in (None, "en") else pathlib.Path(words).read_bytes()
 
     def _with_stopwords(self, options: dict[str, Any], call: Call) -> dict[str, Any]:
         """Options that name a file of this machine, while the call lives."""
-        if self._stopwords is None:
+        if self.stopwords is None:
             return options
         file = call.keep(tempfile.NamedTemporaryFile(prefix="bandmill-"))  # noqa: SIM115
-        file.write(self._stopwords)
+        file.write(self.stopwords)
         file.flush()
         return {**options, "stopwords": file.name}
 
@@ -210,6 +210,27 @@ class Plan:
         lines = [int(line.split(b"\t")[1]) - 1 for line in bad.read_bytes().split(b"\n")[1:-1]] if bad.exists() else []
         self._refuse_repeats(_column(documents, self.id), lines)
         return self._members(documents, found), counts
+
+    def pairs(self, documents: Any, **options: Any) -> Any:
+        """All documents of one task, in the order in which all documents come: rows ``a`` and ``b`` of pairs, and ``jaccard``.
+
+        ``a`` comes before ``b``. ``jaccard`` is null with verify="none". ``options``: those that `bandmill.pairs` has beyond
+        the plan's, such as ``identical``, and ``memory`` and ``temp_dir``. Raises Error, also of an id that stands in several
+        rows.
+        """
+        pa = _files.arrow()
+        documents = pa.table(documents)
+        rest = documents.drop_columns([self.id]) if self.id in documents.column_names else documents
+        call = Call()
+        own = {**self._with_stopwords(self.options, call), **options}
+        own.pop("max_errors", None)
+        found = pairs(rest, list(self.text), "none", threads=1, **own)
+        self._refuse_repeats(_column(documents, self.id), [])
+        a, b = (_numbers(found.column(name)) for name in ("id_a", "id_b"))
+        known = np.asarray(found.column("jaccard").is_valid())
+        jaccard = np.asarray(found.column("jaccard").fill_null(0.0)).copy()
+        self._exact(documents, a, b, jaccard, known)
+        return pa.table({"a": a, "b": b, "jaccard": pa.array(jaccard, mask=~known)})
 
     def _refuse_repeats(self, ids: Any, skipped: list[int]) -> None:
         import pyarrow.compute as pc

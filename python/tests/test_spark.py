@@ -5,7 +5,6 @@ import json
 import os
 import random
 import shutil
-import types
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import bandmill.spark
-from bandmill.spark import _frames, _steps
+from bandmill.spark import _frames, _tasks
 
 CHAIN, COPIES = 1000, 60
 
@@ -49,32 +48,6 @@ TEXTS = corpus()
 IDS = sorted(f"doc-{i * 7919 % 9973}" for i in range(len(TEXTS)))
 ROWS = [{"id": i, "text": t} for i, t in zip(IDS, TEXTS)]
 TABLE = pa.Table.from_pylist(ROWS)
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_collected(monkeypatch):
-    """What would bring rows to the driver may bring one: a row of counts."""
-    classic = type_of_frames()
-    collect = classic.collect
-
-    def counts_only(self):
-        rows = collect(self)
-        assert len(rows) <= 1, "rows were collected"
-        return rows
-
-    def never(*_, **__):
-        raise AssertionError("data on its way through the driver")
-
-    monkeypatch.setattr(classic, "collect", counts_only)
-    for name in ("toPandas", "toLocalIterator", "foreach"):
-        monkeypatch.setattr(classic, name, never)
-    monkeypatch.setattr(F, "broadcast", never)
-
-
-def type_of_frames():
-    from pyspark.sql.classic.dataframe import DataFrame as Classic
-
-    return Classic
 
 
 def frame(spark, table, partitions, seed=None):
@@ -157,30 +130,85 @@ def test_many_partitions_integer_ids_and_stars(spark):
     expect_same(found, expected)
 
 
-def test_large_star_and_small_star_find_components(spark):
-    draw = random.Random(4)
-    edges = [(i, i + 1) for i in range(150)] + [(draw.randrange(2000, 2100), draw.randrange(2000, 2100)) for _ in range(60)]
-    edges = [(max(e), min(e)) for e in edges if e[0] != e[1]]
-    draw.shuffle(edges)
-    least = {x: x for e in edges for x in e}
-    while any(least[x] != least[y] for x, y in edges):
-        for x, y in edges:
-            least[x] = least[y] = min(least[x], least[y])
-    table = pa.table({"num": [x for x, _ in edges], "label": [y for _, y in edges]})
-    found = _steps.components(spark.createDataFrame(table).repartition(3), task_edges=70).toArrow()
-    assert dict(zip(found["num"].to_pylist(), found["label"].to_pylist())) == least
-    assert len(found) == len(least)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"verify": "contained", "threshold": 0.6},
+        {"keep": "max:score,first", "threshold": 0.6},
+        {"max_group_size": 5},
+        {"verify": "signature", "cluster": "star"},
+        {"verify": "none", "preset": "datatrove"},
+    ],
+    ids=lambda o: ",".join(map(str, o.values())),
+)
+def test_what_the_program_can_spark_can(spark, options):
+    table = TABLE.append_column("score", pa.array([i * 7919 % 101 for i in range(len(TABLE))]))
+    expect_same(bandmill.spark.dedup(frame(spark, table, 5, seed=3), **options), bandmill.dedup(table, id="id", **options))
 
 
-def test_groups_are_numbered_by_many_tasks_too(spark):
-    firsts = random.Random(8).sample([f"id {i:04}" for i in range(3000)], 400)
-    members = pa.table({"label": np.arange(400) * 7 % 400, "first": firsts, "stays": [True] * 400})
-    members = pa.concat_tables([members, members.set_column(2, "stays", pa.array([False] * 400))])
-    wanted = {firsts[i]: i * 7 % 400 for i in range(400)}
-    for task_edges in (100, 1000):
-        job = types.SimpleNamespace(counts={"groups": 400}, task_edges=task_edges, all_tasks=lambda: 3)
-        found = _frames._numbered(job, frame(spark, members, 3, seed=1)).toArrow().to_pylist()
-        assert sorted((r["group"], r["label"]) for r in found) == list(enumerate((wanted[f] for f in sorted(wanted)), 1))
+def test_many_candidates_are_joined_by_a_shuffle_and_numbered_by_many_tasks(spark, theirs, monkeypatch):
+    monkeypatch.setattr(_frames, "BROADCAST_DOCS", 0)
+    monkeypatch.setattr(_frames, "ONE_TASK_DOCS", 0)
+    expect_same(bandmill.spark.dedup(frame(spark, TABLE, 3, seed=1), partitions=5), theirs)
+
+
+def test_copies_are_sent_once_and_stand_once_in_a_task():
+    rows = pa.table(
+        {"task": [0] * 600, "id": [f"{i:04}" for i in range(600)], "text": [f"text {i % 3}".encode() for i in range(600)]}
+    )
+    thin = list(_tasks.thin(iter(rows.to_batches(max_chunksize=70))))
+    assert sum(len(b) - b.column("text").null_count for b in thin) == 3
+    other = list(_tasks.thin(iter(rows.slice(0, 2).to_batches())))  # of another partition: texts that come again
+    whole = _tasks._whole(iter([*thin[::-1], *other]))
+    assert whole.column_names == ["id", "text"] and len(whole) == 602
+    texts = whole.column("text").chunk(0).dictionary_decode().to_pylist()
+    assert list(zip(whole["id"].to_pylist(), texts))[4:] == list(zip(rows["id"].to_pylist(), rows["text"].to_pylist()))[2:]
+    assert texts[:4] == [b"text 0", b"text 0", b"text 1", b"text 1"]
+    assert len(whole.column("text").chunk(0).dictionary) == 3
+
+
+def test_thousands_of_copies(spark):
+    texts = ["one text that is there very often in this corpus"] * 3000 + [None, "", "a text alone in the whole corpus"]
+    table = pa.table({"id": np.random.RandomState(1).permutation(len(texts)), "text": texts}).sort_by("id")
+    expect_same(bandmill.spark.dedup(frame(spark, table, 4)), bandmill.dedup(table, id="id", device="cpu"))
+
+
+def test_similarities_have_all_digits(spark):
+    texts = ["a b c d e f g", "a b c d e f h", "a b c"]
+    found = bandmill.spark.dedup(frame(spark, pa.table({"id": [1, 2, 3], "text": texts}), 2), threshold=0.5, shingle="word:1")
+    assert {r["id"]: r["jaccard"] for r in found.collect()} == {1: 1.0, 2: 6 / 8}
+    near = bandmill.spark.pairs(frame(spark, pa.table({"id": [1, 3], "text": texts[::2]}), 2), threshold=0.4, shingle="word:1")
+    assert [tuple(r) for r in near.collect()] == [(1, 3, 3 / 7)]
+
+
+def test_what_is_persisted_can_be_freed(spark):
+    found = bandmill.spark.dedup(frame(spark, TABLE.slice(0, 100), 2))
+    assert found.is_cached
+    found.unpersist()
+    assert not found.is_cached
+
+
+def test_no_documents_and_no_groups(spark):
+    counts = {}
+    alone = pa.table({"id": ["a", "b"], "text": ["one two three four five", "six seven eight nine ten"]})
+    for n in (0, 2):
+        found = bandmill.spark.dedup(frame(spark, alone.slice(0, n), 2), report=counts)
+        assert found.collect() == [] and (counts["documents"], counts["groups"], counts["removed"]) == (n, 0, 0)
+
+
+def test_ids_are_sent_where_spark_sends_them(spark):
+    """The hash of an id is xxhash64 of Spark, and a salt leads to its partition."""
+    kinds = {"tinyint": 3, "int": -7, "bigint": 1 << 40, "string": "'Ünï'"}
+    for kind, value in kinds.items():
+        df = spark.sql(f"SELECT CAST({value} AS {kind}) AS id, 'one text' AS text")
+        twice = df.union(df)
+        with pytest.raises(bandmill.Error, match="stands in several rows"):
+            bandmill.spark.dedup(twice)
+    for n in (1, 7, 40):
+        salts = _tasks.salts(n).tolist()
+        df = spark.createDataFrame(pa.table({"salt": pa.array(salts, pa.int32()), "part": list(range(n))}))
+        rows = df.repartition(n, "salt").withColumn("where", F.spark_partition_id()).collect()
+        assert all(r["where"] == r["part"] for r in rows)
 
 
 def jobs_of(spark):
@@ -200,9 +228,10 @@ def jobs_of(spark):
         ({"id": "none"}, "id"),
         ({"against": "known"}, "against"),
         ({"weights": "tfidf"}, "weights"),
-        ({"verify": "contained"}, "verify"),
-        ({"max_group_size": 5}, "max_group_size"),
-        ({"keep": "max:score"}, "keep"),
+        ({"verify": "close"}, "verify"),
+        ({"keep": "max:"}, None),
+        ({"duplicate_ids": "number"}, "duplicate_ids"),
+        ({"candidates": "all"}, "candidates"),
     ],
 )
 def test_options_are_refused_before_a_job(spark, options, field):
@@ -225,13 +254,7 @@ def test_bad_records_are_refused_or_left_out(spark):
         bandmill.spark.dedup(frame(spark, rows, 2), on_error="skip", max_errors=1, max_doc_bytes=5)
 
 
-@pytest.fixture
-def many_cells(monkeypatch):
-    """Sets are compared in cells, as those of many documents are, which one task could not hold."""
-    monkeypatch.setattr(_steps, "ONE_CELL_BYTES", 0)
-
-
-def test_pairs_are_the_programs(spark, many_cells):
+def test_pairs_are_the_programs(spark):
     some = TABLE.slice(0, 60)
     some = pa.concat_tables([some, pa.table({"id": ["zz1", "zz2"], "text": some["text"][:1].to_pylist() * 2})])
     for identical in ("all", "chain"):
@@ -253,7 +276,7 @@ def test_signatures_are_the_programs(spark):
     assert found["n_shingles"].to_pylist() == s.n_shingles.tolist()
 
 
-def test_on_executors_of_their_own(tmp_path, theirs, many_cells):
+def test_on_executors_of_their_own(tmp_path, theirs):
     """In a process that has no other session, or after the others."""
     place = tmp_path / "cluster"
     place.mkdir()
@@ -275,15 +298,15 @@ def test_on_executors_of_their_own(tmp_path, theirs, many_cells):
 
 
 def expect_little_at_the_driver(place):
-    """The log of the session: tasks sent counts, and no table went to all through the driver."""
-    results, plans, stages = [], [], set()
+    """The log of the session: few jobs, and tasks sent forests and counts."""
+    results, jobs, stages = [], 0, set()
     for path in [p for p in place.iterdir() if p.is_file() and not p.name.endswith(".crc")]:
         for line in path.read_text(encoding="utf-8").splitlines():
             event = json.loads(line)
-            plans.append(event.get("physicalPlanDescription", ""))
             if event["Event"] == "SparkListenerJobStart" and event["Properties"].get("spark.jobGroup.id") == "found":
+                jobs += 1
                 stages.update(event["Stage IDs"])
             if event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in stages and event.get("Task Metrics"):
                 results.append(event["Task Metrics"]["Result Size"])
-    assert len(results) > 20 and any(plans) and not any("BroadcastExchange" in plan for plan in plans)
-    assert max(results) < 32768 < TABLE.nbytes / 8
+    assert len(results) > 10 and 0 < jobs <= 9
+    assert max(results) < 65536 < TABLE.nbytes / 4

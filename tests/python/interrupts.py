@@ -103,7 +103,7 @@ def calls_of(work):
 
     import bandmill
     from bandmill.compat.datasketch import LeanMinHash, MinHash, MinHashLSH
-    from bandmill.spark import _compare, _cut
+    from bandmill.distributed import Plan, join
 
     texts = texts_of(60, 1)
     texts += texts[:10]
@@ -156,13 +156,13 @@ def calls_of(work):
         bandmill.dedup(table, id="id", progress=lambda *step: seen.append(step), **HOW)
         return True
 
-    def cut():
-        cutter = _cut.Cutter(_cut.Recipe({}, 16, 4, 4, words=True))
-        return cutter.cut(pa.array([t.encode() for t in texts], pa.binary()))["n_shingles"].shape
+    def distributed():
+        forests = [row for rows in plan.split(table.to_batches()) for row in join([rows])]
+        chosen = plan.select(table.to_batches(), plan.components(forests))
+        return len(plan.dedup(pa.Table.from_batches(chosen))[0])
 
     bandmill.Index.build(work / "ix2", texts, **HOW).close()
-    few = np.zeros(3, dtype=_compare.PAIR_TYPE)
-    few["a"], few["b"] = (0, 1, 5), (1, 2, 6)
+    plan = Plan(parts=1, **{name: value for name, value in HOW.items() if name != "threads"})
     calls = {
         "Index.add": (add, lambda n: n > 0),
         "Index.add unique": (add_unique, lambda n: n >= 0),
@@ -210,8 +210,7 @@ def calls_of(work):
             lambda same: same,
         ),
         "MinHashLSH": (sketched, lambda found: found),
-        "spark cut": (cut, lambda shape: shape == (len(texts),)),
-        "spark group": (lambda: _compare.group(8, few, False).tolist(), lambda k: k == [0, 0, 0, 3, 4, 5, 5, 7]),
+        "distributed": (distributed, lambda n: n == sum(made.groups.column("size").to_pylist())),
     }
     of_sign = signed.save(place()).path
 

@@ -39,7 +39,7 @@ checked)
     set -- "$2" "$3" "$root/python/tests/test_compat.py" "$root/python/tests/test_compat_sessions.py" "$root/python/tests/test_jobs.py"
     which="(compat and not constructors and not thresholds and not calls_of_sketches) or test_tune"
     if [ "${BANDMILL_CHECKED:-}" = all ]; then
-        set -- "$1" "$2" --ignore "$root/python/tests/test_spark.py" --ignore "$root/python/tests/test_spark_files.py" --ignore "$root/python/tests/test_spark_steps.py" "$root/python/tests"
+        set -- "$1" "$2" --ignore "$root/python/tests/test_spark.py" --ignore "$root/python/tests/test_spark_files.py" "$root/python/tests"
         which="not no_leak" # freed memory is kept for a while
     fi
     build=$1 program=$2

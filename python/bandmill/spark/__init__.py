@@ -6,8 +6,7 @@
     found = bandmill.spark.dedup(documents, text="text", id="id", threshold=0.8)
     clean = documents.join(found.where("not kept"), "id", "left_anti")
 
-Text is cut and signed by the library on the executors, which must have this package; buckets are Spark's shuffles. Nothing is
-collected to the driver but single counts. See docs/spark.md.
+Texts are signed, and candidates compared, by the library on the executors, which must have this package. See docs/spark.md.
 """
 
 from __future__ import annotations

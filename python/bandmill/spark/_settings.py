@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import inspect
-import pathlib
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -16,97 +15,99 @@ from pyspark.sql import types as T
 import bandmill
 from bandmill import Error
 from bandmill._native import lib
-from bandmill._options import size, word
-from bandmill.spark._cut import Recipe
+from bandmill._options import fill_preset, size, word
+from bandmill.distributed import ABSENT, Plan
+from bandmill.spark._sign import Recipe
 
-ABSENT = {  # of the program, and why a job of Spark's has none
-    "against": "documents that are known: union them with the others, and drop them from the result",
-    "weights": "documents with weights",
-    "sample": "df.sample draws documents",
-    "max_group_size": "cluster='star' divides its groups",
+MOST_PARTS = 1 << 16
+_OF_PAIRS = ("measure", "identical", "edit")  # of these `edit` and another measure are refused
+_ABSENT = {
+    **ABSENT,
     "measure": "pairs of documents that share a band",
     "edit": "texts stay with their tasks",
-    **dict.fromkeys(("format", "header", "delimiter", "include", "exclude", "offsets", "sources"), "a DataFrame has rows"),
-    **dict.fromkeys(("kept", "removed", "histogram", "histogram_svg", "force", "resume"), "no file is written"),
-    "output": "a DataFrame is returned",
-    "progress": "Spark shows its own",
-    "memory": "Spark bounds its tasks itself",
-    "temp_dir": "Spark has its own",
-    "threads": "a task has one; Spark runs many",
-    "batch_docs": "Spark's batches are Arrow's",
+    "sample": "df.sample draws documents",
+    **dict.fromkeys(("histogram", "histogram_svg"), "no file is written"),
+    **dict.fromkeys(("memory", "temp_dir"), "a task has what Spark gives it"),
 }
-TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "device", "cpu")
+del _ABSENT["candidates"]  # lsh is one that there is
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A job: how documents are cut, and what is done with them."""
+    """Which columns are read, and how documents are compared."""
 
-    recipe: Recipe
     text: tuple[str, ...]
     id: str
-    threshold: float
-    verify: str
-    on_error: str
-    max_errors: int | None
+    fields: tuple[str, ...]  # further columns, which keep= looks at
+    plan: Plan
 
 
-def check(df: DataFrame, call: Callable[..., Any], k: dict[str, Any]) -> Settings:
-    """Does what ``call`` (bandmill.dedup, pairs or sign) would do with no rows of ``df``: so what it refuses is refused."""
-    if not isinstance(df, DataFrame) and not hasattr(df, "mapInArrow"):
+def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None) -> Settings:
+    """A plan, whose options are those that ``call`` (bandmill.dedup or pairs) takes. Raises Error before a job is started."""
+    text, id, given = _given(df, call, k)
+    fields = _keep_fields(df, str(given.get("keep") or ""), {*text, id})
+    if call is bandmill.pairs:
+        own = {name: given.pop(name) for name in _OF_PAIRS if name in given}
+        bandmill.pairs(_no_rows(df, [*text, id]), list(text), id, device="cpu", **{**given, **own})
+    like = _no_rows(df, [*text, id, *fields])
+    # What the plan reads is what `documents` hands over; the names are checked with the columns of the data.
+    Plan(list(text), id, parts=1, like=like, **given)
+    columns = {"id": _kind(like, id), "text": pa.binary(), **{name: like.schema.field(name).type for name in fields}}
+    plan = Plan("text", "id", parts=parts or _shuffle_partitions(df), like=pa.schema(columns).empty_table(), **given)
+    return Settings(text, id, fields, plan)
+
+
+def _given(df: DataFrame, call: Any, k: dict[str, Any]) -> tuple[tuple[str, ...], str, dict[str, Any]]:
+    """The columns of text and id, and the options that were given."""
+    if not hasattr(df, "mapInArrow"):
         raise Error(f"data of type {type(df).__name__} (a DataFrame of Spark's)", field="data")
     known = inspect.signature(call).parameters
-    for name in k:
-        if name in ABSENT:
-            raise Error(f"{name} is not for a job of Spark's ({ABSENT[name]})", field=name)
+    given = {name: value for name, value in k.items() if name not in ("text", "id") and value is not None}
+    for name in given:
+        if name in _ABSENT:
+            raise Error(f"{name} is not for a job of Spark's ({_ABSENT[name]})", field=name)
         if name not in known:
             raise TypeError(f"bandmill.spark.{call.__name__}() got an unexpected keyword argument {name!r}")
-    if k.get("duplicate_ids") not in (None, "error"):
+    if given.pop("candidates", "lsh") != "lsh":
+        raise Error(f"candidates {k['candidates']!r} is not for a job of Spark's (lsh)", field="candidates")
+    if given.get("duplicate_ids") not in (None, "error"):
         raise Error(
             f"duplicate_ids {k['duplicate_ids']!r} is not for a job of Spark's (rows have no order)", field="duplicate_ids"
         )
-    if str(k.get("verify") or "").startswith("contained"):
-        raise Error(f"verify {k['verify']!r} is not for a job of Spark's (exact, signature or none)", field="verify")
+    text = k["text"]
+    names = (text,) if isinstance(text, str) else tuple(text)
+    return names, _id_of(df, k["id"]), given
+
+
+def sign_recipe(df: DataFrame, k: dict[str, Any]) -> tuple[Settings, Recipe]:
+    """The same for `sign`, whose bands are those that were asked for, or none."""
+    text, id, given = _given(df, bandmill.sign, k)
     scheme = word(lib.BM_OPTION_SCHEME, k["scheme"], "scheme") if k.get("scheme") is not None else lib.BM_SCHEME_AFFINE32
-    if lib.bm_scheme_word_bytes(scheme) != 4 and (call is bandmill.sign or k.get("verify") == "signature"):
+    if lib.bm_scheme_word_bytes(scheme) != 4:
         raise Error(f"words of scheme {k['scheme']!r} have 64 bits (a job of Spark's has 32)", field="scheme")
-    names = [k["text"]] if isinstance(k["text"], str) else list(k["text"])
-    id = _id_of(df, k["id"])
-    given = {
-        name: value for name, value in k.items() if value is not None and name not in ("text", "id", "candidates", "identical")
-    }
     given.setdefault("device", "cpu")
-    empty = _no_rows(df, [*names, id])
-    plan: dict[str, Any] = {}
-    if call is bandmill.sign:
-        signed = bandmill.sign(empty, names, id, **given)
-        perms = int(signed.signatures.shape[1])
-    else:
-        if call is bandmill.pairs:
-            bandmill.pairs(empty, names, id, **{x: v for x, v in k.items() if v is not None and x not in ("text", "id")})
-        found = bandmill.dedup(empty, names, id, **given).report
-        plan, perms = found["plan"], int(found["provenance"]["perms"])
-    verify = str(k.get("verify") or "exact")
-    on_error = str(k.get("on_error") or "fail")
-    bands, rows = int(plan.get("bands") or k.get("bands") or 0), int(plan.get("rows") or k.get("rows") or 0)
+    signed = bandmill.sign(_no_rows(df, [*text, id]), list(text), id, **given)
+    plan = Plan("text", "id", parts=1, **{x: v for x, v in given.items() if x not in ("shard", "bands", "rows")})
+    own = {x: given.get(x) for x in (*TEXT, "preset")}
+    fill_preset(own)
     recipe = Recipe(
-        options={x: given[x] for x in TEXT if x in given},
-        stopwords=_file_of(given.get("stopwords")),
-        perms=perms,
-        bands=bands,
-        rows=rows,
-        words=verify == "signature" or call is bandmill.sign,
+        options={x: own[x] for x in TEXT if own[x] is not None},
+        stopwords=plan.stopwords,
+        perms=int(signed.signatures.shape[1]),
+        bands=int(k.get("bands") or 0),
+        rows=int(k.get("rows") or 0),
         max_doc_bytes=size(k.get("max_doc_bytes"), "max_doc_bytes") or 1 << 30,
         strict_utf8=k.get("invalid_utf8") == "error",
-        raises=on_error == "fail",
+        raises=given.get("on_error", "fail") == "fail",
     )
-    threshold = float(k.get("threshold") or 0.8)
-    return Settings(recipe, tuple(names), id, threshold, verify, on_error, k.get("max_errors"))
+    return Settings(text, id, (), plan), recipe
 
 
-def _file_of(stopwords: Any) -> bytes | None:
-    """A list of stop words, which executors may not have."""
-    return None if stopwords in (None, "en") else pathlib.Path(stopwords).read_bytes()
+TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "device", "cpu")
+
+
+def _shuffle_partitions(df: DataFrame) -> int:
+    return max(1, min(MOST_PARTS, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)))
 
 
 def _id_of(df: DataFrame, given: str | None) -> str:
@@ -118,13 +119,23 @@ def _id_of(df: DataFrame, given: str | None) -> str:
     return given or "id"
 
 
+def _keep_fields(df: DataFrame, keep: str, others: set[str]) -> tuple[str, ...]:
+    """Columns that the rules of keep= name."""
+    names = {name for rule in keep.split(",") for name in df.columns if name == rule.partition(":")[2].strip()}
+    return tuple(sorted(names - others))
+
+
 def _no_rows(df: DataFrame, names: list[str]) -> pa.Table:
     """A table of the columns that are asked for, as far as they are there, with their types."""
     from pyspark.sql.pandas.types import to_arrow_type
 
     roots = {name.split(".")[0] for name in names}
     fields = [f for f in df.schema.fields if f.name in roots or f.name in names]
-    return pa.table({f.name: pa.array([], to_arrow_type(f.dataType)) for f in fields})
+    return pa.schema([(f.name, to_arrow_type(f.dataType)) for f in fields]).empty_table()
+
+
+def _kind(like: pa.Table, id: str) -> pa.DataType:
+    return like.schema.field(id).type if id in like.column_names else pa.string()
 
 
 def id_type(df: DataFrame, name: str) -> T.DataType:
@@ -133,7 +144,7 @@ def id_type(df: DataFrame, name: str) -> T.DataType:
 
 
 def documents(df: DataFrame, settings: Settings) -> DataFrame:
-    """Columns id and text (binary): several columns of text are joined by newlines; null is empty among several."""
+    """Columns id and text (binary), and fields of keep=: several columns of text are joined by newlines, null is empty."""
     parts = [F.col(name).cast("binary") for name in settings.text]
     text = parts[0]
     if len(parts) > 1:
@@ -142,4 +153,4 @@ def documents(df: DataFrame, settings: Settings) -> DataFrame:
         for part in parts[1:]:
             columns += [newline, F.coalesce(part, nothing)]
         text = F.concat(*columns)
-    return df.select(F.col(settings.id).alias("id"), text.alias("text"))
+    return df.select(F.col(settings.id).alias("id"), text.alias("text"), *settings.fields)

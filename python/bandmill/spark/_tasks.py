@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On an executor: the steps of bandmill.distributed over Spark's batches, and what Spark's exchange needs beside them."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bandmill._errors import Error
+from bandmill.distributed import Plan, join
+
+Array = np.ndarray[Any, Any]
+Batches = Iterator[pa.RecordBatch]
+MARKS = ("<bandmill.Error ", " bandmill.Error>")  # around an error of a task, as JSON, in the words of Spark's exception
+BLOCK_SCHEMA = "part int, block binary"
+PAIR_BATCH = 1 << 16  # rows of a batch that goes out
+
+
+def salts(n: int) -> Array:
+    """For each partition of n an int that Spark's ``repartition(n, column)`` sends to it."""
+    found: dict[int, int] = {}
+    x = 0
+    while len(found) < n:
+        found.setdefault(_murmur3(x) % n, x)
+        x += 1
+    return np.array([found[p] for p in range(n)], dtype=np.int32)
+
+
+def _murmur3(x: int) -> int:
+    """Spark's hash of an int: MurmurHash3 of 32 bits with the seed 42, with a sign."""
+    full = 0xFFFFFFFF
+    k = (x & full) * 0xCC9E2D51 & full
+    k = (k << 15 | k >> 17) & full
+    h = 42 ^ k * 0x1B873593 & full
+    h = (h << 13 | h >> 19) & full
+    h = (h * 5 + 0xE6546B64) & full ^ 4
+    h = (h ^ h >> 16) * 0x85EBCA6B & full
+    h = (h ^ h >> 13) * 0xC2B2AE35 & full
+    h ^= h >> 16
+    return h - (1 << 32) if h >> 31 else h
+
+
+def told(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
+    """The same; an Error comes to the driver with its status and field."""
+
+    def wrapped(batches: Batches) -> Batches:
+        if gc.get_freeze_count() == 0:  # a worker looks for garbage after every task: 40 ms without this
+            gc.freeze()
+        try:
+            yield from run(b for b in batches if b.num_rows)
+        except Error as e:
+            raise RuntimeError(json.dumps([str(e), e.status, e.field]).join(MARKS)) from None
+
+    return wrapped
+
+
+def split(plan: Plan, salt: Array) -> Callable[[Batches], Batches]:
+    """(id, text) -> BLOCK_SCHEMA."""
+
+    def run(batches: Batches) -> Batches:
+        for rows in plan.split(batches):
+            part = salt[np.asarray(rows.column("part"))]
+            yield pa.RecordBatch.from_arrays([pa.array(part), rows.column("block")], names=["part", "block"])
+
+    return told(run)
+
+
+def forests(batches: Batches) -> Batches:
+    """BLOCK_SCHEMA of one part -> (block)."""
+    rows = (b for b in batches if b.num_rows)
+    first = next(rows, None)
+    if first is not None:
+        yield from join(itertools.chain([first], rows))
+
+
+def thin(batches: Batches) -> Batches:
+    """(…, text) -> (…, text, digest): of copies in a partition only the first has its text, the others are null.
+
+    So a document that is there a million times costs its tasks and the exchange little more than its ids.
+    """
+    seen: set[bytes] = set()
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        place = batch.schema.get_field_index("text")
+        texts = batch.column(place).fill_null(b"")
+        digests = [hashlib.blake2b(text.as_buffer(), digest_size=16).digest() for text in texts]
+        again = np.zeros(len(digests), dtype=bool)
+        for i, digest in enumerate(digests):
+            again[i] = digest in seen
+            seen.add(digest)
+        if again.any():
+            texts = pc.if_else(pa.array(again), pa.scalar(None, texts.type), texts)
+        columns = [*batch.columns, pa.array(digests, pa.binary())]
+        columns[place] = texts
+        yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "digest"])
+
+
+def _whole(batches: Batches) -> pa.Table | None:
+    """The documents of a task, by id; texts that are copies stand once in a dictionary."""
+    rows = list(batches)
+    if not rows:
+        return None
+    table = pa.Table.from_batches(rows).combine_chunks()
+    texts, digests = _one_chunk(table.column("text")), _one_chunk(table.column("digest")).dictionary_encode()
+    which = np.asarray(digests.indices)
+    there = np.flatnonzero(np.asarray(texts.is_valid()))
+    first = np.zeros(len(digests.dictionary), dtype=np.int64)
+    first[which[there]] = there
+    column = pa.DictionaryArray.from_arrays(digests.indices, texts.take(pa.array(first)))
+    table = table.set_column(table.schema.get_field_index("text"), "text", column)
+    return table.drop_columns(["task", "digest"]).sort_by("id")
+
+
+def _one_chunk(column: Any) -> Any:
+    found = column.combine_chunks()
+    return found.chunk(0) if isinstance(found, pa.ChunkedArray) else found
+
+
+def _place() -> dict[str, Any]:
+    """Where Spark has its own temporary files."""
+    place = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+    return {"temp_dir": place} if place and os.path.isdir(place) else {}
+
+
+def dedup(plan: Plan) -> Callable[[Batches], Batches]:
+    """All documents of a task (task, id, text, …) -> (first, id, kept, jaccard, reason, not_compared).
+
+    A row without an id has what the task counted.
+    """
+
+    def run(batches: Batches) -> Batches:
+        documents = _whole(batches)
+        if documents is None:
+            return
+        found, counts = plan.dedup(documents, **_place())
+        ids = documents.column("id").combine_chunks()
+        columns = {"first": ids.take(found["first"].combine_chunks()), "id": ids.take(found["row"].combine_chunks())}
+        columns.update({name: found[name] for name in ("kept", "jaccard", "reason")})
+        zeros = np.zeros(len(found), dtype=np.int64)
+        yield from pa.table({**columns, "not_compared": zeros}).to_batches(max_chunksize=PAIR_BATCH)
+        if counts.get("not_compared"):
+            nothing = {name: pa.nulls(1, column.type) for name, column in columns.items()}
+            yield from pa.table({**nothing, "not_compared": [counts["not_compared"]]}).to_batches()
+
+    return told(run)
+
+
+def pairs(plan: Plan, options: dict[str, Any]) -> Callable[[Batches], Batches]:
+    """All documents of a task -> (id_a, id_b, jaccard)."""
+
+    def run(batches: Batches) -> Batches:
+        documents = _whole(batches)
+        if documents is None:
+            return
+        found = plan.pairs(documents, **options, **_place())
+        ids = documents.column("id").combine_chunks()
+        columns = {f"id_{x}": ids.take(found[x].combine_chunks()) for x in ("a", "b")}
+        yield from pa.table({**columns, "jaccard": found["jaccard"]}).to_batches(max_chunksize=PAIR_BATCH)
+
+    return told(run)
+
+
+def _starts(batch: pa.RecordBatch, last: Any) -> tuple[Array, Any]:
+    """Which rows begin a group, in rows sorted by the groups' first ids; and the first id of the last group."""
+    first = batch.column("first")
+    begins = np.ones(len(first), dtype=bool)
+    begins[1:] = np.asarray(pc.not_equal(first.slice(1), first.slice(0, len(first) - 1)))
+    begins[0] = first[0].as_py() != last
+    return begins, first[len(first) - 1].as_py()
+
+
+def count_groups(batches: Batches) -> Batches:
+    """Sorted members of one partition -> (part, n): how many groups it has."""
+    from pyspark import TaskContext
+
+    n, last = 0, None
+    for batch in batches:
+        if batch.num_rows:
+            begins, last = _starts(batch, last)
+            n += int(begins.sum())
+    context = TaskContext.get()
+    part = context.partitionId() if context is not None else 0
+    yield pa.RecordBatch.from_arrays([pa.array([part], pa.int32()), pa.array([n])], names=["part", "n"])
+
+
+def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
+    """Sorted members of one partition -> (id, group, kept, jaccard, reason). ``offsets``: groups of the partitions before."""
+
+    def run(batches: Batches) -> Batches:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        n = offsets.get(context.partitionId() if context is not None else 0, 0)
+        last = None
+        for batch in batches:
+            if batch.num_rows == 0:
+                continue
+            begins, last = _starts(batch, last)
+            group = n + np.cumsum(begins)
+            n = int(group[-1])
+            columns = {"id": batch.column("id"), "group": pa.array(group)}
+            columns.update({name: batch.column(name) for name in ("kept", "jaccard", "reason")})
+            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    return run
