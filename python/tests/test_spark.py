@@ -3,8 +3,10 @@
 
 import json
 import os
+import pathlib
 import random
 import shutil
+import signal
 
 import numpy as np
 import pyarrow as pa
@@ -290,11 +292,25 @@ def test_on_executors_of_their_own(tmp_path, theirs):
         found = bandmill.spark.dedup(df)
         session.sparkContext.setJobGroup("shown", "what the test does with it")
         expect_same(found, theirs)
+        lost = executors_of(os.getpid())
+        assert len(lost) == 2
+        os.kill(lost[0], signal.SIGKILL)  # with its part of what is persisted, and of both exchanges
+        expect_same(found, theirs)
     finally:
         application = session.sparkContext.applicationId
         session.stop()
         shutil.rmtree(os.path.join(_find_spark_home(), "work", application), ignore_errors=True)
     expect_little_at_the_driver(place)
+
+
+def executors_of(process):
+    """The executors among a process and all below it."""
+    words = pathlib.Path(f"/proc/{process}/cmdline").read_bytes()
+    found = [process] if b"CoarseGrainedExecutorBackend" in words and b"java" in words.split(b"\0")[0] else []
+    for thread in pathlib.Path(f"/proc/{process}/task").iterdir():
+        for child in (thread / "children").read_text().split():
+            found += executors_of(int(child))
+    return found
 
 
 def expect_little_at_the_driver(place):
