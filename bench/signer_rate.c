@@ -25,12 +25,10 @@
  * calls of 1, 10 and 1,000 documents. `of_threads` is their rate over that of one call of the whole
  * file in the same repeat; `by_cpu` the same of bytes for each second of processor time, which other
  * work on the machine does not change much; `switches` how often a thread of the process slept, for
- * each thousand calls; `cpu` as above. All are medians. `slowest` is the rate of the slowest caller
- * over that of the fastest, each measured until the first of them has ended. */
+ * each thousand calls; `cpu` as above. All are medians. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,7 +199,7 @@ static uint64_t checksum(const uint32_t *words, size_t n)
 static const uint32_t caller_counts[] = {1, 2, 4, 8};
 static const size_t call_sizes[] = {1, 10, 1000};
 
-enum { N_COUNTS = 4, N_SIZES = 3 };
+enum { N_COUNTS = 4, N_SIZES = 3, N_FIGURES = 5 };
 
 typedef struct caller {
     pthread_t thread;
@@ -210,8 +208,6 @@ typedef struct caller {
     uint32_t *words;
     size_t n, docs_a_call, perms;
     pthread_barrier_t *start;
-    atomic_bool *ended;   /* one of the callers has */
-    double bytes_by_then; /* signed, when the first has ended */
 } caller;
 
 static void *make_calls(void *arg)
@@ -225,16 +221,13 @@ static void *make_calls(void *arg)
                                    .words = own->words + at * own->perms};
         if (bm_signer_sign_texts(own->signer, own->texts + at, n, &out, &err) != BM_OK)
             die("sign", err.message);
-        const bool counts = !atomic_load(own->ended);
-        for (size_t end = at + n; at < end; at++)
-            own->bytes_by_then += counts ? (double)own->texts[at].len : 0;
+        at += n;
     }
-    atomic_store(own->ended, true);
     return NULL;
 }
 
 typedef struct shared_figures {
-    double rate, cpu, switches, slowest;
+    double rate, cpu, switches;
 } shared_figures;
 
 static shared_figures run_callers(bm_signer *signer, uint32_t n_callers, size_t docs_a_call,
@@ -242,9 +235,8 @@ static shared_figures run_callers(bm_signer *signer, uint32_t n_callers, size_t 
 {
     caller callers[CALLERS_MAX];
     pthread_barrier_t start;
-    atomic_bool ended = false;
     struct rusage before, after;
-    double bytes = 0, least = 0, most = 0;
+    double bytes = 0;
     size_t n_calls = 0;
     pthread_barrier_init(&start, NULL, n_callers + 1);
     for (uint32_t i = 0; i < n_callers; i++) {
@@ -255,8 +247,7 @@ static shared_figures run_callers(bm_signer *signer, uint32_t n_callers, size_t 
                               .n = end - first,
                               .docs_a_call = docs_a_call,
                               .perms = perms,
-                              .start = &start,
-                              .ended = &ended};
+                              .start = &start};
         n_calls += (end - first + docs_a_call - 1) / docs_a_call;
         if (pthread_create(&callers[i].thread, NULL, make_calls, &callers[i]) != 0)
             die("callers", "cannot start a thread");
@@ -272,23 +263,17 @@ static shared_figures run_callers(bm_signer *signer, uint32_t n_callers, size_t 
     pthread_barrier_destroy(&start);
     for (size_t i = 0; i < n; i++)
         bytes += (double)texts[i].len;
-    for (uint32_t i = 0; i < n_callers; i++) {
-        const double done = callers[i].bytes_by_then;
-        least = i == 0 || done < least ? done : least;
-        most = done > most ? done : most;
-    }
     return (shared_figures){.rate = bytes / took * 1e-6,
                             .cpu = cpu,
                             .switches =
-                                (double)(after.ru_nvcsw - before.ru_nvcsw) * 1e3 / (double)n_calls,
-                            .slowest = most > 0 ? least / most : 0};
+                                (double)(after.ru_nvcsw - before.ru_nvcsw) * 1e3 / (double)n_calls};
 }
 
 /* A row for each number of callers and documents a call. */
 static void print_callers(contender *whole, const bm_str *texts, size_t n, uint32_t *words,
                           uint32_t perms, size_t repeats)
 {
-    static double figure[N_SIZES * N_COUNTS][6][REPEATS_MAX];
+    static double figure[N_SIZES * N_COUNTS][N_FIGURES][REPEATS_MAX];
     const bm_signer_out out = {.struct_size = sizeof out, .words = words};
     for (size_t r = 0; r < repeats; r++) {
         run(whole, texts, n, &out);
@@ -299,23 +284,23 @@ static void print_callers(contender *whole, const bm_str *texts, size_t n, uint3
                                                  call_sizes[k / N_COUNTS], texts, n, words, perms);
             if (checksum(words, n * perms) != sum)
                 die("checksum", "callers that share a signer sign otherwise");
-            const double row[] = {
-                f.rate, f.rate / whole->rate, f.rate / f.cpu / (whole->rate / whole->cpu),
-                f.cpu,  f.switches,           f.slowest};
-            for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+            const double row[N_FIGURES] = {f.rate, f.rate / whole->rate,
+                                           f.rate / f.cpu / (whole->rate / whole->cpu), f.cpu,
+                                           f.switches};
+            for (size_t i = 0; i < N_FIGURES; i++)
                 figure[k][i][r] = row[i];
         }
     }
     printf(" \"callers\": [");
     for (size_t k = 0; k < N_SIZES * N_COUNTS; k++) {
-        double median[6];
-        for (size_t i = 0; i < 6; i++)
+        double median[N_FIGURES];
+        for (size_t i = 0; i < N_FIGURES; i++)
             median[i] = by_value(figure[k][i], repeats, .5);
         printf(
             "%s\n  {\"callers\": %u, \"docs_a_call\": %zu, \"rate\": %.1f, \"of_threads\": %.3f, "
-            "\"by_cpu\": %.3f, \"cpu\": %.2f, \"switches\": %.1f, \"slowest\": %.2f}",
+            "\"by_cpu\": %.3f, \"cpu\": %.2f, \"switches\": %.1f}",
             k == 0 ? "" : ",", caller_counts[k % N_COUNTS], call_sizes[k / N_COUNTS], median[0],
-            median[1], median[2], median[3], median[4], median[5]);
+            median[1], median[2], median[3], median[4]);
     }
     printf("]}\n");
 }
