@@ -33,7 +33,10 @@
  * Arrow's C data interface (bandmill/arrow.h) is all that crosses the border: arrays are structs of
  * columns, found by name. Those that come in are borrowed; those that go out are the caller's.
  *
- * Threads: different handles are independent; one handle is used by one thread at a time. */
+ * Threads: different handles are independent; one handle is used by one thread at a time.
+ *
+ * Processes: a bm_splitter has a bm_signer, and belongs to the process that opened it, as sketch.h
+ * says of a signer. A bm_joiner is memory: a forked child may go on with its copy. */
 #ifndef BANDMILL_DISTRIBUTED_H
 #define BANDMILL_DISTRIBUTED_H
 
