@@ -11,7 +11,17 @@
  *     CL_DOUBLE_GPUS=N          so many devices (1), each of 80 GiB, not sharing the host's memory
  *     CL_DOUBLE_LINK=GB/S       a copy takes its bytes at this rate (0: no time)
  *     CL_DOUBLE_KERNEL=SECONDS  a launch takes this long (0)
+ *     CL_DOUBLE_ITEMS=N         work-items that a device does in a second, in all its queues
+ *                               together (0: any number)
  *     CL_DOUBLE_OPEN=SECONDS    a context takes this long to be made (0)
+ *
+ * and what a driver says of itself:
+ *
+ *     CL_DOUBLE_PLATFORMS=NAMES the platforms, separated by commas, each with the same devices
+ *                               ("Double")
+ *     CL_DOUBLE_ADDRESS=WAYS    how the address of a device is told, a word for each platform:
+ *                               khr, nv, amd, uuid, none ("none"); the last word holds for the rest
+ *     CL_DOUBLE_UNIFIED=1       devices share the host's memory
  *
  * Only the calls of cl_load.h are here; all of them are safe from any thread. */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -21,17 +31,28 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define DEVICES_MAX 64
+#define DEVICES_MAX   64
+#define PLATFORMS_MAX 8
+
+/* Of the extensions that tell addresses; CL/cl_ext.h has these. */
+#define PCI_BUS_INFO_KHR    0x410F
+#define DEVICE_UUID_KHR     0x106A
+#define PCI_BUS_ID_NV       0x4008
+#define PCI_SLOT_ID_NV      0x4009
+#define PCI_DOMAIN_ID_NV    0x400A
+#define DEVICE_TOPOLOGY_AMD 0x4037
 
 struct _cl_platform_id {
     char unused;
 };
 struct _cl_device_id {
-    char unused;
+    pthread_mutex_t lock;
+    double end; /* of the work-items of all queues */
 };
 struct _cl_context {
     char unused;
@@ -55,10 +76,11 @@ struct _cl_event {
 struct _cl_command_queue {
     pthread_mutex_t lock;
     double end; /* of what was enqueued */
+    cl_device_id device;
 };
 
-static struct _cl_platform_id platform;
-static struct _cl_device_id devices[DEVICES_MAX];
+static struct _cl_platform_id platforms[PLATFORMS_MAX];
+static struct _cl_device_id devices[PLATFORMS_MAX][DEVICES_MAX];
 static struct _cl_context context;
 static struct _cl_program program;
 static struct _cl_kernel kernel;
@@ -114,31 +136,94 @@ static cl_int give_text(const char *text, size_t cap, void *out, size_t *size)
     return give(text, strlen(text) + 1, cap, out, size);
 }
 
+/* Word number `at` of the list in the variable; the last one where there are fewer. Their number. */
+static unsigned word_of(const char *name, const char *otherwise, unsigned at, char *out, size_t cap)
+{
+    const char *p = getenv(name);
+    unsigned n = 0;
+    if (p == NULL || *p == '\0')
+        p = otherwise;
+    for (; p != NULL; n++) {
+        const size_t len = strcspn(p, ",");
+        if (n <= at)
+            snprintf(out, cap, "%.*s", (int)len, p);
+        p = p[len] == ',' ? p + len + 1 : NULL;
+    }
+    return n;
+}
+
+static unsigned n_platforms(char *name, size_t cap, unsigned at)
+{
+    const unsigned n = word_of("CL_DOUBLE_PLATFORMS", "Double", at, name, cap);
+    return n > PLATFORMS_MAX ? PLATFORMS_MAX : n;
+}
+
 /* --- what there is --- */
+
+__attribute__((constructor)) static void init_devices(void)
+{
+    for (unsigned p = 0; p < PLATFORMS_MAX; p++)
+        for (unsigned d = 0; d < DEVICES_MAX; d++)
+            pthread_mutex_init(&devices[p][d].lock, NULL);
+}
 
 cl_int clGetPlatformIDs(cl_uint cap, cl_platform_id *out, cl_uint *n)
 {
-    if (out != NULL && cap > 0)
-        out[0] = &platform;
+    char name[64];
+    const unsigned all = n_platforms(name, sizeof name, 0);
+    for (cl_uint i = 0; out != NULL && i < all && i < cap; i++)
+        out[i] = &platforms[i];
     if (n != NULL)
-        *n = 1;
+        *n = all;
     return CL_SUCCESS;
 }
 
 cl_int clGetPlatformInfo(cl_platform_id p, cl_platform_info what, size_t cap, void *out,
                          size_t *size)
 {
-    return give_text(what == CL_PLATFORM_NAME ? "Double" : "OpenCL 1.2 Double", cap, out, size);
+    char name[64];
+    n_platforms(name, sizeof name, (unsigned)(p - platforms));
+    return give_text(what == CL_PLATFORM_NAME ? name : "OpenCL 1.2 Double", cap, out, size);
 }
 
 cl_int clGetDeviceIDs(cl_platform_id p, cl_device_type type, cl_uint cap, cl_device_id *out,
                       cl_uint *n)
 {
     for (cl_uint i = 0; out != NULL && i < n_devices() && i < cap; i++)
-        out[i] = &devices[i];
+        out[i] = &devices[p - platforms][i];
     if (n != NULL)
         *n = n_devices();
     return n_devices() > 0 ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
+}
+
+/* The address of the device: bus 0x41 and up, of domain 0. */
+static cl_int give_address(const char *way, unsigned number, cl_device_info what, size_t cap,
+                           void *out, size_t *size)
+{
+    const cl_uint bus = 0x41 + number;
+    unsigned char bytes[24] = {1}; /* a topology: PCIe */
+    if (what == CL_DEVICE_EXTENSIONS)
+        return give_text(strcmp(way, "khr") == 0    ? "cl_khr_icd cl_khr_pci_bus_info"
+                         : strcmp(way, "uuid") == 0 ? "cl_khr_device_uuid cl_khr_icd"
+                         : strcmp(way, "nv") == 0   ? "cl_nv_device_attribute_query"
+                         : strcmp(way, "amd") == 0  ? "cl_amd_device_attribute_query"
+                                                    : "",
+                         cap, out, size);
+    if (what == PCI_BUS_INFO_KHR && strcmp(way, "khr") == 0)
+        return give((const cl_uint[4]){0, bus, 0, 0}, 4 * sizeof bus, cap, out, size);
+    if (what == PCI_BUS_ID_NV && strcmp(way, "nv") == 0)
+        return give(&bus, sizeof bus, cap, out, size);
+    if ((what == PCI_SLOT_ID_NV || what == PCI_DOMAIN_ID_NV) && strcmp(way, "nv") == 0)
+        return give(&(cl_uint){0}, sizeof bus, cap, out, size);
+    if (what == DEVICE_TOPOLOGY_AMD && strcmp(way, "amd") == 0) {
+        bytes[21] = (unsigned char)bus;
+        return give(bytes, sizeof bytes, cap, out, size);
+    }
+    if (what == DEVICE_UUID_KHR && strcmp(way, "uuid") == 0) {
+        bytes[15] = (unsigned char)bus;
+        return give(bytes, 16, cap, out, size);
+    }
+    return CL_INVALID_VALUE;
 }
 
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t cap, void *out,
@@ -160,7 +245,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t cap, voi
     case CL_DEVICE_ENDIAN_LITTLE:
         return give(&(cl_bool){CL_TRUE}, sizeof(cl_bool), cap, out, size);
     case CL_DEVICE_HOST_UNIFIED_MEMORY:
-        return give(&(cl_bool){CL_FALSE}, sizeof(cl_bool), cap, out, size);
+        return give(&(cl_bool){asked("CL_DOUBLE_UNIFIED", 0) != 0}, sizeof(cl_bool), cap, out,
+                    size);
     case CL_DEVICE_MAX_COMPUTE_UNITS:
         return give(&(cl_uint){132}, sizeof(cl_uint), cap, out, size);
     case CL_DEVICE_MAX_CLOCK_FREQUENCY:
@@ -176,6 +262,12 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t cap, voi
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
         return give(&(size_t){1024}, sizeof(size_t), cap, out, size);
     default:
+        for (unsigned p = 0; p < PLATFORMS_MAX; p++) {
+            char way[16];
+            word_of("CL_DOUBLE_ADDRESS", "none", p, way, sizeof way);
+            if (device >= devices[p] && device < devices[p] + DEVICES_MAX)
+                return give_address(way, (unsigned)(device - devices[p]), what, cap, out, size);
+        }
         return CL_INVALID_VALUE;
     }
 }
@@ -292,8 +384,10 @@ cl_command_queue clCreateCommandQueue(cl_context c, cl_device_id id,
 {
     cl_command_queue queue = calloc(1, sizeof *queue);
     set_code(code, queue != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY);
-    if (queue != NULL)
+    if (queue != NULL) {
         pthread_mutex_init(&queue->lock, NULL);
+        queue->device = id;
+    }
     return queue;
 }
 
@@ -304,16 +398,29 @@ cl_int clReleaseCommandQueue(cl_command_queue queue)
     return CL_SUCCESS;
 }
 
-/* A command that takes so long, behind those before it. */
-static cl_int enqueue(cl_command_queue queue, double seconds, cl_uint n, const cl_event *before,
-                      cl_event *event)
+/* When work that begins at `begin` or later, and takes the device so long, will be done. */
+static double occupy(cl_device_id device, double begin, double seconds)
+{
+    if (seconds <= 0)
+        return begin;
+    pthread_mutex_lock(&device->lock);
+    begin = device->end > begin ? device->end : begin;
+    const double end = device->end = begin + seconds;
+    pthread_mutex_unlock(&device->lock);
+    return end;
+}
+
+/* A command that takes its queue so long, behind those before it, after it had the whole device for
+ * `device_seconds`. */
+static cl_int enqueue_work(cl_command_queue queue, double device_seconds, double seconds, cl_uint n,
+                           const cl_event *before, cl_event *event)
 {
     double begin = now();
     for (cl_uint i = 0; i < n; i++)
         begin = before[i]->end > begin ? before[i]->end : begin;
     pthread_mutex_lock(&queue->lock);
     begin = queue->end > begin ? queue->end : begin;
-    const double end = queue->end = begin + seconds;
+    const double end = queue->end = occupy(queue->device, begin, device_seconds) + seconds;
     pthread_mutex_unlock(&queue->lock);
     if (event == NULL)
         return CL_SUCCESS;
@@ -324,6 +431,12 @@ static cl_int enqueue(cl_command_queue queue, double seconds, cl_uint n, const c
     (*event)->end = end;
     atomic_init(&(*event)->users, 1);
     return CL_SUCCESS;
+}
+
+static cl_int enqueue(cl_command_queue queue, double seconds, cl_uint n, const cl_event *before,
+                      cl_event *event)
+{
+    return enqueue_work(queue, 0, seconds, n, before, event);
 }
 
 static double copy_seconds(size_t bytes)
@@ -394,7 +507,12 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel k, cl_uint dims,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint n, const cl_event *before, cl_event *event)
 {
-    return enqueue(queue, asked("CL_DOUBLE_KERNEL", 0), n, before, event);
+    const double rate = asked("CL_DOUBLE_ITEMS", 0);
+    size_t items = 1;
+    for (cl_uint i = 0; i < dims; i++)
+        items *= global[i];
+    return enqueue_work(queue, rate > 0 ? (double)items / rate : 0, asked("CL_DOUBLE_KERNEL", 0), n,
+                        before, event);
 }
 
 cl_int clWaitForEvents(cl_uint n, const cl_event *events)

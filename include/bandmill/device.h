@@ -39,6 +39,13 @@ typedef struct bm_device_info {
     uint64_t memory_bytes, max_alloc_bytes, local_bytes;
     bool usable;
     char why[256]; /* why it is not usable */
+    /* Of an OpenCL device: */
+    uint64_t unified_bytes; /* of its memory, that are the host's; 0: it has memory of its own */
+    char pci[24];           /* its address, "0000:41:00.0"; "": not known */
+    char uuid[40];          /* as its driver says, in hexadecimal digits; "": not known */
+    char same_as[32]; /* the spec of the row that is the same GPU under another platform, whose
+                               driver is preferred: words that mean both use that one; "": none */
+    char same_by[8];  /* how that is known: "pci", "uuid" or "name" (and memory) */
 } bm_device_info;
 
 /* All devices, the native CPU first, and a row for each OpenCL platform that has none. */

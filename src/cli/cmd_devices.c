@@ -60,6 +60,16 @@ static void print_json_row(cli_console *console, const bm_device_info *device,
               ",\"max_alloc_bytes\":%" PRIu64 ",\"local_bytes\":%" PRIu64 ",\"usable\":%s",
               device->compute_units, device->clock_mhz, device->memory_bytes,
               device->max_alloc_bytes, device->local_bytes, device->usable ? "true" : "false");
+    if (device->kind != BM_DEVICE_NATIVE && device->kind != BM_DEVICE_CL_NONE)
+        cli_print(console, ",\"unified\":%s", device->unified_bytes > 0 ? "true" : "false");
+    if (device->pci[0] != '\0')
+        print_json_field(console, "pci", device->pci);
+    if (device->uuid[0] != '\0')
+        print_json_field(console, "uuid", device->uuid);
+    if (device->same_as[0] != '\0') {
+        print_json_field(console, "same_as", device->same_as);
+        print_json_field(console, "same_by", device->same_by);
+    }
     if (!device->usable)
         print_json_field(console, "why", device->why);
     if (verdict->tested) {
@@ -86,6 +96,11 @@ static void print_row(cli_console *console, const bm_device_info *device,
         cli_print(console, " (%s)", device->platform);
     if (device->driver[0] != '\0')
         cli_print(console, " [%s]", device->driver);
+    if (device->pci[0] != '\0')
+        cli_print(console, " at %s", device->pci);
+    if (device->same_as[0] != '\0')
+        cli_print(console, "; the same GPU as %s%s", device->same_as,
+                  strcmp(device->same_by, "name") == 0 ? ", by name and memory" : "");
     if (!device->usable)
         cli_print(console, "  NOT USABLE: %s", device->why);
     else if (verdict->tested && verdict->status == BM_OK)

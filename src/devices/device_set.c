@@ -51,17 +51,34 @@ static bool name_contains(const char *name, bm_str part)
 
 static bool is_gpu(const bm_device_info *device)
 {
-    return device->kind == BM_DEVICE_CL_GPU && device->usable;
+    return device->kind == BM_DEVICE_CL_GPU && device->usable && !bm_cl_is_emulator(device);
+}
+
+/* Describe the row that is the same GPU, and how that is known. */
+static const char *describe_same(const bm_device_info *device, char *out, size_t cap)
+{
+    if (strcmp(device->same_by, "pci") == 0)
+        snprintf(out, cap, "the same GPU as %s, at PCI address %s", device->same_as, device->pci);
+    else if (strcmp(device->same_by, "uuid") == 0)
+        snprintf(out, cap, "the same GPU as %s, with UUID %s", device->same_as, device->uuid);
+    else
+        snprintf(out, cap, "the same GPU as %s, by name and memory (a driver gives no address)",
+                 device->same_as);
+    return out;
 }
 
 /* Why `auto` does not use an OpenCL device; NULL: it does. */
-static const char *why_not_auto(const bm_device_info *device)
+static const char *why_not_auto(const bm_device_info *device, char *words, size_t cap)
 {
     if (!device->usable)
         return device->why;
     if (device->kind == BM_DEVICE_CL_CPU)
         return "a CPU, on which native code is faster";
-    return device->kind == BM_DEVICE_CL_GPU ? NULL : "neither a GPU nor a CPU";
+    if (device->kind != BM_DEVICE_CL_GPU)
+        return "neither a GPU nor a CPU";
+    if (bm_cl_is_emulator(device))
+        return "an emulator, not a GPU";
+    return device->same_as[0] != '\0' ? describe_same(device, words, cap) : NULL;
 }
 
 static bool word_matches(bm_str word, const bm_device_info *device, bool first_cl)
@@ -88,6 +105,23 @@ static bool is_within(bm_str word, const bm_device_info *platform)
            word.data[len] == '.';
 }
 
+/* The row of the same GPU that is preferred to this one; NULL: there is none. */
+static const bm_device_info *preferred(const listing *all, const bm_device_info *device)
+{
+    for (size_t i = 0; i < all->n && device->same_as[0] != '\0'; i++)
+        if (strcmp(all->devices[i].spec, device->same_as) == 0)
+            return &all->devices[i];
+    return NULL;
+}
+
+/* Does the word mean this row? Of the rows of one GPU it means the preferred one. */
+static bool word_means(const listing *all, bm_str word, const bm_device_info *device, bool first_cl)
+{
+    const bm_device_info *other = preferred(all, device);
+    return word_matches(word, device, first_cl) &&
+           (other == NULL || !other->usable || !word_matches(word, other, false));
+}
+
 static bm_status mark_word(listing *all, bm_str word, bm_error *err)
 {
     bool seen_cl = false, found = false;
@@ -102,7 +136,7 @@ static bm_status mark_word(listing *all, bm_str word, bm_error *err)
         bool cl = device->kind != BM_DEVICE_NATIVE;
         bool first_cl = cl && device->usable && !seen_cl;
         seen_cl = seen_cl || first_cl;
-        if (!word_matches(word, device, first_cl))
+        if (!word_means(all, word, device, first_cl))
             continue;
         if (!device->usable)
             return bm_fail(err, BM_ERR_DEVICE, "device %s cannot be used: %s", device->spec,
@@ -136,7 +170,8 @@ static void mark_auto(listing *all, const bm_callbacks *callbacks, bm_device_pic
     size_t n_gpus = 0;
     for (size_t i = 1; i < all->n; i++) {
         const bm_device_info *device = &all->devices[i];
-        const char *why_not = why_not_auto(device);
+        char words[160];
+        const char *why_not = why_not_auto(device, words, sizeof words);
         all->marked[i] = all->marked[i] || why_not == NULL;
         n_gpus += why_not == NULL;
         if (why_not != NULL)

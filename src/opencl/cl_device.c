@@ -45,6 +45,86 @@ static uint64_t device_number(const bm_cl_api *api, cl_device_id id, cl_device_i
     return value;
 }
 
+/* --- the address of a device: by the extensions that it names --- */
+
+#define PCI_BUS_INFO_KHR    0x410F
+#define DEVICE_UUID_KHR     0x106A
+#define PCI_BUS_ID_NV       0x4008
+#define PCI_SLOT_ID_NV      0x4009
+#define PCI_DOMAIN_ID_NV    0x400A
+#define DEVICE_TOPOLOGY_AMD 0x4037
+#define TOPOLOGY_PCIE_AMD   1u
+#define EXTENSIONS_MAX      8192 /* bytes of their names; the longest lists have some 3,000 */
+
+static bool has_extension(const char *names, const char *name)
+{
+    const size_t len = strlen(name);
+    for (const char *p = names; (p = strstr(p, name)) != NULL; p += len)
+        if ((p == names || p[-1] == ' ') && (p[len] == ' ' || p[len] == '\0'))
+            return true;
+    return false;
+}
+
+/* The value of exactly `size` bytes. */
+static bool device_value(const bm_cl_api *api, cl_device_id id, cl_device_info what, void *out,
+                         size_t size)
+{
+    size_t got = 0;
+    return api->clGetDeviceInfo(id, what, size, out, &got) == CL_SUCCESS && got == size;
+}
+
+static void write_address(char *out, size_t cap, const uint32_t at[4])
+{
+    /* Drivers that do not know answer with ones. */
+    if (at[0] <= 0xFFFFFF && at[1] <= 0xFF && at[2] <= 0x1F && at[3] <= 7)
+        snprintf(out, cap, "%04x:%02x:%02x.%u", at[0], at[1], at[2], at[3]);
+}
+
+/* Domain, bus, device and function. */
+static bool pci_of(const bm_cl_api *api, cl_device_id id, const char *extensions, uint32_t at[4])
+{
+    unsigned char topology[24]; /* type, 17 bytes that are not used, bus, device, function */
+    uint32_t slot, type;
+    if (has_extension(extensions, "cl_khr_pci_bus_info") &&
+        device_value(api, id, PCI_BUS_INFO_KHR, at, 4 * sizeof *at))
+        return true;
+    if (has_extension(extensions, "cl_nv_device_attribute_query") &&
+        device_value(api, id, PCI_BUS_ID_NV, &at[1], sizeof *at) &&
+        device_value(api, id, PCI_SLOT_ID_NV, &slot, sizeof slot)) {
+        if (!device_value(api, id, PCI_DOMAIN_ID_NV, &at[0], sizeof *at))
+            at[0] = 0;
+        at[2] = slot >> 3;
+        at[3] = slot & 7;
+        return true;
+    }
+    if (!has_extension(extensions, "cl_amd_device_attribute_query") ||
+        !device_value(api, id, DEVICE_TOPOLOGY_AMD, topology, sizeof topology))
+        return false;
+    memcpy(&type, topology, sizeof type);
+    at[0] = 0;
+    for (int i = 0; i < 3; i++)
+        at[1 + i] = topology[21 + i];
+    return type == TOPOLOGY_PCIE_AMD;
+}
+
+static void describe_address(const bm_cl_api *api, cl_device_id id, bm_device_info *info)
+{
+    static const unsigned char none[16];
+    unsigned char uuid[16];
+    uint32_t at[4];
+    char extensions[EXTENSIONS_MAX] = "";
+    api->clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
+    if (pci_of(api, id, extensions, at))
+        write_address(info->pci, sizeof info->pci, at);
+    if (!has_extension(extensions, "cl_khr_device_uuid") ||
+        !device_value(api, id, DEVICE_UUID_KHR, uuid, sizeof uuid) ||
+        memcmp(uuid, none, sizeof uuid) == 0)
+        return;
+    for (int i = 0, n = 0; i < 16; i++)
+        n += snprintf(info->uuid + n, sizeof info->uuid - (size_t)n, "%s%02x",
+                      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+}
+
 static bm_device_kind kind_of(cl_device_type type)
 {
     if (type & CL_DEVICE_TYPE_GPU)
@@ -94,6 +174,8 @@ static void describe(const bm_cl_api *api, bm_cl_device *out)
     out->max_group = device_number(api, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
     out->unified = (out->type & CL_DEVICE_TYPE_CPU) != 0 ||
                    device_number(api, id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(cl_bool)) != 0;
+    info->unified_bytes = out->unified ? info->memory_bytes : 0;
+    describe_address(api, id, info);
     judge(api, id, info);
 }
 
@@ -271,6 +353,7 @@ bm_status bm_cl_list(bm_cl_listing *out, bm_error *err)
         bm_free(l.infos);
         return l.status;
     }
+    bm_cl_mark_same(l.infos, l.n);
     out->rows = l.infos;
     out->n = l.n;
     return BM_OK;

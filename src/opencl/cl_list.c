@@ -75,7 +75,11 @@ static bool is_sound(const bm_device_info *info)
            memchr(info->name, '\0', sizeof info->name) != NULL &&
            memchr(info->platform, '\0', sizeof info->platform) != NULL &&
            memchr(info->driver, '\0', sizeof info->driver) != NULL &&
-           memchr(info->why, '\0', sizeof info->why) != NULL;
+           memchr(info->why, '\0', sizeof info->why) != NULL &&
+           memchr(info->pci, '\0', sizeof info->pci) != NULL &&
+           memchr(info->uuid, '\0', sizeof info->uuid) != NULL &&
+           memchr(info->same_as, '\0', sizeof info->same_as) != NULL &&
+           memchr(info->same_by, '\0', sizeof info->same_by) != NULL;
 }
 
 bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
