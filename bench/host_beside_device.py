@@ -2,7 +2,7 @@
 """What the host does beside a device that costs nothing: CPU seconds a GB of JSON Lines, against signing on the CPU in the same run.
 
     bench/host_beside_device.py [--program build/release/bench/double/bandmill] [--megabytes 200] [--runs 5] [--threads 2] [--gpus 1]
-                                [--link GB/S] [--json] [--opening] [--check] [--bounds]
+                                [--link GB/S] [--json] [--opening] [--check] [--auto [--before PROGRAM]] [--bounds]
 
 The program is the one that stands beside the double of the OpenCL library (bench/double/cl_double.c): copies and kernels take no time, so what
 is left is reading, parsing, cutting or packing texts, enqueuing and writing. `sign`, `dedup` and `dedup --verify none`, whose devices can be
@@ -13,6 +13,10 @@ equal, lose nothing.
 --check measures, instead, what the sample check of a device's answers costs in documents of 100 B, 2 kB, 100 kB and 10 MB, given as hashes
 and as texts: the CPU seconds of the program that stands in comparing/, which checks and believes all the same, less those of the one that does
 not check, in per cent of native signing. Less than two runs differ is not seen: the figure is that of the least of the runs.
+
+--auto measures, instead, what `--device auto` does with devices that need ten times as long as native code for all of `sign --shingle char:5`,
+as long, and a tenth (CL_DOUBLE_ITEMS, found by a run whose device is slow), with documents of the same four sizes: seconds, as a multiple of
+those of the CPU, and who signed; however small the job is (BANDMILL_CL_TEXT=trial). --before names an earlier program that stands beside its own double, to be asked in turns.
 
 --opening measures, instead, how long one and eight devices take to open whose contexts take half a second. --bounds holds what CI holds:
 bounds that do not depend on the machine, wide enough for one that is crowded; 1 where one is passed. Standard library only."""
@@ -44,6 +48,13 @@ def write_documents(path, megabytes):
         return file.tell()
 
 
+def write_sized(path, megabytes, size):
+    rng, words = random.Random(11), [f"{i:x}word" for i in range(50000)]
+    with open(path, "w", encoding="ascii") as file:
+        while file.tell() < megabytes * 1e6:
+            file.write('{"text":"%s"}\n' % " ".join(rng.choices(words, k=max(6, size // 9))))
+
+
 def run(program, job, source, folder, env):
     """CPU seconds, and seconds, of a job and of its children."""
     out = os.path.join(folder, "out")
@@ -72,12 +83,10 @@ SIZES = {"100 B": 100, "2 kB": 2000, "100 kB": 100_000, "10 MB": 10_000_000}
 def measure_check(args, folder):
     """Per cent of native signing, by size of document and way to the device."""
     comparing = os.path.join(os.path.dirname(args.program), "comparing", "bandmill")
-    rng, words, found = random.Random(11), [f"{i:x}word" for i in range(50000)], {}
+    found = {}
     for name, size in SIZES.items():
         documents = os.path.join(folder, "documents.jsonl")
-        with open(documents, "w", encoding="ascii") as file:
-            while file.tell() < args.megabytes * 1e6:
-                file.write('{"text":"%s"}\n' % " ".join(rng.choices(words, k=max(6, size // 9))))
+        write_sized(documents, args.megabytes, size)
         for way in ("hashes", "texts"):
             env = {"CL_DOUBLE_GPUS": str(args.gpus), "CL_DOUBLE_LINK": str(args.link), "BANDMILL_CACHE_DIR": os.path.join(folder, "cache"),
                    "BANDMILL_CL_TEXT": "1" if way == "texts" else "0"}
@@ -88,6 +97,38 @@ def measure_check(args, folder):
                     of.append(run(comparing if kind == "comparing" else args.program, job, documents, folder, env)[0])
             least = {kind: min(of) for kind, of in spent.items()}
             found[f"{name}, {way}"] = (least["comparing"] - least["believing"]) / least["native"] * 100
+    return found
+
+
+SPEEDS = {"a tenth as fast": 0.1, "as fast": 1, "ten times as fast": 10}
+
+
+def measure_auto(args, folder):
+    """Seconds, as a multiple of the CPU's, and who signed, by size of document and speed of the device."""
+    documents, found = os.path.join(folder, "documents.jsonl"), {}
+    programs = {"now": args.program, **({"before": os.path.abspath(args.before)} if args.before else {})}
+
+    def job(device, program=args.program, **env):
+        env = {"BANDMILL_CACHE_DIR": os.path.join(folder, "cache"), "CL_DOUBLE_GPUS": str(args.gpus), "CL_DOUBLE_LINK": str(args.link), **env}
+        return run(program, ["sign", "--shingle", "char:5", "--device", device, "--threads", str(args.threads)], documents, folder, env)[1]
+
+    def signed_by():
+        with open(os.path.join(folder, "out", "manifest.json"), encoding="utf-8") as file:
+            return "CPU" if [d["device"] for d in json.load(file)["run"]["devices"]] == ["cpu"] else "device"
+
+    for name, size in SIZES.items():
+        write_sized(documents, args.megabytes, size)
+        cpu = min(job("cpu") for _ in range(args.runs))
+        items = 1e8
+        while (slow := job("gpu", BANDMILL_CL_TEXT="0", CL_DOUBLE_ITEMS=f"{items:g}")) < 3 * cpu:
+            items /= 4
+        for speed, factor in SPEEDS.items():
+            row = found[f"{name}, {speed}"] = {"cpu_seconds": cpu}
+            for _ in range(args.runs):
+                for when, program in programs.items():
+                    seconds = job("auto", program, BANDMILL_CL_TEXT="trial", CL_DOUBLE_ITEMS=f"{items * slow / cpu * factor:g}")
+                    row[when] = min(row.get(when, seconds / cpu), seconds / cpu)
+                    row[f"signed {when}"] = signed_by()
     return found
 
 
@@ -117,7 +158,8 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--link", type=float, default=0)
-    for flag in ("--json", "--opening", "--check", "--bounds"):
+    parser.add_argument("--before")
+    for flag in ("--json", "--opening", "--check", "--auto", "--bounds"):
         parser.add_argument(flag, action="store_true")
     args = parser.parse_args()
     args.program = os.path.abspath(args.program)
@@ -126,19 +168,23 @@ def main():
         with open(one, "w", encoding="ascii") as file:
             file.write('{"text":"a few words of one text"}\n')
         found = measure_opening(args, folder, one) if args.opening else measure_check(args, folder) if args.check \
-            else measure_host(args, folder, one)
+            else measure_auto(args, folder) if args.auto else measure_host(args, folder, one)
     if args.json:
         print(json.dumps(found, indent=2))
     elif args.check:
         for name, cost in found.items():
             print(f"{name:<16} {cost:6.2f} % of native signing")
+    elif args.auto:
+        for name, row in found.items():
+            print(f"{name:<28}" + "".join(f"  {when} {row[when]:5.2f} times the CPU's seconds, by the {row['signed ' + when]}"
+                                          for when in ("before", "now") if when in row))
     elif args.opening:
         print(f"one device {found['one']:.2f} s, eight {found['eight']:.2f} s: {found['ratio']:.2f} times as long")
     else:
         print(f"{'CPU seconds a GB':<16} {'native':>8} {'beside':>8} {'ratio':>8}")
         for name, f in found.items():
             print(f"{name:<16} {f['native']:8.2f} {f['beside']:8.2f} {f['ratio']:8.2f}")
-    if args.check:
+    if args.check or args.auto:
         return
     ratios = {"opening": (found["ratio"], OPENING)} if args.opening else {name: (f["ratio"], BOUNDS[name]) for name, f in found.items()}
     passed = [f"{name}: {ratio:.2f}, at most {most}" for name, (ratio, most) in ratios.items() if ratio > most]

@@ -11,8 +11,8 @@
  *     CL_DOUBLE_GPUS=N          so many devices (1), each of 80 GiB, not sharing the host's memory
  *     CL_DOUBLE_LINK=GB/S       a copy takes its bytes at this rate (0: no time)
  *     CL_DOUBLE_KERNEL=SECONDS  a launch takes this long (0)
- *     CL_DOUBLE_ITEMS=N         work-items that a device does in a second, in all its queues
- *                               together (0: any number)
+ *     CL_DOUBLE_ITEMS=N,N…      work-items that a device does in a second, in all its queues
+ *                               together (0: any number); the last number holds for the rest
  *     CL_DOUBLE_OPEN=SECONDS    a context takes this long to be made (0)
  *
  * and what a driver says of itself:
@@ -52,7 +52,8 @@ struct _cl_platform_id {
 };
 struct _cl_device_id {
     pthread_mutex_t lock;
-    double end; /* of the work-items of all queues */
+    double items; /* a second; 0: any number */
+    double end;   /* of the work-items of all queues */
 };
 struct _cl_context {
     char unused;
@@ -162,9 +163,13 @@ static unsigned n_platforms(char *name, size_t cap, unsigned at)
 
 __attribute__((constructor)) static void init_devices(void)
 {
+    char items[32];
     for (unsigned p = 0; p < PLATFORMS_MAX; p++)
-        for (unsigned d = 0; d < DEVICES_MAX; d++)
+        for (unsigned d = 0; d < DEVICES_MAX; d++) {
+            word_of("CL_DOUBLE_ITEMS", "0", d, items, sizeof items);
+            devices[p][d].items = strtod(items, NULL);
             pthread_mutex_init(&devices[p][d].lock, NULL);
+        }
 }
 
 cl_int clGetPlatformIDs(cl_uint cap, cl_platform_id *out, cl_uint *n)
@@ -507,7 +512,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel k, cl_uint dims,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint n, const cl_event *before, cl_event *event)
 {
-    const double rate = asked("CL_DOUBLE_ITEMS", 0);
+    const double rate = queue->device->items;
     size_t items = 1;
     for (cl_uint i = 0; i < dims; i++)
         items *= global[i];

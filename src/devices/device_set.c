@@ -273,7 +273,9 @@ bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbac
     if (bm_isa_choose(options->cpu, &isa, err) != BM_OK)
         return BM_ERR_USAGE;
     bm_status status = BM_OK;
-    const bm_cl_need need = names_only_auto(words) ? BM_CL_NEED_GPUS : BM_CL_NEED_ALL;
+    out->asked = options->device != NULL;
+    out->measured = names_only_auto(words);
+    const bm_cl_need need = out->measured ? BM_CL_NEED_GPUS : BM_CL_NEED_ALL;
     const bool cl = strcasecmp(words, "cpu") != 0;
     BM_TRY_OUT(list(need, cl ? options : NULL, callbacks, options->cpu, &all, err));
     BM_TRY_OUT(mark_all(&all, words, callbacks, out, err));
@@ -331,6 +333,10 @@ bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg
 #define CREDIT_FIRST  (1u << 15)
 #define CREDIT_MOST   (1u << 22)
 #define LONG_HASHES   4096u
+#define START_SECONDS 0.5     /* of a driver, the kernels and the trial */
+#define SMALL_WORK    0x1p+26 /* bytes of text times words of a signature */
+#define WORTH_PART    5       /* of the CPU's rate, that a device has at least */
+#define WORTH_GAIN    1.1     /* times the CPU's rate, that all devices have together */
 #define SOME_WORDS    4u
 /* 768 KiB of hashes: a batch stays in a core's second-level cache. */
 #define CPU_BATCH_HASHES (96u * 1024u)
@@ -400,7 +406,7 @@ static bm_status try_opened(opening *opened, bm_text_trial **trial, bm_backend *
         *err = opened->error;
         return status;
     }
-    if (*trial != NULL && backend->accepts_text)
+    if (*trial != NULL)
         BM_TRY_OUT(bm_text_trial_run(*trial, backend, err));
     *out = backend;
     return BM_OK;
@@ -426,7 +432,6 @@ static bm_status add_worker(bm_device_set *set, opening *opened, bm_text_trial *
     pthread_mutex_init(&worker->lock, NULL);
     worker->credit = CREDIT_FIRST;
     set->n_device_workers++;
-    add_name(set, device->name);
     return BM_OK;
 out:
     if (set->fallback && status != BM_ERR_CANCELLED) {
@@ -468,18 +473,85 @@ static bool has_kernels(const bm_device_set *set)
     return set->params.ops->device.sign_cpu != NULL;
 }
 
-/* Open the trial of both ways, where devices are opened for texts and nothing settles it. */
+/* Is it to be measured whether the devices, which `auto` chose, are worth it? Not where the form is
+ * settled by hand. */
+static bool compares(const bm_device_set_cfg *cfg)
+{
+    const bm_offload requested = requested_offload(cfg);
+    return cfg->pick->measured && (requested == BM_OFFLOAD_AUTO || requested == BM_OFFLOAD_TRIAL);
+}
+
+/* Open the trial, where there are devices whose worth or form is to be measured. */
 static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *cfg,
                             bm_text_trial **out, bm_error *err)
 {
-    bm_text_trial_cfg trial = {
-        .text = cfg->text, .row_uints = set->row_uints, .bands = set->bands, .cpu = cfg->cpu};
+    const bool texts = has_able_text(cfg) && resolve_offload(cfg) == BM_OFFLOAD_TRIAL;
+    const bm_text_trial_cfg trial = {.text = cfg->cut != NULL ? cfg->cut : cfg->text,
+                                     .texts = texts,
+                                     .row_uints = set->row_uints,
+                                     .bands = cfg->bands,
+                                     .cpu = cfg->cpu,
+                                     .threads = cfg->threads,
+                                     .native = set->cpu};
     bool any = false;
     for (size_t i = 0; i < cfg->pick->n; i++)
         any |= cfg->pick->devices[i].kind != BM_DEVICE_NATIVE && has_kernels(set);
-    if (!any || !has_able_text(cfg) || resolve_offload(cfg) != BM_OFFLOAD_TRIAL)
-        return BM_OK;
-    return bm_text_trial_open(&trial, out, err);
+    return any && (texts || compares(cfg)) ? bm_text_trial_open(&trial, out, err) : BM_OK;
+}
+
+/* Does the job end sooner than a device is ready for it? The bytes of the inputs are taken for text,
+ * of a shingle a byte at most; SMALL_WORK takes one thread a fifth of a second at most. */
+static bool is_small(const bm_device_set *set, const bm_device_set_cfg *cfg,
+                     const bm_text_trial *trial)
+{
+    const double bytes = (double)cfg->input_bytes;
+    if (!compares(cfg) || requested_offload(cfg) == BM_OFFLOAD_TRIAL || cfg->input_bytes == 0)
+        return false;
+    return trial != NULL ? bytes < START_SECONDS * bm_text_trial_cpu_rate(trial)
+                         : bytes * set->perms_used < SMALL_WORK;
+}
+
+static void log_without(const bm_device_set *set, const bm_device_set_cfg *cfg, const char *why)
+{
+    bm_meter_log(set->meter, cfg->pick->asked ? BM_LOG_INFO : BM_LOG_DEBUG, "using the CPU (%s)",
+                 why);
+}
+
+/* Worker number i goes. Nobody has used the lock of any worker yet. */
+static void drop_worker(bm_device_set *set, bm_text_trial *trial, size_t i)
+{
+    bm_device_worker *worker = &set->device_workers[i];
+    char why[128];
+    const bm_callbacks callbacks = bm_meter_callbacks(set->meter);
+    snprintf(why, sizeof why, "a trial gave %.3g MB/s with it, and %.3g MB/s on the CPU",
+             bm_text_trial_rate(trial, i) * 1e-6, bm_text_trial_cpu_rate(trial) * 1e-6);
+    log_left_out(&callbacks, &worker->info, why);
+    bm_backend_close(worker->backend);
+    pthread_mutex_destroy(&worker->lock);
+    set->n_device_workers--;
+    memmove(worker, worker + 1, (set->n_device_workers - i) * sizeof *worker);
+    memset(&set->device_workers[set->n_device_workers], 0, sizeof *worker);
+    bm_text_trial_drop(trial, i);
+}
+
+/* Leave out devices that `auto` chose and that do not pay: each that has less than a fifth of the
+ * CPU's rate, and then all of them where they do not shorten the job. */
+static void drop_slow_workers(bm_device_set *set, const bm_device_set_cfg *cfg,
+                              bm_text_trial *trial)
+{
+    const double cpu = bm_text_trial_cpu_rate(trial);
+    bm_text_offload with = {.able = false};
+    if (!compares(cfg))
+        return;
+    for (size_t i = set->n_device_workers; i-- > 0;)
+        if (bm_text_trial_rate(trial, i) * WORTH_PART < cpu)
+            drop_worker(set, trial, i);
+    if (set->n_device_workers == 0 || set->use_cpu)
+        return;
+    bm_text_trial_judge(trial, &with);
+    const double rate = with.text_rate > with.hash_rate ? with.text_rate : with.hash_rate;
+    for (size_t i = set->n_device_workers; i-- > 0 && rate < cpu * WORTH_GAIN;)
+        drop_worker(set, trial, i);
 }
 
 /* Choose between texts and hashes, and open what texts need on the host. */
@@ -500,7 +572,7 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
         return BM_OK;
     offload->taken = requested_offload(cfg) == BM_OFFLOAD_ON;
     if (trial != NULL)
-        bm_text_trial_judge(trial, cfg->threads > 0 ? cfg->threads : 1, offload);
+        bm_text_trial_judge(trial, offload);
     if (offload->measured)
         bm_meter_log(set->meter, BM_LOG_DEBUG,
                      "%s go to the device: a trial gave %.0f MB/s of text, and %.0f with hashes "
@@ -514,6 +586,36 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
     return BM_OK;
 }
 
+/* No device is left, or none was worth it: the native CPU signs. */
+static void use_cpu(bm_device_set *set, size_t n_opened)
+{
+    if (set->n_device_workers > 0 || set->use_cpu)
+        return;
+    set->use_cpu = true;
+    if (!has_kernels(set))
+        bm_meter_log(set->meter, BM_LOG_INFO, "scheme %s is signed on the CPU",
+                     bm_option_word(BM_OPTION_SCHEME, set->params.ops->scheme));
+    else if (n_opened == 0)
+        bm_meter_log(set->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
+}
+
+/* What was chosen, for people. */
+static void add_names(bm_device_set *set, const bm_device_pick *pick)
+{
+    bool named = false;
+    for (size_t i = 0, at = 0; i < pick->n; i++) {
+        const bm_device_info *device = &pick->devices[i];
+        const bool worker = at < set->n_device_workers &&
+                            strcmp(set->device_workers[at].info.spec, device->spec) == 0;
+        at += worker;
+        if (worker || device->kind == BM_DEVICE_NATIVE)
+            add_name(set, device->name);
+        named |= device->kind == BM_DEVICE_NATIVE;
+    }
+    if (set->use_cpu && !named)
+        add_name(set, set->cpu->info.name);
+}
+
 /* Every device of the pick: workers, and the native CPU. */
 static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
                               bm_backend_cfg *backend, bm_error *err)
@@ -522,29 +624,28 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
     opening *openings = NULL;
     size_t n = 0, at = 0;
     bm_status status = BM_OK;
+    for (size_t i = 0; i < cfg->pick->n; i++)
+        set->use_cpu |= cfg->pick->devices[i].kind == BM_DEVICE_NATIVE;
     BM_TRY_OUT(bm_new_zero(&openings, cfg->pick->n, err));
-    BM_TRY_OUT(open_trial(set, cfg, &trial, err));
-    for (size_t i = 0; i < cfg->pick->n && has_kernels(set); i++)
+    bool small = is_small(set, cfg, NULL);
+    if (!small)
+        BM_TRY_OUT(open_trial(set, cfg, &trial, err));
+    small = small || (trial != NULL && is_small(set, cfg, trial));
+    for (size_t i = 0; i < cfg->pick->n && has_kernels(set) && !small; i++)
         if (cfg->pick->devices[i].kind != BM_DEVICE_NATIVE)
             openings[n++] = (opening){.cfg = backend, .device = &cfg->pick->devices[i]};
     open_all(openings, n);
-    for (size_t i = 0; i < cfg->pick->n; i++) {
-        const bm_device_info *device = &cfg->pick->devices[i];
-        if (device->kind == BM_DEVICE_NATIVE) {
-            set->use_cpu = true;
-            add_name(set, device->name);
-        } else if (has_kernels(set))
-            BM_TRY_OUT(add_worker(set, &openings[at++], &trial, err));
-    }
-    if (set->n_device_workers == 0 && !set->use_cpu) {
-        set->use_cpu = true;
-        add_name(set, set->cpu->info.name);
-        if (has_kernels(set))
-            bm_meter_log(set->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
-        else
-            bm_meter_log(set->meter, BM_LOG_INFO, "scheme %s is signed on the CPU",
-                         bm_option_word(BM_OPTION_SCHEME, set->params.ops->scheme));
-    }
+    while (at < n)
+        BM_TRY_OUT(add_worker(set, &openings[at++], &trial, err));
+    const size_t n_opened = set->n_device_workers;
+    if (trial != NULL)
+        drop_slow_workers(set, cfg, trial);
+    if (small && cfg->pick->n > set->use_cpu)
+        log_without(set, cfg, "the job is over before a GPU is ready for it");
+    else if (n_opened > 0 && set->n_device_workers == 0)
+        log_without(set, cfg, "no GPU shortens the job");
+    use_cpu(set, small ? cfg->pick->n : n_opened);
+    add_names(set, cfg->pick);
     status = choose_offload(set, cfg, trial, err);
 out:
     for (; at < n; at++) /* behind one that is an error */

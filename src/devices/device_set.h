@@ -28,12 +28,14 @@
  *
  * auto (GPUs if there are, else the CPU), cpu, gpu (every GPU), opencl (the first device),
  * opencl:P.D, all (every GPU and the native CPU), or a part of a device's name; several with
- * commas. "cpu" alone loads no OpenCL. */
+ * commas. A GPU that has two rows is meant once. "cpu" alone loads no OpenCL. */
 
 typedef struct bm_device_pick {
     bm_device_info *devices; /* in the order of bm_device_list, each once */
     size_t n;
     bool fallback; /* `auto`: a device that fails ends on the CPU with a warning */
+    bool asked;    /* words were given: what they came to is worth a line of its own */
+    bool measured; /* `auto` alone, or with the CPU: OpenCL devices are used only if they pay */
     bool broken;   /* an OpenCL driver is: none of its devices is there, and `why` is a warning */
     char why[700]; /* one line for people on what `auto` chose; empty: nothing to say */
 } bm_device_pick;
@@ -90,6 +92,8 @@ typedef struct bm_device_set_cfg {
     uint32_t perms_used; /* 0: all */
     uint32_t bands, rows;
     const bm_text_options *text; /* devices may be given texts to be cut so; NULL: hashes only */
+    const bm_text_options *cut;  /* how the host cuts texts; NULL: as `text`, or hashes are given */
+    uint64_t input_bytes;        /* of all inputs, about; 0: not known */
     uint32_t threads;            /* that make hashes on the host */
     const char *cpu, *cache_dir;
     size_t kept_bytes; /* of weighted elements, for each thread; 0: as usual (backend/backend.h) */
@@ -97,6 +101,8 @@ typedef struct bm_device_set_cfg {
     bm_meter *meter;
 } bm_device_set_cfg;
 
+/* Devices that `auto` alone has chosen are compared with native code on all threads (text_offload.h)
+ * and left out where they do not pay, or not even opened where the job is over before. */
 bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, bm_error *err);
 void bm_device_set_close(bm_device_set *set);
 /* The number of hashes that a batch should hold, about. */

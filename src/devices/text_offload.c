@@ -1,23 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_offload.c -- the trial of both ways.
+/* text_offload.c -- the trial of the CPU, and of both ways on devices.
  *
  * The text is made by a fixed generator: words of 1 to 10 letters, a megabyte in documents of
- * 2 KiB. The host makes it twice and the second counts, since the first allocates; a device gets
- * each form once more than it has slots, and the last counts, for which a slot is used again.
+ * 2 KiB. Each thread of the host makes texts, hashes and words of some of the documents again and
+ * again; the first time does not count, since it allocates. Processor time is counted there, so that
+ * others who have the processor for a moment do not look like slow loops.
+ *
+ *     a device   one small batch, twice: what a batch takes when it is alone
+ *                batches of some milliseconds, staged once and submitted again and again, as many
+ *                in flight as the device likes; the better of two stretches counts
+ *
+ * A device on which the small batch takes long, at a rate that is nothing beside the CPU's, is not
+ * tried further.
  *
  * Tests: tests/unit/devices/test_text_offload.c */
 #include "devices/text_offload.h"
 
+#include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "text/unit_text.h"
 
-#define DOC_BYTES  2048u
-#define TRIAL_DOCS 512u
-#define TRIES      2
+#define DOC_BYTES     2048u
+#define TRIAL_DOCS    512u
+#define LANE_DOCS     16u   /* that a thread makes at once: its caches hold them */
+#define LANE_SECONDS  0.002 /* that each part of the CPU's work is measured at least */
+#define LANE_ROUNDS   64u
+#define FIRST_DOCS    32u   /* of a device's first batch */
+#define BATCH_SECONDS 0.008 /* that later ones should take */
+#define SLOW_SECONDS  0.010 /* for a first batch */
+#define SLOW_PART     20    /* of the CPU's rate */
+#define DEPTH_MAX     4u
+#define STRETCHES     4u
+
+static const bm_text_options given_hashes = {.shingle = BM_SHINGLE_CHAR, .shingle_k = 5};
 
 bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n)
 {
@@ -27,21 +48,51 @@ bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n)
     return BM_OFFLOAD_OFF;
 }
 
-struct bm_text_trial {
+/* Seconds of a processor for the whole text. */
+typedef struct parts {
+    double join, hash, sign;
+} parts;
+
+/* What a thread of the host works on. */
+typedef struct lane {
     bm_shingler *shingler;
-    char *bytes;
-    size_t n_docs;
-    uint32_t bands;
     bm_text_batch text;
     bm_shingle_batch hashes;
+    uint32_t *words;
+    uint64_t *keys;
+    parts spent; /* in `rounds` */
+    uint32_t rounds;
+} lane;
+
+/* What a form took on one device. */
+typedef struct form_time {
+    double rate; /* bytes of text a second of the device */
+    double
+        beside; /* seconds of the host's processors for the whole text: staging, and the driver */
+    parts host; /* what the host's own work took meanwhile */
+} form_time;
+
+typedef struct device_time {
+    form_time text, hashes;
+} device_time;
+
+struct bm_text_trial {
+    bm_text_trial_cfg cfg;
+    bm_text_options options;
+    char *bytes;
+    bool made; /* the two batches are */
+    bm_text_batch text;
+    bm_shingle_batch hashes;
+    /* Devices write here; a device that failed may do so until it is closed. */
     uint32_t *words, *counts;
     bm_hash128 *content;
     uint64_t *keys;
-    bm_sign_task task;                 /* a device that failed may hold it until it is closed */
-    double join_seconds, hash_seconds; /* of one thread of the host */
-    double text_cpu, hash_cpu;         /* the host beside the devices, of all of them */
-    double text_rate, hash_rate;       /* of all devices together */
-    uint32_t n_devices;
+    bm_sign_task tasks[DEPTH_MAX];
+    lane *lanes;
+    atomic_bool stop; /* the threads that are at work beside a device */
+    parts alone;      /* what the host's work takes without devices */
+    device_time *devices;
+    size_t n_devices, cap_devices;
     bool same_processors; /* one of them is made of the host's */
 };
 
@@ -61,46 +112,148 @@ static void fill_words(char *out, size_t len)
     }
 }
 
-/* Both batches, and how long the host took for each. */
-static bm_status make_batches(bm_text_trial *t, bm_error *err)
+static bm_str doc_of(const bm_text_trial *t, size_t i)
 {
-    bm_status status = BM_OK;
-    for (int tries = 0; tries < TRIES; tries++) {
-        double mark = bm_clock_seconds();
-        bm_text_batch_clear(&t->text);
-        for (size_t i = 0; i < t->n_docs && status == BM_OK; i++)
-            status = bm_unit_text_add(t->shingler, (bm_str){t->bytes + i * DOC_BYTES, DOC_BYTES},
-                                      &t->text, err);
-        t->join_seconds = bm_clock_seconds() - mark;
-        mark = bm_clock_seconds();
-        bm_shingle_batch_clear(&t->hashes);
-        for (size_t i = 0; i < t->n_docs && status == BM_OK; i++)
-            status = bm_shingler_add(t->shingler, (bm_str){t->bytes + i * DOC_BYTES, DOC_BYTES},
-                                     &t->hashes, err);
-        t->hash_seconds = bm_clock_seconds() - mark;
+    return (bm_str){t->bytes + i % TRIAL_DOCS * DOC_BYTES, DOC_BYTES};
+}
+
+static bm_status make_texts(const bm_text_trial *t, bm_shingler *shingler, size_t first, size_t n,
+                            bm_text_batch *out, bm_error *err)
+{
+    bm_text_batch_clear(out);
+    for (size_t i = 0; i < n; i++)
+        BM_TRY(bm_unit_text_add(shingler, doc_of(t, first + i), out, err));
+    return BM_OK;
+}
+
+static bm_status make_hashes(const bm_text_trial *t, bm_shingler *shingler, size_t first, size_t n,
+                             bm_shingle_batch *out, bm_error *err)
+{
+    bm_shingle_batch_clear(out);
+    for (size_t i = 0; i < n; i++)
+        BM_TRY(bm_shingler_add(shingler, doc_of(t, first + i), out, err));
+    return BM_OK;
+}
+
+/* --- the CPU --- */
+
+static bm_status lane_open(const bm_text_trial *t, lane *l, bm_error *err)
+{
+    l->text.options = t->options;
+    BM_TRY(bm_new(&l->words, (size_t)LANE_DOCS * t->cfg.row_uints, err));
+    BM_TRY(bm_new(&l->keys, (size_t)LANE_DOCS * t->cfg.bands, err));
+    return bm_shingler_open(&t->options, t->cfg.cpu, &l->shingler, err);
+}
+
+static void lane_close(lane *l)
+{
+    bm_shingler_close(l->shingler);
+    bm_text_batch_reset(&l->text);
+    bm_shingle_batch_reset(&l->hashes);
+    bm_free_all(l->words, l->keys);
+}
+
+static bm_status lane_sign(const bm_text_trial *t, lane *l, bm_error *err)
+{
+    bm_backend *native = t->cfg.native;
+    bm_sign_task task = {.offsets = l->hashes.offsets,
+                         .hashes = l->hashes.hashes,
+                         .n_docs = LANE_DOCS,
+                         .words = l->words,
+                         .keys = t->cfg.bands > 0 ? l->keys : NULL};
+    if (native == NULL)
+        return BM_OK;
+    BM_TRY(native->ops->submit(native, &task, err));
+    return native->ops->wait(native, &task, err);
+}
+
+/* The work of a thread on some documents, once. */
+static bm_status lane_round(const bm_text_trial *t, lane *l, size_t first, bool sign, parts *spent,
+                            bm_error *err)
+{
+    const double begin = bm_clock_of(CLOCK_THREAD_CPUTIME_ID);
+    if (t->cfg.texts)
+        BM_TRY(make_texts(t, l->shingler, first, LANE_DOCS, &l->text, err));
+    const double joined = bm_clock_of(CLOCK_THREAD_CPUTIME_ID);
+    BM_TRY(make_hashes(t, l->shingler, first, LANE_DOCS, &l->hashes, err));
+    const double hashed = bm_clock_of(CLOCK_THREAD_CPUTIME_ID);
+    if (sign)
+        BM_TRY(lane_sign(t, l, err));
+    *spent =
+        (parts){joined - begin, hashed - joined, bm_clock_of(CLOCK_THREAD_CPUTIME_ID) - hashed};
+    return BM_OK;
+}
+
+/* A thread is at work until each part took long enough, or until a device was timed. */
+static bm_status lane_run(const bm_text_trial *t, lane *l, size_t number, bool beside,
+                          bm_error *err)
+{
+    parts spent;
+    l->spent = (parts){0};
+    l->rounds = 0;
+    BM_TRY(lane_round(t, l, number * LANE_DOCS, !beside, &spent, err));
+    while (beside ? !atomic_load(&t->stop)
+                  : l->rounds < LANE_ROUNDS &&
+                        l->spent.join + l->spent.hash + l->spent.sign < LANE_SECONDS) {
+        BM_TRY(lane_round(t, l, number * LANE_DOCS, !beside, &spent, err));
+        l->spent.join += spent.join;
+        l->spent.hash += spent.hash;
+        l->spent.sign += spent.sign;
+        l->rounds++;
     }
+    return BM_OK;
+}
+
+/* The mean of all threads, for the whole text; false: none has done a round. */
+static bool mean_of(const bm_text_trial *t, parts *out)
+{
+    parts sum = {0};
+    double rounds = 0;
+    for (uint32_t i = 0; i < t->cfg.threads; i++) {
+        sum.join += t->lanes[i].spent.join;
+        sum.hash += t->lanes[i].spent.hash;
+        sum.sign += t->lanes[i].spent.sign;
+        rounds += t->lanes[i].rounds;
+    }
+    const double fold = (double)TRIAL_DOCS / LANE_DOCS / rounds;
+    if (rounds == 0)
+        return false;
+    *out = (parts){sum.join * fold, sum.hash * fold, sum.sign * fold};
+    if (t->cfg.text == NULL)
+        out->hash = 0; /* they are given */
+    return true;
+}
+
+static bm_status run_lane(void *ctx, uint32_t thread, bm_error *err)
+{
+    bm_text_trial *t = ctx;
+    return lane_run(t, &t->lanes[thread], thread, false, err);
+}
+
+static bm_status measure_cpu(bm_text_trial *t, bm_error *err)
+{
+    bm_pool *pool = NULL;
+    BM_TRY(bm_pool_open(t->cfg.threads, &pool, err));
+    const bm_status status = bm_pool_run(pool, run_lane, t, err);
+    bm_pool_close(pool);
+    mean_of(t, &t->alone);
     return status;
 }
 
 bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, bm_error *err)
 {
     bm_text_trial *t = NULL;
-    BM_TRY(bm_new_zero(&t, 1, err));
-    t->n_docs = TRIAL_DOCS;
-    t->bands = cfg->bands;
-    t->text.options = *cfg->text;
-    t->bytes = bm_alloc(t->n_docs, DOC_BYTES);
-    t->words = bm_alloc(t->n_docs * cfg->row_uints, sizeof *t->words);
-    t->keys = bm_alloc(t->n_docs * cfg->bands, sizeof *t->keys);
-    t->counts = bm_alloc(t->n_docs, sizeof *t->counts);
-    t->content = bm_alloc(t->n_docs, sizeof *t->content);
     bm_status status = BM_OK;
-    if (t->bytes == NULL || t->words == NULL || t->keys == NULL || t->counts == NULL ||
-        t->content == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, t->n_docs * DOC_BYTES));
-    fill_words(t->bytes, t->n_docs * DOC_BYTES);
-    BM_TRY_OUT(bm_shingler_open(cfg->text, cfg->cpu, &t->shingler, err));
-    status = make_batches(t, err);
+    BM_TRY(bm_new_zero(&t, 1, err));
+    t->cfg = *cfg;
+    t->cfg.threads = cfg->threads > 0 ? cfg->threads : 1;
+    t->options = t->text.options = cfg->text != NULL ? *cfg->text : given_hashes;
+    BM_TRY_OUT(bm_new_zero(&t->lanes, t->cfg.threads, err));
+    BM_TRY_OUT(bm_new(&t->bytes, TRIAL_DOCS * DOC_BYTES, err));
+    fill_words(t->bytes, TRIAL_DOCS * DOC_BYTES);
+    for (uint32_t i = 0; i < t->cfg.threads; i++)
+        BM_TRY_OUT(lane_open(t, &t->lanes[i], err));
+    status = measure_cpu(t, err);
 out:
     if (status != BM_OK) {
         bm_text_trial_close(t);
@@ -114,53 +267,254 @@ void bm_text_trial_close(bm_text_trial *trial)
 {
     if (trial == NULL)
         return;
-    bm_shingler_close(trial->shingler);
+    for (uint32_t i = 0; trial->lanes != NULL && i < trial->cfg.threads; i++)
+        lane_close(&trial->lanes[i]);
     bm_text_batch_reset(&trial->text);
     bm_shingle_batch_reset(&trial->hashes);
-    bm_free_all(trial->bytes, trial->words, trial->keys, trial->counts, trial->content, trial);
+    bm_free_all(trial->bytes, trial->words, trial->keys, trial->counts, trial->content,
+                trial->lanes, trial->devices, trial);
 }
 
-/* Bytes a second of a device for the task, and what it cost the host. */
-static bm_status time_task(bm_text_trial *trial, bm_backend *backend, double *rate, double *cpu,
-                           bm_error *err)
+/* Bytes that the rates are of, in documents 0 … n-1. */
+static double bytes_of(const bm_text_trial *t, size_t n)
 {
-    bm_sign_task *task = &trial->task;
-    double seconds = 0, spent = 0;
-    for (uint32_t tries = 0; tries <= (backend->depth > 0 ? backend->depth : 1); tries++) {
-        const double mark = bm_clock_seconds();
-        /* of all threads of the process, the driver's own included */
-        const double cpu_mark = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID);
-        BM_TRY(backend->ops->submit(backend, task, err));
-        BM_TRY(backend->ops->wait(backend, task, err));
-        seconds = bm_clock_seconds() - mark;
-        spent = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_mark;
-    }
-    *rate = (double)(trial->n_docs * DOC_BYTES) / (seconds > 0 ? seconds : 1e-9);
-    *cpu += spent;
+    return t->cfg.text != NULL ? (double)n * DOC_BYTES
+                               : (double)n * (DOC_BYTES - given_hashes.shingle_k + 1) * 8;
+}
+
+/* Bytes a second where the whole text takes so many seconds, which are 0 where the clock is coarse. */
+static double rate_of(const bm_text_trial *t, double seconds)
+{
+    return bytes_of(t, TRIAL_DOCS) / (seconds > 0 ? seconds : 1e-9);
+}
+
+double bm_text_trial_cpu_rate(const bm_text_trial *trial)
+{
+    return rate_of(trial, (trial->alone.hash + trial->alone.sign) / trial->cfg.threads);
+}
+
+/* --- a device --- */
+
+/* Both batches, and memory for what DEPTH_MAX tasks give back. */
+static bm_status make_batches(bm_text_trial *t, bm_error *err)
+{
+    const size_t docs = (size_t)TRIAL_DOCS * DEPTH_MAX;
+    if (t->made)
+        return BM_OK;
+    if (t->words == NULL)
+        BM_TRY(bm_new(&t->words, docs * t->cfg.row_uints, err));
+    if (t->keys == NULL)
+        BM_TRY(bm_new(&t->keys, docs * t->cfg.bands, err));
+    if (t->counts == NULL)
+        BM_TRY(bm_new(&t->counts, docs, err));
+    if (t->content == NULL)
+        BM_TRY(bm_new(&t->content, docs, err));
+    if (t->cfg.texts)
+        BM_TRY(make_texts(t, t->lanes[0].shingler, 0, TRIAL_DOCS, &t->text, err));
+    BM_TRY(make_hashes(t, t->lanes[0].shingler, 0, TRIAL_DOCS, &t->hashes, err));
+    t->made = true;
     return BM_OK;
+}
+
+/* A device, one form, and the tasks that it gets. */
+typedef struct timing {
+    bm_text_trial *trial;
+    bm_backend *backend;
+    bool text;
+    uint32_t depth;
+    size_t n_docs; /* of each task */
+    form_time *out;
+} timing;
+
+/* Task number i of n documents. */
+static bm_sign_task *set_task(const timing *x, uint32_t i)
+{
+    bm_text_trial *t = x->trial;
+    const size_t at = (size_t)i * TRIAL_DOCS;
+    t->tasks[i] = (bm_sign_task){.offsets = x->text ? t->text.slots : t->hashes.offsets,
+                                 .hashes = x->text ? NULL : t->hashes.hashes,
+                                 .text = x->text ? &t->text : NULL,
+                                 .n_docs = x->n_docs,
+                                 .words = t->words + at * t->cfg.row_uints,
+                                 .keys = t->cfg.bands > 0 ? t->keys + at * t->cfg.bands : NULL,
+                                 .n_shingles = x->text ? t->counts + at : NULL,
+                                 .content = x->text ? t->content + at : NULL};
+    return &t->tasks[i];
+}
+
+static bm_status submit(const timing *x, uint32_t i, bm_error *err)
+{
+    return x->backend->ops->submit(x->backend, &x->trial->tasks[i], err);
+}
+
+static bm_status wait_for(const timing *x, uint32_t i, bm_error *err)
+{
+    return x->backend->ops->wait(x->backend, &x->trial->tasks[i], err);
+}
+
+/* One batch that is alone on the device, twice: the second counts. */
+static bm_status time_first(timing *x, double *seconds, bm_error *err)
+{
+    x->n_docs = FIRST_DOCS;
+    for (int tries = 0; tries < 2; tries++) {
+        const double mark = bm_clock_seconds(), cpu = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+        set_task(x, 0);
+        BM_TRY(submit(x, 0, err));
+        BM_TRY(wait_for(x, 0, err));
+        *seconds = bm_clock_seconds() - mark;
+        x->out->beside = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    }
+    *seconds = *seconds > 0 ? *seconds : 1e-9;
+    x->out->rate = bytes_of(x->trial, FIRST_DOCS) / *seconds;
+    x->out->beside *= (double)TRIAL_DOCS / FIRST_DOCS;
+    return BM_OK;
+}
+
+static void unstage(const timing *x)
+{
+    for (uint32_t i = 0; i < x->depth; i++) {
+        bm_staged *staged = x->trial->tasks[i].staged;
+        if (staged != NULL)
+            staged->backend->ops->unstage(staged);
+        x->trial->tasks[i].staged = NULL;
+    }
+}
+
+/* Every task, once; and staged, where the backend has places, which grow when a task is submitted
+ * that they were too small for. `*seconds`: what staging took of one task. */
+static bm_status stage(const timing *x, double *seconds, bm_error *err)
+{
+    *seconds = 0;
+    for (uint32_t i = 0; i < x->depth; i++) {
+        bm_sign_task *task = set_task(x, i);
+        for (int tries = 0; tries < 2 && task->staged == NULL; tries++) {
+            const double mark = bm_clock_of(CLOCK_THREAD_CPUTIME_ID);
+            task->staged = bm_backend_stage(x->backend, task);
+            if (task->staged != NULL)
+                *seconds = bm_clock_of(CLOCK_THREAD_CPUTIME_ID) - mark;
+            BM_TRY(submit(x, i, err));
+            BM_TRY(wait_for(x, i, err));
+        }
+    }
+    return BM_OK;
+}
+
+/* Batches in flight: the better of some stretches of them. */
+static bm_status time_flight(const timing *x, double staging, bm_error *err)
+{
+    const uint32_t each = 2 * x->depth;
+    const double fold = (double)TRIAL_DOCS / (double)x->n_docs;
+    double least = 0, beside = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->depth; i++)
+        BM_TRY(submit(x, i, err));
+    BM_TRY(wait_for(x, n, err));
+    for (uint32_t s = 0; s < STRETCHES; s++) {
+        const double mark = bm_clock_seconds(), cpu = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+        for (uint32_t i = 0; i < each; i++) {
+            BM_TRY(submit(x, n, err));
+            n = (n + 1) % x->depth;
+            BM_TRY(wait_for(x, n, err));
+        }
+        const double seconds = bm_clock_seconds() - mark;
+        if (s == 0 || seconds < least) {
+            least = seconds;
+            beside = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        }
+    }
+    x->out->rate = bytes_of(x->trial, x->n_docs) * each / (least > 0 ? least : 1e-9);
+    x->out->beside = (beside / each + staging) * fold;
+    return BM_OK;
+}
+
+static bm_status time_staged(const timing *x, bm_error *err)
+{
+    double staging;
+    BM_TRY(stage(x, &staging, err));
+    return time_flight(x, staging, err);
+}
+
+static bm_status time_form(timing *x, bm_error *err)
+{
+    bm_text_trial *t = x->trial;
+    double seconds;
+    BM_TRY(time_first(x, &seconds, err));
+    if (seconds > SLOW_SECONDS && x->out->rate * SLOW_PART < bm_text_trial_cpu_rate(t))
+        return BM_OK;
+    const double docs = FIRST_DOCS * BATCH_SECONDS / seconds;
+    x->n_docs = docs > TRIAL_DOCS ? TRIAL_DOCS : docs < FIRST_DOCS ? FIRST_DOCS : (size_t)docs;
+    bm_status status = time_staged(x, err);
+    if (status == BM_ERR_UNSUPPORTED) /* too much for its buffers at once: as the first batch was */
+        status = BM_OK;
+    BM_TRY(status);
+    BM_TRY(x->backend->ops->drain(x->backend, err));
+    unstage(x);
+    return BM_OK;
+}
+
+/* Thread 0 times the device, the others are at work. */
+static bm_status run_beside(void *ctx, uint32_t thread, bm_error *err)
+{
+    timing *x = ctx;
+    bm_text_trial *t = x->trial;
+    if (thread > 0)
+        return lane_run(t, &t->lanes[thread - 1], thread - 1, true, err);
+    const bm_status status = time_form(x, err);
+    atomic_store(&t->stop, true);
+    return status;
+}
+
+/* Where both share the memory. Time of the driver cannot be told from that of the threads. */
+static bm_status time_beside(timing *x, bm_error *err)
+{
+    bm_pool *pool = NULL;
+    BM_TRY(bm_pool_open(x->trial->cfg.threads + 1, &pool, err));
+    atomic_store(&x->trial->stop, false);
+    const bm_status status = bm_pool_run(pool, run_beside, x, err);
+    bm_pool_close(pool);
+    mean_of(x->trial, &x->out->host);
+    x->out->beside = 0;
+    return status;
+}
+
+static bm_status try_form(bm_text_trial *t, bm_backend *backend, bool text, form_time *out,
+                          bm_error *err)
+{
+    timing x = {.trial = t, .backend = backend, .text = text, .out = out};
+    x.depth = backend->depth < 1 ? 1 : backend->depth > DEPTH_MAX ? DEPTH_MAX : backend->depth;
+    *out = (form_time){.host = t->alone};
+    return backend->info.unified_bytes > 0 && backend->info.kind != BM_DEVICE_CL_CPU
+               ? time_beside(&x, err)
+               : time_form(&x, err);
 }
 
 bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err)
 {
-    double hash_rate = 0, text_rate = 0;
-    trial->n_devices++;
-    trial->task = (bm_sign_task){.offsets = trial->hashes.offsets,
-                                 .hashes = trial->hashes.hashes,
-                                 .n_docs = trial->n_docs,
-                                 .words = trial->words,
-                                 .keys = trial->bands > 0 ? trial->keys : NULL};
-    BM_TRY(time_task(trial, backend, &hash_rate, &trial->hash_cpu, err));
-    trial->task.offsets = trial->text.slots;
-    trial->task.hashes = NULL;
-    trial->task.text = &trial->text;
-    trial->task.n_shingles = trial->counts;
-    trial->task.content = trial->content;
-    bm_status status = time_task(trial, backend, &text_rate, &trial->text_cpu, err);
-    trial->hash_rate += hash_rate;
-    trial->text_rate += text_rate; /* a device that takes no such text: 0, hashes win */
+    device_time took = {.text.rate = 0};
+    BM_TRY(make_batches(trial, err));
+    BM_TRY(bm_grow(&trial->devices, &trial->cap_devices, trial->n_devices + 1,
+                   sizeof *trial->devices, err));
+    BM_TRY(try_form(trial, backend, false, &took.hashes, err));
+    bm_status status = BM_ERR_UNSUPPORTED;
+    if (trial->cfg.texts && backend->accepts_text)
+        status = try_form(trial, backend, true, &took.text, err);
+    if (status == BM_ERR_UNSUPPORTED)
+        took.text = (form_time){.rate = 0}; /* it takes no such text: hashes win */
+    else
+        BM_TRY(status);
+    trial->devices[trial->n_devices++] = took;
     trial->same_processors |= backend->info.kind == BM_DEVICE_CL_CPU;
-    return status == BM_ERR_UNSUPPORTED ? BM_OK : status;
+    return BM_OK;
 }
+
+void bm_text_trial_drop(bm_text_trial *trial, size_t i)
+{
+    trial->n_devices--;
+    memmove(trial->devices + i, trial->devices + i + 1,
+            (trial->n_devices - i) * sizeof *trial->devices);
+}
+
+/* --- the verdict --- */
 
 double bm_text_way_rate(double host_rate, double device_rate, bool same_processors)
 {
@@ -171,25 +525,44 @@ double bm_text_way_rate(double host_rate, double device_rate, bool same_processo
     return host_rate < device_rate ? host_rate : device_rate;
 }
 
-/* Bytes a second of all threads. `seconds` may be 0 where the clock is coarse. */
-static double host_rate(const bm_text_trial *trial, double seconds, uint32_t threads)
+static const form_time *form_of(const bm_text_trial *t, size_t i, bool text)
 {
-    return (double)(trial->n_docs * DOC_BYTES) * threads / (seconds > 0 ? seconds : 1e-9);
+    return text ? &t->devices[i].text : &t->devices[i].hashes;
 }
 
-void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_offload *offload)
+/* Of devices `from` … `end`-1: their rates together, and that of the host beside them. */
+static double rate_with(const bm_text_trial *t, size_t from, size_t end, bool text, double *host,
+                        double *device)
 {
-    const bool same = trial->same_processors;
-    const double share =
-        same ? 0 : 1.0 / trial->n_devices; /* else the device's work is counted twice */
-    offload->host_text_rate =
-        host_rate(trial, trial->join_seconds + trial->text_cpu * share, threads);
-    offload->host_hash_rate =
-        host_rate(trial, trial->hash_seconds + trial->hash_cpu * share, threads);
-    offload->device_text_rate = trial->text_rate;
-    offload->device_hash_rate = trial->hash_rate;
-    offload->text_rate = bm_text_way_rate(offload->host_text_rate, offload->device_text_rate, same);
-    offload->hash_rate = bm_text_way_rate(offload->host_hash_rate, offload->device_hash_rate, same);
+    double seconds = 0;
+    *device = 0;
+    for (size_t i = from; i < end; i++) {
+        const form_time *f = form_of(t, i, text);
+        *device += f->rate;
+        seconds += text ? f->host.join : f->host.hash;
+        if (!t->same_processors) /* else the device's work is counted twice */
+            seconds += f->beside;
+    }
+    *host = rate_of(t, seconds / (double)(end > from ? end - from : 1) / t->cfg.threads);
+    return bm_text_way_rate(*host, *device, t->same_processors);
+}
+
+double bm_text_trial_rate(const bm_text_trial *trial, size_t i)
+{
+    double host, device;
+    const double text = rate_with(trial, i, i + 1, true, &host, &device);
+    const double hashes = rate_with(trial, i, i + 1, false, &host, &device);
+    return text > hashes ? text : hashes;
+}
+
+void bm_text_trial_judge(const bm_text_trial *trial, bm_text_offload *offload)
+{
+    const size_t n = trial->n_devices;
+    offload->text_rate =
+        rate_with(trial, 0, n, true, &offload->host_text_rate, &offload->device_text_rate);
+    offload->hash_rate =
+        rate_with(trial, 0, n, false, &offload->host_hash_rate, &offload->device_hash_rate);
+    offload->cpu_rate = bm_text_trial_cpu_rate(trial);
     offload->taken = offload->text_rate > offload->hash_rate;
     offload->measured = true;
 }

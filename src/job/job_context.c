@@ -829,9 +829,9 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
     BM_TRY(bm_job_context_pick(job, err));
     if (devices->pick.why[0] != '\0')
         bm_meter_log(&job->meter,
-                     devices->pick.broken       ? BM_LOG_WARNING
-                     : s->device.device != NULL ? BM_LOG_INFO
-                                                : BM_LOG_DEBUG,
+                     devices->pick.broken  ? BM_LOG_WARNING
+                     : devices->pick.asked ? BM_LOG_INFO
+                                           : BM_LOG_DEBUG,
                      "%s", devices->pick.why);
     /* Where no shingle hashes are needed on the host, devices may make them of the texts. */
     const bool no_hashes =
@@ -840,7 +840,8 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
         (bm_job_does(s, BM_JOB_MATCHES) && !bm_verify_reads_sets(s->pairs.verify) &&
          s->pairs.sample == 0) ||
         bm_job_context_makes_again(job);
-    const bool texts = no_hashes && job->inputs.source->ops->has_text;
+    const bm_batch_source *source = job->inputs.source;
+    const bool texts = no_hashes && source->ops->has_text;
     const bm_device_settings settings = bm_device_settings_of(&s->device);
     bm_device_set_cfg cfg = {.pick = &devices->pick,
                              .sketch = s->sketch,
@@ -848,6 +849,8 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
                              .bands = keys ? s->plan.bands : 0,
                              .rows = keys ? s->plan.rows : 0,
                              .text = texts ? &s->text : NULL,
+                             .cut = source->ops->has_text ? &s->text : NULL,
+                             .input_bytes = bm_batch_source_total_bytes(source),
                              .threads = s->threads,
                              .cpu = s->device.cpu,
                              .cache_dir = s->device.cache_dir,

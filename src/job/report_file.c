@@ -234,7 +234,8 @@ static void write_trial(bm_json *json, const bm_text_offload *path)
                                  {"text_device", path->device_text_rate},
                                  {"hashes", path->hash_rate},
                                  {"hashes_host", path->host_hash_rate},
-                                 {"hashes_device", path->device_hash_rate}};
+                                 {"hashes_device", path->device_hash_rate},
+                                 {"cpu", path->cpu_rate}};
     write_numbers(json, "trial_bytes_per_second", rows, sizeof rows / sizeof rows[0]);
 }
 

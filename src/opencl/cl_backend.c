@@ -27,6 +27,8 @@
 #define MIN_BATCH ((size_t)256 << 10)
 #define MAX_BATCH ((size_t)16 << 20)
 
+#define CONTEXT_CALL "clCreateContext" /* in errors, of the trial run too */
+
 typedef struct cl_backend {
     bm_backend base;
     bm_cl_api api;
@@ -125,7 +127,7 @@ static bm_status make_context(cl_backend *be, const bm_cl_open_options *options,
     cl_int code = CL_SUCCESS;
     be->context = be->api.clCreateContext(properties, 1, &be->device.id, NULL, NULL, &code);
     if (code != CL_SUCCESS)
-        return bm_cl_fail(err, code, "clCreateContext");
+        return bm_cl_fail(err, code, CONTEXT_CALL);
     be->stream = (bm_cl_stream){.api = &be->api,
                                 .device = &be->device,
                                 .program = &be->program,
@@ -266,6 +268,9 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
     return BM_OK;
 }
 
+/* The trial run. Where it cannot make a context, this process may all the same: a device of which one
+ * process may have contexts (NVIDIA's compute mode) is held by this one if the program uses it
+ * already. */
 static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                        bm_error *err)
 {
@@ -274,10 +279,16 @@ static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_op
     if (options->probing != NULL)
         options->probing(options->probing_ctx, true);
     bm_status status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
-    be->compiling =
-        status == BM_ERR_DEVICE && err->code == 0; /* it did not die or hang: it said why */
+    /* It did not die or hang: it said why. */
+    const bool said = status == BM_ERR_DEVICE && err->code == 0;
     if (options->probing != NULL)
         options->probing(options->probing_ctx, false);
+    if (said && strstr(err->message, CONTEXT_CALL ": ") != NULL) {
+        log_message(be, BM_LOG_DEBUG, "opened without a trial run, as that got no context", err);
+        *err = (bm_error){.status = BM_OK};
+        return BM_OK;
+    }
+    be->compiling = said;
     return status;
 }
 

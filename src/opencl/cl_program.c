@@ -299,6 +299,10 @@ static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint3
     return best;
 }
 
+/* Local memory for a unit of the tile: tables and counts of kernels/text_count.cl; what bm_sign takes
+ * is less than half of it, and leaves as much for what teams leave each other. */
+#define TILE_BYTES 36u
+
 static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
 {
     bm_cl_teams *t = &s->teams;
@@ -320,7 +324,7 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     t->teams = best.teams > 1 ? best.teams : s->group > t->team ? s->group / t->team : 1;
     if (t->team * t->teams > most)
         t->teams = most / t->team;
-    /* A quarter for what teams leave each other (kernels/teams.cl), half for the tile. */
+    /* A quarter of local memory for what teams leave each other (kernels/teams.cl). */
     while (t->teams > 1 &&
            (uint64_t)t->teams * t->each * t->team * 8 * 4 > device->info.local_bytes)
         --t->teams;
@@ -329,7 +333,7 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
         t->tile *= 2;
         s->chunk.pack *= 2;
     }
-    while (t->tile > 32 && (uint64_t)t->tile * 16 * 2 > device->info.local_bytes)
+    while (t->tile > 32 && (uint64_t)t->tile * TILE_BYTES > device->info.local_bytes)
         t->tile /= 2;
     if (s->chunk.pack > t->tile)
         s->chunk.pack = t->tile;

@@ -603,7 +603,10 @@ static bm_cl_cut cl_text_cut(const bm_cl_stream *stream)
     return cut;
 }
 
-#define MAX_LIMIT  ((size_t)512 << 20)
+#define MAX_LIMIT ((size_t)512 << 20)
+/* Of a launch: systems that draw on a GPU end what keeps it busy for some seconds, which a small GPU is
+ * with many words of more hashes. */
+#define MAX_HASHES ((size_t)16 << 20)
 #define MAX_CHUNKS 32768u /* PoCL compiles another variant for grids of 65,536 and more */
 
 void bm_cl_stream_cut(bm_cl_stream *stream)
@@ -618,6 +621,8 @@ void bm_cl_stream_cut(bm_cl_stream *stream)
     cut->unit = shape->unit;
     /* Hashes have half of `in`; offsets and chunks a quarter each. */
     cut->max_units = limit / (shape->unit == 4 ? 32 : 16);
+    if (cut->max_units > MAX_HASHES / shape->unit)
+        cut->max_units = MAX_HASHES / shape->unit;
     cut->doc_units = shape->scheme->device.alone ? BM_CL_ALONE_UNITS : 0;
     cut->max_docs = limit / row_bytes < limit / 16 ? limit / row_bytes : limit / 16;
     cut->max_chunks = limit / 64 < MAX_CHUNKS ? limit / 64 : MAX_CHUNKS;
@@ -1135,10 +1140,28 @@ static void abandon(bm_cl_stream *stream)
     stream->n_busy = 0;
 }
 
-/* Less memory than was thought: all that is under way is finished, and batches become smaller. */
+/* Does the device still give back the coefficients that it was given? A context that is lost answers
+ * every call as if memory had run out, NVIDIA's by CL_OUT_OF_RESOURCES. */
+static bool is_alive(bm_cl_stream *stream)
+{
+    uint32_t word;
+    return stream->api->clEnqueueReadBuffer(stream->slots[0].queue.commands, stream->coef, CL_TRUE,
+                                            0, sizeof word, &word, 0, NULL, NULL) == CL_SUCCESS;
+}
+
+/* Less memory than was thought, as `err` has it: all that is under way is finished, and batches become
+ * smaller. */
 static bm_status halve_limit(bm_cl_stream *stream, bm_error *err)
 {
     BM_TRY(bm_cl_stream_wait(stream, NULL, err));
+    if (!is_alive(stream)) {
+        const bm_error first = err != NULL ? *err : (bm_error){0};
+        bm_fail(err, BM_ERR_DEVICE, "%.400s, and so does every call: the device is lost",
+                first.message);
+        if (err != NULL)
+            err->code = first.code;
+        return BM_ERR_DEVICE;
+    }
     shut(stream);
     release_buffers(stream, false);
     pthread_mutex_lock(&stream->lock);

@@ -19,6 +19,14 @@ lent dedup clBuildProgram 1+ -11
 mapped sign clCreateKernel 1+ -46
 FAULTS
 
+# A trial run gets no context where the job gets one: the process of the job holds a device that only one process may have.
+for mode in $modes; do
+    job "$mode" sign few opencl:0.0 CL_SHIM_WHERE=trial CL_SHIM_FAIL=clCreateContext:1+:-2
+    injected
+    right_bytes
+    ! check grep -q warning err || fail "a job that was done warns"
+done
+
 # In the middle, once or from then on.
 while read -r mode command call ever code; do
     both "$mode" "$command" "\($code\)" "CL_SHIM_FAIL=$call:$(late "$mode" "$command" "$call")${ever#-}:$code"
@@ -52,3 +60,14 @@ for n in 60 90 120 150; do
         saved ''
     done
 done
+# Where that is the first batch of the job, it could be memory that is short: it is asked for once, not for half as much again and again.
+lost=
+for n in 84 88 92 96 100 104; do
+    job copied sign many opencl:0.0 "CL_SHIM_FAIL=any:$n+:-5" BANDMILL_PROBE=
+    injected
+    refused '\(-5\)'
+    asked=$(grep -cE '^fault cl(CreateBuffer|EnqueueMapBuffer|SetKernelArg|EnqueueNDRangeKernel) ' log)
+    check [ "$asked" -lt 4 ] || fail "a device that is lost was asked for a batch $asked times"
+    ! grep -q 'the device is lost' err || lost=yes
+done
+check [ -n "$lost" ] || fail "no device was lost in its first batch"

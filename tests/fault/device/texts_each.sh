@@ -7,6 +7,6 @@ listed=$(calls_of_listing)
 in_turn copied auto -36 $((listed + 1)) sign 8
 in_turn lent opencl:0.0 -5 $((listed + 5)) sign 8
 # And where both ways are tried, again and again for a time: thousands of calls, of which few are different ones.
-BANDMILL_CL_TEXT=auto
+BANDMILL_CL_TEXT=trial
 in_turn mapped auto -5 $((listed + 3)) sign 149
 in_turn copied opencl:0.0 -4 $((listed + 4)) sign 149

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One GPU under two platforms is one: `devices` says so, `gpu`, `all` and a name that both have use it once, its own platform's address uses
 # any of the two; an emulator is no GPU. A case of tests/cli/harness.sh, whose program stands beside the double of the OpenCL library
 # (bench/double).

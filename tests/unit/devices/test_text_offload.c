@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_text_path.c -- the rule that chooses between texts and hashes, with devices whose speed is
- * made up. */
+/* The trial of devices, and the rule that chooses between texts and hashes, with devices whose speed
+ * is made up. That `auto` goes by it is tests/fault/icd/auto_pays.sh. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "cpu/cpu_backend.h"
 #include "devices/text_offload.h"
 
 typedef struct slow_device {
@@ -34,24 +36,32 @@ static bm_status wait_for(bm_backend *backend, bm_sign_task *task, bm_error *err
     return BM_OK;
 }
 
-static const bm_backend_ops ops = {.name = "slow", .submit = submit, .wait = wait_for};
+static bm_status drain(bm_backend *backend, bm_error *err)
+{
+    (void)backend, (void)err;
+    return BM_OK;
+}
+
+static const bm_backend_ops ops = {
+    .name = "slow", .submit = submit, .wait = wait_for, .drain = drain};
 static const bm_text_options chars = {.shingle = BM_SHINGLE_CHAR, .shingle_k = 5};
 
 static slow_device make(long hash_ms, long text_ms, bm_device_kind kind)
 {
-    return (slow_device){
-        .base = {.ops = &ops, .info = {.kind = kind}}, .hash_ms = hash_ms, .text_ms = text_ms};
+    return (slow_device){.base = {.ops = &ops, .accepts_text = true, .info = {.kind = kind}},
+                         .hash_ms = hash_ms,
+                         .text_ms = text_ms};
 }
 
 static bm_text_offload try_on(slow_device *devices, size_t n)
 {
     bm_text_trial *trial = NULL;
     bm_text_offload path = {0};
-    const bm_text_trial_cfg cfg = {.text = &chars, .row_uints = 16, .bands = 4};
+    const bm_text_trial_cfg cfg = {.text = &chars, .texts = true, .row_uints = 16, .bands = 4};
     cr_assert_eq(bm_text_trial_open(&cfg, &trial, NULL), BM_OK);
     for (size_t i = 0; i < n; ++i)
         cr_assert_eq(bm_text_trial_run(trial, &devices[i].base, NULL), BM_OK);
-    bm_text_trial_judge(trial, 1, &path);
+    bm_text_trial_judge(trial, &path);
     bm_text_trial_close(trial);
     cr_assert(path.measured && path.text_rate > 0 && path.hash_rate > 0);
     return path;
@@ -102,7 +112,7 @@ Test(text_offload, rates_of_several_devices_add_up)
 
 Test(text_offload, a_device_that_fails_says_so_and_one_that_takes_no_text_gets_hashes)
 {
-    const bm_text_trial_cfg cfg = {.text = &chars, .row_uints = 16};
+    const bm_text_trial_cfg cfg = {.text = &chars, .texts = true, .row_uints = 16};
     bm_text_trial *trial = NULL;
     bm_text_offload path = {.taken = true};
     slow_device broken = make(1, 1, BM_DEVICE_CL_GPU), old = broken;
@@ -111,7 +121,7 @@ Test(text_offload, a_device_that_fails_says_so_and_one_that_takes_no_text_gets_h
     cr_assert_eq(bm_text_trial_open(&cfg, &trial, NULL), BM_OK);
     cr_assert_eq(bm_text_trial_run(trial, &broken.base, NULL), BM_ERR_DEVICE);
     cr_assert_eq(bm_text_trial_run(trial, &old.base, NULL), BM_OK);
-    bm_text_trial_judge(trial, 2, &path);
+    bm_text_trial_judge(trial, &path);
     cr_assert_not(path.taken);
     bm_text_trial_close(trial);
     bm_text_trial_close(NULL);
@@ -134,4 +144,115 @@ Test(text_offload, devices_that_are_the_hosts_processors_get_hashes_without_a_tr
             {.kind = rows[i].kinds[0]}, {.kind = rows[i].kinds[1]}, {.kind = rows[i].kinds[2]}};
         cr_assert_eq(bm_text_offload_rule(devices, 3), rows[i].rule, "row %zu", i);
     }
+}
+
+/* --- a device with a latency --- */
+
+#define DEPTH 3u
+
+/* Each document takes it COST seconds, one after the other; and is there LATENCY seconds later. */
+#define COST    .00003
+#define LATENCY .004
+typedef struct far_device {
+    bm_backend base;
+    double end;
+    double done[DEPTH];
+    const bm_sign_task *tasks[DEPTH];
+    uint32_t n, most;
+} far_device;
+
+static bm_status far_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    (void)err;
+    far_device *device = (far_device *)backend;
+    const double now = bm_clock_seconds();
+    cr_assert_lt(device->n, DEPTH, "no more in flight than it likes");
+    for (uint32_t i = 0; i < device->n; i++)
+        cr_assert(device->tasks[i] != task && device->tasks[i]->words != task->words,
+                  "tasks in flight have nothing in common");
+    device->end = (device->end > now ? device->end : now) + (double)task->n_docs * COST;
+    device->tasks[device->n] = task;
+    device->done[device->n++] = device->end + LATENCY;
+    if (device->n > device->most)
+        device->most = device->n;
+    return BM_OK;
+}
+
+static bm_status far_wait(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    (void)err;
+    far_device *device = (far_device *)backend;
+    cr_assert(device->n > 0 && device->tasks[0] == task, "the oldest is waited for");
+    const struct timespec then = {
+        .tv_sec = (time_t)device->done[0],
+        .tv_nsec = (long)((device->done[0] - (double)(time_t)device->done[0]) * 1e9)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL);
+    device->n--;
+    memmove(device->tasks, device->tasks + 1, device->n * sizeof *device->tasks);
+    memmove(device->done, device->done + 1, device->n * sizeof *device->done);
+    return BM_OK;
+}
+
+static bm_status far_drain(bm_backend *backend, bm_error *err)
+{
+    far_device *device = (far_device *)backend;
+    while (device->n > 0)
+        far_wait(backend, (bm_sign_task *)(uintptr_t)device->tasks[0], err);
+    return BM_OK;
+}
+
+/* Batches one after the other would give 19 MB/s, three in flight 55, any number 68. */
+Test(text_offload, the_latency_of_a_device_does_not_count)
+{
+    static const bm_backend_ops far_ops = {
+        .name = "far", .submit = far_submit, .wait = far_wait, .drain = far_drain};
+    double rate = 0;
+    for (int i = 0; i < 20 && rate < 35e6; ++i) {
+        bm_text_trial *trial = NULL;
+        bm_text_offload path = {0};
+        far_device device = {.base = {.ops = &far_ops, .depth = DEPTH}};
+        const bm_text_trial_cfg cfg = {.text = &chars, .row_uints = 16, .threads = 2};
+        cr_assert_eq(bm_text_trial_open(&cfg, &trial, NULL), BM_OK);
+        cr_assert_eq(bm_text_trial_run(trial, &device.base, NULL), BM_OK);
+        bm_text_trial_judge(trial, &path);
+        bm_text_trial_close(trial);
+        cr_assert_eq(device.n, 0);
+        rate = path.device_hash_rate;
+    }
+    cr_assert_geq(rate, 35e6);
+    cr_assert_leq(rate, 68e6 * 1.5, "no task ends before its time");
+}
+
+/* --- native code --- */
+
+Test(text_offload, native_code_is_measured_on_all_threads_and_devices_are_dropped_one_by_one)
+{
+    const bm_backend_cfg native = {.sketch = {.perms = 128, .seed = 1}, .device = "cpu"};
+    bm_backend *cpu = NULL;
+    cr_assert_eq(bm_backend_cpu.open(&native, &cpu, NULL), BM_OK);
+    double rates[3];
+    for (size_t i = 0; i < 3; ++i) {
+        bm_text_trial *trial = NULL;
+        const bm_text_trial_cfg cfg = {.text = &chars,
+                                       .texts = true,
+                                       .row_uints = 128,
+                                       .threads = i < 2 ? 1 : 4,
+                                       .native = i == 0 ? NULL : cpu};
+        cr_assert_eq(bm_text_trial_open(&cfg, &trial, NULL), BM_OK);
+        rates[i] = bm_text_trial_cpu_rate(trial);
+        if (i == 2) {
+            slow_device devices[2] = {make(100, 100, BM_DEVICE_CL_GPU),
+                                      make(400, 400, BM_DEVICE_CL_GPU)};
+            for (size_t d = 0; d < 2; ++d)
+                cr_assert_eq(bm_text_trial_run(trial, &devices[d].base, NULL), BM_OK);
+            const double second = bm_text_trial_rate(trial, 1);
+            cr_assert_leq(second, 65536 / .4);
+            bm_text_trial_drop(trial, 0);
+            cr_assert_eq(bm_text_trial_rate(trial, 0), second);
+        }
+        bm_text_trial_close(trial);
+    }
+    cr_assert_lt(rates[1], rates[0], "signing takes its time");
+    cr_assert_gt(rates[2], rates[1] * 1.2, "four threads do more than one");
+    bm_backend_close(cpu);
 }

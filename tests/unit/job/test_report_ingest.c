@@ -79,8 +79,9 @@ Test(report_ingest, what_devices_were_given_stands_with_the_rule_or_the_rates)
                                    .device_text_rate = 3,
                                    .hash_rate = 4,
                                    .host_hash_rate = 5,
-                                   .device_hash_rate = 6};
+                                   .device_hash_rate = 6,
+                                   .cpu_rate = 7};
     expect_offload(&tried, "{\"device_input\":{\"form\":\"hashes\",\"trial_bytes_per_second\":"
                            "{\"text\":1,\"text_host\":2,\"text_device\":3,"
-                           "\"hashes\":4,\"hashes_host\":5,\"hashes_device\":6}}}\n");
+                           "\"hashes\":4,\"hashes_host\":5,\"hashes_device\":6,\"cpu\":7}}}\n");
 }

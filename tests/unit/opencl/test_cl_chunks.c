@@ -152,3 +152,23 @@ Test(cl_chunks, every_hash_is_in_one_chunk_within_the_limits)
             check_task(&state, &cut, i % 2 == 0 ? 60 : 3000);
         }
 }
+
+/* In time a launch is its hashes times the words of a signature. */
+Test(cl_chunks, a_launch_signs_no_more_than_16_million_hashes)
+{
+    for (uint32_t unit = 1; unit <= 4; unit += 3)
+        for (size_t limit = BM_CL_MIN_LIMIT; limit <= (size_t)1 << 30; limit *= 2) {
+            const bm_cl_shape shape = {.gpu = unit == 4,
+                                       .unit = unit,
+                                       .perms = 128,
+                                       .row_uints = 128,
+                                       .scheme = &bm_scheme_affine32,
+                                       .chunk = {256, 256, 4096}};
+            bm_cl_stream stream = {.shape = &shape, .limit_bytes = limit};
+            bm_cl_stream_cut(&stream);
+            const size_t most = stream.cut.max_units * unit;
+            cr_assert_leq(most, (size_t)16 << 20);
+            cr_assert_leq(most * (unit == 4 ? 4 : 8), limit / 2, "half of the buffer");
+            cr_assert(most == (size_t)16 << 20 || most * (unit == 4 ? 4 : 8) == limit / 2);
+        }
+}

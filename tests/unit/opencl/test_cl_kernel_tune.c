@@ -68,6 +68,22 @@ Test(cl_tune, fits_every_number_of_permutations_within_the_device)
                 }
 }
 
+/* Of the kernels of both families, for any local memory that a device may have. */
+Test(cl_tune, local_memory_holds_what_the_kernels_declare)
+{
+    for (uint64_t bytes = 4 << 10; bytes <= 228 << 10; bytes += 4 << 10)
+        for (uint32_t perms = 1; perms <= BM_PERMS_MAX; perms += perms < 300 ? 1 : 50) {
+            bm_cl_device d = device_of(BM_DEVICE_CL_GPU, 1024, 1);
+            const uint32_t plan[3] = {perms, 0, 0};
+            bm_cl_shape s;
+            d.info.local_bytes = bytes;
+            cr_assert_eq(tune(&d, NULL, plan, &s, NULL), BM_OK);
+            const uint64_t met = s.teams.teams > 1 ? (uint64_t)8 * s.coef_words * s.teams.teams : 0;
+            cr_assert_leq(16 * (uint64_t)s.teams.tile + met, bytes, "bm_sign: %u", perms);
+            cr_assert_leq((8 * 4 + 4) * (uint64_t)s.teams.tile, bytes, "bm_text_count: %u", perms);
+        }
+}
+
 Test(cl_tune, the_key_of_a_program_depends_on_all_that_its_binary_does)
 {
     const uint32_t plan[3] = {128, 16, 8}, other_plan[3] = {128, 8, 16};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One GPU under two platforms, and what is none. Rows are made up; that drivers are asked for their
  * addresses is tests/fault/icd/same_gpu.sh. */
 #include <criterion/criterion.h>
