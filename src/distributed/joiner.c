@@ -306,7 +306,8 @@ static bm_status order_nodes(forest *f, tree_rows *out, bm_error *err)
         if (f->hashes[i] < of_root[root])
             of_root[root] = f->hashes[i];
     }
-    memcpy(out->hashes, f->hashes, n * sizeof *f->hashes);
+    if (n > 0)
+        memcpy(out->hashes, f->hashes, n * sizeof *f->hashes);
     size_t n_sorted = n;
     BM_TRY_OUT(sort_distinct(out->hashes, &n_sorted, err));
     for (size_t i = 0; i < n; i++) {
