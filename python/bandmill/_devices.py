@@ -11,6 +11,7 @@ from bandmill._errors import text_of
 from bandmill._native import ffi, lib
 from bandmill._options import new
 
+_TEXTS = ("spec", "name", "platform", "driver", "why", "pci", "uuid", "same_as", "same_by")
 _KINDS = {
     lib.BM_DEVICE_NATIVE: "native",
     lib.BM_DEVICE_CL_CPU: "cpu",
@@ -35,8 +36,9 @@ def version() -> dict[str, Any]:
 def devices() -> list[dict[str, Any]]:
     """List the devices, the native CPU first: spec (what ``device=`` takes), name, platform, driver, kind, usable …
 
-    An OpenCL platform that has no device is a row of kind "none", with its reason in ``why``. A GPU that stands under two platforms names
-    in ``same_as`` the row that is used in its place, and in ``same_by`` how that is known ("pci", "uuid", "name").
+    An OpenCL platform that has no device is a row of kind "none", with its reason in ``why``. A GPU that two platforms
+    list names in ``same_as`` the row that is used in its place, and in ``same_by`` how that is known ("pci", "uuid",
+    "name").
 
     >>> import bandmill
     >>> bandmill.devices()[0]["spec"]
@@ -50,7 +52,7 @@ def devices() -> list[dict[str, Any]]:
     found = [lib.bm_device_list_at(out[0], i) for i in range(lib.bm_device_list_count(out[0]))]
     return [
         {
-            **{name: text_of(getattr(d, name)) for name in ("spec", "name", "platform", "driver", "why", "pci", "uuid", "same_as", "same_by")},
+            **{name: text_of(getattr(d, name)) for name in _TEXTS},
             "kind": _KINDS[d.kind],
             "compute_units": int(d.compute_units),
             "memory_bytes": int(d.memory_bytes),
