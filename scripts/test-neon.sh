@@ -31,7 +31,7 @@ cd "$root"
 options="-std=c11 -O2 -ffp-contract=off -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror -I. -Isrc -Iinclude"
 rm -rf "$work/objects"
 mkdir "$work/objects"
-for source in src/base/system.c src/base/error.c src/base/hash_table.c src/base/memory.c src/base/address.c src/base/temp_file.c src/base/machine_limits.c src/base/files.c src/base/random.c src/base/sized_struct.c src/model/option_names.c \
+for source in src/base/system.c src/base/error.c src/base/hash_table.c src/base/memory.c src/base/address.c src/base/temp_file.c src/base/machine_limits.c src/base/files.c src/base/idle.c src/base/random.c src/base/sized_struct.c src/model/option_names.c \
     src/model/scheme_facts.c src/sketch/*.c src/cpu/*.c; do
     case $source in *_avx2.c | *_avx512.c) continue ;; esac
     # shellcheck disable=SC2086

@@ -35,7 +35,7 @@ objects() {
 rm -rf "$work/base" "$work"/gcc-* "$work"/clang-* "$work/contracted" # of an earlier run
 mkdir "$work/base"
 objects base "src/base/system.c src/base/error.c src/base/hash_table.c src/base/memory.c src/base/address.c src/base/temp_file.c
-    src/base/machine_limits.c src/base/files.c" cc -std=c11 -O2 # no numbers
+    src/base/machine_limits.c src/base/files.c src/base/idle.c" cc -std=c11 -O2 # no numbers
 for compiler in gcc clang; do
     if ! command -v $compiler >/dev/null 2>&1; then
         echo "skipped: no $compiler"

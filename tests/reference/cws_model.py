@@ -137,7 +137,9 @@ def bits_key(numbers):
 
 
 def vectors():
-    lines = ["/* Made by tests/reference/cws_model.py, which knows nothing of this library: the element hashes and",
+    lines = ["/* SPDX-License-Identifier: Apache-2.0 */",
+             "/* clang-format off */",
+             "/* Made by tests/reference/cws_model.py, which knows nothing of this library: the element hashes and",
              " * weights of documents, the first words of each, and the key of a band of all of them. */", "",
              "static const uint64_t hashes[] = {"]
     docs, offsets = list(documents()), [0]
@@ -160,4 +162,4 @@ def vectors():
 
 
 if __name__ == "__main__":
-    print("/* clang-format off */\n" + vectors(), end="")
+    print(vectors(), end="")
