@@ -74,7 +74,7 @@ static bool comes_out(long hash_ms, long text_ms, bool taken)
     for (int i = 0; i < 10; ++i) {
         slow_device device = make(hash_ms, text_ms, BM_DEVICE_CL_GPU);
         const bm_text_offload path = try_on(&device, 1);
-        cr_assert(device.n_texts == 2 && device.n_hashes == 2, "each form twice");
+        cr_assert(device.n_texts >= 2 && device.n_hashes >= 2, "each form twice at least");
         cr_assert_leq(path.text_rate, 1048576e3 / (double)text_ms, "no task ends before its time");
         if (path.taken == taken)
             return true;
