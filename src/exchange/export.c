@@ -118,12 +118,12 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
 /* --- bands --- */
 
 /* A number of the plan that the signatures were made for; 0: there is none. */
-static uint32_t planned(const bm_manifest *manifest, const char *name)
+static uint32_t planned(const bm_manifest *manifest, const char *field)
 {
-    bm_str plan, value;
+    bm_str value;
     uint64_t n = 0;
-    if (!bm_manifest_member(manifest, "plan", &plan) || !bm_json_scan_find(plan, name, &value) ||
-        !bm_json_scan_uint(value, &n) || n > BM_PERMS_MAX)
+    if (!bm_manifest_member(manifest, field, &value) || !bm_json_scan_uint(value, &n) ||
+        n > BM_PERMS_MAX)
         return 0;
     return (uint32_t)n;
 }
@@ -137,7 +137,7 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
     const char *asked = s->bands.threshold != export_defaults.bands.threshold ? "threshold"
                         : s->bands.recall != export_defaults.bands.recall     ? "recall"
                                                                               : NULL;
-    const uint32_t bands = planned(manifest, "bands"), rows = planned(manifest, "rows");
+    const uint32_t bands = planned(manifest, "plan.bands"), rows = planned(manifest, "plan.rows");
     if (keys && (form->has & BM_FORM_HAS_KEYS) == 0)
         return bm_fail_field(err, "what", "`what` bands is for npy, tsv, arrow and parquet (%s %s)",
                              to,

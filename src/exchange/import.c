@@ -45,11 +45,10 @@ static const struct {
              {BM_EXCHANGE_PARQUET, BM_FILE_SIGNATURES_PARQUET, false}};
 
 /* Is a parameter of the export this word? */
-static bool parameter_is(const bm_manifest *manifest, const char *name, const char *word)
+static bool parameter_is(const bm_manifest *manifest, const char *field, const char *word)
 {
-    bm_str parameters, value;
-    return bm_manifest_member(manifest, "parameters", &parameters) &&
-           bm_json_scan_find(parameters, name, &value) && value.len == strlen(word) + 2 &&
+    bm_str value;
+    return bm_manifest_member(manifest, field, &value) && value.len == strlen(word) + 2 &&
            memcmp(value.data + 1, word, strlen(word)) == 0;
 }
 
@@ -59,8 +58,8 @@ static bm_status open_report(const char *folder, const bm_import_request *reques
     const char *form = bm_option_word(BM_OPTION_EXCHANGE, request->from);
     BM_TRY(bm_manifest_open_dir(folder, request->memory, &out->manifest, err));
     if (strcmp(bm_manifest_kind(out->manifest), "export") != 0 ||
-        !parameter_is(out->manifest, "to", form) ||
-        !parameter_is(out->manifest, "what", "signatures"))
+        !parameter_is(out->manifest, "parameters.to", form) ||
+        !parameter_is(out->manifest, "parameters.what", "signatures"))
         return bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
                           "is no export of signatures in the form of %s", form);
     return bm_manifest_check(out->manifest, folder, err);

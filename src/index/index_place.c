@@ -72,13 +72,6 @@ static bm_status bad(const char *path, const char *field, bm_error *err)
                       "the settings of the index have no %s that this version knows", field);
 }
 
-/* A member of a section ("plan", "bands"). */
-static bool find(const bm_manifest *manifest, const char *section, const char *name, bm_str *out)
-{
-    bm_str object;
-    return bm_manifest_member(manifest, section, &object) && bm_json_scan_find(object, name, out);
-}
-
 /* 0 … 1; less than 0: it is none. */
 static double read_share(bm_str value)
 {
@@ -94,21 +87,21 @@ static double read_share(bm_str value)
 
 static bm_status read_plan(const bm_manifest *manifest, bm_settings *out, bm_error *err)
 {
-    static const char *const names[] = {"threshold", "recall"};
+    static const char *const names[] = {"parameters.threshold", "parameters.recall"};
     double *const shares[] = {&out->bands.threshold, &out->bands.recall};
     const char *path = bm_manifest_path(manifest);
     uint64_t bands = 0, rows = 0;
     bm_str value;
     out->bands = (bm_band_options){0};
     for (size_t i = 0; i < 2; i++) {
-        if (!find(manifest, "parameters", names[i], &value) || (*shares[i] = read_share(value)) < 0)
-            return bad(path, names[i], err);
+        if (!bm_manifest_member(manifest, names[i], &value) || (*shares[i] = read_share(value)) < 0)
+            return bad(path, strchr(names[i], '.') + 1, err);
     }
-    if (!find(manifest, "plan", "bands", &value) || !bm_json_scan_uint(value, &bands) ||
+    if (!bm_manifest_member(manifest, "plan.bands", &value) || !bm_json_scan_uint(value, &bands) ||
         bands == 0 || bands > BM_PERMS_MAX)
         return bad(path, "bands", err);
-    if (!find(manifest, "plan", "rows", &value) || !bm_json_scan_uint(value, &rows) || rows == 0 ||
-        bands * rows > out->sketch.perms)
+    if (!bm_manifest_member(manifest, "plan.rows", &value) || !bm_json_scan_uint(value, &rows) ||
+        rows == 0 || bands * rows > out->sketch.perms)
         return bad(path, "rows", err);
     out->bands.bands = (uint32_t)bands;
     out->bands.rows = (uint32_t)rows;
@@ -140,7 +133,7 @@ static bm_status read_fixed(const bm_manifest *manifest, const bm_store_facts *f
                                                                   : bad(path, "kind", err));
     BM_TRY(bm_recipe_signed(manifest, out, err));
     BM_TRY(read_plan(manifest, out, err));
-    if (!find(manifest, "parameters", "store", &value) || value.len < 2 ||
+    if (!bm_manifest_member(manifest, "parameters.store", &value) || value.len < 2 ||
         !bm_option_value(BM_OPTION_STORE, value.data + 1, value.len - 2, &store))
         return bad(path, "store", err);
     out->index.store = (bm_index_store)store;

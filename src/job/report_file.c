@@ -1019,7 +1019,7 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
  * makes anew and compares; what was to be written stands in "run". */
 
 typedef struct comparing {
-    bm_str asked; /* the object in the report */
+    const bm_manifest *report;
     bool same;
     bm_status status;
 } comparing;
@@ -1035,8 +1035,10 @@ static void compare_asked(void *ctx, const bm_setting *setting)
     c->status = bm_json_finish(&json, NULL);
     if (c->status == BM_OK) {
         const size_t len = strcspn(json.buf.data, "\n");
-        c->same = c->same && bm_json_scan_find(c->asked, setting->name, &there) &&
-                  there.len == len && memcmp(there.data, json.buf.data, len) == 0;
+        char field[128];
+        snprintf(field, sizeof field, "run." BM_RUN_ASKED ".%s", setting->name);
+        c->same = c->same && bm_manifest_member(c->report, field, &there) && there.len == len &&
+                  memcmp(there.data, json.buf.data, len) == 0;
     }
     bm_buf_reset(&json.buf);
 }
@@ -1045,9 +1047,9 @@ bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, 
                           bm_error *err)
 {
     bm_json head = {.pretty = true};
-    bm_str run;
+    bm_str asked;
     const bm_str text = bm_manifest_text(report);
-    comparing c = {.same = true};
+    comparing c = {.report = report, .same = true};
     bm_report_begin(&head, job);
     *same = head.status == BM_OK && head.buf.len < text.len &&
             memcmp(head.buf.data, text.data, head.buf.len) == 0 && text.data[head.buf.len] == ',';
@@ -1055,8 +1057,7 @@ bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, 
     bm_buf_reset(&head.buf);
     if (status != BM_OK || !*same)
         return status;
-    *same =
-        bm_manifest_member(report, "run", &run) && bm_json_scan_find(run, BM_RUN_ASKED, &c.asked);
+    *same = bm_manifest_member(report, "run." BM_RUN_ASKED, &asked);
     if (!*same)
         return BM_OK;
     bm_settings_list(job->settings, bm_job_context_format(job), compare_asked, &c);

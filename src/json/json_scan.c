@@ -106,8 +106,9 @@ bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value)
     return next_item(array, '[', at) && read_value(array, at, value);
 }
 
-static bool find_key(bm_str object, const char *key, size_t len, bm_str *value)
+bool bm_json_scan_find(bm_str object, const char *key, bm_str *value)
 {
+    const size_t len = strlen(key);
     size_t at = 0;
     bm_str name, candidate;
     bool found = false;
@@ -118,23 +119,6 @@ static bool find_key(bm_str object, const char *key, size_t len, bm_str *value)
         }
     }
     return found;
-}
-
-bool bm_json_scan_find(bm_str object, const char *key, bm_str *value)
-{
-    return find_key(object, key, strlen(key), value);
-}
-
-bool bm_json_scan_path(bm_str object, const char *path, bm_str *value)
-{
-    *value = object;
-    for (size_t len; (len = strcspn(path, ".")) > 0; path += len + 1) {
-        if (!find_key(*value, path, len, value))
-            return false;
-        if (path[len] == '\0')
-            return true;
-    }
-    return false;
 }
 
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err)
@@ -204,21 +188,83 @@ void bm_json_scan_copy(bm_str value, bm_json *out)
     copy_value(value, out, 0);
 }
 
-/* json_read -- fields of a document of ours: what json_exact.c has accepted is walked by
- * json_scan.c. */
+/* json_read -- fields of a document of ours. */
 
-bm_status bm_json_doc_check(const bm_json_doc *doc, bm_error *err)
+#define DEEPEST     3u    /* objects whose members are in the table, one in another */
+#define MEMBERS_ALL 4096u /* with so many in the table, objects further down are lists */
+
+bm_status bm_json_doc_check(const char *path, bm_str text, bm_error *err)
 {
     bm_json_exact *exact = NULL;
     const char *broken = NULL;
     bm_status status = BM_OK;
     BM_TRY(bm_json_exact_open(NULL, 0, &exact, err));
-    BM_TRY_OUT(bm_json_exact_run(exact, doc->text, NULL, &broken, err));
+    BM_TRY_OUT(bm_json_exact_run(exact, text, NULL, &broken, err));
     if (broken != NULL)
-        status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "%s", broken);
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "%s", broken);
 out:
     bm_json_exact_close(exact);
     return status;
+}
+
+/* List the members of an object, and of those in it. */
+static bm_status list_members(bm_json_doc *doc, bm_str object, size_t of, unsigned depth,
+                              bm_error *err)
+{
+    const size_t first = doc->n_members;
+    size_t at = 0;
+    bm_str key, value;
+    while (bm_json_scan_member(object, &at, &key, &value)) {
+        if (depth > 1 && doc->n_members - first == BM_JSON_LIST) {
+            doc->n_members = first;
+            return BM_OK;
+        }
+        BM_TRY(bm_grow_array(&doc->members, &doc->cap_members, doc->n_members + 1, err));
+        doc->members[doc->n_members++] = (bm_json_member){{key.data + 1, key.len - 2}, value, of};
+    }
+    for (size_t i = first, end = doc->n_members; i < end && depth < DEEPEST; i++)
+        if (doc->members[i].value.data[0] == '{' && doc->n_members < MEMBERS_ALL)
+            BM_TRY(list_members(doc, doc->members[i].value, i + 1, depth + 1, err));
+    return BM_OK;
+}
+
+bm_status bm_json_doc_open(const char *path, bm_str text, bm_json_doc *out, bm_error *err)
+{
+    size_t at = 0;
+    while (at < text.len && text.data[at] != '{')
+        at++;
+    *out = (bm_json_doc){.path = path, .text = {text.data + at, text.len - at}};
+    const bm_status status = list_members(out, out->text, 0, 1, err);
+    if (status != BM_OK)
+        bm_json_doc_close(out);
+    return status;
+}
+
+void bm_json_doc_close(bm_json_doc *doc)
+{
+    bm_free(doc->members);
+    *doc = (bm_json_doc){0};
+}
+
+bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value)
+{
+    for (size_t of = 0;;) {
+        const size_t len = strcspn(field, ".");
+        size_t i = doc->n_members;
+        for (; i > of; i--) { /* members of an object stand behind it */
+            const bm_json_member *m = &doc->members[i - 1];
+            if (m->of == of && m->key.len == len && memcmp(m->key.data, field, len) == 0)
+                break;
+        }
+        if (i == of)
+            return false;
+        if (field[len] == '\0') {
+            *value = doc->members[i - 1].value;
+            return true;
+        }
+        of = i;
+        field += len + 1;
+    }
 }
 
 static bm_status lacks(const bm_json_doc *doc, const char *type, const char *field, bm_error *err)
@@ -229,7 +275,7 @@ static bm_status lacks(const bm_json_doc *doc, const char *type, const char *fie
 /* The text of the number at a field. */
 static bm_status find_number(const bm_json_doc *doc, const char *field, bm_str *out, bm_error *err)
 {
-    if (!bm_json_scan_path(doc->text, field, out) ||
+    if (!bm_json_doc_find(doc, field, out) ||
         (out->data[0] != '-' && (out->data[0] < '0' || out->data[0] > '9')))
         return lacks(doc, "number", field, err);
     return BM_OK;
@@ -238,7 +284,7 @@ static bm_status find_number(const bm_json_doc *doc, const char *field, bm_str *
 bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err)
 {
     bm_str quoted;
-    if (!bm_json_scan_path(doc->text, field, &quoted) || quoted.data[0] != '"')
+    if (!bm_json_doc_find(doc, field, &quoted) || quoted.data[0] != '"')
         return lacks(doc, "string", field, err);
     BM_TRY(bm_json_scan_string(quoted, out, err));
     return bm_buf_end(out, err);

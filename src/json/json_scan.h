@@ -31,8 +31,6 @@ bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value);
 bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value);
 /* The value of a key that needs no escapes, of equal keys the last one's; false: there is none. */
 bool bm_json_scan_find(bm_str object, const char *key, bm_str *value);
-/* The same through objects, by dotted path. */
-bool bm_json_scan_path(bm_str object, const char *path, bm_str *value);
 /* Append what a string in quotes says, unescaped. BM_ERR_FORMAT: it is no string. */
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err);
 /* Is a value this text ("null")? */
@@ -42,16 +40,42 @@ bool bm_json_scan_uint(bm_str value, uint64_t *out);
 /* Write a value again, in the layout of `out`. */
 void bm_json_scan_copy(bm_str value, bm_json *out);
 
-/* json_read -- reading small JSON documents of ours, manifest.json and the like, which are exactly
- * RFC 8259 (json_exact.h); of equal keys the last counts. */
+/* json_read -- small JSON documents of ours, report.json, manifest.json and the settings of an index,
+ * which are exactly RFC 8259 (json_exact.h). A document is walked once, into a table of members.
+ *
+ *     {"kind": "dedup", "plan": {"bands": 18}}
+ *
+ *     member   key      value            of
+ *     0        kind     "dedup"          the whole
+ *     1        plan     {"bands": 18}    the whole
+ *     2        bands    18               1
+ *
+ * Fields are named by dotted path: "plan.bands". Of equal keys the last counts. Arrays, and objects
+ * that are lists (of more than BM_JSON_LIST members, or three objects deep), have a value and no
+ * members in the table: whoever wants these walks through the value. */
 
-/* One whose text is in memory; fields are named by dotted path: "provenance.seed". */
+#define BM_JSON_LIST 1024u
+
+typedef struct bm_json_member {
+    bm_str key; /* without its quotes, escaped as it stands there */
+    bm_str value;
+    size_t of; /* the member whose value is the object, plus 1; 0: the whole */
+} bm_json_member;
+
 typedef struct bm_json_doc {
-    const char *path; /* of its file, for messages */
-    bm_str text;
+    const char *path; /* of its file, for messages; borrowed */
+    bm_str text;      /* from its first brace on; borrowed */
+    bm_json_member *members;
+    size_t n_members, cap_members;
 } bm_json_doc;
+
 /* BM_ERR_FORMAT where the text is no JSON object: to be asked first. */
-bm_status bm_json_doc_check(const bm_json_doc *doc, bm_error *err);
+bm_status bm_json_doc_check(const char *path, bm_str text, bm_error *err);
+/* Walk through a text that was checked. */
+bm_status bm_json_doc_open(const char *path, bm_str text, bm_json_doc *out, bm_error *err);
+void bm_json_doc_close(bm_json_doc *doc); /* {0} is fine */
+/* The JSON text of a field; false: there is none. */
+bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value);
 /* BM_ERR_FORMAT names the file and the field that is missing or of another type. A string is
  * appended to `out`, and a NUL put behind it. */
 bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err);

@@ -276,7 +276,7 @@ static bm_status manifest_field_uint(const manifest_fields *fields, bm_str objec
                                      uint64_t *out, bm_error *err)
 {
     bm_str value;
-    if (!bm_json_scan_path(object, key, &value) || !bm_json_scan_uint(value, out))
+    if (!bm_json_scan_find(object, key, &value) || !bm_json_scan_uint(value, out))
         return manifest_field_bad(fields, key, "expected a whole number", err);
     return BM_OK;
 }
@@ -454,7 +454,7 @@ const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b)
 struct bm_manifest {
     manifest_fields fields;
     bm_buf text;
-    bm_str root;
+    bm_json_doc doc; /* of the text */
     const char *kind, *version;
     bm_provenance provenance;
     bool has_provenance;
@@ -559,7 +559,7 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
     manifest_fields *fields = &manifest->fields;
     bm_manifest_shard *shard = &manifest->shard;
     bm_str value;
-    if (!bm_json_scan_find(manifest->root, BM_MANIFEST_SHARD, &value))
+    if (!bm_json_doc_find(&manifest->doc, BM_MANIFEST_SHARD, &value))
         return BM_OK;
     BM_TRY(manifest_field_uint(fields, value, BM_SHARD_INDEX, &shard->index, err));
     BM_TRY(manifest_field_uint(fields, value, BM_SHARD_OF, &shard->of, err));
@@ -599,10 +599,12 @@ static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
 
 static bm_status read_paths(bm_manifest *manifest, const char *name, size_t field, bm_error *err)
 {
-    bm_str run, list, item;
+    bm_str list, item;
+    char path[64];
     size_t at = 0, n = 0;
     bm_status status = BM_OK;
-    if (!bm_json_scan_find(manifest->root, "run", &run) || !bm_json_scan_find(run, name, &list))
+    snprintf(path, sizeof path, "run.%s", name);
+    if (!bm_json_doc_find(&manifest->doc, path, &list))
         return BM_OK;
     if (list.data[0] == '{' && field == offsetof(bm_manifest_input, here))
         BM_TRY_OUT(read_heads(manifest, list, err));
@@ -708,13 +710,13 @@ static bm_status read_digests(bm_manifest *manifest, bm_error *err)
     manifest_fields *fields = &manifest->fields;
     uint64_t version = 0;
     bm_str value;
-    if (!bm_json_scan_find(manifest->root, BM_MANIFEST_DIGESTS, &value))
+    if (!bm_json_doc_find(&manifest->doc, BM_MANIFEST_DIGESTS, &value))
         return BM_OK;
-    BM_TRY(manifest_field_uint(fields, manifest->root, BM_MANIFEST_DIGESTS, &version, err));
+    BM_TRY(manifest_field_uint(fields, manifest->doc.text, BM_MANIFEST_DIGESTS, &version, err));
     if (version != BM_DIGESTS_VERSION)
         return manifest_field_bad(fields, BM_MANIFEST_DIGESTS,
                                   "expected 2; a later version of bandmill reads it", err);
-    BM_TRY(manifest_field_uint(fields, manifest->root, BM_MANIFEST_PIECE_BYTES,
+    BM_TRY(manifest_field_uint(fields, manifest->doc.text, BM_MANIFEST_PIECE_BYTES,
                                &manifest->piece_bytes, err));
     return manifest->piece_bytes != 0 ? BM_OK
                                       : manifest_field_bad(fields, BM_MANIFEST_PIECE_BYTES,
@@ -724,7 +726,7 @@ static bm_status read_digests(bm_manifest *manifest, bm_error *err)
 static bm_status read_members(bm_manifest *manifest, bm_error *err)
 {
     manifest_fields *fields = &manifest->fields;
-    const bm_str root = manifest->root;
+    const bm_str root = manifest->doc.text;
     const char *tool = NULL;
     uint64_t schema = 0;
     bm_str value;
@@ -737,7 +739,7 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
                                   "expected 1; a later version of bandmill reads it", err);
     BM_TRY(manifest_field_string(fields, root, "kind", &manifest->kind, err));
     BM_TRY(manifest_field_string(fields, root, "version", &manifest->version, err));
-    if (bm_json_scan_find(root, "provenance", &value)) {
+    if (bm_json_doc_find(&manifest->doc, "provenance", &value)) {
         BM_TRY(provenance_read(fields, value, &manifest->provenance, err));
         if (manifest->provenance.format != BM_MANIFEST_FORMAT)
             return manifest_field_bad(fields, "provenance.format", "expected 1", err);
@@ -745,15 +747,15 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     }
     BM_TRY(read_digests(manifest, err));
     BM_TRY(read_shard(manifest, err));
-    if (bm_json_scan_find(root, "inputs", &value))
+    if (bm_json_doc_find(&manifest->doc, "inputs", &value))
         BM_TRY(read_inputs(manifest, value, err));
     BM_TRY(read_paths(manifest, BM_RUN_FOUND, offsetof(bm_manifest_input, found), err));
     BM_TRY(read_paths(manifest, BM_RUN_FROM_HERE, offsetof(bm_manifest_input, here), err));
-    if (bm_json_scan_find(root, BM_MANIFEST_OUTPUTS, &value))
+    if (bm_json_doc_find(&manifest->doc, BM_MANIFEST_OUTPUTS, &value))
         BM_TRY(read_outputs(manifest, value, err));
-    if (bm_json_scan_find(root, BM_MANIFEST_OUTPUTS_XXH3, &value))
+    if (bm_json_doc_find(&manifest->doc, BM_MANIFEST_OUTPUTS_XXH3, &value))
         BM_TRY(read_outputs_xxh3(manifest, value, err));
-    if (bm_json_scan_find(root, BM_MANIFEST_OUTPUTS_PIECES, &value))
+    if (bm_json_doc_find(&manifest->doc, BM_MANIFEST_OUTPUTS_PIECES, &value))
         BM_TRY(read_outputs_pieces(manifest, value, err));
     return BM_OK;
 }
@@ -772,10 +774,9 @@ static bm_status open_text(const char *path, bm_manifest_budget budget, bm_buf *
     manifest->fields.text_bytes = text->len;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_copy_text(path, &manifest->fields.path, err));
-    size_t at = 0;
-    while (at < manifest->text.len && manifest->text.data[at] != '{')
-        at++;
-    manifest->root = (bm_str){manifest->text.data + at, manifest->text.len - at};
+    BM_TRY_OUT(bm_json_doc_open(manifest->fields.path,
+                                (bm_str){manifest->text.data, manifest->text.len}, &manifest->doc,
+                                err));
     BM_TRY_OUT(read_members(manifest, err));
     status = bm_manifest_seal_check(path, (bm_str){manifest->text.data, manifest->text.len}, err);
 out:
@@ -793,7 +794,7 @@ static bm_status open_within(const char *path, bm_manifest_budget budget, bm_man
     bm_buf text = {0};
     bm_status status = BM_OK;
     BM_TRY_OUT(manifest_read(path, &text, err));
-    BM_TRY_OUT(bm_json_doc_check(&(bm_json_doc){path, {text.data, text.len}}, err));
+    BM_TRY_OUT(bm_json_doc_check(path, (bm_str){text.data, text.len}, err));
     return open_text(path, budget, &text, out, err);
 out:
     bm_buf_reset(&text);
@@ -877,6 +878,7 @@ void bm_manifest_close(bm_manifest *manifest)
     if (manifest == NULL)
         return;
     bm_free_all(manifest->inputs, manifest->parts, manifest->outputs);
+    bm_json_doc_close(&manifest->doc);
     bm_buf_reset(&manifest->text);
     manifest_fields_reset(&manifest->fields);
     bm_free(manifest);
@@ -911,18 +913,27 @@ bm_str bm_manifest_text(const bm_manifest *manifest)
     return (bm_str){manifest->text.data, manifest->text.len};
 }
 
+const bm_json_doc *bm_manifest_doc(const bm_manifest *manifest)
+{
+    return &manifest->doc;
+}
+
 bool bm_manifest_member(const bm_manifest *manifest, const char *name, bm_str *out)
 {
-    return bm_json_scan_find(manifest->root, name, out);
+    return bm_json_doc_find(&manifest->doc, name, out);
 }
 
 bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint64_t *out,
                             bm_error *err)
 {
-    bm_str counts;
-    if (!bm_json_scan_find(manifest->root, "counts", &counts))
+    bm_str value;
+    char path[64];
+    if (!bm_json_doc_find(&manifest->doc, "counts", &value))
         return manifest_field_bad(&manifest->fields, "counts", "expected an object", err);
-    return manifest_field_uint(&manifest->fields, counts, name, out, err);
+    snprintf(path, sizeof path, "counts.%s", name);
+    return bm_json_doc_find(&manifest->doc, path, &value) && bm_json_scan_uint(value, out)
+               ? BM_OK
+               : manifest_field_bad(&manifest->fields, name, "expected a whole number", err);
 }
 
 const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest)

@@ -15,7 +15,7 @@
 #include <bandmill/types.h>
 
 #include "base/memory.h"
-#include "json/json_write.h"
+#include "json/json_scan.h"
 #include "model/field_rows.h"
 #include "output/digest.h"
 
@@ -145,8 +145,10 @@ const char *bm_manifest_version(const bm_manifest *manifest);
 /* BM_ERR_FORMAT where a field is missing or of another type. */
 bm_status bm_manifest_provenance(const bm_manifest *manifest, const bm_provenance **out,
                                  bm_error *err);
-/* *out: the JSON text of a member of the whole object ("counts"), valid until close; false: there
- * is none. */
+/* Its members, valid until close. */
+const bm_json_doc *bm_manifest_doc(const bm_manifest *manifest);
+/* *out: the JSON text of a field ("counts", "plan.bands"), valid until close; false: there is
+ * none. */
 bool bm_manifest_member(const bm_manifest *manifest, const char *name, bm_str *out);
 bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint64_t *out,
                             bm_error *err);

@@ -174,7 +174,7 @@ static void read_keep(bm_page *p, bm_result_facts *f)
     bm_buf rules = {0};
     unsigned keep = BM_KEEP_FIRST;
     if (f->status == BM_OK)
-        f->status = bm_json_doc_string(&f->doc, "parameters.keep", &rules, f->err);
+        f->status = bm_json_doc_string(f->doc, "parameters.keep", &rules, f->err);
     p->keep_is_list =
         f->status == BM_OK && !bm_option_value(BM_OPTION_KEEP, rules.data, rules.len, &keep);
     p->keep = (bm_keep)keep;
@@ -183,7 +183,7 @@ static void read_keep(bm_page *p, bm_result_facts *f)
 
 static bm_status read_parameters(bm_page *p, bm_error *err)
 {
-    bm_str plan, bands;
+    bm_str bands;
     bm_result_facts f;
     bm_result_facts_begin(&f, p->manifest, err);
     p->against = bm_result_is_against(p->manifest);
@@ -193,8 +193,7 @@ static bm_status read_parameters(bm_page *p, bm_error *err)
     p->threshold = bm_result_facts_threshold(&f);
     p->seconds = bm_result_facts_double(&f, "run.seconds");
     p->predicted_recall = NAN;
-    if (bm_manifest_member(p->manifest, "plan", &plan) &&
-        bm_json_scan_find(plan, "bands", &bands)) {
+    if (bm_manifest_member(p->manifest, "plan.bands", &bands)) {
         p->bands = read_small(&f, "plan.bands");
         p->rows = read_small(&f, "plan.rows");
         read_small(&f, "provenance.perms");

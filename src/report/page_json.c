@@ -641,12 +641,11 @@ static bm_str without_folder(bm_str path)
 
 static void write_command(bm_json *json, const bm_page *p)
 {
-    bm_str run = {0}, command = {0}, word;
+    bm_str command = {0}, word;
     bm_buf out = {0}, text = {0};
     bm_status status = BM_OK;
     size_t at = 0, n_bytes = 0;
-    bm_manifest_member(p->manifest, "run", &run);
-    bm_json_scan_find(run, "command", &command);
+    bm_manifest_member(p->manifest, "run.command", &command);
     while (bm_json_scan_element(command, &at, &word)) {
         text.len = 0;
         if (bm_json_scan_string(word, &text, NULL) != BM_OK ||
@@ -709,12 +708,11 @@ static void write_named(bm_json *json, const bm_page *p, const char *key, const 
 /* "--cluster star, --weights tfidf", for the words of the report. */
 static void write_what_helps(bm_json *json, const bm_page *p)
 {
-    bm_str group = {0}, helps = {0}, word;
+    bm_str helps = {0}, word;
     bm_buf out = {0};
     bm_status status = BM_OK;
     size_t at = 0;
-    bm_manifest_member(p->manifest, "dominant_group", &group);
-    bm_json_scan_find(group, "helps", &helps);
+    bm_manifest_member(p->manifest, "dominant_group.helps", &helps);
     while (bm_json_scan_element(helps, &at, &word)) {
         if (word.len < 2 || word.data[0] != '"')
             continue;

@@ -34,9 +34,7 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
 
 void bm_result_facts_begin(bm_result_facts *f, const bm_manifest *manifest, bm_error *err)
 {
-    *f = (bm_result_facts){.manifest = manifest,
-                           .doc = {bm_manifest_path(manifest), bm_manifest_text(manifest)},
-                           .err = err};
+    *f = (bm_result_facts){.manifest = manifest, .doc = bm_manifest_doc(manifest), .err = err};
 }
 
 bm_status bm_result_facts_end(bm_result_facts *f)
@@ -47,7 +45,7 @@ bm_status bm_result_facts_end(bm_result_facts *f)
 void bm_result_facts_unknown(bm_result_facts *f, const char *field)
 {
     if (f->status == BM_OK)
-        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc.path, 0,
+        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc->path, 0,
                                "%s is not known to this version", field);
 }
 
@@ -58,7 +56,7 @@ unsigned bm_result_facts_word(bm_result_facts *f, bm_option option)
     unsigned value = 0;
     snprintf(path, sizeof path, "parameters.%s", bm_option_field(option));
     if (f->status == BM_OK)
-        f->status = bm_json_doc_string(&f->doc, path, &word, f->err);
+        f->status = bm_json_doc_string(f->doc, path, &word, f->err);
     if (f->status == BM_OK && !bm_option_value(option, word.data, word.len, &value))
         bm_result_facts_unknown(f, path);
     bm_buf_reset(&word);
@@ -69,7 +67,7 @@ double bm_result_facts_double(bm_result_facts *f, const char *path)
 {
     double value = NAN;
     if (f->status == BM_OK)
-        f->status = bm_json_doc_double(&f->doc, path, &value, f->err);
+        f->status = bm_json_doc_double(f->doc, path, &value, f->err);
     return value;
 }
 
@@ -77,7 +75,7 @@ uint64_t bm_result_facts_uint(bm_result_facts *f, const char *path)
 {
     uint64_t value = 0;
     if (f->status == BM_OK)
-        f->status = bm_json_doc_uint(&f->doc, path, &value, f->err);
+        f->status = bm_json_doc_uint(f->doc, path, &value, f->err);
     return value;
 }
 
@@ -85,16 +83,16 @@ double bm_result_facts_threshold(bm_result_facts *f)
 {
     const double threshold = bm_result_facts_double(f, "parameters.threshold");
     if (f->status == BM_OK && !(threshold > 0 && threshold <= 1))
-        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc.path, 0,
+        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc->path, 0,
                                "parameters.threshold is %g (more than 0, at most 1)", threshold);
     return threshold;
 }
 
 bool bm_result_is_against(const bm_manifest *manifest)
 {
-    bm_str parameters, against;
-    return bm_manifest_member(manifest, "parameters", &parameters) &&
-           bm_json_scan_find(parameters, "against", &against) && !bm_json_scan_is(against, "null");
+    bm_str against;
+    return bm_manifest_member(manifest, "parameters.against", &against) &&
+           !bm_json_scan_is(against, "null");
 }
 
 /* --- its tables --- */

@@ -13,7 +13,6 @@
  * BM_ERR_FORMAT where it is another. Errors name file and line. Threads: one a walk. */
 #pragma once
 
-#include "json/json_scan.h"
 #include "output/manifest.h"
 #include "results/pair_file.h"
 #include "results/result_tables.h"
@@ -40,7 +39,7 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
  * `end` returns, and all that follow are 0. */
 typedef struct bm_result_facts {
     const bm_manifest *manifest;
-    bm_json_doc doc;
+    const bm_json_doc *doc; /* its report */
     bm_status status;
     bm_error *err;
 } bm_result_facts;
