@@ -4,11 +4,11 @@
  *
  *     collisions N MODE        MODE: plain, ids-low, ids-leading, content
  *
- * plain         ids and texts as chance makes them
- * ids-low       ids of 8 characters, whose XXH3_64bits agree in the lowest 20 bits
- * ids-leading   the same for the leading 20 bits
- * content       texts of 8 words, whose content hashes (kernels/content_hash.h) agree in their
- * lower 64 bits; 1,000,000 at most, for `--shingle word:1`
+ *     plain         ids and texts as chance makes them
+ *     ids-low       ids of 8 characters, whose XXH3_64bits agree in the lowest 20 bits
+ *     ids-leading   the same for the leading 20 bits
+ *     content       texts of 8 words, whose content hashes (kernels/content_hash.h) agree in their
+ *                   lower 64 bits; 1,000,000 at most, for `--shingle word:1`
  *
  * The lower half of the content hash of 8 shingles is one to one with the sum of a number u of each
  * of them, so that sums of 0 are wanted: 8 lists of 2^21 words are joined in three steps, each of

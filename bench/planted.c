@@ -4,20 +4,22 @@
  *
  *     planted N [--mode clusters|identical|one-word|one-band] [--seed S] [--truth FILE]
  *
- * clusters   154 words a document, which are 150 different word 5-shingles. Of 20 documents 9 stand
- *            alone, 8 are four pairs, 3 are one cluster: a base and two edited copies. An edit
- *            replaces a word in the middle of a window of 5 shingles of its own, so that m edits
- *            leave 150 - 5m common shingles: J = (150 - 5m) / (150 + 5m), exactly. Copies of one
- *            base have no window in common, so of them J = (150 - 5m - 5n) / (150 + 5m + 5n).
- *            The order is a permutation; nothing is remembered, so N is not bounded by memory.
- *            --truth lists the planted pairs: id_a, id_b, Jaccard similarity.
- * identical  N times one text.
- * one-word   80 words; one of them, its place drawn, is a word of this document's own. Two such
- *            documents share 66 of 86 shingles or more.
- * one-band   one shingle in common: it is the minimum of the first permutation and of no other, of
- *            the scheme affine32 with XXH3 and seed 1 (found by trying phrases: it hashes to
- * 2^-13.3 of the range there, and to more than a fifth in permutations 2 to 20). The rest of the
- * text is random, so that with `--bands 20 --rows 1` the documents share one band and nothing else.
+ *     clusters   154 words a document, which are 150 different word 5-shingles. Of 20 documents 9
+ *                stand alone, 8 are four pairs, 3 are one cluster: a base and two edited copies. An
+ *                edit replaces a word in the middle of a window of 5 shingles of its own, so that m
+ *                edits leave 150 - 5m common shingles: J = (150 - 5m) / (150 + 5m), exactly. Copies
+ *                of one base have no window in common, so of them
+ *                J = (150 - 5m - 5n) / (150 + 5m + 5n). The order is a permutation; nothing is
+ *                remembered, so N is not bounded by memory. --truth lists the planted pairs: id_a,
+ *                id_b, Jaccard similarity.
+ *     identical  N times one text.
+ *     one-word   80 words; one of them, its place drawn, is a word of this document's own. Two such
+ *                documents share 66 of 86 shingles or more.
+ *     one-band   one shingle in common: it is the minimum of the first permutation and of no other,
+ *                of the scheme affine32 with XXH3 and seed 1 (found by trying phrases: it hashes to
+ *                2^-13.3 of the range there, and to more than a fifth in permutations 2 to 20). The
+ *                rest of the text is random, so that with `--bands 20 --rows 1` the documents share
+ *                one band and nothing else.
  *
  * Words are 4 letters and more of a 24-bit draw; two drawn shingles of 5 words agree with
  * probability 2^-120. splitmix64, so the same bytes everywhere. */

@@ -23,9 +23,9 @@
  *
  * --callers: 1, 2, 4 and 8 threads share a signer of N threads, each with its part of the file, in
  * calls of 1, 10 and 1,000 documents. `of_threads` is their rate over that of one call of the whole
- * file in the same repeat; `by_cpu` the same of bytes for each second of processor time, which other
- * work on the machine does not change much; `switches` how often a thread of the process slept, for
- * each thousand calls; `cpu` as above. All are medians. */
+ * file in the same repeat; `by_cpu` the same of bytes for each second of processor time, which
+ * other work on the machine does not change much; `switches` how often a thread of the process
+ * slept, for each thousand calls; `cpu` as above. All are medians. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>

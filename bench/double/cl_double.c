@@ -137,7 +137,8 @@ static cl_int give_text(const char *text, size_t cap, void *out, size_t *size)
     return give(text, strlen(text) + 1, cap, out, size);
 }
 
-/* Word number `at` of the list in the variable; the last one where there are fewer. Their number. */
+/* Word number `at` of the list in the variable; the last one where there are fewer. Their
+ * number. */
 static unsigned word_of(const char *name, const char *otherwise, unsigned at, char *out, size_t cap)
 {
     const char *p = getenv(name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_index.c -- an index that two threads share: one adds documents and commits, the other asks.
+/* shared_index.c -- an index that two threads share: one adds documents and commits, the other
+ * asks.
  *
  *     cc shared_index.c $(pkg-config --cflags --libs bandmill) -o shared_index
  *     ./shared_index DIRECTORY            makes DIRECTORY/first.tsv and DIRECTORY/index

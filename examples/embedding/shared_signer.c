@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_signer.c -- a server that signs what its threads are sent, with one signer for all of them.
+/* shared_signer.c -- a server that signs what its threads are sent, with one signer for all of
+ * them.
  *
  *     cc shared_signer.c $(pkg-config --cflags --libs bandmill) -o shared_signer && ./shared_signer
  *

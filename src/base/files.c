@@ -15,8 +15,10 @@
 #include "base/address.h"
 #include "base/error.h"
 
-/* open_file -- stat, open, fstat. O_NONBLOCK is for a FIFO that takes a file's place between the
- * first two; a regular file does not know it. */
+/* === open file ===
+ *
+ * stat, open, fstat. O_NONBLOCK is for a FIFO that takes a file's place between the first two; a
+ * regular file does not know it. */
 
 static const char *kind_of(mode_t mode)
 {
@@ -112,7 +114,9 @@ const char *bm_name_in(int folder, const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* read_file -- read until nothing comes, and a byte further than may be. */
+/* === read file ===
+ *
+ * Read until nothing comes, and a byte further than may be. */
 
 #define STEP ((size_t)64 * 1024)
 
@@ -139,7 +143,9 @@ out:
     return status;
 }
 
-/* whole_io -- pwrite and pread until all is done. */
+/* === whole io ===
+ *
+ * Pwrite and pread until all is done. */
 
 #define CALL_MAX ((size_t)1 << 30) /* bytes; some systems refuse more than 2 GiB */
 
@@ -178,8 +184,10 @@ int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got)
     return 0;
 }
 
-/* wait_readable -- poll for a fifth of a second, ask, and poll again. Asking is what notices a
- * signal that went to another thread. */
+/* === wait readable ===
+ *
+ * Poll for a fifth of a second, ask, and poll again. Asking is what notices a signal that went to
+ * another thread. */
 
 #define WAIT_MS 200
 

@@ -31,8 +31,9 @@ bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *
  * it waits. */
 bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *err);
 
-/* Look for a file or a folder at `path`, relative to the open folder, or to the working directory if
- * that is AT_FDCWD. `flags`: AT_SYMLINK_NOFOLLOW looks at a symbolic link itself, 0 at where it leads.
+/* Look for a file or a folder at `path`, relative to the open folder, or to the working directory
+ * if that is AT_FDCWD. `flags`: AT_SYMLINK_NOFOLLOW looks at a symbolic link itself, 0 at where it
+ * leads.
  *
  *     BM_OK, *there is true     it is there, and *info describes it (`info` NULL: not asked)
  *     BM_OK, *there is false    nothing is there

@@ -4,7 +4,8 @@
  *     *       any run of bytes, also of none, a slash among them
  *     ?       one character
  *     [a-z]   one of these characters; [!a-z] one that is none of them. A ] stands first, a - first
- * or last. A [ that nothing closes is itself \c      c itself
+ *             or last. A [ that nothing closes is itself
+ *     \c      c itself
  *
  * A pattern is for the whole path. A character is one of UTF-8, or a byte that is not part of valid
  * UTF-8. Nothing depends on the locale. */

@@ -3,7 +3,7 @@
  * keys, and shingles.
  *
  *     slot    tag, 32 bits | number + 1        0: free
- *     home    the tag, as a fraction, of the slots; then linear probing, three quarters full at most
+ *     home    the tag, as a fraction, of the slots; then linear probing; full to three quarters
  *
  * The table holds no keys. Its owner keeps them by number, hands in a hash whose upper half is the
  * tag, and says whether a number is that of the key which is looked for; it is asked only where

@@ -6,8 +6,8 @@
  *     entries[0] = other;                  the first entry was replaced
  *     bm_heap_sink(&heap, 0);
  *
- * The functions are inlined, so that the order and the size of an entry are constants where they are
- * called. */
+ * The functions are inlined, so that the order and the size of an entry are constants where they
+ * are called. */
 #pragma once
 
 #include <stdbool.h>

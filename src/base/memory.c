@@ -202,8 +202,10 @@ void bm_string_free(char *string)
     bm_free(string);
 }
 
-/* page_block -- maps, anonymous or of a file without a name, moved by mremap. The space of a file is
- * reserved when it grows, for a write to a map cannot say that the disk is full. */
+/* === page block ===
+ *
+ * Maps, anonymous or of a file without a name, moved by mremap. The space of a file is reserved
+ * when it grows, for a write to a map cannot say that the disk is full. */
 
 #define PAGE  ((size_t)4 << 10) /* or a multiple: maps are rounded by the system */
 #define HUGE  ((size_t)2 << 20)

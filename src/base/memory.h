@@ -84,8 +84,8 @@ typedef struct bm_page_block {
     const char *dir; /* borrowed; where that file lies */
 } bm_page_block;     /* {0} is empty */
 
-/* A new file in the folder `dir`, to be read and written, that has no name, or none any more. -1: errno
- * says why. */
+/* A new file in the folder `dir`, to be read and written, that has no name, or none any more. -1:
+ * errno says why. */
 int bm_open_nameless(const char *dir);
 
 /* The pages of an empty block are those of a new file in `dir`, which has no name. They have no
@@ -117,8 +117,8 @@ typedef struct bm_page_column {
     size_t *cap, size;    /* elements, bytes of one */
 } bm_page_column;
 
-/* To `need` elements at least, where it is; with `dir`, in a file there, unless that folder is gone,
- * for memory may do then. */
+/* To `need` elements at least, where it is; with `dir`, in a file there, unless that folder is
+ * gone, for memory may do then. */
 bm_status bm_page_column_grow(bm_page_column column, const char *dir, size_t need, bm_error *err);
 /* What columns take of the memory: bytes[0] in memory, and bytes[1] in files, of which no more than
  * `part` stays in memory. */

@@ -12,7 +12,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-/* forecast -- the arithmetic; see meter.h.
+/* === forecast ===
+ *
+ * The arithmetic; see meter.h.
  *
  * Let a unit of weight take u seconds, by the past; the step that runs has the weight w, has told
  * nothing for s seconds, and since then the share f within e seconds. Then

@@ -14,8 +14,10 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 
-/* cpu -- instruction sets as the compiler's run-time library detects them, the number of
- * processors by the affinity mask and the control groups. */
+/* === cpu ===
+ *
+ * Instruction sets as the compiler's run-time library detects them, the number of processors by the
+ * affinity mask and the control groups. */
 
 bool bm_isa_available(bm_isa isa)
 {
@@ -139,7 +141,9 @@ void bm_cpu_name(char *out, size_t cap)
     fclose(file);
 }
 
-/* shared_library -- dlopen and dlsym. */
+/* === shared library ===
+ *
+ * Dlopen and dlsym. */
 
 /* The dynamic linker says it in words only. */
 static bool is_nomem(const char *why)

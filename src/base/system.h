@@ -19,7 +19,8 @@ bm_isa bm_isa_best(void);
 const char *bm_isa_name(bm_isa isa);
 /* `name` NULL or "": the best. Unknown or not available here: BM_ERR_USAGE. */
 bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err);
-/* Processors that this process may use (by affinity mask and the quotas of control groups), at least 1. */
+/* Processors that this process may use (by affinity mask and the quotas of control groups), at
+ * least 1. */
 uint32_t bm_cpu_count(void);
 /* Fills `out` with the processor's name for reports ("AMD EPYC 9634"), cut to `cap` bytes with its
  * NUL. */

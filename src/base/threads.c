@@ -13,13 +13,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system.h"
 
-/* thread -- a thread inherits the signal mask of the one that starts it, so that one blocks the
- * signals for a moment. */
+/* === thread ===
+ *
+ * A thread inherits the signal mask of the one that starts it, so that one blocks the signals for a
+ * moment. */
 
 /* Signals that stay unblocked: those of faults, and a profiler's. */
 static const int unblocked[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV, SIGSYS, SIGTRAP};
@@ -70,8 +76,10 @@ void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock)
     (void)pthread_cond_timedwait(condition, lock, &soon);
 }
 
-/* queue -- a short row under one mutex and two conditions. Batches are large, so the lock is taken
- * seldom and kept short. */
+/* === queue ===
+ *
+ * A short row under one mutex and two conditions. Batches are large, so the lock is taken seldom
+ * and kept short. */
 
 /* An item, and the number of who may pop it. */
 typedef struct queued {
@@ -232,7 +240,9 @@ void bm_queue_abort(bm_queue *queue)
     end(queue, true);
 }
 
-/* pool -- threads that wait for the next round of work: awake for a moment, then on a condition.
+/* === pool ===
+ *
+ * Threads that wait for the next round of work: awake for a moment, then on a condition.
  *
  * Rounds are numbered. A thread runs when it sees a new number, and counts itself out at the end.
  * Where candidates are verified bucket by bucket, a round takes a tenth of a millisecond, which is
@@ -240,12 +250,6 @@ void bm_queue_abort(bm_queue *queue)
  * microseconds before it sleeps; not where there are more threads than processors. Each thread has
  * its own error, and the first by thread number is the one reported, so that it depends on timing
  * no more than it must. */
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#include "base/system.h"
 
 #define LOOKS 1024u /* at the number of the round, before a thread sleeps */
 
@@ -456,7 +460,9 @@ bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, v
     return job.status;
 }
 
-/* team -- work that was handed in lies in a ring, which helpers go round.
+/* === team ===
+ *
+ * Work that was handed in lies in a ring, which helpers go round.
  *
  * A helper takes the lock once for each piece: a piece is a hundred microseconds of work or more,
  * but for the last ones of a caller. Work leaves the ring when a helper finds no piece of it, or

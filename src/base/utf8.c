@@ -127,8 +127,10 @@ bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_
     return status;
 }
 
-/* plain_text -- which characters no terminal should be given: those that move its cursor, change
- * its state, begin a new line, or show what follows in another order than it stands. */
+/* === plain text ===
+ *
+ * Which characters no terminal should be given: those that move its cursor, change its state, begin
+ * a new line, or show what follows in another order than it stands. */
 
 #define LONGEST 4u /* bytes of a character */
 

@@ -81,8 +81,8 @@ static inline bool bm_utf8_is_whole(const char *part, size_t len)
 bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_replaced,
                          bm_error *err);
 
-/* Bytes of a name that leads through objects, "a.b", up to its first dot that is not "\.", or to its
- * end. */
+/* Bytes of a name that leads through objects, "a.b", up to its first dot that is not "\.", or to
+ * its end. */
 static inline size_t bm_dotted_part_bytes(const char *name)
 {
     const char *at = name;

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* args_value -- what stands behind an option, to the field that it fills; see args.h.
+/* === args value ===
+ *
+ * What stands behind an option, to the field that it fills; see args.h.
  *
  * Values are parsed by hand-checked wrappers: strtoull and strtod alone would take signs, blanks,
  * hexadecimal, "inf" and trailing words. Values that matter are echoed in the error, cut to a

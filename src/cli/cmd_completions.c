@@ -133,8 +133,9 @@ static bool has_bash_completion(void)
     return false;
 }
 
-/* Does ~/.zshrc name the folder, in a line that is no comment? A folder below the home directory may
- * be written with ~ or $HOME: the search is for the part of its path after the home directory. */
+/* Does ~/.zshrc name the folder, in a line that is no comment? A folder below the home directory
+ * may be written with ~ or $HOME: the search is for the part of its path after the home
+ * directory. */
 static bool zshrc_names(const char *folder)
 {
     const char *home = folder_of("HOME"), *own = folder_of("ZDOTDIR"), *rest = folder;

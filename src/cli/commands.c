@@ -10,7 +10,9 @@
 #include "cli/command.h"
 #include "cli/options.h"
 
-/* command_find -- the command of a name, and what is said about a name that is none. */
+/* === command find ===
+ *
+ * The command of a name, and what is said about a name that is none. */
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {

@@ -23,8 +23,10 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 
-/* stdout_place -- the file behind standard output against those that the options name. The library
- * compares all others; it does not know where the program's rows go. */
+/* === stdout place ===
+ *
+ * The file behind standard output against those that the options name. The library compares all
+ * others; it does not know where the program's rows go. */
 
 static bool is_stdout(const struct stat *out, const char *path)
 {
@@ -64,7 +66,9 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
     return BM_OK;
 }
 
-/* bus_error -- SIGBUS becomes an error line and exit code 4.
+/* === bus error ===
+ *
+ * SIGBUS becomes an error line and exit code 4.
  *
  * There is no way back from such a read, so the process ends where it is: what a writer of an index
  * has not committed is gone, as after any other end. Only calls that a handler may make are made;

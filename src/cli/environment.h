@@ -17,7 +17,8 @@ void cli_environment_device(bm_device_options *options);
 bm_status cli_environment_resources(bm_resource_options *options, bm_error *err);
 /* TMPDIR, for temporary files of a job that has no output to put them beside. */
 void cli_environment_temp_dir(bm_resource_options *options);
-/* Whether a terminal may get bold text: NO_COLOR is not set, and TERM is, to another than "dumb". */
+/* Whether a terminal may get bold text: NO_COLOR is not set, and TERM is, to another than
+ * "dumb". */
 bool cli_environment_emphasis(void);
 /* The variable that a field of bm_device_options or bm_resource_options has ("cpu", `len` bytes),
  * as messages name it; NULL: none. */

@@ -14,7 +14,9 @@
 
 #include "cli/command_sets.h"
 
-/* option_values -- values of options that are small languages of their own. */
+/* === option values ===
+ *
+ * Values of options that are small languages of their own. */
 
 /* "expected none, or a list of nfc nfkc ...". */
 static void expect_steps(char *why, size_t cap)
@@ -199,7 +201,9 @@ bool cli_parse_shard(const char *text, void *field, char *why, size_t cap)
     return shard.index >= 1 && shard.index <= shard.of;
 }
 
-/* option_given -- which options were given, by name and as bits of the library's fields. */
+/* === option given ===
+ *
+ * Which options were given, by name and as bits of the library's fields. */
 
 bool cli_was_given(const cli_settings *settings, const char *name)
 {
@@ -215,7 +219,9 @@ uint64_t cli_set_fields(const cli_settings *settings)
     return fields;
 }
 
-/* foreign_options -- the table; see options.h.
+/* === foreign options ===
+ *
+ * The table; see options.h.
  *
  * A row whose option the command does not take is passed over. */
 

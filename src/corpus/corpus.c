@@ -16,7 +16,9 @@
 #include "lsh/similarity.h"
 #include "model/option_words.h"
 
-/* corpus_memory -- what goes to files, and when.
+/* === corpus memory ===
+ *
+ * What goes to files, and when.
  *
  * Where the job at its fullest (corpus_sets.c) would pass --memory, sets go first, being by far
  * the largest (8 bytes a shingle), then band keys (8 bytes a band). A document without both costs
@@ -27,9 +29,9 @@
 #define FORESEEN_FREE  ((double)(1 << 20)) /* rows that may be made room for at once */
 
 /* Rows to make room for, where the inputs so far hold `need`: as many as all of them seem to hold,
- * since to grow is to copy, and to wait for those who write to the columns. Where that is more than a
- * million, no more than four times as many, for the rest may be different. What is never touched is
- * no memory. */
+ * since to grow is to copy, and to wait for those who write to the columns. Where that is more than
+ * a million, no more than four times as many, for the rest may be different. What is never touched
+ * is no memory. */
 static size_t foresee(const bm_corpus *corpus, size_t need, uint64_t read)
 {
     const double all = (double)corpus->cfg.input_bytes,
@@ -161,8 +163,10 @@ static bm_status corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, b
     return grow(corpus, n, more->input_bytes_read, err);
 }
 
-/* corpus_sort -- sets in memory are sorted when somebody first needs them, since most documents
- * are never a candidate. */
+/* === corpus sort ===
+ *
+ * Sets in memory are sorted when somebody first needs them, since most documents are never a
+ * candidate. */
 
 #define SORT_GRAIN 64u
 
@@ -241,9 +245,11 @@ out:
     return sort_wanted(&job, status, pool, err);
 }
 
-/* corpus_copies -- identical documents: tables of content hashes (base/hash_table.h), by row, which
- * compare all 128 bits, of which 64 are of another kind (model/stream_hash.h), and how many shingles
- * the documents have. */
+/* === corpus copies ===
+ *
+ * Identical documents: tables of content hashes (base/hash_table.h), by row, which compare all 128
+ * bits, of which 64 are of another kind (model/stream_hash.h), and how many shingles the documents
+ * have. */
 
 #define ROWS_AHEAD 8u /* rows between fetching a slot and using it */
 
@@ -271,7 +277,8 @@ static bm_hash_table *shard_of(bm_corpus_copies *copies, size_t row)
     return &copies->shards[bm_doc_shard(copies->content[row].lo)];
 }
 
-/* The content hash of the row will soon be looked for: fetch the slot, which is beyond any cache. */
+/* The content hash of the row will soon be looked for: fetch the slot, which is beyond any
+ * cache. */
 static void expect(bm_corpus_copies *copies, size_t row)
 {
     bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
@@ -368,7 +375,9 @@ static void corpus_copies_reset(bm_corpus_copies *copies)
     *copies = (bm_corpus_copies){0};
 }
 
-/* corpus_compare -- similarities of pairs, wherever the sets lie.
+/* === corpus compare ===
+ *
+ * Similarities of pairs, wherever the sets lie.
  *
  * Where sets are in memory, those that the pairs need are sorted unless they are, and compared.
  * Where they are in a file, as many pairs are taken at a time as their sets fit into the arena;
@@ -578,7 +587,9 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
     return compare(&c, err);
 }
 
-/* corpus_range -- keys are copied, sets sorted where they lie, or read back from their file. */
+/* === corpus range ===
+ *
+ * Keys are copied, sets sorted where they lie, or read back from their file. */
 
 #define SET_GRAIN 512u
 
@@ -722,7 +733,9 @@ bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
     return bm_pool_for(pool, (bm_pool_split){range->n, SET_GRAIN}, read_some, &r, err);
 }
 
-/* corpus_save -- rows of a corpus that was saved, taken back. */
+/* === corpus save ===
+ *
+ * Rows of a corpus that was saved, taken back. */
 
 static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
 {

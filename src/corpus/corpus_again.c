@@ -441,7 +441,8 @@ static bm_status make_listed(bm_corpus *corpus, bm_pool *pool, bm_error *err)
     return make_long(corpus, n_short, err);
 }
 
-/* Find a place in the arena for the set of a document, which is then to be made; unless it is there. */
+/* Find a place in the arena for the set of a document, which is then to be made; unless it is
+ * there. */
 static bm_status want(bm_corpus *corpus, uint32_t doc, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;

@@ -187,10 +187,10 @@ static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, 
     return bm_grow(column, &had, cap, size, err);
 }
 
-/* Content hashes, places of sets and texts, and while documents are added what `rep` and `sizes` are,
- * lie in mapped files where they would take more than a part of the memory: this part is what they
- * take then, as long as who reads them leaves the maps behind BM_DOC_LEAVE_ROWS documents. Matching
- * and grouping put columns of theirs into files too. */
+/* Content hashes, places of sets and texts, and while documents are added what `rep` and `sizes`
+ * are, lie in mapped files where they would take more than a part of the memory: this part is what
+ * they take then, as long as who reads them leaves the maps behind BM_DOC_LEAVE_ROWS documents.
+ * Matching and grouping put columns of theirs into files too. */
 #define BM_COLUMNS_PART 32u
 #define BM_COLUMNS_DOC  40u /* bytes of them, at most */
 
@@ -198,7 +198,8 @@ static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, 
 bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file, void *array,
                                  size_t cap, size_t size, bm_error *err);
 void bm_corpus_leave(const bm_corpus *corpus);
-/* Make the empty block so large, with zeros: in a file where columns of the corpus went to files. */
+/* Make the empty block so large, with zeros: in a file where columns of the corpus went to
+ * files. */
 bm_status bm_corpus_block(const bm_corpus *corpus, size_t bytes, bm_page_block *out, bm_error *err);
 /* The same of a block that grouping needs beside what docs/memory.md counts: in a file also where
  * cfg.memory has not so much left. */
@@ -221,8 +222,8 @@ static inline uint64_t bm_corpus_columns_part(const bm_corpus *corpus)
  *     IN_NAMED_FILE    counts what is new
  *     AGAIN            nothing          nothing
  *
- * A corpus begins with AGAIN, or goes there from IN_MEMORY, where cfg.again allows that: in place of
- * a move. A restored one is as it was saved.
+ * A corpus begins with AGAIN, or goes there from IN_MEMORY, where cfg.again allows that: in place
+ * of a move. A restored one is as it was saved.
  *
  * The state changes no result. Threads: one at a time, but for bm_corpus_put_sets and readers. */
 

@@ -19,7 +19,9 @@
 #include "lsh/candidates.h"
 #include "spill/spill_saved.h"
 
-/* corpus_budget -- the bytes of a job at its fullest.
+/* === corpus budget ===
+ *
+ * The bytes of a job at its fullest.
  *
  * Added up for the documents so far and those of the next batch:
  *
@@ -27,8 +29,9 @@
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back
  *     grouping   columns + sets + labels of groups, members, similarities + sets read back
  *
- * Columns in files (bm_corpus_block) take a part of the memory all together. Where keys are in a file
- * too, making labels needs as much as matching: keys that are read back and buckets, and no groups. */
+ * Columns in files (bm_corpus_block) take a part of the memory all together. Where keys are in a
+ * file too, making labels needs as much as matching: keys that are read back and buckets, and no
+ * groups. */
 
 #define MATCH_BYTES   21u /* a document: buckets 13, groups 4, places of crowded buckets 4 */
 #define EARLIER_BYTES 16u /* edges.h: bm_earlier_edges */
@@ -49,7 +52,8 @@ static uint64_t greater(uint64_t x, uint64_t y)
     return x > y ? x : y;
 }
 
-/* Bytes of n documents' columns that may lie in files: places, content hashes or not, and `more`. */
+/* Bytes of n documents' columns that may lie in files: places, content hashes or not, and
+ * `more`. */
 static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content, size_t more)
 {
     const bm_corpus_sets *sets = &corpus->sets;
@@ -183,7 +187,9 @@ static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
     return bm_spill_check_space(corpus->cfg.temp_dir, (uint64_t)whole, err);
 }
 
-/* corpus_keys -- band keys as columns, as blocks of a file, as labels.
+/* === corpus keys ===
+ *
+ * Band keys as columns, as blocks of a file, as labels.
  *
  *     file      [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
  *     columns   of the documents behind these blocks; without a file, of all

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* df_table.c -- a sorted list of keys, in chunks of memory or in blocks of a file.
  *
- *     memory   chunks of 65,536 keys and frequencies     starts: where the keys of each leading
- * bits begin file     [ 512 keys | 512 frequencies ][ … ]       firsts: the first key of each block
+ *     memory   chunks of 65,536 keys and frequencies
+ *              starts: where the keys of each leading bits begin
+ *     file     [ 512 keys | 512 frequencies ][ … ]
+ *              firsts: the first key of each block
  *
  * Keys are mixed, so that their leading bits spread evenly and a look-up in memory is a scan of a
  * few keys. In a file, the hashes that are looked up together are sorted first and each block that
@@ -348,7 +350,9 @@ bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, 
     return BM_OK;
 }
 
-/* df_count -- 64 hash tables, each with a lock, and sorted runs behind them.
+/* === df count ===
+ *
+ * 64 hash tables, each with a lock, and sorted runs behind them.
  *
  *     hash -> key (mixed) -> table by its leading 6 bits -> slot by the bits below
  *
@@ -635,8 +639,10 @@ out:
     return status;
 }
 
-/* weigh -- frequencies of a whole batch are looked up at once; then each document is sorted by
- * its hashes and written over itself, without what weighs nothing.
+/* === weigh ===
+ *
+ * Frequencies of a whole batch are looked up at once; then each document is sorted by its hashes
+ * and written over itself, without what weighs nothing.
  *
  * Hashes of n elements lie about as evenly as they can, so each is put where its upper half says,
  * among n places, and then has to pass a few neighbours at most. Where they do not, qsort sorts

@@ -66,5 +66,6 @@ bm_status bm_keep_keys_copy_unsaved(const bm_keep_keys *keys, bm_unsaved_reader 
                                     bm_buf *to, bm_error *err);
 /* All are saved, or nobody will save them: forget them. */
 void bm_keep_keys_forget(bm_keep_keys *keys);
-/* All are there: rank the documents. BM_ERR_INPUT: none of them has a field that a rule names. Frees the sorter's keys; those that were not saved stay. */
+/* All are there: rank the documents. BM_ERR_INPUT: none of them has a field that a rule names.
+ * Frees the sorter's keys; those that were not saved stay. */
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err);

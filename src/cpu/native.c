@@ -8,8 +8,9 @@
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
 
-/* native_affine32 -- affine32 and nemo on the native CPU: mix a block, each in its way, then the
- * minima of a*h + b. */
+/* === native affine32 ===
+ *
+ * Affine32 and nemo on the native CPU: mix a block, each in its way, then the minima of a*h + b. */
 
 static void affine32_mix(const bm_native_choice *choice, const uint64_t *hashes, size_t n,
                          void *block)
@@ -38,8 +39,10 @@ const bm_native_ops bm_native_affine32 = {.scheme = &bm_scheme_affine32,
 const bm_native_ops bm_native_nemo = {
     .scheme = &bm_scheme_nemo, .block_bytes = sizeof(uint32_t), .mix = nemo_mix, .fold = fold};
 
-/* native_oph -- oph on the native CPU: one hash a shingle, the least of each bin, and donors for
- * the bins that stay empty (oph_bins.c). */
+/* === native oph ===
+ *
+ * oph on the native CPU: one hash a shingle, the least of each bin, and donors for the bins that
+ * stay empty (oph_bins.c). */
 
 static void oph_mix(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
 {
@@ -66,7 +69,9 @@ const bm_native_ops bm_native_oph = {.scheme = &bm_scheme_oph,
                                      .fold = oph_fold,
                                      .finish = oph_finish};
 
-/* native_wide -- the schemes with coefficients of 64 bits on the native CPU (bm_wide_loops). */
+/* === native wide ===
+ *
+ * The schemes with coefficients of 64 bits on the native CPU (bm_wide_loops). */
 
 static void copy(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
 {
@@ -143,7 +148,9 @@ const bm_native_ops bm_native_datatrove = {.scheme = &bm_scheme_datatrove,
                                            .mix = copy,
                                            .fold = fold_prime};
 
-/* native_table -- a row for each scheme; see native_row.h. */
+/* === native table ===
+ *
+ * A row for each scheme; see native_row.h. */
 
 static const bm_native_ops *const rows[] = {
     &bm_native_affine32, &bm_native_oph,        &bm_native_cws,

@@ -165,7 +165,9 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
     return bm_settings_plan(s, err);
 }
 
-/* export_reader -- blocks of a few megabytes, from the arrays of the directory. */
+/* === export reader ===
+ *
+ * Blocks of a few megabytes, from the arrays of the directory. */
 
 #define BLOCK_BYTES ((size_t)4 << 20)
 #define BLOCK_MOST  4096u
@@ -319,8 +321,9 @@ static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
     return numbers->next++;
 }
 
-/* export_arrays -- forms that are rows of words: LeanMinHash, NumPy, Milvus. And what lies beside
- * such files.
+/* === export arrays ===
+ *
+ * Forms that are rows of words: LeanMinHash, NumPy, Milvus. And what lies beside such files.
  *
  * Milvus takes a binary vector of the words' bytes, and imports a file of NumPy for each field of a
  * collection: signature.npy, and id.npy with the number of the line in ids.txt, from 0. */
@@ -496,9 +499,11 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
     return BM_OK;
 }
 
-/* export_datatrove -- what datatrove's stage 1 writes: a file for each band and rank, of records of
- * the r words of the band and the number of the document, sorted; without the documents that have
- * no shingles. And documents.tsv, which says which document each number is.
+/* === export datatrove ===
+ *
+ * What datatrove's stage 1 writes: a file for each band and rank, of records of the r words of the
+ * band and the number of the document, sorted; without the documents that have no shingles. And
+ * documents.tsv, which says which document each number is.
  *
  * The records of a rank are sorted in memory, of as many bands at once as it has space for; for the
  * next ones the signatures are walked over again. */
@@ -718,8 +723,9 @@ out:
     return status;
 }
 
-/* export_table -- a block of documents is an array; its columns are copies, which whoever takes the
- * stream owns. */
+/* === export table ===
+ *
+ * A block of documents is an array; its columns are copies, which whoever takes the stream owns. */
 
 /* --- what a column is --- */
 
@@ -976,8 +982,10 @@ out:
     return status;
 }
 
-/* export_tsv -- a table of tab-separated decimals: id, n_shingles, then w1, w2 … of a signature, or
- * band_1, band_2 … of keys. Ids are escaped as in all our tables. */
+/* === export tsv ===
+ *
+ * A table of tab-separated decimals: id, n_shingles, then w1, w2 … of a signature, or band_1,
+ * band_2 … of keys. Ids are escaped as in all our tables. */
 
 #define DIGITS_MOST 20u /* of a cell, with the tab before it 21 */
 
@@ -1066,7 +1074,9 @@ out:;
     return status == BM_OK ? closed : status;
 }
 
-/* export_layouts -- the tables of each tool: a row a layout, and writing any of them. */
+/* === export layouts ===
+ *
+ * The tables of each tool: a row a layout, and writing any of them. */
 
 #define GROUP_BYTES ((uint64_t)32 << 20) /* of the words of a row group */
 
@@ -1185,7 +1195,9 @@ static bm_status export_table(bm_exporter *e, bm_error *err)
     return status == BM_OK ? closed : status;
 }
 
-/* export_form -- a row a form. */
+/* === export form ===
+ *
+ * A row a form. */
 
 #define HAS_ALL (BM_FORM_HAS_IDS | BM_FORM_HAS_SIZES | BM_FORM_HAS_PROVENANCE)
 

@@ -93,7 +93,7 @@ typedef enum bm_export_cells {
     BM_CELLS_SIZE,   /* uint32, number of shingles */
     BM_CELLS_WORDS,  /* a list of unsigned words */
     BM_CELLS_KEYS,   /* a list of uint64 */
-    BM_CELLS_BANDS /* a list of binaries: the words of each band, 8 bytes each, the high one first */
+    BM_CELLS_BANDS   /* a list of binaries: the words of each band, 8 bytes each, high one first */
 } bm_export_cells;
 
 typedef struct bm_export_column {

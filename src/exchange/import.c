@@ -32,7 +32,9 @@
 #include "results/npy.h"
 #include "sources/column.h"
 
-/* import_place -- a file as it is, or the files of an export. */
+/* === import place ===
+ *
+ * A file as it is, or the files of an export. */
 
 static const struct {
     bm_exchange from;
@@ -204,7 +206,9 @@ void bm_import_sizes_close(bm_import_sizes *sizes)
     sizes->fd = -1;
 }
 
-/* import_rows -- files of rows of one length: arrays of NumPy, records of LeanMinHash. */
+/* === import rows ===
+ *
+ * Files of rows of one length: arrays of NumPy, records of LeanMinHash. */
 
 typedef struct rows {
     bm_import_source base;
@@ -371,7 +375,9 @@ bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error
     return finish_opening(r, read_lean(r, err), out, err);
 }
 
-/* import_table -- signatures in a column of lists of a table: Arrow, Parquet, and NeMo Curator's.
+/* === import table ===
+ *
+ * Signatures in a column of lists of a table: Arrow, Parquet, and NeMo Curator's.
  *
  * Lists are fixed_size_list, list or large_list of uint32 or uint64; a row that is null, of another
  * length, or with a null in it is an error. Ids are a column of text or of integers. */

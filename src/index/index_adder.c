@@ -17,18 +17,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory.h"
+#include "job/report_file.h"
+#include "job/settings.h"
+#include "json/json_write.h"
 #include "lsh/similarity.h"
 #include "model/scheme_facts.h"
 #include "results/result_tables.h"
 
-/* index_ids -- the index is asked for all ids of a batch together, in the order of their hashes. */
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include "base/memory.h"
+/* === index ids ===
+ *
+ * The index is asked for all ids of a batch together, in the order of their hashes. */
 
 static void clear(bm_index_ids *ids)
 {
@@ -265,7 +269,9 @@ bm_status bm_index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_erro
     }
 }
 
-/* index_near -- chains of documents that share a band key. */
+/* === index near ===
+ *
+ * Chains of documents that share a band key. */
 
 bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                               const bm_gather_shape *shape, bm_error *err)
@@ -364,14 +370,12 @@ bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
     return found;
 }
 
-/* index_notes -- lines of text, written whole each time.
+/* === index notes ===
+ *
+ * Lines of text, written whole each time.
  *
  * The line of an add: names, settings, records, file, bytes, digest (two numbers), whether the
  * place is known, before; all in hexadecimal. */
-
-#include "json/json_write.h"
-#include "job/settings.h"
-#include "job/report_file.h"
 
 #define ADDS_MAX 64u /* lines */
 #define N_FIELDS 9u

@@ -16,7 +16,9 @@
 #include "base/error.h"
 #include "lsh/verify.h"
 
-/* index_gather -- arrays that grow beside each other. */
+/* === index gather ===
+ *
+ * Arrays that grow beside each other. */
 
 #define SORT_GRAIN 64u /* sets that a thread takes at once */
 

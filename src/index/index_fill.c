@@ -25,7 +25,9 @@
 #include "output/manifest.h"
 #include "results/result_tables.h"
 
-/* index_sources -- settings of documents from manifests.
+/* === index sources ===
+ *
+ * Settings of documents from manifests.
  *
  * An add commits as it goes, so the bytes of all inputs are compared before it begins: they are
  * read twice. */
@@ -64,8 +66,10 @@ out:
     return BM_OK;
 }
 
-/* index_signed -- words come from signatures.npy, keys are made of them; no text is read. The line
- * and the input of a document are not recorded. */
+/* === index signed ===
+ *
+ * Words come from signatures.npy, keys are made of them; no text is read. The line and the input of
+ * a document are not recorded. */
 
 static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
 {
@@ -306,13 +310,15 @@ out:
     return status;
 }
 
-/* index_follow -- unique documents come a line at a time, and one thread reads, signs, looks up and
- * answers each before it waits for the next.
+/* === index follow ===
+ *
+ * Unique documents come a line at a time, and one thread reads, signs, looks up and answers each
+ * before it waits for the next.
  *
  * A run of the index for each document would be as many runs as documents, so those that are added
  * wait in a batch, as they do elsewhere: a document is compared with the index as it was before the
  * batch, and with the batch. The batch goes into the index when it is full, and before each commit.
- */
+ *  */
 
 #define BATCH_DOCS  4096u
 #define BATCH_BYTES ((uint64_t)8 << 20)

@@ -420,7 +420,9 @@ out:
     return status;
 }
 
-/* handle_sign -- documents of a call, signed.
+/* === handle sign ===
+ *
+ * Documents of a call, signed.
  *
  * A small call is done by its own thread, with one signer. Else the threads of the pool
  * share the documents, each with a signer of its own: sets stay where they were made, keys and
@@ -559,8 +561,9 @@ out:
     return status;
 }
 
-/* handle_query -- documents of a call against the newest view; what is found belongs to the
- * caller. */
+/* === handle query ===
+ *
+ * Documents of a call against the newest view; what is found belongs to the caller. */
 
 #define CHUNK 8192u /* documents that are signed and looked up as one */
 
@@ -725,7 +728,9 @@ out:
     return status;
 }
 
-/* handle_write -- add, remove, commit: one at a time.
+/* === handle write ===
+ *
+ * Add, remove, commit: one at a time.
  *
  * The ids in the index are those of the last commit, which the newest view shows, with the changes
  * since, which are remembered until the next commit. */

@@ -30,7 +30,9 @@
 #include "output/manifest.h"
 #include "sketch/scheme.h"
 
-/* index_settings -- written with the report's words, read with the manifest's. */
+/* === index settings ===
+ *
+ * Written with the report's words, read with the manifest's. */
 
 uint32_t bm_index_perms_used(const bm_settings *settings)
 {

@@ -32,7 +32,9 @@
 #include "store/store_view.h"
 #include "store/store_write.h"
 
-/* index_build -- a new index of documents, made beside its place and renamed when it is whole. */
+/* === index build ===
+ *
+ * A new index of documents, made beside its place and renamed when it is whole. */
 
 /* Everything into the work directory, committed and closed. */
 static bm_status fill(bm_job *job, const bm_index_work *work, const bm_index_signed *dirs,
@@ -92,7 +94,9 @@ out:
     return status;
 }
 
-/* index_add -- more documents into an index. */
+/* === index add ===
+ *
+ * More documents into an index. */
 
 /* The index stays as at its last commit: say how to resume from there. */
 static void append_resume_hint(bm_job *job, bm_error *err)
@@ -164,7 +168,9 @@ out:
     return status;
 }
 
-/* index_remove -- documents out of an index, by their ids, with one commit. */
+/* === index remove ===
+ *
+ * Documents out of an index, by their ids, with one commit. */
 
 #define READ_BYTES   ((size_t)1 << 20)
 #define WARNINGS_MAX 5u
@@ -368,8 +374,9 @@ out:
     return status;
 }
 
-/* index_compact -- the documents that are there into a new index, which takes the place of the old
- * one.
+/* === index compact ===
+ *
+ * The documents that are there into a new index, which takes the place of the old one.
  *
  * Readers that have the old one open go on with it; its file goes when the last of them ends. */
 
@@ -426,7 +433,9 @@ out:
     return status;
 }
 
-/* index_check -- all of the file, as the store checks it, and the settings that stand in it. */
+/* === index check ===
+ *
+ * All of the file, as the store checks it, and the settings that stand in it. */
 
 BM_OPTIONS_INIT(index_check, .resources = BM_RESOURCE_DEFAULTS)
 
@@ -493,8 +502,9 @@ out:
     return status;
 }
 
-/* index_info -- what stands in an index: its settings as they are written there, and what it
- * counts. */
+/* === index info ===
+ *
+ * What stands in an index: its settings as they are written there, and what it counts. */
 
 /* The members of the settings, in the layout of the whole. */
 static void write_settings(bm_json *json, bm_str settings)

@@ -17,13 +17,19 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash_table.h"
 #include "base/memory.h"
+#include "index/index_feed.h"
 #include "index/index_of_documents.h"
 #include "index/index_place.h"
 #include "index/search.h"
 #include "index/signed_lines.h"
+#include "input/batch_source.h"
 #include "job/job_context.h"
 #include "job/job_steps.h"
 #include "job/rows.h"
@@ -33,8 +39,10 @@
 #include "results/sign_dir.h"
 #include "store/store_view.h"
 
-/* answer_rows -- the id of an answer is read from the index when it is written: its page was read a
- * moment ago, with its set. */
+/* === answer rows ===
+ *
+ * The id of an answer is read from the index when it is written: its page was read a moment ago,
+ * with its set. */
 
 typedef struct answer_rows {
     bm_rows *rows;
@@ -92,8 +100,9 @@ static void answer_rows_end(const answer_rows *out, const bm_search_result *resu
                      (unsigned long long)bm_store_view_counts(out->view).documents);
 }
 
-/* query_source -- what is searched: an index that others may write meanwhile, or one made for a
- * call. */
+/* === query source ===
+ *
+ * What is searched: an index that others may write meanwhile, or one made for a call. */
 
 typedef struct query_source {
     char *path; /* where it is; NULL: it has no name */
@@ -187,7 +196,9 @@ static bm_status query_source_refresh(query_source *source, bool *moved, bm_erro
     return status;
 }
 
-/* query_documents -- the feed (index_feed.h) brings batches, whose documents are looked up as one.
+/* === query documents ===
+ *
+ * The feed (index_feed.h) brings batches, whose documents are looked up as one.
  *
  * The more documents are asked for at once, the more of their keys lie in one piece of the index,
  * and the nearer to one another are the sets that are read. While a batch is looked up, on all
@@ -195,13 +206,6 @@ static bm_status query_source_refresh(query_source *source, bool *moved, bm_erro
  *
  * The first of identical queries is looked up, and answers for all. The queries' rows and ids stay
  * in memory, as in other jobs: their ids must differ. */
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include "base/hash_table.h"
-#include "input/batch_source.h"
-#include "index/index_feed.h"
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 
@@ -350,7 +354,9 @@ out:
     return status == BM_OK ? bm_rows_flush(query->rows->rows, true, err) : status;
 }
 
-/* query_follow -- read a line, sign it, look it up, write, flush.
+/* === query follow ===
+ *
+ * Read a line, sign it, look it up, write, flush.
  *
  * All of it on one thread (signed_lines.h). What is written goes out as one call: the rows of the
  * line, and an empty line behind them, from which the other side knows that there are no more. */
@@ -419,7 +425,9 @@ out:
     return status;
 }
 
-/* query_targets -- documents instead of an index: they become one without a name. */
+/* === query targets ===
+ *
+ * Documents instead of an index: they become one without a name. */
 
 /* Resolve the plan of the job's settings, `settings`, read their targets, and put them into an
  * index, as `index build` would. */

@@ -31,12 +31,16 @@
 #include "lsh/set_overlaps.h"
 #include "lsh/verify.h"
 
-/* search_scan -- an inverted index of the queries, and the documents of the index looked up in it.
+/* === search scan ===
+ *
+ * An inverted index of the queries, and the documents of the index looked up in it.
  *
  *     queries of the batch -> bm_overlap_index (lsh/set_overlaps.h)
- *                          -> filters of the index (store_view.h) -> a bit for each document that
- * may hold one numbers 0 ... n-1, cut into parts -> document, its set -> what it shares with each
- * query -> enough of one?
+ *                          -> filters of the index (store_view.h)
+ *                             -> a bit for each document that may hold one
+ *     numbers 0 ... n-1, cut into parts
+ *                          -> document, its set -> what it shares with each query
+ *                             -> enough of one?
  *
  * A query is contained by documents of any size, and by its rarest shingle or by its commonest:
  * bands tell nothing about that, and a prefix of the documents' shingles does not either. To read a

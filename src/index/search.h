@@ -3,8 +3,8 @@
  *
  * For each document that is asked for:
  *
- *     band keys -> postings of each band -> candidates, each once -> its set (or words), read ->
- * similarity
+ *     band keys -> postings of each band -> candidates, each once -> its set (or words), read
+ *               -> similarity
  *
  * A batch is asked as one: its keys are looked up band by band in ascending order, and sets are
  * read in the order in which they lie in the file, so that an index larger than memory is read

@@ -81,7 +81,8 @@ typedef struct bm_batch_source_ops {
     bm_status (*count)(bm_batch_source *source, const bm_source_batch *batch, uint64_t *n,
                        bm_error *err);
     /* All was parsed or counted: is each file from *file on of its format? Else BM_ERR_INPUT, and
-     * *file is the one behind it. *n_other grows by the records that are no documents. NULL: yes. */
+     * *file is the one behind it. *n_other grows by the records that are no documents. NULL:
+     * yes. */
     bm_status (*check)(bm_batch_source *source, uint32_t *file, uint64_t *n_other, bm_error *err);
     void (*end)(bm_batch_source *source);
     void (*free_batch)(bm_source_batch *batch);
@@ -137,9 +138,9 @@ bm_status bm_batch_source_begin(bm_batch_source *source, const bm_batch_limits *
  * source was begun `helped`. */
 void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock);
 
-/* Read the batch, beside others, and set its bytes_read and place. Whoever got it from a source that
- * was begun `helped` calls this before anything else that may wait. Seconds that others had to wait
- * for are added to *in_turn. */
+/* Read the batch, beside others, and set its bytes_read and place. Whoever got it from a source
+ * that was begun `helped` calls this before anything else that may wait. Seconds that others had to
+ * wait for are added to *in_turn. */
 bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
                                bm_error *err);
 

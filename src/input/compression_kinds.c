@@ -89,8 +89,9 @@ const char *bm_compression_ending(bm_compression kind)
     return kinds[kind].ending;
 }
 
-/* refused_formats -- marks at fixed places, and one that needs a closer look: text in units of two
- * or four bytes.
+/* === refused formats ===
+ *
+ * Marks at fixed places, and one that needs a closer look: text in units of two or four bytes.
  *
  * UTF-16 and UTF-32 read as bytes would be texts without words. A byte order mark tells them;
  * without one, the first eight units (all, of a shorter file, and eight bytes at least) must be

@@ -340,7 +340,8 @@ static bool set_fixed_codes(bm_inflate *t)
     return make_tables(t, lit, N_LIT, dist, N_DIST);
 }
 
-/* Up to COPY_MORE bytes behind the match are written too: most are so short that no loop is begun. */
+/* Up to COPY_MORE bytes behind the match are written too: most are so short that no loop is
+ * begun. */
 static inline unsigned char *copy_match(unsigned char *out, size_t length, size_t distance)
 {
     unsigned char *const end = out + length;

@@ -5,7 +5,8 @@
  *     sources     a.gz   b.gz   c.gz   d.gz   e.gz ...
  *                  |      |      |      '-- nobody has begun with it
  *                reader   '------'--------- open: each has its own decompressor and a list of
- * blocks, which some thread goes on filling, the nearest first
+ *                                           blocks, which some thread goes on filling, the nearest
+ *                                           first
  *
  * Who reads sees no difference but time. Blocks come in the order of the bytes, source by source. A
  * thread that unpacks tells nobody of an error: what it has given stays, and the reader reads that

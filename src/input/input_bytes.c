@@ -451,8 +451,9 @@ bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t ca
     return BM_OK;
 }
 
-/* input_copy -- see the header. The copy is opened again by the name that the system has for a
- * descriptor. */
+/* === input copy ===
+ *
+ * The copy is opened again by the name that the system has for a descriptor. */
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define PLACE_BYTES 40u

@@ -8,7 +8,9 @@
 #include "base/files.h"
 #include "base/memory.h"
 
-/* content_place -- a running XXH3 of the current file. */
+/* === content place ===
+ *
+ * A running XXH3 of the current file. */
 
 struct bm_content_tracker {
     bm_stream_hash *hash;

@@ -292,7 +292,9 @@ static bm_status input_beginning(const bm_source *source, const bm_head *head, b
     return judge(&unpacked, out, err);
 }
 
-/* input_set_paths -- paths to files: directories are walked, lists are read.
+/* === input set paths ===
+ *
+ * Paths to files: directories are walked, lists are read.
  *
  * A directory is walked with a stack of paths, not by recursion, so depth costs memory only. Its
  * files are sorted by the bytes of their paths at the end; the order does not depend on readdir. */
@@ -779,7 +781,7 @@ static bm_status input_set_expand(struct bm_input_set *set, bm_error *err)
     return BM_OK;
 }
 
-/* input_set_probe -- see the header.
+/* === input set probe ===
  *
  * Regular files are opened, looked at and closed again: ten thousand inputs need no ten thousand
  * descriptors. Standard input and pipes are held, with the bytes that were looked at. */
@@ -1021,7 +1023,9 @@ static bm_status input_set_probe(struct bm_input_set *set, bm_error *err)
     return BM_OK;
 }
 
-/* input_set_open -- expand the paths, settle one format, look at the first bytes. */
+/* === input set open ===
+ *
+ * Expand the paths, settle one format, look at the first bytes. */
 
 static bm_format format_of_source(const bm_source *source)
 {

@@ -3,15 +3,15 @@
  *
  *     file 0          file 1 (gz)       file 2
  *     |---------------|-----------------|--------------------|    bytes as stored, one file after
- * another ^                  ^                 ^              N ranges of equal length
+ *             ^                  ^                 ^              another; N ranges of equal length
  *             '- cut behind      '- not cut        '- cut
  *                the record
  *
  * A record of a plain file of lines, TSV or CSV is of the range in which its first byte lies. A row
  * group of Parquet goes to the range in which its middle lies, where row r of R stands for byte
- * size * r / R of the file. Any other file (compressed, a JSON array, Arrow IPC, a document) goes as
- * a whole to the range in which its middle lies. So names, sizes and N alone decide which bytes are
- * looked at, and the shares one after another hold each record once, in input order.
+ * size * r / R of the file. Any other file (compressed, a JSON array, Arrow IPC, a document) goes
+ * as a whole to the range in which its middle lies. So names, sizes and N alone decide which bytes
+ * are looked at, and the shares one after another hold each record once, in input order.
  *
  * The part of a file before its share is read, but not parsed: its lines and records are counted,
  * and CSV has quotes. */

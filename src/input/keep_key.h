@@ -6,15 +6,18 @@
  *
  *     longest, shortest  8 bytes: the length, the greatest byte first; of longest its complement
  *     sources, order     4 bytes: which of the listed values; behind them any other; last (order)
- * one that is missing max, min           a class (1 number, 2 string, 3 neither), then a number 8
- * bytes: the nearest double, as an integer in its order; 1 byte: is the number below it (0), equal
- * (1) or above (2)? But for equal, exponent and decimal digits of the number, so that integers of
- * 64 bits and decimals of tables compare exactly with one another and with doubles a string its
- * bytes, NUL as 00 01, and 00 00 at the end (of max all behind the class is complemented)
+ *                        one that is missing
+ *     max, min           a class (1 number, 2 string, 3 neither), then
+ *         a number       8 bytes: the nearest double, as an integer in its order; 1 byte: is the
+ *                        number below it (0), equal (1) or above (2)? But for equal, exponent and
+ *                        decimal digits of the number, so that integers of 64 bits and decimals of
+ *                        tables compare exactly with one another and with doubles
+ *         a string       its bytes, NUL as 00 01, and 00 00 at the end
+ *                        (of max all behind the class is complemented)
  *
- * At the end stands what is not compared: names of the record's fields, how many bytes that are (2),
- * and a byte for each rule that looks at a field, bm_keep_seen. The names are there if a field is
- * absent, of the first such record of a batch: the first document of all always has them. */
+ * At the end stands what is not compared: names of the record's fields, how many bytes that are
+ * (2), and a byte for each rule that looks at a field, bm_keep_seen. The names are there if a field
+ * is absent, of the first such record of a batch: the first document of all always has them. */
 #pragma once
 
 #include "base/memory.h"

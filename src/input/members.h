@@ -3,8 +3,9 @@
  * far as that is told without unpacking them, and unpacking them at once.
  *
  *     gzip        the next member begins with the same ten bytes, as those of one writer do (ours,
- * and tools that compress in blocks); the length of a member stands at its end Zstandard   headers
- * of frames and blocks say how long they are; the size of the content, where the writer has told it
+ *                 and tools that compress in blocks); the length of a member stands at its end
+ *     Zstandard   headers of frames and blocks say how long they are; the size of the content,
+ *                 where the writer has told it
  *
  * Ten bytes may stand in compressed data by chance: what was cut is right only where bm_members_run
  * says so. */

@@ -2,8 +2,9 @@
 /* parser.c -- walk over the records of a raw batch.
  *
  * One loop serves the full parse and the split, so both see the same records. UTF-8 is checked once
- * over a whole piece; only where that fails is all of each field looked at. In a valid piece a field
- * is valid too if it ends between characters, which a length that its record gives may not. Threads: a parser a thread. */
+ * over a whole piece; only where that fails is all of each field looked at. In a valid piece a
+ * field is valid too if it ends between characters, which a length that its record gives may not.
+ * Threads: a parser a thread. */
 #include "input/parser.h"
 
 #include <string.h>

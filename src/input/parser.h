@@ -31,8 +31,8 @@ bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t
 const bm_file_types *bm_parser_types(const bm_parser *parser, size_t *n);
 void bm_parser_close(bm_parser *parser); /* NULL is fine */
 
-/* read_again -- records that are read a second time, each from where it stands in its file: of plain
- * files of records that end with a newline (jsonl, tsv, lines). One thread each. */
+/* read_again -- records that are read a second time, each from where it stands in its file: of
+ * plain files of records that end with a newline (jsonl, tsv, lines). One thread each. */
 
 typedef struct bm_read_again bm_read_again;
 

@@ -28,7 +28,9 @@ bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err)
     return BM_OK;
 }
 
-/* long_gate -- how many words a record can have, told from its bytes alone. */
+/* === long gate ===
+ *
+ * How many words a record can have, told from its bytes alone. */
 
 uint64_t bm_long_words(const char *data, size_t len)
 {

@@ -181,8 +181,10 @@ static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_er
     return check_read(reader, status, err);
 }
 
-/* reader_rest -- what the reader does not hold or cannot read: records that are too long, and the
- * rest of a file that is broken.
+/* === reader rest ===
+ *
+ * What the reader does not hold or cannot read: records that are too long, and the rest of a file
+ * that is broken.
  *
  * A file may be broken where its bytes cannot be read (a failing disk, damaged compression) or
  * where its array of JSON ends. Where bad records are skipped, what is left of it, from the record
@@ -755,7 +757,8 @@ static bool has_bounds(const bm_reader *reader)
            (!format->elements || reader->ranges.opening.len > 0);
 }
 
-/* Find the end of the next range, of as many bytes as fit into a batch; *out is 0: there is none. */
+/* Find the end of the next range, of as many bytes as fit into a batch; *out is 0: there is
+ * none. */
 static bm_status range_end(bm_reader *reader, const bm_stored_file *file, size_t held,
                            uint64_t *out, bm_error *err)
 {
@@ -1055,7 +1058,9 @@ out:
     return BM_OK;
 }
 
-/* source_records -- the reader and the parser (reader.h, parser.h) as a batch source. */
+/* === source records ===
+ *
+ * The reader and the parser (reader.h, parser.h) as a batch source. */
 
 typedef struct records {
     bm_batch_source base;

@@ -7,8 +7,8 @@
  *
  * A plain file needs no reader to be cut: the bytes before the end of a batch tell where the last
  * record seems to end. Where several threads take batches in turn, such a *range* is handed out
- * unread, and whoever got it reads it by position, beside others, and sees whether a record does end
- * there. Small files are handed out so, too, as many as fit into a batch. */
+ * unread, and whoever got it reads it by position, beside others, and sees whether a record does
+ * end there. Small files are handed out so, too, as many as fit into a batch. */
 #pragma once
 
 #include <pthread.h>
@@ -41,8 +41,8 @@ void bm_reader_set_helped(bm_reader *reader);
 /* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
 /* Read the range that the batch is, if it is one, beside `next` and other fills. In their order,
- * one at a time, their lines are then counted on and their bytes digested, for which *in_turn grows by
- * seconds. Where something is other than it seemed, the batch is left without it, and the reader
+ * one at a time, their lines are then counted on and their bytes digested, for which *in_turn grows
+ * by seconds. Where something is other than it seemed, the batch is left without it, and the reader
  * reads it again. Not BM_OK: it cannot be parsed, but its turn is over. */
 bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn, bm_error *err);
 void bm_reader_close(bm_reader *reader); /* NULL is fine */
@@ -71,7 +71,8 @@ typedef struct bm_reader_watch {
 } bm_reader_watch;
 
 /* Ranges of the current file. While the reader is ahead of those that are finished, the state of
- * lines and digests (line, n_elements, mean_bytes, bytes, tracker) belongs to the thread that accepts one. */
+ * lines and digests (line, n_elements, mean_bytes, bytes, tracker) belongs to the thread that
+ * accepts one. */
 typedef struct bm_reader_ranges {
     bool wanted, ahead;
     uint64_t at;    /* where in the file the next one begins, if the reader is ahead */

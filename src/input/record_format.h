@@ -54,8 +54,8 @@ typedef struct bm_end_hint {
     bool sure;            /* no end rather than one of which little tells that it is one */
 } bm_end_hint;
 
-/* Where the last record seems to end of which data[0 … len-1] hold the end; 0: nothing tells. Whoever
- * scans from the end of a record on sees whether it does. */
+/* Where the last record seems to end of which data[0 … len-1] hold the end; 0: nothing tells.
+ * Whoever scans from the end of a record on sees whether it does. */
 typedef size_t (*bm_likely_end_fn)(const bm_end_hint *hint, const char *data, size_t len);
 
 /* `content` is the record without its line ending and BOM. Sets id, text, text_bytes, n_invalid of
@@ -137,7 +137,8 @@ void bm_record_maker_reset(bm_record_maker *maker);
 /* The record is bad: a reason in the maker's buffer. */
 void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format, ...)
     BM_PRINTF(3, 4);
-/* id = FILE:LINE, or FILE:N of the N-th element of an array, or the number of a row; id = FILE. A view of the maker's buffer until the next call of either. */
+/* id = FILE:LINE, or FILE:N of the N-th element of an array, or the number of a row; id = FILE. A
+ * view of the maker's buffer until the next call of either. */
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);
 /* A record whose id is longer than readers of our files take is bad. */
 void bm_record_check_id(bm_record_maker *maker, bm_record *record);

@@ -19,7 +19,9 @@
 #include "model/ids.h"
 #include "model/option_words.h"
 
-/* record_maker -- see the header. "FILE:" is made once a file; the line is written behind it. */
+/* === record maker ===
+ *
+ * "FILE:" is made once a file; the line is written behind it. */
 
 #define LINE_DIGITS 20u
 
@@ -134,7 +136,9 @@ bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
     return BM_OK;
 }
 
-/* parse_lines -- a line, or a whole file, is the text of a document. */
+/* === parse lines ===
+ *
+ * A line, or a whole file, is the text of a document. */
 
 #define BINARY_BYTES 8192u /* of a file, in which a NUL tells that it is no text */
 
@@ -172,11 +176,14 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
     return status != BM_OK || record->bad ? status : record_file_id(&parser->maker, record, err);
 }
 
-/* parse_table -- a row of tsv or csv to id and text.
+/* === parse table ===
  *
- * A row is read to its end, since broken quoting anywhere makes it a bad record, and so do more cells
- * than the first row has: a text that holds what splits rows would end there. A cell is copied only
- * where it holds a doubled quote or invalid UTF-8. An empty row is a row of one empty cell. */
+ * A row of tsv or csv to id and text.
+ *
+ * A row is read to its end, since broken quoting anywhere makes it a bad record, and so do more
+ * cells than the first row has: a text that holds what splits rows would end there. A cell is
+ * copied only where it holds a doubled quote or invalid UTF-8. An empty row is a row of one empty
+ * cell. */
 
 /* A row on its way to a record. */
 typedef struct row_job {
@@ -340,7 +347,9 @@ static bm_status parse_table(struct bm_parser *parser, bm_str content, bm_record
     return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
 }
 
-/* parse_jsonl -- a JSON object to id and text: what counts as missing, as empty, as bad. */
+/* === parse jsonl ===
+ *
+ * A JSON object to id and text: what counts as missing, as empty, as bad. */
 
 static const char *kind_name(bm_json_kind kind)
 {
@@ -378,8 +387,8 @@ static bm_json_kind kind_at(bm_str content, const char *path)
     return field.kind;
 }
 
-/* The path that `name` would be if each array on its way were named as one: "a[].b" for "a.b". False:
- * there is no text at it either. */
+/* The path that `name` would be if each array on its way were named as one: "a[].b" for "a.b".
+ * False: there is no text at it either. */
 static bool path_through_arrays(bm_str content, const char *name, char path[PATH_BYTES])
 {
     bm_json_kind kind = BM_JSON_OBJECT;
@@ -445,8 +454,8 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
     return false;
 }
 
-/* The text before repair, where it needs some, which is rare: the record is read without repair, and
- * then again with it. */
+/* The text before repair, where it needs some, which is rare: the record is read without repair,
+ * and then again with it. */
 static bm_status set_jsonl_as_read(struct bm_parser *parser, bm_str content, bm_record *record,
                                    bm_error *err)
 {
@@ -622,11 +631,13 @@ static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record
     return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
 }
 
-/* parse_wet -- records of Common Crawl's text files (WARC, of which WET are the ones of type
- * `conversion`): where one ends, and its id and text.
+/* === parse wet ===
  *
- *     FIRST --line--> FIELDS --empty line--> BODY --so many bytes--> ENDING --two line ends--> the
- * next record
+ * Records of Common Crawl's text files (WARC, of which WET are the ones of type `conversion`):
+ * where one ends, and its id and text.
+ *
+ *     FIRST --line--> FIELDS --empty line--> BODY --so many bytes--> ENDING
+ *           --two line ends--> the next record
  *
  * Content-Length says how many bytes of text follow the header, whatever they are. A record without
  * it, or that begins with something else than "WARC/", ends with its header: it is bad, and so is
@@ -839,7 +850,9 @@ static bm_status parse_wet(struct bm_parser *parser, bm_str content, bm_record *
                : bm_record_make_valid(&parser->maker, record, &id, err);
 }
 
-/* split_lines -- where a record ends if it is a line, or a whole file. */
+/* === split lines ===
+ *
+ * Where a record ends if it is a line, or a whole file. */
 
 static size_t line_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
@@ -866,7 +879,9 @@ static size_t file_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return BM_SCAN_MORE;
 }
 
-/* split_csv -- where a row of RFC 4180 ends: at a newline that no quotes enclose.
+/* === split csv ===
+ *
+ * Where a row of RFC 4180 ends: at a newline that no quotes enclose.
  *
  *     state     byte: "         ,        newline   other      (the comma, or what else splits rows)
  *     FIELD     -> QUOTED    FIELD    end       PLAIN      at the beginning of a field
@@ -974,15 +989,17 @@ static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t l
     return fits ? end : fits_quoted ? end_quoted : 0;
 }
 
-/* split_json -- where an element of one top-level array ends: strict between elements, by brackets
- * and strings within them.
+/* === split json ===
+ *
+ * Where an element of one top-level array ends: strict between elements, by brackets and strings
+ * within them.
  *
  *     START --[--> FIRST --]--> END                    white space is passed over in all of these
  *                    '--element--> AFTER --]--> END
  *                        '-- NEXT <--,--'
  *
  * An element whose brackets and quotes fit is a record whatever else is wrong with it: the parser
- * says what (record_formats.c), and reading goes on behind it. Where they do not fit nobody can say
+ * says what, and reading goes on behind it. Where they do not fit nobody can say
  * where the next element begins, so the file is broken there. Limits: of the levels deeper than
  * BM_JSON_DEPTH_MAX only the number of brackets counts; such a record is bad anyway. */
 

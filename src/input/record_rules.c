@@ -15,8 +15,9 @@
 #include "json/json_scan.h"
 #include "model/option_words.h"
 
-/* name_list -- see the header. Only for messages: an object is walked once more by its brackets
- * (json_scan.h). */
+/* === name list ===
+ *
+ * Only for messages: an object is walked once more by its brackets (json_scan.h). */
 
 #define SHOWN_MAX 10u /* names */
 #define NAME_MAX  48u /* bytes of one */
@@ -131,7 +132,9 @@ uint64_t bm_count_newlines(const char *data, size_t len)
     return n;
 }
 
-/* parse_row -- cells by memchr: a tab ends a cell of tsv; csv follows RFC 4180 to the letter. */
+/* === parse row ===
+ *
+ * Cells by memchr: a tab ends a cell of tsv; csv follows RFC 4180 to the letter. */
 
 bm_row bm_row_begin(bm_str content, bm_row_syntax syntax)
 {

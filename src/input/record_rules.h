@@ -40,7 +40,8 @@ const char *bm_name_list_words(bm_name_list *list);
 /* For messages about an id that is missing or of another type. */
 #define BM_NO_IDS "`id_field` none names records by their places"
 
-/* For messages about a field that is missing: whose default name is asked for is told the option. */
+/* For messages about a field that is missing: whose default name is asked for is told the
+ * option. */
 const char *bm_text_hint(const char *field);
 
 /* The names of the object, in the text of a JSON object, that the path leads to before a part of it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_types.h -- of files whose records have types (WARC): how many there are of which, and whether
- * a file has none that could be a document. */
+/* record_types.h -- of files whose records have types (WARC): how many there are of which, and
+ * whether a file has none that could be a document. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,6 +34,6 @@ typedef struct bm_file_types {
 void bm_record_types_add(bm_record_types *types, bm_str type);
 /* Those of a part of the file. */
 void bm_record_types_join(bm_record_types *types, const bm_record_types *part);
-/* All records of the file were seen: BM_ERR_INPUT, with the types that it has, where none is a document
- * and there are others. */
+/* All records of the file were seen: BM_ERR_INPUT, with the types that it has, where none is a
+ * document and there are others. */
 bm_status bm_record_types_check(const bm_record_types *types, const char *file, bm_error *err);

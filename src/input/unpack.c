@@ -17,12 +17,15 @@
 #include "base/memory.h"
 #include "base/system.h"
 
-/* window_of -- the headers of RFC 8878 and of the xz file format, as far as the size of the window.
+/* === window of ===
  *
- *     Zstandard   28 B5 2F FD | descriptor | window, unless it is a single segment | dictionary id
- * | size of the content, which is the window of a single segment xz          stream header (12
- * bytes) | size of the block header | flags | sizes, where the flags say so | filters: id, size of
- * properties, properties; of LZMA2 (id 21) one byte */
+ * The headers of RFC 8878 and of the xz file format, as far as the size of the window.
+ *
+ *     Zstandard   28 B5 2F FD | descriptor | window, unless it is a single segment |
+ *                 dictionary id | size of the content, which is the window of a single segment
+ *     xz          stream header (12 bytes) | size of the block header | flags | sizes, where the
+ *                 flags say so | filters: id, size of properties, properties; of LZMA2 (id 21) one
+ *                 byte */
 
 #define STREAM_HEADER 12u
 #define LZMA2_ID      0x21u
@@ -115,8 +118,10 @@ bool bm_has_windows(bm_compression kind)
     return kind == BM_COMPRESSION_ZST || kind == BM_COMPRESSION_XZ;
 }
 
-/* unpack_gz -- members of gzip, by zlib. inflate() goes symbol by symbol: what it gave before
- * damage does not depend on how much it was given at a time. */
+/* === unpack gz ===
+ *
+ * Members of gzip, by zlib. inflate() goes symbol by symbol: what it gave before damage does not
+ * depend on how much it was given at a time. */
 
 #define FUNCTIONS(X) X(inflateInit2_) X(inflateReset) X(inflate) X(inflateEnd) X(zError)
 
@@ -207,8 +212,10 @@ const bm_unpack_ops bm_unpack_gz = {.members = "member",
                                     .run = gz_run,
                                     .close = gz_close};
 
-/* unpack_zst -- frames of Zstandard, by libzstd, with a window of at most 2^27 bytes: a hostile
- * header cannot ask for more.
+/* === unpack zst ===
+ *
+ * Frames of Zstandard, by libzstd, with a window of at most 2^27 bytes: a hostile header cannot ask
+ * for more.
  *
  * ZSTD_decompressStream() does not say, with an error, what it had written before it in the same
  * call. So it is given what it asked for less the header of the block that follows, which it asks
@@ -381,9 +388,10 @@ const bm_unpack_ops bm_unpack_zst = {.members = "frame",
                                      .run = zst_run,
                                      .close = zst_close};
 
-/* unpack_xz -- streams of xz, by liblzma, whose memory is bounded: a dictionary of at most 2^27
- * bytes and 1 MiB for all else. A check that liblzma does not know is refused, since nothing would
- * tell damage.
+/* === unpack xz ===
+ *
+ * Streams of xz, by liblzma, whose memory is bounded: a dictionary of at most 2^27 bytes and 1 MiB
+ * for all else. A check that liblzma does not know is refused, since nothing would tell damage.
  *
  * The decoder of LZMA2 reads on behind the end of a damaged chunk, as far as it has input and room,
  * and only then compares what it has read with what the chunk's header says: hence `pieces`. */
@@ -501,9 +509,11 @@ const bm_unpack_ops bm_unpack_xz = {.members = "stream",
                                     .run = xz_run,
                                     .close = xz_close};
 
-/* unpack_bz2 -- streams of bzip2, by libbz2: blocks of at most 900,000 bytes, 3.7 MB of memory. The
- * bytes of a block are given before its checksum is looked at; and how many a damaged block gives
- * depends on the room for them, hence `pieces`. */
+/* === unpack bz2 ===
+ *
+ * Streams of bzip2, by libbz2: blocks of at most 900,000 bytes, 3.7 MB of memory. The bytes of a
+ * block are given before its checksum is looked at; and how many a damaged block gives depends on
+ * the room for them, hence `pieces`. */
 
 #define BZ2_FUNCTIONS(X) X(BZ2_bzDecompressInit) X(BZ2_bzDecompress) X(BZ2_bzDecompressEnd)
 
@@ -605,10 +615,12 @@ const bm_unpack_ops bm_unpack_bz2 = {.members = "stream",
                                      .run = bz2_run,
                                      .close = bz2_close};
 
-/* unpack_lz4 -- frames of LZ4, by liblz4. Its window is 64 KiB and a block at most 4 MiB, so
- * nothing has to be bounded here.
+/* === unpack lz4 ===
  *
- * As with Zstandard (unpack.c), an error hides what the same call had written, and what is asked
+ * Frames of LZ4, by liblz4. Its window is 64 KiB and a block at most 4 MiB, so nothing has to be
+ * bounded here.
+ *
+ * As with Zstandard, an error hides what the same call had written, and what is asked
  * for includes what follows the block: its checksum and the size of the next one. */
 
 #define FOLLOWING_BYTES 8u

@@ -23,9 +23,11 @@
 #include "output/out_target.h"
 #include "spill/spill_saved.h"
 
-/* checkpoint_done -- a job that is to be resumed and has been done already: the report of the
- * output that stands at its place is compared with the job. Whatever is damaged or differs means
- * that it is another's, which the job's opening reports. */
+/* === checkpoint done ===
+ *
+ * A job that is to be resumed and has been done already: the report of the output that stands at
+ * its place is compared with the job. Whatever is damaged or differs means that it is another's,
+ * which the job's opening reports. */
 
 static bool same_input(const bm_job_context *job, const bm_source *source,
                        const bm_manifest_input *was, bm_status *status, bm_error *err)

@@ -4,6 +4,8 @@
  * Tests: tests/cli/cases/ownership.sh, tests/cli/cases/resume.sh,
  *        tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_checkpoint_line.c,
  *        tests/unit/job/test_checkpoint_matches.c, tests/unit/jobs/test_checkpoint.c */
+#include <bandmill/version.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,17 +15,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "corpus/corpus.h"
 #include "job/checkpoint_state.h"
 #include "job/job_context.h"
+#include "job/report_file.h"
+#include "job/sets_holder.h"
 #include "json/json_write.h"
 #include "lsh/candidates.h"
 #include "model/ids.h"
+#include "output/digest.h"
 #include "spill/spill_saved.h"
 
-/* checkpoint_line -- each line's fields stand once; writing and reading go over the same list. */
+/* === checkpoint line ===
+ *
+ * Each line's fields stand once; writing and reading go over the same list. */
 
 #define MAX_FIELDS 8u
 
@@ -119,17 +130,9 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
     return true;
 }
 
-/* checkpoint_identity -- the lines are made anew for the job at hand, and compared one by one. */
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <bandmill/version.h>
-
-#include "base/files.h"
-#include "output/digest.h"
-#include "job/report_file.h"
-#include "job/sets_holder.h"
+/* === checkpoint identity ===
+ *
+ * The lines are made anew for the job at hand, and compared one by one. */
 
 #define END_BYTES ((size_t)64 << 10) /* of each end of an input */
 
@@ -384,8 +387,10 @@ out:
     return status;
 }
 
-/* checkpoint_sets -- OUTPUT.partial/.bandmill-sets, or TEMP/.bandmill-HASH-sets, HASH of the work
- * directory's resolved path. */
+/* === checkpoint sets ===
+ *
+ * OUTPUT.partial/.bandmill-sets, or TEMP/.bandmill-HASH-sets, HASH of the work directory's resolved
+ * path. */
 
 #define NAME_BYTES 48u
 
@@ -545,8 +550,10 @@ bm_status bm_checkpoint_sets_remove_stale(const bm_checkpoint *checkpoint, bm_er
     return BM_OK;
 }
 
-/* checkpoint_matches -- edges are loaded by the call with which matching stores those it finds, so
- * that they go to memory or to files as --memory allows now. */
+/* === checkpoint matches ===
+ *
+ * Edges are loaded by the call with which matching stores those it finds, so that they go to memory
+ * or to files as --memory allows now. */
 
 #define BLOCK_DOCS 32768u
 
@@ -742,8 +749,10 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
                : BM_OK;
 }
 
-/* checkpoint_documents -- blocks of documents, each a record that describes itself: the lengths in
- * its header are compared with the record's own before anything is believed. */
+/* === checkpoint documents ===
+ *
+ * Blocks of documents, each a record that describes itself: the lengths in its header are compared
+ * with the record's own before anything is believed. */
 
 #define BLOCK_BYTES ((size_t)1 << 20) /* of columns, about */
 #define BLOCK_LEAST 64u               /* documents */
@@ -1141,7 +1150,9 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
     return what->corpus != NULL ? bm_corpus_restore_end(what->corpus, err) : BM_OK;
 }
 
-/* checkpoint_save -- when a stage is saved, and the order of writing: data first, the line last. */
+/* === checkpoint save ===
+ *
+ * When a stage is saved, and the order of writing: data first, the line last. */
 
 #define SAVE_FOLD   20.0                 /* seconds of work for one of saving */
 #define SAVE_LEAST  10.0                 /* seconds */

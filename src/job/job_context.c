@@ -30,7 +30,9 @@
 #include "sources/batch_sources.h"
 #include "text/shingler.h"
 
-/* job_stages -- the plan of a job for its meter.
+/* === job stages ===
+ *
+ * The plan of a job for its meter.
  *
  * Weights are shares of the time of signing, as measured on 120 MB of JSON Lines with two cores;
  * they only have to be near, for what a stage shows itself counts for more (base/meter.h). */
@@ -258,7 +260,9 @@ bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, 
                    (unsigned long long)(bm_budget_least(&budget, bytes) >> 20) + 1);
 }
 
-/* input_finder -- one place after another.
+/* === input finder ===
+ *
+ * One place after another.
  *
  * A file of the recorded size counts as found without a look at its bytes: whoever reads it learns
  * its digest on the way, and says so if it is another. Only where several different files have that
@@ -922,8 +926,10 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
     return status;
 }
 
-/* job_weights -- an ingest without a table of documents, without devices, whose batches are counted
- * by the threads that parse them.
+/* === job weights ===
+ *
+ * An ingest without a table of documents, without devices, whose batches are counted by the threads
+ * that parse them.
  *
  * Memory: of what documents may have, half while counting, a quarter for the table from then on. */
 

@@ -231,8 +231,8 @@ typedef struct bm_input_places {
 bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *places, char **path,
                         bm_error *err);
 
-/* *same: are the bytes of the file at `path`, or of `remote` (as of bm_stored_open), those that were
- * read? All of them are looked at. `callbacks` may be NULL; BM_ERR_IO, BM_ERR_INPUT (it is no
+/* *same: are the bytes of the file at `path`, or of `remote` (as of bm_stored_open), those that
+ * were read? All of them are looked at. `callbacks` may be NULL; BM_ERR_IO, BM_ERR_INPUT (it is no
  * regular file), BM_ERR_NOMEM, BM_ERR_CANCELLED. */
 bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_remote *remote,
                            const bm_callbacks *callbacks, bool *same, bm_error *err);

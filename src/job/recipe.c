@@ -473,7 +473,9 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
     return status;
 }
 
-/* recipe_ingest -- a set of inputs beside that of the job, for as long as it is read. */
+/* === recipe ingest ===
+ *
+ * A set of inputs beside that of the job, for as long as it is read. */
 
 /* The meter of the job, but without its log: skipped records were reported before. */
 static void open_quiet(bm_meter *meter, const bm_job_context *job)

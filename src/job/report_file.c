@@ -28,7 +28,9 @@
 #include "model/ids.h"
 #include "remote/remote_file.h"
 
-/* report_counts -- loops over the rows of counts (model/counts.h). */
+/* === report counts ===
+ *
+ * Loops over the rows of counts (model/counts.h). */
 
 #define LEFT_OUT "left_out" /* the only object among the counts, and not the last */
 
@@ -83,7 +85,9 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
     return status;
 }
 
-/* report_groups -- by counting; 8 bytes for each size up to the largest while it works. */
+/* === report groups ===
+ *
+ * By counting; 8 bytes for each size up to the largest while it works. */
 
 #define DOMINANT_LEAST 1000u
 
@@ -195,7 +199,9 @@ void bm_report_similarities(bm_json *json, const uint64_t *histogram)
     bm_json_end_array(json);
 }
 
-/* report_ingest -- busy and waiting seconds, and the stage that bounds the ingest. */
+/* === report ingest ===
+ *
+ * Busy and waiting seconds, and the stage that bounds the ingest. */
 
 typedef struct named_number {
     const char *name;
@@ -252,8 +258,10 @@ void bm_report_text_offload(bm_json *json, const bm_text_offload *path)
     bm_json_end_object(json);
 }
 
-/* report_inputs -- as they were read; where their texts were not read, as the manifests of the
- * signatures have them. */
+/* === report inputs ===
+ *
+ * As they were read; where their texts were not read, as the manifests of the signatures have
+ * them. */
 
 static void report_text(bm_json *json, const char *text)
 {
@@ -548,8 +556,10 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
     bm_free_all(from, work);
 }
 
-/* report_spill -- bytes of temporary files, copies of standard input too, and the places from which
- * verification read its sets. */
+/* === report spill ===
+ *
+ * Bytes of temporary files, copies of standard input too, and the places from which verification
+ * read its sets. */
 
 static uint64_t copied(const bm_job_context *job)
 {
@@ -1015,8 +1025,10 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
     return bm_rows_end_in(&rows, group, status, err);
 }
 
-/* report_read -- a report begins with what decides its job's results, as text that the job at hand
- * makes anew and compares; what was to be written stands in "run". */
+/* === report read ===
+ *
+ * A report begins with what decides its job's results, as text that the job at hand makes anew and
+ * compares; what was to be written stands in "run". */
 
 typedef struct comparing {
     const bm_manifest *report;

@@ -40,8 +40,8 @@ bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_
 /* Is a group of this size so large, more than 1 % of the documents and more than 1,000, that a
  * template or a chain of links has rather made it than likeness? */
 bool bm_group_is_dominant(uint64_t size, uint64_t n_docs);
-/* similarities      [{"low":0.8,"high":0.85,"pairs":7}, ...], bins of BM_HISTOGRAM_BINS that are
- *                   not empty */
+/* The array "similarities", [{"low":0.8,"high":0.85,"pairs":7}, ...]: bins of BM_HISTOGRAM_BINS
+ * that are not empty. */
 void bm_report_similarities(bm_json *json, const uint64_t *histogram);
 
 /* report_ingest -- where the time of the ingest went, as a member of a report's "run". */

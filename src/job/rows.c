@@ -418,8 +418,9 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
     return write_file(dir, BM_FILE_GROUPS, fill_groups, &c, err);
 }
 
-/* pair_texts -- the texts go to a temporary file, from which those of a pair are read when its row
- * is written.
+/* === pair texts ===
+ *
+ * The texts go to a temporary file, from which those of a pair are read when its row is written.
  *
  * Identical documents have the same shingles, not the same text, so each has a text of its own.
  * Records are matched with documents by their order, and by file and line, which a sample has too.
@@ -607,8 +608,10 @@ static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pa
     return bm_pool_for(texts->pool, (bm_pool_split){n, GRAIN}, compare_range, &c, err);
 }
 
-/* rows_pairs -- pairs in input order of a, then b; a is the earlier document, or, of containment,
- * the smaller one.
+/* === rows pairs ===
+ *
+ * Pairs in input order of a, then b; a is the earlier document, or, of containment, the smaller
+ * one.
  *
  * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
  * every document stands for itself: the partners of a document are the copies of its representative

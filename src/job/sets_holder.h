@@ -4,8 +4,8 @@
  * A job that saves its sets in --temp-dir puts a file beside them,
  *
  *     .bandmill-HASH-sets      the sets
- *     .bandmill-HASH-holder    the work directory (OUTPUT.partial) that they belong to; locked while
- *                              the job lives
+ *     .bandmill-HASH-holder    the work directory (OUTPUT.partial) that they belong to; locked
+ *                              while the job lives
  *
  * so that any later job which uses the directory can remove what nobody needs: sets whose holder is
  * not locked and whose work directory is gone, without which no job goes on from them. They stay

@@ -33,7 +33,9 @@
 #include "text/stop_words.h"
 #include "text/stop_words_en.h"
 
-/* job_row -- the rows. */
+/* === job row ===
+ *
+ * The rows. */
 
 #define WEIGHS (BM_JOB_TAKES_WEIGHTS | BM_JOB_WEIGHS)
 
@@ -59,7 +61,9 @@ const bm_job_row bm_job_rows[BM_N_JOBS] = {
                        BM_COUNTS_OF_ALL, .03, .05},
 };
 
-/* settings_fields -- each field as words, those asked for beside those that are recorded. */
+/* === settings fields ===
+ *
+ * Each field as words, those asked for beside those that are recorded. */
 
 #define WORDS_MAX 320
 
@@ -267,7 +271,9 @@ const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b)
     return a->hash != b->hash ? bm_field_rows[BM_ROW_HASH].key : NULL;
 }
 
-/* settings_list -- one function a section, in the order in which they stand in a report. */
+/* === settings list ===
+ *
+ * One function a section, in the order in which they stand in a report. */
 
 typedef struct listing {
     bm_setting_section section;
@@ -450,7 +456,9 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
     list_fields(&l, settings, BM_FIELD_OF_OUTPUT);
 }
 
-/* settings_index -- options of the calls of index.h to settings. */
+/* === settings index ===
+ *
+ * Options of the calls of index.h to settings. */
 
 /* The parts of the options of documents. */
 #define DOCUMENT_PARTS(o)                                                                          \
@@ -576,7 +584,9 @@ bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, 
     return resolve_plain(out, o.path, err);
 }
 
-/* settings_query -- options of a query to settings. */
+/* === settings query ===
+ *
+ * Options of a query to settings. */
 
 BM_OPTIONS_INIT(query, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 

@@ -81,8 +81,8 @@ typedef struct bm_recorded_inputs {
     bool read_twice;          /* so standard input is copied to a file on the way */
 } bm_recorded_inputs;
 
-/* The memory of a job for which none is given: half of the least of what is free, the limit of every
- * control group, and the address space that is left. */
+/* The memory of a job for which none is given: half of the least of what is free, the limit of
+ * every control group, and the address space that is left. */
 uint64_t bm_default_memory(void);
 
 /* The stop words of settings: the options of the text hold a loaded list (text/stop_words.h). */

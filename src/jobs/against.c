@@ -32,8 +32,10 @@
 #include "sketch/scheme.h"
 #include "store/store_write.h"
 
-/* against_open -- an index as it stands, or signatures, whose inputs are looked for where exact
- * similarities may be wanted, or documents, which become an index. */
+/* === against open ===
+ *
+ * An index as it stands, or signatures, whose inputs are looked for where exact similarities may be
+ * wanted, or documents, which become an index. */
 
 void bm_against_close(bm_against *against)
 {
@@ -392,7 +394,9 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
                                         differs);
 }
 
-/* row_marks -- some of the rows of a directory of signatures: a bit each. */
+/* === row marks ===
+ *
+ * Some of the rows of a directory of signatures: a bit each. */
 
 typedef struct row_marks {
     uint64_t *bits; /* (n_rows + 63) / 64; bm_free */
@@ -412,10 +416,12 @@ static void row_mark(row_marks *marks, uint64_t row)
     marks->bits[row / 64] |= bit;
 }
 
-/* against_sets -- sets of known documents, made again of the inputs that were signed, which are
- * read through the ingest as they were then. Only inputs that hold marked documents are opened,
- * each is read to its end, and only the sets of marked documents are kept: in a temporary file, one
- * behind another, in their order.
+/* === against sets ===
+ *
+ * Sets of known documents, made again of the inputs that were signed, which are read through the
+ * ingest as they were then. Only inputs that hold marked documents are opened, each is read to its
+ * end, and only the sets of marked documents are kept: in a temporary file, one behind another, in
+ * their order.
  *
  *     rows of the directory    input 0  |   input 1   | input 2 ...    sources.tsv: rows of each
  *     marked                    *    *  |             |    *
@@ -595,13 +601,16 @@ static bm_status against_sets(bm_against *against, bm_job_context *context, bm_c
     return status;
 }
 
-/* against_signed -- rows of signatures.npy to band keys, and these into an index.
+/* === against signed ===
+ *
+ * Rows of signatures.npy to band keys, and these into an index.
  *
  * For estimates one index does: all documents, with their words. Exact similarities need sets, and
  * only of documents that share a band with one of the job's:
  *
- *     keys of all known documents -> index without words -> which are found by keys of the corpus
- * -> marks marked documents' inputs, read again -> sets (pairing_inputs.h) -> index of these alone
+ *     keys of all known documents -> index without words
+ *                                 -> which are found by keys of the corpus -> marks
+ *     marked documents' inputs, read again -> sets (pairing_inputs.h) -> index of these alone
  *
  * The second index answers as one of all known documents would: it holds every candidate, in the
  * same order. */

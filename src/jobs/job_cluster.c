@@ -33,8 +33,10 @@
 #include "results/pair_file.h"
 #include "results/result_tables.h"
 
-/* cluster_groups -- by counting: sizes by label, groups numbered as their first members are met,
- * then each document put into its place. Linear; 8 bytes a document while it works. */
+/* === cluster groups ===
+ *
+ * By counting: sizes by label, groups numbered as their first members are met, then each document
+ * put into its place. Linear; 8 bytes a document while it works. */
 
 #define NO_GROUP UINT32_MAX
 

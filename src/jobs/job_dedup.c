@@ -131,7 +131,9 @@ bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_err
     return status;
 }
 
-/* job_pairs -- every pair at or above the threshold, as rows. */
+/* === job pairs ===
+ *
+ * Every pair at or above the threshold, as rows. */
 
 /* Write the text to a file of its own, and forget it. */
 static bm_status write_text(bm_job *job, const char *path, bm_buf *text, bm_error *err)

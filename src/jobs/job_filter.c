@@ -2,7 +2,7 @@
 /* job_filter.c -- the kept documents of a directory that `dedup` wrote, from its inputs: finding
  * and removing as two steps.
  *
- * The tables of the directory name the records to leave out (job_filter.c); the inputs are walked
+ * The tables of the directory name the records to leave out; the inputs are walked
  * once and the rest is copied. Where records are known by their ids only, and for formats whose ids
  * are all that is kept, the inputs are read for these first. Inputs stand for those of the report
  * by position, so they may have moved; their digests must be the same.
@@ -17,6 +17,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -39,16 +42,18 @@
 #include "results/result_dir.h"
 #include "results/result_tables.h"
 
-/* filter_drops -- the records that a directory of `dedup` leaves out: those that it removed, and
- * those that were skipped.
+/* === filter drops ===
+ *
+ * The records that a directory of `dedup` leaves out: those that it removed, and those that were
+ * skipped.
  *
  * removed.tsv and skipped.tsv have them in input order, as many of each input as sources.tsv
  * counts; so it is known which input a row is of, even if two have one name. A record is known
  *
  *     by its line, which says enough where no two records begin in one;
  *     by its id (`by_id`) where they do, where there are no lines (dedup had only signatures), and
- *     where ids are all that is kept. Then the inputs are read once for their ids (job_filter.c),
- * and a place is the number of a record, from 0, among those of all inputs. */
+ *     where ids are all that is kept. Then the inputs are read once for their ids,
+ *     and a place is the number of a record, from 0, among those of all inputs. */
 
 typedef struct bm_drop {
     uint32_t file;  /* number of the input */
@@ -71,25 +76,6 @@ typedef struct bm_drops {
     uint64_t n_removed, n_skipped;
     uint64_t bytes; /* that they will take at most */
 } bm_drops;         /* {0} is empty, but for `settings` */
-
-/* Read the tables of the directory, whose report is open. out->by_id: ids are wanted whatever the
- * tables say. BM_ERR_FORMAT names file and line, or the file where its bytes are not those that the
- * report lists; BM_ERR_NOMEM names a `memory` that is enough. */
-bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err);
-void bm_drops_reset(bm_drops *drops); /* frees */
-/* By id: reading has met one of them, in the input `name`. BM_ERR_INPUT: more than there were. */
-bm_status bm_drops_add(bm_drops *drops, bm_drop drop, const char *name, bm_error *err);
-/* Is this record left out? Asked for records in input order. */
-bool bm_drops_match(bm_drops *drops, bm_drop here);
-/* How many were left out so far. */
-uint64_t bm_drops_matched(const bm_drops *drops);
-/* No lines are known, and `id` is an X#N: would it matter to a removed document whether the input
- * has it so, or `sign` had numbered it? */
-bool bm_drops_doubt(const bm_drops *drops, bm_str id);
-/* Is a document of this id removed? */
-bool bm_drops_has_id(const bm_drops *drops, bm_str id);
-
-/* filter_drops -- three tables into one list. */
 
 /* One table after another, into the drops. */
 typedef struct loading {
@@ -192,7 +178,10 @@ static bm_status check_budget(bm_drops *out, const loading *now, bm_error *err)
                                         out->bytes, err);
 }
 
-bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
+/* Read the tables of the directory, whose report is open. out->by_id: ids are wanted whatever the
+ * tables say. BM_ERR_FORMAT names file and line, or the file where its bytes are not those that the
+ * report lists; BM_ERR_NOMEM names a `memory` that is enough. */
+static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
 {
     loading now = {.out = out};
     bm_source_walk *rows = &now.rows;
@@ -217,7 +206,7 @@ out:
     return status;
 }
 
-void bm_drops_reset(bm_drops *drops)
+static void drops_reset(bm_drops *drops)
 {
     bm_free_all(drops->removed.rows, drops->skipped.rows);
     bm_id_set_reset(&drops->ids);
@@ -227,7 +216,8 @@ void bm_drops_reset(bm_drops *drops)
 
 /* --- the lists --- */
 
-bm_status bm_drops_add(bm_drops *drops, bm_drop drop, const char *name, bm_error *err)
+/* By id: reading has met one of them, in the input `name`. BM_ERR_INPUT: more than there were. */
+static bm_status drops_add(bm_drops *drops, bm_drop drop, const char *name, bm_error *err)
 {
     if (drops->removed.n >= drops->n_removed + drops->n_skipped)
         return bm_fail_at(err, BM_ERR_INPUT, name, 0,
@@ -244,17 +234,21 @@ static bool match_next(bm_drop_list *list, bm_drop here)
     return true;
 }
 
-bool bm_drops_match(bm_drops *drops, bm_drop here)
+/* Is this record left out? Asked for records in input order. */
+static bool drops_match(bm_drops *drops, bm_drop here)
 {
     return match_next(&drops->removed, here) || match_next(&drops->skipped, here);
 }
 
-uint64_t bm_drops_matched(const bm_drops *drops)
+/* How many were left out so far. */
+static uint64_t drops_matched(const bm_drops *drops)
 {
     return drops->removed.next + drops->skipped.next;
 }
 
-bool bm_drops_doubt(const bm_drops *drops, bm_str id)
+/* No lines are known, and `id` is an X#N: would it matter to a removed document whether the input
+ * has it so, or `sign` had numbered it? */
+static bool drops_doubt(const bm_drops *drops, bm_str id)
 {
     bm_str base;
     uint32_t number;
@@ -263,12 +257,15 @@ bool bm_drops_doubt(const bm_drops *drops, bm_str id)
             bm_id_set_find(&drops->bases, id) != BM_ID_NONE);
 }
 
-bool bm_drops_has_id(const bm_drops *drops, bm_str id)
+/* Is a document of this id removed? */
+static bool drops_has_id(const bm_drops *drops, bm_str id)
 {
     return drops->ids.n > 0 && bm_id_set_find(&drops->ids, id) != BM_ID_NONE;
 }
 
-/* annotation -- where a record's group goes, and its words. See annotation.h. */
+/* === annotation ===
+ *
+ * Where a record's group goes, and its words. See annotation.h. */
 
 #define FIELD   "bandmill"
 #define JACCARD "jaccard"
@@ -478,9 +475,6 @@ bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_inse
     return status;
 }
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 typedef struct filter {
     const char *path; /* of the directory */
     bm_job *job;      /* known once the directory says what it reads */
@@ -516,16 +510,16 @@ static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
     const bm_doc_id id = {record->id, XXH3_64bits(record->id.data, record->id.len)};
     if (record->bad)
         return context->settings->input.on_error == BM_ON_ERROR_SKIP
-                   ? bm_drops_add(drops, here, name, err)
+                   ? drops_add(drops, here, name, err)
                    : bm_fail_bad_record(name, record, err);
-    if (docs->number_duplicates && bm_drops_doubt(drops, record->id))
+    if (docs->number_duplicates && drops_doubt(drops, record->id))
         return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
                           "the id '%.*s' looks numbered: which document dedup removed by it cannot "
                           "be told from signatures alone (dedup with `verify` exact knows)",
                           (int)(record->id.len > 200 ? 200 : record->id.len), record->id.data);
     BM_TRY(bm_doc_table_add(docs, &row, id, name, err));
-    if (bm_drops_has_id(drops, bm_doc_table_id(docs, docs->n - 1)))
-        BM_TRY(bm_drops_add(drops, here, name, err));
+    if (drops_has_id(drops, bm_doc_table_id(docs, docs->n - 1)))
+        BM_TRY(drops_add(drops, here, name, err));
     return BM_OK;
 }
 
@@ -545,7 +539,7 @@ static bm_status keep_record(void *ctx, const bm_record *record, bm_kept_at *at,
     filter *f = ctx;
     const uint64_t number = f->job->context.counts.records;
     const bool keep =
-        !bm_drops_match(&f->drops, (bm_drop){record->file, f->drops.by_id ? number : record->line});
+        !drops_match(&f->drops, (bm_drop){record->file, f->drops.by_id ? number : record->line});
     *side = keep ? BM_COPY_KEPT : BM_COPY_NEITHER;
     count_record(f, keep);
     return BM_OK;
@@ -580,7 +574,7 @@ static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
     bm_status status = BM_OK;
     for (size_t i = 0; i < docs->n; i++) {
         const bm_str id = bm_doc_table_id(docs, i);
-        const bool keep = !bm_drops_has_id(&f->drops, id);
+        const bool keep = !drops_has_id(&f->drops, id);
         count_record(f, keep);
         if (keep)
             BM_TRY_OUT(bm_kept_writer_id(writer, id, err));
@@ -599,7 +593,7 @@ static bm_status check_drops(const filter *f, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
                           "%zu of the %zu members of its groups are in the inputs", f->labels.n_met,
                           f->labels.ids.n);
-    const uint64_t taken = bm_drops_matched(&f->drops);
+    const uint64_t taken = drops_matched(&f->drops);
     return taken == all
                ? BM_OK
                : bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
@@ -676,7 +670,7 @@ static bm_status resolve(filter *f, const bm_filter_options *options, bm_setting
     if (settings->results.annotate)
         BM_TRY(bm_annotation_open(&settings->input, &f->annotation, err));
     f->drops.settings = f->labels.settings = settings;
-    BM_TRY(bm_drops_load(f->manifest, &f->drops, err));
+    BM_TRY(drops_load(f->manifest, &f->drops, err));
     if (settings->results.annotate) {
         bm_id_set_reset(&f->drops.ids); /* the removed are not left out */
         f->drops.bytes = f->drops.n_skipped * sizeof *f->drops.skipped.rows;
@@ -746,7 +740,7 @@ bm_status bm_job_filter(const bm_filter_options *options, bm_summary **out, bm_e
 out:
     bm_recipe_reset(&f.recipe);
     bm_manifest_close(f.manifest);
-    bm_drops_reset(&f.drops);
+    drops_reset(&f.drops);
     bm_group_labels_reset(&f.labels);
     bm_annotation_close(&f.annotation);
     return status;

@@ -391,8 +391,8 @@ static uint64_t count_equal(const bm_corpus *corpus)
 
 #define SHINGLES_OPH 10u /* a word, from which words of oph are about independent */
 
-/* How many shingles the smaller document must have, so that one signature of two documents is judged
- * by their numbers of shingles. A document that was imported without its number has 1. */
+/* How many shingles the smaller document must have, so that one signature of two documents is
+ * judged by their numbers of shingles. A document that was imported without its number has 1. */
 static uint32_t judged_from(const bm_sketch_options *sketch)
 {
     if (sketch->scheme == BM_SCHEME_CWS)

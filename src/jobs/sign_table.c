@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_table.c -- signatures in memory: the ingest computes words where they stay, and a thread that
- * has signed a batch brings what else its documents have to their places.
+/* sign_table.c -- signatures in memory: the ingest computes words where they stay, and a thread
+ * that has signed a batch brings what else its documents have to their places.
  *
  * Tests: tests/unit/jobs/test_signed.c */
 #include <bandmill/arrow.h>
@@ -11,6 +11,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -39,9 +42,6 @@ struct bm_signed {
     double seconds;      /* that it took */
     bm_summary *summary; /* without outputs */
 };
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #define FIRST_DOCS UINT64_C(1024)
 #define MANY_DOCS  UINT64_C(32768) /* where arrays begin to grow by the half; before ... */
@@ -271,8 +271,10 @@ const char *bm_signed_json(const bm_signed *made)
     return made != NULL ? bm_summary_json(made->summary) : NULL;
 }
 
-/* signed_save -- ids, and the directory that a job would have written: of the same settings, but
- * for the output, with arrays that are there already. */
+/* === signed save ===
+ *
+ * Ids, and the directory that a job would have written: of the same settings, but for the output,
+ * with arrays that are there already. */
 
 /* --- ids --- */
 

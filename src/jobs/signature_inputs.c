@@ -9,6 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/error.h"
 #include "job/settings.h"
 #include "model/counts.h"
@@ -19,8 +22,10 @@
 #include "results/listed_order.h"
 #include "results/result_dir.h"
 
-/* signature_ids -- what the ids of a directory that `sign --duplicate-ids number` wrote were in its
- * inputs: X for an X#N that it numbered.
+/* === signature ids ===
+ *
+ * What the ids of a directory that `sign --duplicate-ids number` wrote were in its inputs: X for an
+ * X#N that it numbered.
  *
  * Several directories give the ids that all their inputs would have given at once, so that whoever
  * reads these inputs again (filter, explain) meets the same. Which ids were numbered is not written
@@ -124,12 +129,11 @@ static void signature_ids_reset(signature_ids *ids)
     ids->seen = NULL;
 }
 
-/* signature_documents -- what is known of the documents of signatures without their texts: ids and
- * sizes from the arrays; from which input they came, and what was skipped there, from the tables
- * that lie beside these. In which line a document stood is not known. */
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+/* === signature documents ===
+ *
+ * What is known of the documents of signatures without their texts: ids and sizes from the arrays;
+ * from which input they came, and what was skipped there, from the tables that lie beside these. In
+ * which line a document stood is not known. */
 
 /* The inputs of one directory: file numbers first … first+n-1 of the job. */
 typedef struct sources {

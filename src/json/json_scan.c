@@ -188,7 +188,9 @@ void bm_json_scan_copy(bm_str value, bm_json *out)
     copy_value(value, out, 0);
 }
 
-/* json_read -- fields of a document of ours. */
+/* === json read ===
+ *
+ * Fields of a document of ours. */
 
 #define DEEPEST     3u    /* objects whose members are in the table, one in another */
 #define MEMBERS_ALL 4096u /* with so many in the table, objects further down are lists */

@@ -40,8 +40,9 @@ bool bm_json_scan_uint(bm_str value, uint64_t *out);
 /* Write a value again, in the layout of `out`. */
 void bm_json_scan_copy(bm_str value, bm_json *out);
 
-/* json_read -- small JSON documents of ours, report.json, manifest.json and the settings of an index,
- * which are exactly RFC 8259 (json_exact.h). A document is walked once, into a table of members.
+/* json_read -- small JSON documents of ours, report.json, manifest.json and the settings of an
+ * index, which are exactly RFC 8259 (json_exact.h). A document is walked once, into a table of
+ * members.
  *
  *     {"kind": "dedup", "plan": {"bands": 18}}
  *

@@ -150,8 +150,8 @@ static uint32_t u_code(bm_str text, size_t pos)
 }
 
 /* Write what the escape at `pos` stands for to `out`, *n_out bytes, up to 4: of a pair of
- * surrogates both halves, of an unpaired one U+FFFD, counted, or itself where nobody counts. Returns
- * the position behind; 0: it is no escape. */
+ * surrogates both halves, of an unpaired one U+FFFD, counted, or itself where nobody counts.
+ * Returns the position behind; 0: it is no escape. */
 static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64_t *n_unpaired)
 {
     if (text.len - pos < 2)

@@ -31,7 +31,7 @@ const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, ch
 /* Append what a string says, as valid UTF-8, and add to the counts of `repair`. `raw` is what
  * stands between its quotes, and `beyond_ascii` is as bm_json_string_end found it: false leaves
  * bytes as they are. BM_ERR_FORMAT: a broken escape, in a string that bm_json_string_end has not
- * seen. Without `repair` nothing is repaired: invalid bytes stay, and so does an unpaired surrogate,
- * as the three bytes that UTF-8 would have for it. */
+ * seen. Without `repair` nothing is repaired: invalid bytes stay, and so does an unpaired
+ * surrogate, as the three bytes that UTF-8 would have for it. */
 bm_status bm_json_string_plain(bm_str raw, bool beyond_ascii, bm_buf *out, bm_json_repair *repair,
                                bm_error *err);

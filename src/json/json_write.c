@@ -278,7 +278,9 @@ bm_status bm_json_finish(bm_json *json, bm_error *err)
     return BM_OK;
 }
 
-/* tsv_escape -- ids and paths in tab-separated text (docs/formats.md), and back.
+/* === tsv escape ===
+ *
+ * Ids and paths in tab-separated text (docs/formats.md), and back.
  *
  * Runs of bytes that need no escape are copied whole. Bytes that are not UTF-8 can only come from a
  * path; each is written as \xhh, lower case, so that the file is UTF-8 and the path can be had back

@@ -5,8 +5,8 @@
  * and Srikant, "Scaling up all pairs similarity search", 2007 (documents by size, sizes bounded);
  * Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, the places of a meeting).
  *
- * Documents are taken by size. A document x meets the smaller ones in the lists of its prefix
- * (all_pairs.c), and is compared with what is left of these (verify.c).
+ * Documents are taken by size. A document x meets the smaller ones in the lists of its prefix,
+ * and is compared with what is left of these (verify.c).
  *
  * Where memory is bounded, the index holds a block of the documents at a time, and every document
  * as large as the block's first or larger, up to the size that the block's last can still reach,
@@ -35,7 +35,9 @@
 #include "base/memory.h"
 #include "lsh/verify.h"
 
-/* prefix_search -- read the lists of a document's keys and drop what cannot reach the threshold.
+/* === prefix search ===
+ *
+ * Read the lists of a document's keys and drop what cannot reach the threshold.
  *
  * Document x meets smaller documents y. With T for the threshold, a y is dropped for its
  *

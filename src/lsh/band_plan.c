@@ -26,7 +26,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* band_curve -- the shape of P(s) = 1 - (1 - s^r)^b: how steep it is, and where most.
+/* === band curve ===
+ *
+ * The shape of P(s) = 1 - (1 - s^r)^b: how steep it is, and where most.
  *
  * P'(s) = b r s^(r-1) (1 - s^r)^(b-1), and P''(s) = 0 where (r - 1)(1 - s^r) = (b - 1) r s^r, which
  * is s^r = (r - 1) / (b r - 1) = (1 - 1/r) / (b - 1/r). The logarithm of P' is a sum, so nothing in
@@ -157,7 +159,9 @@ bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_e
     return BM_OK;
 }
 
-/* plan_list -- band plans between a recall and a ceiling.
+/* === plan list ===
+ *
+ * Band plans between a recall and a ceiling.
  *
  * For given rows P rises with the bands, at every similarity. So the plans of these rows are those
  * from the least bands that reach the recall (a quotient of logarithms, settled by P itself:

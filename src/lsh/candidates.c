@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* candidates.c -- from band keys to pairs of documents, each pair once.
  *
- * Band by band the documents are bucketed (candidates.c), then the buckets are walked in the order
+ * Band by band the documents are bucketed, then the buckets are walked in the order
  * of their first documents and the pairs of each are enumerated, one chunk at a time: no list of
  * all pairs is ever held, a bucket of 10^5 documents (5 * 10^9 pairs) included.
  *
@@ -13,7 +13,7 @@
  * Where only components are wanted, a band is walked twice. First each bucket is a star: its first
  * document with every other one; the stars of all buckets fill common chunks, so that many small
  * buckets are verified at once. That joins most. Then each bucket that still lies in several groups
- * gets its pairs across groups: a small one straight away, a large one by candidates.c.
+ * gets its pairs across groups: a small one straight away, a large one by the bucket join below.
  *
  * Where stars are wanted, a small bucket gets its pairs as it comes, and a large one is kept for
  * later (candidates.h).
@@ -33,7 +33,9 @@
 #include "base/memory.h"
 #include "lsh/groups.h"
 
-/* band_buckets -- bucket one band: radix partition, then a small hash table for each part.
+/* === band buckets ===
+ *
+ * Bucket one band: radix partition, then a small hash table for each part.
  *
  * 1. Each key is mixed once more (one multiplication), so that keys of any origin spread. The top
  *    bits name its part; the low 32 bits, its tag, go beside the document's number into an entry:
@@ -277,7 +279,9 @@ void bm_band_buckets_reset(bm_band_buckets *b)
     *b = (bm_band_buckets){0};
 }
 
-/* candidate_walk -- handing a chunk of candidates on, and stopping in time. */
+/* === candidate walk ===
+ *
+ * Handing a chunk of candidates on, and stopping in time. */
 
 bm_status bm_candidate_walk_check(const bm_candidate_walk *w, bm_error *err)
 {
@@ -297,7 +301,9 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
     return w->job.fn(w->job.ctx, w->pairs, n, err);
 }
 
-/* crowded_buckets -- keeping buckets while bands come by, rows out of them afterwards.
+/* === crowded buckets ===
+ *
+ * Keeping buckets while bands come by, rows out of them afterwards.
  *
  * A row may meet the same document in several bands. It is emitted in the first of them whose
  * bucket
@@ -446,7 +452,9 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
     return status;
 }
 
-/* bucket_join -- one large bucket, row by row, between looks at the groups.
+/* === bucket join ===
+ *
+ * One large bucket, row by row, between looks at the groups.
  *
  * `live` holds the documents whose row (the pairs of it with all others) is still to come, ordered
  * by group:

@@ -43,8 +43,8 @@ typedef struct bm_band_buckets {
     bm_hash_table *tables; /* one a thread */
 } bm_band_buckets;
 
-/* The labels of one band: of each document the first that has its key, itself where nobody shares it.
- * Only those are listed that share their key, which are few as a rule. */
+/* The labels of one band: of each document the first that has its key, itself where nobody shares
+ * it. Only those are listed that share their key, which are few as a rule. */
 typedef struct bm_band_labels {
     uint64_t *shares;   /* a bit for each document: somebody shares its key */
     uint32_t *n_before; /* of each word of `shares`: bits of those before it */
@@ -66,13 +66,14 @@ static inline uint32_t bm_band_label(const bm_band_labels *labels, uint32_t doc)
     return shares ? labels->firsts[bm_band_labels_place(labels, doc)] : doc;
 }
 
-/* 13 bytes a document while keys are bucketed, 5 with labels, and one small table a thread. `skip` and `pool` (each may be NULL) stay
- * borrowed until reset. n_docs <= BM_DOCS_MAX. */
+/* 13 bytes a document while keys are bucketed, 5 with labels, and one small table a thread. `skip`
+ * and `pool` (each may be NULL) stay borrowed until reset. n_docs <= BM_DOCS_MAX. */
 bm_status bm_band_buckets_init(bm_band_buckets *buckets, size_t n_docs, const uint8_t *skip,
                                bm_pool *pool, bm_error *err);
 /* Thread the chains of a band: fills next and inner. BM_OK or BM_ERR_NOMEM. */
 bm_status bm_band_buckets_fill(bm_band_buckets *buckets, const uint64_t *keys, bm_error *err);
-/* Labels of the chains; a fifth of a byte a document, and 4 for each that is in one. BM_ERR_NOMEM. */
+/* Labels of the chains; a fifth of a byte a document, and 4 for each that is in one.
+ * BM_ERR_NOMEM. */
 bm_status bm_band_buckets_label(const bm_band_buckets *buckets, bm_band_labels *out, bm_error *err);
 void bm_band_labels_reset(bm_band_labels *labels);
 /* The same chains as fill makes from the keys that the labels stand for. */

@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* union_find -- merge verified pairs into groups.
+/* === union find ===
+ *
+ * Merge verified pairs into groups.
  *
  * One uint32_t parent per document. root() halves paths in a loop, so a chain of a million links
  * cannot overflow the stack. link() makes the smaller number the root: labels then do not depend on
@@ -71,7 +73,9 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b)
     return true;
 }
 
-/* keep_rank -- a radix sort of document numbers, the column that decides last first.
+/* === keep rank ===
+ *
+ * A radix sort of document numbers, the column that decides last first.
  *
  * Each pass is stable, so documents that a column does not tell apart stay as the columns behind
  * it, and at last the input, had ordered them. */
@@ -180,8 +184,9 @@ void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n
     }
 }
 
-/* turns -- representatives, put to the places of the ranks of their preferred copies, and closed
- * up. */
+/* === turns ===
+ *
+ * Representatives, put to the places of the ranks of their preferred copies, and closed up. */
 
 bm_status bm_turns_make(const bm_keep_rank *rank, const uint32_t *rep, size_t n, bm_turns *out,
                         bm_error *err)
@@ -218,7 +223,9 @@ void bm_turns_reset(bm_turns *turns)
     memset(turns, 0, sizeof *turns);
 }
 
-/* stars -- one walk over the neighbours of all documents. Linear; pure. */
+/* === stars ===
+ *
+ * One walk over the neighbours of all documents. Linear; pure. */
 
 static void stars_walk(const bm_neighbours *neighbours, const uint32_t *order, size_t n,
                        uint32_t *centres)

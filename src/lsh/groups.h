@@ -18,8 +18,8 @@ typedef struct bm_union_find {
 
 bm_status bm_union_find_init(bm_union_find *sets, size_t n, bm_error *err);
 void bm_union_find_reset(bm_union_find *sets);
-/* The smallest document of the group; shortens the way to it. Any number of threads may ask at once,
- * while none links. */
+/* The smallest document of the group; shortens the way to it. Any number of threads may ask at
+ * once, while none links. */
 uint32_t bm_union_find_root(bm_union_find *sets, uint32_t doc);
 /* Merge the groups of two documents; false: they were one already. */
 bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b);

@@ -85,8 +85,10 @@ void bm_copies_reset(bm_copies *copies)
     *copies = (bm_copies){0};
 }
 
-/* parting_threshold -- links from the most similar on, until the two are joined: the last of them
- * is the weakest of the chain whose weakest link is strongest. */
+/* === parting threshold ===
+ *
+ * Links from the most similar on, until the two are joined: the last of them is the weakest of the
+ * chain whose weakest link is strongest. */
 
 static int by_similarity(const void *x, const void *y)
 {

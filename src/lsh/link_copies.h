@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_copies.h -- documents that links of similarity 1 join are one node, so that they hold nothing
- * together that would not hold without them; and where two documents part. */
+/* link_copies.h -- documents that links of similarity 1 join are one node, so that they hold
+ * nothing together that would not hold without them; and where two documents part. */
 #pragma once
 
 #include "lsh/link_graph.h"

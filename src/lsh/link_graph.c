@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link_graph.c -- neighbours in ascending order.
  *
- * They come out sorted without a sort: the lists of link_graph.c, in the order of the pairs, are
+ * They come out sorted without a sort: the lists of neighbours, in the order of the pairs, are
  * transposed. Document u, walked in ascending order, is appended to the list of each of its
  * neighbours, so every list fills in ascending order; pairs of the same two documents keep theirs.
  * Linear in documents and pairs; 16 bytes a direction, and 12 more while it is built.
@@ -82,7 +82,9 @@ size_t bm_link_graph_find(const bm_link_graph *graph, uint32_t a, uint32_t b)
     return at.low < end && found->doc == b ? found->pair : SIZE_MAX;
 }
 
-/* neighbours -- count, sum up, fill.
+/* === neighbours ===
+ *
+ * Count, sum up, fill.
  *
  * While the lists are filled, begins[doc + 1] is where the next neighbour of `doc` goes; at the end
  * that is where its list ends and the next one begins. So no second array of places is needed.
@@ -133,7 +135,9 @@ void bm_neighbours_reset(bm_neighbours *neighbours)
     memset(neighbours, 0, sizeof *neighbours);
 }
 
-/* bridges -- Tarjan's low points, depth first on a stack of our own.
+/* === bridges ===
+ *
+ * Tarjan's low points, depth first on a stack of our own.
  *
  * Documents are numbered as they are met. low[d] is the least number that d and what lies below it
  * reach by one link upwards other than the link they were met by. A child c of d with low[c] >
@@ -291,7 +295,9 @@ void bm_bridges_reset(bm_bridges *bridges)
     memset(bridges, 0, sizeof *bridges);
 }
 
-/* min_cut -- maximum flow with unit capacities (Dinic), then what its residual leaves with `from`.
+/* === min cut ===
+ *
+ * Maximum flow with unit capacities (Dinic), then what its residual leaves with `from`.
  *
  * A pair may carry one unit either way: flow +1 runs from a to b, -1 from b to a. Each phase puts
  * the documents into levels by their distance in the residual, and takes chains that go up a level
@@ -429,7 +435,9 @@ void bm_cut_reset(bm_cut *cut)
     memset(cut, 0, sizeof *cut);
 }
 
-/* shortest_chain -- breadth first from the far end, then one walk from the near one.
+/* === shortest chain ===
+ *
+ * Breadth first from the far end, then one walk from the near one.
  *
  * far[d] is the number of links from d to `to`. wide[d] is the best weakest link of all shortest
  * chains from d to `to`: over the neighbours u with far[u] = far[d] - 1, the greatest

@@ -28,7 +28,9 @@
 #include "base/memory.h"
 #include "lsh/verify.h"
 
-/* rare_prefix -- rank a document's shingles by rarity and take the first of them.
+/* === rare prefix ===
+ *
+ * Rank a document's shingles by rarity and take the first of them.
  *
  * The prefix filter: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in
  * data cleaning" (ICDE 2006); a shorter prefix in the index: Xiao, Wang, Lin and Yu, "Efficient

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* similarity.c -- each way to compare two documents is a loop of verify.h, or counts equal words. */
+/* similarity.c -- each way to compare two documents is a loop of verify.h, or counts equal
+ * words. */
 #include "lsh/similarity.h"
 
 #include <math.h>

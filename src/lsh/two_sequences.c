@@ -13,7 +13,9 @@
 #include "base/memory.h"
 #include "lsh/verify.h"
 
-/* common_run -- a length is tried by the hashes of all windows, and the longest found by bisection.
+/* === common run ===
+ *
+ * A length is tried by the hashes of all windows, and the longest found by bisection.
  *
  * Where a run of length n is common, so is one of n - 1. For a length, the windows of b are sorted
  * by a polynomial hash modulo 2^61 - 1, which is made of sums over the beginnings of the list (Karp
@@ -112,8 +114,9 @@ out:
     return status;
 }
 
-/* edit_distance -- the bit vectors of Myers, 64 rows at a time, within a band that is widened
- * until it is enough.
+/* === edit distance ===
+ *
+ * The bit vectors of Myers, 64 rows at a time, within a band that is widened until it is enough.
  *
  * D[i][j] is the distance of the first i code points of the shorter text (rows) and the first j of
  * the longer (columns). Myers, "A fast bit-vector algorithm for approximate string matching" (JACM

@@ -25,7 +25,9 @@
 #include "base/memory.h"
 #include "base/system.h"
 
-/* intersect -- which loop counts the common elements of two sets.
+/* === intersect ===
+ *
+ * Which loop counts the common elements of two sets.
  *
  * Galloping pays from a ratio of sizes of about 32 on, which only low thresholds (or no threshold)
  * let through. Vectors pay from a few elements on. */
@@ -47,7 +49,9 @@ bool bm_intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common
     return bm_intersect_merge(x, y, least, common);
 }
 
-/* weighted_jaccard -- one merge of two sorted lists, two sums.
+/* === weighted jaccard ===
+ *
+ * One merge of two sorted lists, two sums.
  *
  * Pure functions; any thread. */
 
@@ -82,7 +86,9 @@ double bm_weighted_sum(bm_weighted_set set)
     return sum;
 }
 
-/* containment -- an estimate in double, moved until the whole numbers agree.
+/* === containment ===
+ *
+ * An estimate in double, moved until the whole numbers agree.
  *
  * If either of two sets is contained, the smaller is: it needs fewer hashes in common than the
  * larger one.
@@ -134,7 +140,9 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
     return bm_jaccard(common, n_x, n_y);
 }
 
-/* hashes_sort -- sort a document's shingle hashes, from a handful to ten million.
+/* === hashes sort ===
+ *
+ * Sort a document's shingle hashes, from a handful to ten million.
  *
  * Most significant digit first. One step finds the highest bit in which the hashes differ, takes
  * the digit of `width` bits below it, counts, and scatters the hashes into the other of two arrays:

@@ -21,8 +21,10 @@
 #include "lsh/verify.h"
 #include "model/ids.h"
 
-/* known -- links are added at the end and now and then sorted: of those of one known document the
- * first stays, and the others join its document. */
+/* === known ===
+ *
+ * Links are added at the end and now and then sorted: of those of one known document the first
+ * stays, and the others join its document. */
 
 #define LEAST_TAIL ((size_t)1 << 16) /* links that are sorted at once, at least */
 #define PAGE       4096u             /* that an edge touches, of memory */
@@ -122,7 +124,9 @@ bm_str bm_known_id(const bm_known *known, uint32_t number)
     return (bm_str){known->ids.data + begin, (size_t)(known->id_ends[i] - begin)};
 }
 
-/* known_groups -- labels, kept ones and members where some documents are known. */
+/* === known groups ===
+ *
+ * Labels, kept ones and members where some documents are known. */
 
 bm_status bm_known_begin(bm_grouping *out, bm_error *err)
 {
@@ -260,7 +264,9 @@ void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity
     grouping->n_known++;
 }
 
-/* turn_links -- each edge twice through sorted runs. */
+/* === turn links ===
+ *
+ * Each edge twice through sorted runs. */
 
 /* Add each edge twice, sorted by the place of one end among the turns. */
 static bm_status sort_by_turn(const bm_match *match, const uint32_t *place, bm_sorted_runs *by_turn,
@@ -327,7 +333,9 @@ void bm_turn_links_close(bm_turn_links *links)
     *links = (bm_turn_links){0};
 }
 
-/* holders -- one walk over the turns and the edges of each kept document.
+/* === holders ===
+ *
+ * One walk over the turns and the edges of each kept document.
  *
  * How many shingles two documents share follows from the similarity of their edge
  * (bm_jaccard_common). */
@@ -444,7 +452,9 @@ out:
     return status;
 }
 
-/* match_stars -- documents take their turns while edges are still being found.
+/* === match stars ===
+ *
+ * Documents take their turns while edges are still being found.
  *
  * Pairs of a centre gather in a chunk, so that many are verified at once. Whether a document of
  * them is taken is known only then: so the chunk is verified before that document's own turn, and
@@ -579,7 +589,9 @@ out:
     return status;
 }
 
-/* lost_shingles -- one number a removed document, and their sums. */
+/* === lost shingles ===
+ *
+ * One number a removed document, and their sums. */
 
 uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc)
 {
@@ -656,8 +668,8 @@ static void record_earlier(const bm_corpus *corpus, bm_earlier_edges *earlier, c
     }
 }
 
-/* Sets of m and n shingles, m < n, have at most the similarity m/n. Signatures of K independent words
- * then agree in all of them with the probability (m/n)^K at most. */
+/* Sets of m and n shingles, m < n, have at most the similarity m/n. Signatures of K independent
+ * words then agree in all of them with the probability (m/n)^K at most. */
 #define UNLIKELY 1e-6
 
 static void count_unlikely(bm_match *match, const bm_pair *edge)

@@ -3,9 +3,9 @@
  *
  * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of
  * the representatives (edges.h), in the order of the turns (lsh/groups.h). Memory: 29 bytes a
- * document with components, 20 of which lie in a file where columns of the corpus do: of labels, kept
- * ones, similarities and groups, which are walked over in order. Sequential but for the similarities,
- * since everything here is linear.
+ * document with components, 20 of which lie in a file where columns of the corpus do: of labels,
+ * kept ones, similarities and groups, which are walked over in order. Sequential but for the
+ * similarities, since everything here is linear.
  *
  * Tests: tests/reference/test_groups.py, tests/reference/test_keep.py,
  *        tests/reference/test_pairs_model.py */
@@ -297,8 +297,8 @@ out:
     return status;
 }
 
-/* The texts of documents that are copies or have some, as hashes of shingles and text, ascending: of
- * those that are known. */
+/* The texts of documents that are copies or have some, as hashes of shingles and text, ascending:
+ * of those that are known. */
 typedef struct copied_texts {
     uint64_t *list;
     size_t n;

@@ -2,7 +2,7 @@
 /* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h).
  *
  * Where sets are in memory, they are sorted, and pairs come with their similarity. Where they are
- * in a file, prefixes are made and written first (match_all_pairs.c); of these, the index of one
+ * in a file, prefixes are made and written first; of these, the index of one
  * block of documents after another is built. Pairs that pass its filters are compared like
  * candidates of bands: chunk by chunk, sets read back in order of their places. Either way the same
  * pairs are compared.
@@ -22,7 +22,9 @@
 #include "lsh/verify.h"
 #include "spill/spill_file.h"
 
-/* all_pairs_counts -- a table of counters larger than memory.
+/* === all pairs counts ===
+ *
+ * A table of counters larger than memory.
  *
  * A shingle's counter is chosen by the leading bits of its mixed hash. Shingles whose first
  * part_bits agree are a part: no other shingle touches their counters.
@@ -255,7 +257,9 @@ bm_status bm_part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count
     return status;
 }
 
-/* all_pairs_window -- documents by size, read by place.
+/* === all pairs window ===
+ *
+ * Documents by size, read by place.
  *
  *     positions   | 0 … 15 | 16 … 31 | …       documents by size; a window ends where a range ends
  *     reading     documents of the window by number, which is the order of their places in the file
@@ -362,10 +366,12 @@ bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
     return bm_pool_for(w->pool, (bm_pool_split){n, DOC_GRAIN}, read_range, w, err);
 }
 
-/* all_pairs_prefixes -- sets in, prefixes out, in two passes over the file of sets.
+/* === all pairs prefixes ===
+ *
+ * Sets in, prefixes out, in two passes over the file of sets.
  *
  *     1. count       every shingle, into a table of 1 to 2 bytes a shingle; where that does not
- *                    fit, part by part (match_all_pairs.c)
+ *                    fit, part by part
  *     2. prefixes    of each document, made where its set stood, and written in the order of sizes:
  *                    a record for 16 documents, which is what an index and a search read
  *
@@ -656,11 +662,14 @@ void bm_set_prefixes_reset(bm_set_prefixes *p)
     *p = (bm_set_prefixes){0};
 }
 
-/* match_every_pair -- documents times documents, a square of 256 times 256 of them after another.
+/* === match every pair ===
+ *
+ * Documents times documents, a square of 256 times 256 of them after another.
  *
  *            b ->
  *     a   [ 0,0 ][ 0,1 ][ 0,2 ]       a square needs the sets of 512 documents at most, however
- * many [ 1,1 ][ 1,2 ]       there are, so that those in a file are read n / 256 times [ 2,2 ]
+ *                [ 1,1 ][ 1,2 ]       many there are, so that those in a file are read n / 256
+ *                       [ 2,2 ]       times
  *
  * There is nothing to leave out: each pair is a row, and the rows are what the time goes into. */
 

@@ -8,7 +8,7 @@
  *              them out
  *     compare  candidates, a chunk at a time, like those of bands
  *
- * Why nothing is lost: weighted_pairs.c. The similarity is at most the smaller sum of weights over
+ * Why nothing is lost: weighted_share. The similarity is at most the smaller sum of weights over
  * the greater one, so a pair whose sums are too far apart is left out, with the same allowance for
  * rounding.
  *
@@ -25,7 +25,9 @@
 #include "corpus/corpus.h"
 #include "lsh/shingle_counts.h"
 
-/* weighted_index -- the heaviest shingles of each document, in buckets by their leading bits.
+/* === weighted index ===
+ *
+ * The heaviest shingles of each document, in buckets by their leading bits.
  *
  * Leaving the lighter ones out loses no pair. Let x and y be documents of similarity J >= t, S the
  * sum of the weights of x, and M the sum of the smaller weights of what both have:
@@ -49,7 +51,7 @@ typedef struct heavy {
     double weight;
 } heavy;
 
-/* How much of a set's weight must be met by a pair of at least this similarity (weighted_pairs.c),
+/* How much of a set's weight must be met by a pair of at least this similarity,
  * as the similarity is computed: sets have at most `longest` elements. */
 static double weighted_share(double threshold, size_t longest)
 {

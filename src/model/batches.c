@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 
-/* shingle_batch -- the growth of a batch's arrays. */
+/* === shingle batch ===
+ *
+ * The growth of a batch's arrays. */
 
 bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, size_t more_hashes,
                                    bm_error *err)
@@ -47,7 +49,9 @@ void bm_shingle_batch_reset(bm_shingle_batch *batch)
     memset(batch, 0, sizeof *batch);
 }
 
-/* text_batch -- the memory of a batch of texts. */
+/* === text batch ===
+ *
+ * The memory of a batch of texts. */
 
 bool bm_text_batch_able(const bm_text_options *options)
 {

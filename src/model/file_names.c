@@ -34,7 +34,9 @@ bm_file_kind bm_file_kind_of(const char *name)
     return BM_FILE_KIND_FOREIGN;
 }
 
-/* file_heads -- a pattern a kind of file; in it # stands for a number. */
+/* === file heads ===
+ *
+ * A pattern a kind of file; in it # stands for a number. */
 
 static const char *const patterns[] = {
     BM_HEAD_PAIRS "\n",

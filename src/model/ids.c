@@ -2,8 +2,8 @@
 /* ids.c -- documents by number and by id.
  *
  * Tests: tests/unit/model/test_doc_table.c, tests/unit/model/test_id_set.c,
- *        tests/unit/model/test_id_kind.c, tests/unit/model/test_next_numbers.c, tests/unit/model/test_numbered_id.c,
- *        tests/unit/model/test_pair_order.c */
+ *        tests/unit/model/test_id_kind.c, tests/unit/model/test_next_numbers.c,
+ *        tests/unit/model/test_numbered_id.c, tests/unit/model/test_pair_order.c */
 #include "model/ids.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 
-/* id_kind -- see the header. */
+/* === id kind === */
 
 static const char *const kind_words[] = {NULL, "text", "int64", "uint64", "rows"};
 
@@ -65,8 +65,10 @@ void bm_next_id_pass(uint64_t *next, bm_str id)
         *next = number + 1;
 }
 
-/* id_set -- a table of numbers (base/hash_table.h) over one block of text. An id takes 19 to 29
- * bytes beside its text. */
+/* === id set ===
+ *
+ * A table of numbers (base/hash_table.h) over one block of text. An id takes 19 to 29 bytes beside
+ * its text. */
 
 void bm_id_set_reset(bm_id_set *set)
 {
@@ -102,7 +104,8 @@ static uint64_t hash_of(const bm_hash_table *table, bm_doc_id id)
                             : XXH3_64bits_withSeed(id.text.data, id.text.len, table->seed);
 }
 
-/* The slot of an id of the set in its table, or in a shard of it; or the free one where it belongs. */
+/* The slot of an id of the set in its table, or in a shard of it; or the free one where it
+ * belongs. */
 static size_t find(const bm_id_set *set, const bm_hash_table *table, bm_doc_id id)
 {
     return bm_hash_table_find(table, hash_of(table, id), has_id, set, &id.text);
@@ -148,7 +151,9 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
                                                     : bm_hash_table_number(&set->table, slot);
 }
 
-/* doc_table -- the rows, their ids, and the shards in which these are looked up.
+/* === doc table ===
+ *
+ * The rows, their ids, and the shards in which these are looked up.
  *
  * What counts against the memory is the size of one table with all ids, which the shards come to
  * where hashes are as good as chance: it does not depend on which threads have come how far.
@@ -506,7 +511,9 @@ void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped)
     table->ids.n = table->n = n_rows;
 }
 
-/* numbered_id -- digits from the end to the '#'. */
+/* === numbered id ===
+ *
+ * Digits from the end to the '#'. */
 
 bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number)
 {
@@ -523,8 +530,10 @@ bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number)
     return true;
 }
 
-/* next_numbers -- a list of the ids that were repeated, and a table of it by row; both are empty as
- * long as no id is repeated. */
+/* === next numbers ===
+ *
+ * A list of the ids that were repeated, and a table of it by row; both are empty as long as no id
+ * is repeated. */
 
 void bm_next_numbers_reset(bm_next_numbers *numbers)
 {
@@ -565,7 +574,9 @@ bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **
     return BM_OK;
 }
 
-/* pair_order -- comparing pairs by their documents; a similarity as bits and back. Pure. */
+/* === pair order ===
+ *
+ * Comparing pairs by their documents; a similarity as bits and back. Pure. */
 
 int bm_pair_by_place(const void *x, const void *y)
 {

@@ -23,7 +23,8 @@
 /* "text", "int64", "uint64", "rows"; NULL: UNTYPED. */
 const char *bm_id_kind_word(bm_id_kind kind);
 bm_id_kind bm_id_kind_of(const char *word); /* UNTYPED: it is no such word */
-/* May an id of this kind be so written? Integers in decimal, without a plus or zeros before them. */
+/* May an id of this kind be so written? Integers in decimal, without a plus or zeros before
+ * them. */
 bool bm_id_is_of(bm_str id, bm_id_kind kind);
 
 #define BM_NEXT_ID_UNKNOWN UINT64_MAX
@@ -93,16 +94,16 @@ typedef struct bm_doc_id {
  * how long it is.
  *
  * Each id is looked up among those before it, since ids must differ. The table of ids is divided
- * into shards by the last bits of their hashes. Afterwards any number of threads may read. Documents
- * are appended in input order, in one of two ways:
+ * into shards by the last bits of their hashes. Afterwards any number of threads may read.
+ * Documents are appended in input order, in one of two ways:
  *
  *     bm_doc_table_add      one document, by one thread
  *
  *     bm_doc_table_reserve  rows and bytes of text for a batch: batches in order, one at a time
  *     bm_doc_table_fill     a reserved row and its id: any thread
- *     bm_doc_table_enter    the id of a row that was filled, into its shard: for each shard the rows
- *                           in order, one at a time; different shards at once. Whoever has the id
- *                           of an earlier row learns of it
+ *     bm_doc_table_enter    the id of a row that was filled, into its shard: for each shard the
+ *                           rows in order, one at a time; different shards at once. Whoever has the
+ *                           id of an earlier row learns of it
  *     bm_doc_table_accept   the batch is part of the table: batches in order, one at a time
  *
  * Where they come to take a part of the memory that matters, rows and ids move to files that are
@@ -202,8 +203,8 @@ static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size
     return &table->rows[row];
 }
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
-/* The same for rows that are asked for in any order: an id in a file is read into `room`, since that
- * costs less than page faults. It is there until `room` is used again. */
+/* The same for rows that are asked for in any order: an id in a file is read into `room`, since
+ * that costs less than page faults. It is there until `room` is used again. */
 bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *room);
 /* Append a document. BM_ERR_INPUT names `file_name` and the line where the id is repeated and not
  * numbered, and the place where it was first. BM_ERR_NOMEM past table->memory too. */

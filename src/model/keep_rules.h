@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* keep_rules.h -- the list of rules that say which document of a group stays, taken apart.
  *
- *     RULE[,RULE...]   first last longest shortest  max:FIELD min:FIELD  order:FIELD=A|B|C
- * sources:A|B|C  none
+ *     RULE[,RULE...]   first last longest shortest none
+ *                      max:FIELD min:FIELD  order:FIELD=A|B|C  sources:A|B|C
  *
  * `\,` stands for a comma and `\|` for a bar in a name or value; any other backslash is itself. */
 #pragma once

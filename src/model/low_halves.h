@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* low_halves.h -- are the low halves of 64-bit hashes as different as the hashes?
  *
- * A scheme of 32 bits signs the low half of a hash that was made elsewhere. If the caller's "hashes"
- * are no hashes but, say, numbers shifted by 32 bits, then documents that share nothing have equal
- * low halves, and so equal signatures. Two HyperLogLog counters (Flajolet et al. 2007; linear
- * counting where fewer than 2.5 values a register were seen) estimate how many distinct hashes and
- * how many distinct low halves there are, within 1 %, in any order.
+ * A scheme of 32 bits signs the low half of a hash that was made elsewhere. If the caller's
+ * "hashes" are no hashes but, say, numbers shifted by 32 bits, then documents that share nothing
+ * have equal low halves, and so equal signatures. Two HyperLogLog counters (Flajolet et al. 2007;
+ * linear counting where fewer than 2.5 values a register were seen) estimate how many distinct
+ * hashes and how many distinct low halves there are, within 1 %, in any order.
  *
  * Counting costs 5 ns a hash: a fifth of the processor time of `sign --format hashes` (20 million
- * hashes, 128 permutations, AVX-512). So the first BM_LOW_HALVES_ALL hashes are counted, 5 ms in all,
- * and after them every 64th document, .3 ns a hash: 1.8 % of that run. The result depends on the order
- * of the documents, but not on how they are cut into calls. One thread at a time. */
+ * hashes, 128 permutations, AVX-512). So the first BM_LOW_HALVES_ALL hashes are counted, 5 ms in
+ * all, and after them every 64th document, .3 ns a hash: 1.8 % of that run. The result depends on
+ * the order of the documents, but not on how they are cut into calls. One thread at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -40,6 +40,6 @@ void bm_low_halves_begin(bm_low_halves *seen, const char *of, bm_scheme scheme);
  * not stored many by then. */
 bm_status bm_low_halves_add(bm_low_halves *seen, const uint64_t *offsets, const uint64_t *hashes,
                             size_t n_docs, bm_error *err);
-/* BM_ERR_INPUT names the hashes, both numbers and the way out: an eighth or more of the distinct low
- * halves are missing that as many random hashes would have. */
+/* BM_ERR_INPUT names the hashes, both numbers and the way out: an eighth or more of the distinct
+ * low halves are missing that as many random hashes would have. */
 bm_status bm_low_halves_check(const bm_low_halves *seen, bm_error *err);

@@ -11,8 +11,8 @@
 #include "base/system.h"
 
 /* content_sums -- the hash of a sequence of shingles: the scalar definition, and taking a document
- * in by parts. The formula and the argument for it: kernels/content_hash.h. And the content hash, by
- * which identical documents are known. */
+ * in by parts. The formula and the argument for it: kernels/content_hash.h. And the content hash,
+ * by which identical documents are known. */
 
 #define BM_CONTENT_PART 128u /* hashes of a stretch, BM_CONTENT_STRETCH */
 
@@ -63,8 +63,8 @@ void bm_content_parts_add(bm_content_parts *parts, bm_content_add_fn *add, const
 bm_hash128 bm_content_parts_end(bm_content_parts *parts, bm_content_add_fn *add);
 
 /* The content hash of a document with shingles: the hash of their sequence, with a second hash of
- * another kind xored into its upper half. Who knows the formula makes two sequences with one hash in
- * a second, but not texts that agree in XXH3 too. The second hash is XXH3 with 64 bits
+ * another kind xored into its upper half. Who knows the formula makes two sequences with one hash
+ * in a second, but not texts that agree in XXH3 too. The second hash is XXH3 with 64 bits
  *
  *     bytes, characters, words    of the joined text (text/shingle_ops.h): documents with the same
  *                                 shingles in the same order have the same joined text

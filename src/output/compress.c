@@ -20,8 +20,10 @@
 #include "base/system.h"
 #include "base/threads.h"
 
-/* pack -- a library that compresses is a table of functions. The same bytes in give the same bytes
- * out, whatever the sizes of the steps (for one version of the library). */
+/* === pack ===
+ *
+ * A library that compresses is a table of functions. The same bytes in give the same bytes out,
+ * whatever the sizes of the steps (for one version of the library). */
 
 typedef struct pack_result {
     const char *why; /* NULL: all is well; else in the library's words */
@@ -50,8 +52,10 @@ static void pack_consume(bm_compress_step *step, size_t n)
     step->in.len -= n;
 }
 
-/* pack_gz -- members of gz by libdeflate, level 6: zlib's sizes in .34 to .44 of its time (members
- * of 4 MiB of text). The header carries no name and no time. */
+/* === pack gz ===
+ *
+ * Members of gz by libdeflate, level 6: zlib's sizes in .34 to .44 of its time (members of 4 MiB of
+ * text). The header carries no name and no time. */
 
 #define LEVEL 6
 
@@ -107,7 +111,9 @@ static pack_result gz_block(void *state, bm_str in, char *out, size_t cap, size_
 static const pack_ops pack_gz = {
     .name = "gz", .open = gz_open, .bound = gz_bound, .block = gz_block, .close = gz_close};
 
-/* pack_zst -- frames of zst by libzstd, level 3, with a checksum. */
+/* === pack zst ===
+ *
+ * Frames of zst by libzstd, level 3, with a checksum. */
 
 #define PACK_ZST_LEVEL 3
 
@@ -175,8 +181,10 @@ static pack_result zst_block(void *state, bm_str in, char *out, size_t cap, size
 static const pack_ops pack_zst = {
     .name = "zst", .open = zst_open, .bound = zst_bound, .block = zst_block, .close = zst_close};
 
-/* pack_xz -- xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory;
- * this one takes 9, and a tenth of their time. */
+/* === pack xz ===
+ *
+ * Xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory; this one takes
+ * 9, and a tenth of their time. */
 
 #define PRESET 1
 
@@ -233,7 +241,9 @@ static pack_result xz_run(void *state, bm_compress_step *step)
 
 static const pack_ops pack_xz = {.name = "xz", .open = xz_open, .run = xz_run, .close = xz_close};
 
-/* pack_bz2 -- bz2 by libbz2, blocks of 900,000 bytes, its default. */
+/* === pack bz2 ===
+ *
+ * bz2 by libbz2, blocks of 900,000 bytes, its default. */
 
 #define PACK_BZ2_LEVEL 9
 
@@ -299,7 +309,9 @@ static pack_result bz2_run(void *state, bm_compress_step *step)
 static const pack_ops pack_bz2 = {
     .name = "bz2", .open = bz2_open, .run = bz2_run, .close = bz2_close};
 
-/* pack_lz4 -- lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
+/* === pack lz4 ===
+ *
+ * Lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
  *
  * The library needs room for all that a call may give, so whole blocks are gathered here,
  * compressed, and what comes out is handed on as there is room:
@@ -427,10 +439,11 @@ static pack_result lz4_run(void *state, bm_compress_step *step)
 static const pack_ops pack_lz4 = {
     .name = "lz4", .open = lz4_open, .run = lz4_run, .close = lz4_close};
 
-/* pack_blocks -- compression in blocks of PACK_BLOCK_BYTES, each of which is whole in itself (a
- * member of gz, a frame of zst), on the threads of a pool. The blocks are the same for any number of
- * threads, and so are the bytes. Threads begin with the pool's second block, so that a small file
- * starts none.
+/* === pack blocks ===
+ *
+ * Compression in blocks of PACK_BLOCK_BYTES, each of which is whole in itself (a member of gz, a
+ * frame of zst), on the threads of a pool. The blocks are the same for any number of threads, and
+ * so are the bytes. Threads begin with the pool's second block, so that a small file starts none.
  *
  * The blocks of a file lie in a ring: the caller fills them and hands on what came of them, in
  * order; threads compress them in between, those of the file that was opened first before others.

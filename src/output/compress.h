@@ -48,6 +48,6 @@ void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 
 /* Compress until `out` is full. Call it again, with space in `out`, until step->done. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
-/* Nothing will come any more but step->end: what was taken is compressed meanwhile by the threads of
- * the pool. False: there is nothing that they could do. */
+/* Nothing will come any more but step->end: what was taken is compressed meanwhile by the threads
+ * of the pool. False: there is nothing that they could do. */
 bool bm_compressor_end(bm_compressor *compressor);

@@ -250,8 +250,10 @@ out:
     return status;
 }
 
-/* digest_files -- the pieces of all files are numbered one after another, and the threads share
- * them out one by one: a few large files keep all threads as busy as many small ones.
+/* === digest files ===
+ *
+ * The pieces of all files are numbered one after another, and the threads share them out one by
+ * one: a few large files keep all threads as busy as many small ones.
  *
  * Each thread has a digest of its own, made with its first piece. Where there is little to hash,
  * waking threads takes longer than the work. */
@@ -334,7 +336,9 @@ out:
     return status;
 }
 
-/* digest_follow -- threads that hash the pieces of a file behind its writer.
+/* === digest follow ===
+ *
+ * Threads that hash the pieces of a file behind its writer.
  *
  *     written      |=======|=======|=======|====...
  *     thread 1      ######   it is slow, or the system gave it no processor:

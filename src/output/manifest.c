@@ -29,7 +29,9 @@
 #include "model/ids.h"
 #include "model/option_words.h"
 
-/* listed -- a digest that grows with the reading, and what it must come to. */
+/* === listed ===
+ *
+ * A digest that grows with the reading, and what it must come to. */
 
 struct bm_listed {
     const bm_manifest *manifest;
@@ -144,8 +146,8 @@ static bool names_another_tool(const char *head, size_t len)
     return differ > 2;
 }
 
-/* By the name of the tool, which in ours stands in the second member; where just that is damaged, by
- * the names of the members about it. */
+/* By the name of the tool, which in ours stands in the second member; where just that is damaged,
+ * by the names of the members about it. */
 static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
 {
     static const char *const members[] = {"\"schema\"", "\"tool\"", "\"kind\"", "\"version\""};
@@ -198,8 +200,10 @@ static bm_status manifest_read(const char *path, bm_buf *out, bm_error *err)
     return status;
 }
 
-/* manifest_fields -- values of a manifest's JSON, and the strings that they became: every field is
- * looked for by its name, and is of its type or refused. */
+/* === manifest fields ===
+ *
+ * Values of a manifest's JSON, and the strings that they became: every field is looked for by its
+ * name, and is of its type or refused. */
 
 #define STRING_BYTES 96u /* of a string, and of what names it, beside its own */
 
@@ -288,7 +292,9 @@ static void manifest_fields_reset(manifest_fields *fields)
     bm_free_all(fields->strings, fields->text_fields, fields->path);
 }
 
-/* manifest_provenance -- how documents were read and signed: a loop over the fields. */
+/* === manifest provenance ===
+ *
+ * How documents were read and signed: a loop over the fields. */
 
 #define PROVENANCE (BM_FIELD_SIGNED | BM_FIELD_READ)
 
@@ -995,8 +1001,10 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
     return row != NULL ? row->sha256 : NULL;
 }
 
-/* manifest_seal -- the last place where the member's name stands is the member: what is behind it
- * is its value and two brackets. */
+/* === manifest seal ===
+ *
+ * The last place where the member's name stands is the member: what is behind it is its value and
+ * two brackets. */
 
 #define SEAL   "report_xxh3_128"
 #define QUOTED "\"" SEAL "\""
@@ -1043,7 +1051,9 @@ bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err)
                       before.xxh3);
 }
 
-/* manifest_check -- what is asked of a manifest once it is read: are the outputs as it says? */
+/* === manifest check ===
+ *
+ * What is asked of a manifest once it is read: are the outputs as it says? */
 
 #define THREADS_FROM ((uint64_t)8 << 20) /* bytes of outputs: fewer are hashed by the caller */
 

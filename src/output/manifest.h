@@ -69,7 +69,7 @@ typedef struct bm_manifest_shard {
 #define BM_SHARD_INDEX             "index"
 #define BM_SHARD_OF                "of"
 #define BM_SHARD_WHOLE             "inputs_xxh3_128"
-#define BM_INPUT_IDS               "ids" /* of a table in memory: int64, uint64, rows; else absent */
+#define BM_INPUT_IDS               "ids"           /* of a table in memory: int64, uint64 or rows */
 #define BM_INPUT_REMOVED_BYTES     "removed_bytes" /* of text, of its documents that were removed */
 #define BM_INPUT_FROM              "from_byte"     /* of an input of which a part was read, */
 #define BM_INPUT_FILE_BYTES        "file_bytes"    /* and the bytes of all of it; */

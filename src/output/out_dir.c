@@ -29,7 +29,9 @@
 #include "output/digest.h"
 #include "output/out_lock.h"
 
-/* out_entries -- first all digests, by pieces and on all threads, then all syncs.
+/* === out entries ===
+ *
+ * First all digests, by pieces and on all threads, then all syncs.
  *
  * A file that is closed is not synced at once: the system begins to write it to the disk while it
  * is being written, and most of it is there by the end. Finish takes all digests first, from the
@@ -391,8 +393,10 @@ static void out_entries_reset(out_entries *list)
     *list = (out_entries){0};
 }
 
-/* out_replace -- exchanged in one step where the file system can; what came back is looked at again
- * before anything of it is removed. */
+/* === out replace ===
+ *
+ * Exchanged in one step where the file system can; what came back is looked at again before
+ * anything of it is removed. */
 
 typedef struct replacing {
     bm_out_claim *claim;
@@ -471,7 +475,7 @@ out:
     return status;
 }
 
-/* out_dir -- the directory itself. */
+/* === the directory itself === */
 
 #define PARENT_TRIES 100u /* where other jobs remove the folders that they have made */
 

@@ -461,7 +461,9 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     return BM_OK;
 }
 
-/* out_file_place -- the rename of a single file, and the way back.
+/* === out file place ===
+ *
+ * The rename of a single file, and the way back.
  *
  * A file that replaces another is exchanged with it: so both are there until nothing can fail any
  * more, and at every moment one of them has the name. */
@@ -620,8 +622,10 @@ uint64_t bm_out_file_bytes(const bm_out_file *file)
     return file->accepted;
 }
 
-/* out_group -- one file after another; backwards on the way back, so that folders that the first
- * one made are empty when it comes to them. */
+/* === out group ===
+ *
+ * One file after another; backwards on the way back, so that folders that the first one made are
+ * empty when it comes to them. */
 
 bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err)
 {

@@ -42,8 +42,8 @@ bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
 bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
                                bm_error *err);
 /* For a file of a directory that will be large and is never rewritten, but for its first
- * `rewritable` bytes: hash its pieces on other threads while it is written, those of the first bytes
- * once it is closed, so that bm_out_dir_finish need not. Before the first write; nothing else
+ * `rewritable` bytes: hash its pieces on other threads while it is written, those of the first
+ * bytes once it is closed, so that bm_out_dir_finish need not. Before the first write; nothing else
  * changes. */
 void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable);
 /* For a file of a directory: when that is finished, and reads the file for its digests, the part is

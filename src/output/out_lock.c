@@ -17,9 +17,11 @@
 #include "base/files.h"
 #include "json/json_write.h"
 
-/* out_marker -- the marker's lines are read into a list when it is opened, and appended one by one.
- * A torn end is cut off by the next append, and not before: where the job is refused, for what lies
- * beside the marker, the end too stays as it was.
+/* === out marker ===
+ *
+ * The marker's lines are read into a list when it is opened, and appended one by one. A torn end is
+ * cut off by the next append, and not before: where the job is refused, for what lies beside the
+ * marker, the end too stays as it was.
  *
  * Where a file system has no flock, jobs are not kept apart, and the rest goes on as it should. */
 
@@ -238,7 +240,9 @@ out:
     return status;
 }
 
-/* out_work -- the folders of a work directory, and which of the things in it are to go. */
+/* === out work ===
+ *
+ * The folders of a work directory, and which of the things in it are to go. */
 
 #define OUTPUTS BM_OUT_NEW "/"
 
@@ -340,8 +344,10 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
     return bm_ours_remove(ours, at, is_to_go, stay, err);
 }
 
-/* out_dir_lock -- the work directory TARGET.partial is claimed by two locks, held to the end: of
- * the directory itself, and of the marker in it.
+/* === out dir lock ===
+ *
+ * The work directory TARGET.partial is claimed by two locks, held to the end: of the directory
+ * itself, and of the marker in it.
  *
  * The directory is locked before anything is looked at in it, whoever made it: between mkdir and
  * the lock another job may be quicker, and then the directory is its. So an empty directory is

@@ -103,8 +103,8 @@ typedef struct bm_out_stay {
  * removed. */
 bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_stay *stay,
                             bm_error *err);
-/* Is there a journal among the files of state in the directory `work`? `folder`: it, open (bm_name_in),
- * or AT_FDCWD. */
+/* Is there a journal among the files of state in the directory `work`? `folder`: it, open
+ * (bm_name_in), or AT_FDCWD. */
 bm_status bm_out_has_journal(int folder, const char *work, bool *out, bm_error *err);
 /* Remove the files of state but for the marker, the journal first: without a journal there is
  * nothing to resume, whatever else is left. */

@@ -26,7 +26,9 @@
 #include "model/file_names.h"
 #include "output/manifest.h"
 
-/* out_place -- renames that replace nothing, and exchanges.
+/* === out place ===
+ *
+ * Renames that replace nothing, and exchanges.
  *
  * renameat2 does either rename in one step. Where the file system lacks it, a file is linked under
  * its new name and unlinked under the old one; and an exchange is three renames, the first of which
@@ -143,7 +145,9 @@ bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_err
     return bm_fail_errno(err, errno, to, "cannot exchange the old output for the new one");
 }
 
-/* out_ours -- a list of names, and walking through a directory beside it.
+/* === out ours ===
+ *
+ * A list of names, and walking through a directory beside it.
  *
  * The walk opens each folder from the one above it and follows no link, so it cannot leave the
  * directory, and goes into no folder that is not ours. */
@@ -372,7 +376,9 @@ bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes,
     return status;
 }
 
-/* out_parents -- folders above an output, made one after another from the top.
+/* === out parents ===
+ *
+ * Folders above an output, made one after another from the top.
  *
  * A job removes a folder that it made only if nobody else has put anything there, and only if the
  * name still leads to it. rmdir does the first in one step; the second is checked before. */
@@ -905,7 +911,9 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
     return check_target(target, A_FILE, existing, err);
 }
 
-/* out_apart -- outputs against each other, two at a time. */
+/* === out apart ===
+ *
+ * Outputs against each other, two at a time. */
 
 /* Where a path leads. */
 typedef struct place {

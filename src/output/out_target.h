@@ -185,8 +185,8 @@ bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_er
 bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,
                              bm_error *err);
 
-/* out_space -- can anything be written where an output is to go? Asked before inputs are read: a job
- * of hours shall not end at its first file. */
+/* out_space -- can anything be written where an output is to go? Asked before inputs are read: a
+ * job of hours shall not end at its first file. */
 
 /* BM_ERR_IO: the file system of the folder above `target` (the nearest one that is there) can only
  * be read, or has not even the first blocks of the output free: a file's one, or the list, the

@@ -4,18 +4,18 @@
 // read, as their metadata say:
 //
 //     a batch        the buffers of the columns that are asked for; of a stream all of its body,
-//     which Arrow reads whole. Of
-//                    buffers that are compressed also as many bytes as each says, in its first 8,
-//                    to be without that
+//                    which Arrow reads whole. Of buffers that are compressed also as many bytes as
+//                    each says, in its first 8, to be without that
 //     a dictionary   its buffers, and those that were added to it, until another one of its number
-//     comes
+//                    comes
 //
 // Two batches are there at a time: one whose rows are in use, and the next one, or those of its
 // rows that stay. All of it, and how a batch is compressed, stands in flatbuffers, of which this
 // reads single fields, each within its bytes:
 //
-//     stream   message, message, …        message   FFFFFFFF, length of the metadata, metadata,
-//     body file     ARROW1 00 00, stream, footer, its length, ARROW1
+//     stream    message, message, …
+//     message   FFFFFFFF, length of the metadata, metadata, body
+//     file      ARROW1 00 00, stream, footer, its length, ARROW1
 
 #include "module_common.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote_file.c -- the tries, the comparison of answers, the copy, the blocks, and what loads ahead.
+/* remote_file.c -- the tries, the comparison of answers, the copy, the blocks, and what loads
+ * ahead.
  *
  * Files are asked for in blocks, of which all files share those that were used last: readers want
  * many small parts that lie near one another, and an answer takes its time. One thread loads a
@@ -618,8 +619,8 @@ static uint64_t end_of(const bm_remote *file)
                : (end + file->remotes->block_bytes - 1) / file->remotes->block_bytes;
 }
 
-/* Of the blocks that follow what is read in order, the first that is not there: its file and number,
- * and the block that it may take the place of. NULL: there is none. */
+/* Of the blocks that follow what is read in order, the first that is not there: its file and
+ * number, and the block that it may take the place of. NULL: there is none. */
 static block *find_ahead(const bm_remotes *remotes, bm_remote **file, uint64_t *number)
 {
     bm_remote *f = remotes->read;

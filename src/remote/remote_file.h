@@ -3,8 +3,9 @@
  *
  * What is asked for over the network goes through a provider (remote_provider.h). What fails for a
  * while is tried again, a few times, with longer and longer waits between, and is logged; reading
- * goes on where it broke off. Each answer is compared with the first one by the size and the version
- * of the file that the server tells. A server that gives no parts of a file has it copied first. */
+ * goes on where it broke off. Each answer is compared with the first one by the size and the
+ * version of the file that the server tells. A server that gives no parts of a file has it copied
+ * first. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,8 +37,8 @@ bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *
                           struct bm_remote_page *page, bm_error *err);
 
 /* Ask for the file, and for its first bytes. `copy_dir`: where it is copied to, without a name, if
- * its server gives no parts. BM_ERR_IO: it cannot be reached, or is refused; or there is no space for
- * the copy. BM_ERR_INPUT: what was to be copied broke off. BM_ERR_CANCELLED, BM_ERR_NOMEM. */
+ * its server gives no parts. BM_ERR_IO: it cannot be reached, or is refused; or there is no space
+ * for the copy. BM_ERR_INPUT: what was to be copied broke off. BM_ERR_CANCELLED, BM_ERR_NOMEM. */
 bm_status bm_remote_open(bm_remotes *remotes, const char *address, const char *copy_dir,
                          bm_remote **out, bm_error *err);
 uint64_t bm_remote_size(const bm_remote *remote);
@@ -57,7 +58,8 @@ bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, 
  * Stores say which files they have, page by page: S3 and Google Cloud Storage in the XML of
  * ListObjectsV2, the hub in JSON. A plain server of the web does not. */
 
-/* Is it a folder or a pattern, and not one file? Also of http:// and https://, which have neither. */
+/* Is it a folder or a pattern, and not one file? Also of http:// and https://, which have
+ * neither. */
 bool bm_address_is_folder(const char *address);
 
 typedef struct bm_remote_names {
@@ -72,8 +74,8 @@ typedef struct bm_remote_bounds {
     const bm_callbacks *callbacks; /* that show how many names there are; may be NULL */
 } bm_remote_bounds;
 
-/* Fill `out`, which is zeros. BM_ERR_USAGE: a plain server; BM_ERR_INPUT: an answer that is no list,
- * or not a whole one; BM_ERR_NOMEM: also more names than the memory is for; else as
+/* Fill `out`, which is zeros. BM_ERR_USAGE: a plain server; BM_ERR_INPUT: an answer that is no
+ * list, or not a whole one; BM_ERR_NOMEM: also more names than the memory is for; else as
  * bm_remote_open. */
 bm_status bm_remote_list(bm_remotes *remotes, const char *address, const bm_remote_bounds *bounds,
                          bm_remote_names *out, bm_error *err);

@@ -105,10 +105,10 @@ static bm_status add_name(listing *l, bm_str key, bm_error *err)
 
 /* --- the XML of a store
  *
- * Elements with their texts, read to the letter of what stores send: UTF-8, without a document type.
- * Own code and not expat, which refuses the references to control characters (&#x1;) by which S3
- * spells the keys that hold some. To replace these before expat reads them, and its handlers, would
- * save some 60 of the 170 lines here, and cost a library more in packages and wheels. */
+ * Elements with their texts, read to the letter of what stores send: UTF-8, without a document
+ * type. Own code and not expat, which refuses the references to control characters (&#x1;) by which
+ * S3 spells the keys that hold some. To replace these before expat reads them, and its handlers,
+ * would save some 60 of the 170 lines here, and cost a library more in packages and wheels. */
 
 #define DEPTH_MOST 16u
 

@@ -22,7 +22,9 @@
 #include "sketch/scheme.h"
 #include "text/unit_text.h"
 
-/* explain_sets -- the ingest of the other jobs without signing; its sink takes what is wanted.
+/* === explain sets ===
+ *
+ * The ingest of the other jobs without signing; its sink takes what is wanted.
  *
  * Everything is read, whatever is wanted: ids are settled by all that stands before them, and only
  * a whole read shows that an input is the same as it was. Sizes are looked at first, so that most
@@ -237,8 +239,10 @@ void bm_explain_sets_reset(bm_explain_sets *sets)
     memset(sets, 0, sizeof *sets);
 }
 
-/* explain_run -- the texts of two documents, read again, as units (text/unit_text.h); then the
- * longest run that is in both. */
+/* === explain run ===
+ *
+ * The texts of two documents, read again, as units (text/unit_text.h); then the longest run that is
+ * in both. */
 
 static bm_status find_run(const bm_text_units units[2], bm_common_run *run, bm_error *err)
 {
@@ -330,7 +334,9 @@ bm_status bm_explain_run(bm_explainer *e, bm_error *err)
     return forgive_inputs(e, status, &inner, "what the two have in common is", err);
 }
 
-/* explain_pairs -- the verified pairs of one group.
+/* === explain pairs ===
+ *
+ * The verified pairs of one group.
  *
  * Where `dedup --pairs` left pairs.tsv, its rows of the group's documents. Else the group's
  * documents are read again, signed and banded as the report says, and every candidate pair among
@@ -582,7 +588,9 @@ bm_status bm_explain_pairs(bm_explainer *e, bm_error *err)
     return bm_result_pairs(&dir, read_row, &r, err);
 }
 
-/* explain_group -- from a directory that dedup wrote to the members of one group.
+/* === explain group ===
+ *
+ * From a directory that dedup wrote to the members of one group.
  *
  * groups.jsonl is walked once to find the group and once more to load it: ids are looked at where
  * they lie, so only one group is ever held. */

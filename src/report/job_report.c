@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_report.c -- from a directory that dedup wrote, and its inputs, to one page.
  *
- *     report, tables, pairs -> what is to be shown -> inputs: digests, then texts -> the group ->
- * JSON or the page
+ *     report, tables, pairs -> what is to be shown -> inputs: digests, then texts -> the group
+ *                           -> JSON or the page
  *
  * Files are walked and hardly held; memory is that of what is shown, of ids where groups are
  * compared with what other thresholds would give, and of one group.

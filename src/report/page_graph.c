@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page_graph.c -- the largest chained group: its links, what holds it together, and where it is
- * drawn. Copies are one node. Of a large group those documents are drawn that hold it together, with the ends of its
- * weakest links, and then those nearest to the kept one.
+ * drawn. Copies are one node. Of a large group those documents are drawn that hold it together,
+ * with the ends of its weakest links, and then those nearest to the kept one.
  *
  * They are placed by springs: nodes push each other away, links pull, and all are drawn to the
  * middle. After Fruchterman and Reingold (1991): with the natural length k of a link, two nodes at

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_inputs.c -- the inputs as the page lists them: each, or, where there are many, their folders.
+/* page_inputs.c -- the inputs as the page lists them: each, or, where there are many, their
+ * folders.
  *
  *     up to 20 inputs          a row each, in their order
  *     more, of one folder      the largest 19, and a row for the others together
- *     more, of several         a row for each folder, the largest first; of more than 20 folders the
- *                              largest 19, and a row for the others together
+ *     more, of several         a row for each folder, the largest first; of more than 20 folders
+ *                              the largest 19, and a row for the others together
  *
  * Sizes are bytes of the files as they lie there. Equal ones stay in the order of the inputs.
  *

@@ -19,7 +19,9 @@
 #include "report/page.h"
 #include "text/shingler.h"
 
-/* word_diff -- Myers' difference ("An O(ND) Difference Algorithm and Its Variations", 1986).
+/* === word diff ===
+ *
+ * Myers' difference ("An O(ND) Difference Algorithm and Its Variations", 1986).
  *
  * The edit graph has a diagonal step for each pair of equal words. From the beginning, paths of d =
  * 0, 1, 2 … other steps are followed as far as they go, a place a diagonal; that of each d is kept,

@@ -23,7 +23,9 @@
 #include "json/json_write.h"
 #include "model/file_names.h"
 
-/* kept_id_list -- the ids of kept documents, a line each, where there are no records to copy. */
+/* === kept id list ===
+ *
+ * The ids of kept documents, a line each, where there are no records to copy. */
 
 typedef struct id_list {
     bm_out_file *file;
@@ -86,11 +88,13 @@ static bm_pack_lanes pack_lanes(const bm_kept_cfg *cfg)
                            cfg->pool};
 }
 
-/* kept_records -- kept records byte for byte, one kept file at a time, in the order of the inputs.
- * While the blocks of one are compressed, the next is begun.
- * Plain files of records that stand side by side are written at places that were reserved, by any
- * number of threads. Names come from kept_writer.c. Elements of an array become an array again, an
- * element after another; a byte order mark stays before its bracket.
+/* === kept records ===
+ *
+ * Kept records byte for byte, one kept file at a time, in the order of the inputs. While the blocks
+ * of one are compressed, the next is begun. Plain files of records that stand side by side are
+ * written at places that were reserved, by any number of threads. Names come from kept files,
+ * below. Elements of an array become an array again, an element after another; a byte order mark
+ * stays before its bracket.
  *
  * A stream is one file for all inputs: a byte order mark stands at its beginning alone, and where
  * the last record of an input has no line ending, one is written before the next. */
@@ -307,10 +311,12 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
                                             .finish = records_finish,
                                             .close = records_close};
 
-/* kept_tables -- the rows of tables that stay, as files of the same kind. What is handed in as a
- * record is the number of its row, from 0 (source_columns.c), its label is what more is known of
- * it. The library that reads tables writes a file when all of its rows are known, and a stream when
- * those of all tables are.
+/* === kept tables ===
+ *
+ * The rows of tables that stay, as files of the same kind. What is handed in as a record is the
+ * number of its row, from 0 (source_columns.c), its label is what more is known of it. The library
+ * that reads tables writes a file when all of its rows are known, and a stream when those of all
+ * tables are.
  *
  * Threads: several files are written at once, each by one thread, while the rows of the next are
  * told. They begin in order, so that the first failure by input is known. Each has its share of the
@@ -715,13 +721,15 @@ const bm_kept_writer_ops bm_kept_tables = {.names_files = true,
                                            .finish = tables_finish,
                                            .close = tables_close};
 
-/* kept_names -- names of kept files: endings, compression, the deepest common directory.
+/* === kept names ===
+ *
+ * Names of kept files: endings, compression, the deepest common directory.
  *
  * A path is made absolute and plain first ("." and ".." taken out by its text, links not followed),
  * so what is left below the common directory can hold no "..": a kept file cannot leave the output
- * whatever its input is called. Addresses lie in no directory of this machine, and no path lies at an
- * address: each kind has its own common directory. Beside paths addresses keep all of their names,
- * so that a file of the one kind has not the name of one of the other. */
+ * whatever its input is called. Addresses lie in no directory of this machine, and no path lies at
+ * an address: each kind has its own common directory. Beside paths addresses keep all of their
+ * names, so that a file of the one kind has not the name of one of the other. */
 
 static const char *format_ending(bm_format format)
 {
@@ -1003,7 +1011,7 @@ out:
     return status;
 }
 
-/* kept_files -- see the header. Names come from kept_writer.c. */
+/* === kept files === */
 
 static bm_compression compression_of(bm_kept kept, bm_compression own)
 {

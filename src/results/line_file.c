@@ -103,7 +103,9 @@ void bm_line_file_reset(bm_line_file *file)
     file->len = file->next = 0;
 }
 
-/* tsv_table -- a line at a time, its fields unescaped where they lie. */
+/* === tsv table ===
+ *
+ * A line at a time, its fields unescaped where they lie. */
 
 /* The next name of a header; *at is 0 at first. */
 static bool next_name(bm_str header, size_t *at, bm_str *name)

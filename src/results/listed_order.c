@@ -19,7 +19,9 @@
 #include "model/file_names.h"
 #include "results/result_dir.h"
 
-/* source_table -- one walk over the rows. */
+/* === source table ===
+ *
+ * One walk over the rows. */
 
 /* Is the field the name of this input? Not where the manifest has none of that number. */
 static bool is_input(const bm_manifest *manifest, size_t input, bm_str field)

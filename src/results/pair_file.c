@@ -178,7 +178,9 @@ bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_f
     return BM_OK;
 }
 
-/* group_file -- members one after another out of a row.
+/* === group file ===
+ *
+ * Members one after another out of a row.
  *
  * An id is not repaired where it is no UTF-8, as a JSON parser would: ids of files are bytes, and
  * they must meet those of pairs.tsv and of the inputs. */

@@ -4,9 +4,11 @@
  *
  *     report.json     bm_result_facts    words, threshold and plan of the job
  *     groups.jsonl    bm_result_groups   a group at a time, its members one after another
- * (pair_file.h) pairs.tsv       bm_result_pairs    a pair at a time (pair_file.h) removed.tsv
- * bm_result_rows     a row at a time, its columns found by name (line_file.h) skipped.tsv
- * bm_result_rows sources.tsv     listed_order.h     the columns of all inputs at once
+ *                                        (pair_file.h)
+ *     pairs.tsv       bm_result_pairs    a pair at a time (pair_file.h)
+ *     removed.tsv     bm_result_rows     a row at a time, its columns found by name (line_file.h)
+ *     skipped.tsv     bm_result_rows
+ *     sources.tsv     listed_order.h     the columns of all inputs at once
  *
  * Rows are handed out while the file is read, of which a block, or the longest row, is in memory. A
  * file is compared with what the report lists as it is read: once a walk has come to its end,

@@ -185,7 +185,7 @@ out:
     return status;
 }
 
-/* The words of all schemes are 32 bits wide. */
+/* The words of a scheme have 4 or 8 bytes. */
 /* *word_bytes: those of a word of its signatures. */
 static bool known_scheme(const char *name, uint32_t *word_bytes)
 {
@@ -498,7 +498,9 @@ out:
     return status;
 }
 
-/* sign_dir_is -- told by the manifest alone. */
+/* === sign dir is ===
+ *
+ * Told by the manifest alone. */
 
 /* Is there a file of this name in the directory? */
 static bm_status has_file(const char *path, const char *name, bool *has, bm_error *err)

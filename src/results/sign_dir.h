@@ -6,10 +6,11 @@
  * schemes with words of 64 bits, n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8
  * (N, 2), text_hash.npy <u8 (N), and ids.txt has N lines: else BM_ERR_FORMAT names the file and the
  * field. The manifests of earlier versions do not list n_bytes.npy, content_hash.npy and
- * text_hash.npy: such a directory is read without them. What is read is compared with the digests that the manifest lists (manifest.h):
- * ids.txt and the small arrays when they are opened, signatures.npy while its rows are read in
- * order. Rows are read from the files as they are asked for. For the ids, a table holds the place
- * of every 1,024th line (8 bytes each), so that reading can begin at any row.
+ * text_hash.npy: such a directory is read without them. What is read is compared with the digests
+ * that the manifest lists (manifest.h): ids.txt and the small arrays when they are opened,
+ * signatures.npy while its rows are read in order. Rows are read from the files as they are asked
+ * for. For the ids, a table holds the place of every 1,024th line (8 bytes each), so that reading
+ * can begin at any row.
  *
  * Threads: once open, all but rows may be read by several threads at once. */
 #pragma once
@@ -69,8 +70,8 @@ bm_status bm_sign_dir_n_bytes(const bm_sign_dir *dir, uint64_t first, size_t n, 
 bm_status bm_sign_dir_content(const bm_sign_dir *dir, uint64_t first, size_t n, bm_hash128 *out,
                               bm_error *err);
 
-/* The hashes of their texts before repair; all BM_TEXT_UNKNOWN (model/ids.h) in an older form, and of
- * arrays of hashes. */
+/* The hashes of their texts before repair; all BM_TEXT_UNKNOWN (model/ids.h) in an older form, and
+ * of arrays of hashes. */
 bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
                                   bm_error *err);
 

@@ -16,6 +16,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -100,7 +103,9 @@ void bm_ingest_entries_reset(bm_ingest_entries *entries)
     *entries = (bm_ingest_entries){.most_bytes = entries->most_bytes};
 }
 
-/* ingest_text -- see the header. Whichever way a batch goes, its rows, words and keys are the same.
+/* === ingest text ===
+ *
+ * Whichever way a batch goes, its rows, words and keys are the same.
  *
  * A document with a shingle of more than BM_TEXT_SHINGLE_MAX bytes (a long line of base64, say)
  * comes back from the device as if it were empty, and is signed by the native CPU into its own row:
@@ -154,7 +159,9 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* ingest_read -- how large batches are, and how far reading is. One thread at a time. */
+/* === ingest read ===
+ *
+ * How large batches are, and how far reading is. One thread at a time. */
 
 #define HASHES_WITHOUT_DEVICE 65536u
 #define BYTES_PER_HASH        6u /* of English text; only sizes batches */
@@ -398,11 +405,10 @@ static void ingest_long_begin(bm_ingest_long *now, uint64_t n)
     now->share = (bm_ingest_share){0};
 }
 
-/* ingest_parse -- see the header. A bad record ends the batch under `--on-error fail`: the
- * documents before it stay, since an earlier repeated id must be reported first. */
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+/* === ingest parse ===
+ *
+ * A bad record ends the batch under `--on-error fail`: the documents before it stay, since an
+ * earlier repeated id must be reported first. */
 
 static bm_status ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err)
 {
@@ -672,7 +678,9 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
         apply_weights(cfg, batch);
 }
 
-/* ingest_sign -- the native CPU and the threads of devices.
+/* === ingest sign ===
+ *
+ * The native CPU and the threads of devices.
  *
  *     queue ->  in_flight [2] [1] [0]  -> its place in the order, from which a worker delivers it
  *                                 oldest: a device ends its tasks in the order they came
@@ -706,8 +714,8 @@ static bm_status ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* The device of the batch is dead: sign it on the CPU, or fail it with the error of the device, whose
- * lock is held. */
+/* The device of the batch is dead: sign it on the CPU, or fail it with the error of the device,
+ * whose lock is held. */
 static void do_without(const bm_ingest_cfg *cfg, const bm_device_worker *device,
                        bm_ingest_batch *batch)
 {
@@ -774,8 +782,8 @@ static void replace_batches(device_run *run)
     }
 }
 
-/* The device is dead, or is about to be. End what it does first, for it may still write into what it
- * held. It is closed with the set: other threads may have places of it. */
+/* The device is dead, or is about to be. End what it does first, for it may still write into what
+ * it held. It is closed with the set: other threads may have places of it. */
 static void stop(device_run *run)
 {
     bm_backend *backend = run->device->backend;
@@ -1111,8 +1119,8 @@ static void ingest_close(ingest *in)
     pthread_mutex_destroy(&in->read_lock);
 }
 
-/* All inputs were read: were they of their format? Where bad records are skipped, a file that is not
- * is only warned of. */
+/* All inputs were read: were they of their format? Where bad records are skipped, a file that is
+ * not is only warned of. */
 static bm_status check_files(const bm_ingest_cfg *cfg, bm_error *err)
 {
     bm_batch_source *source = cfg->source;

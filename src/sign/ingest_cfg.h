@@ -139,7 +139,7 @@ typedef struct bm_ingest_batch {
     bm_ingest_doc *docs;
     size_t n_docs;
     bool
-        nameless; /* its documents have no ids, and no rows in the table: instead of `docs` there are
+        nameless; /* its documents have no ids, and no rows in the table: instead of `docs` there is
                       ... */
     bm_nameless_text *texts; /* of each (bm_ingest_in_place) */
     bm_buf ids;
@@ -194,7 +194,8 @@ typedef struct bm_ingest_put {
     bool (*claim)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bool first);
     /* The rows of a claimed batch; any number at once. */
     void (*fill)(void *ctx, bm_ingest_batch *batch);
-    /* What belongs to one shard, after `fill`: for each shard the batches in order, one at a time. */
+    /* What belongs to one shard, after `fill`: for each shard the batches in order, one at a
+     * time. */
     bm_status (*enter)(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err);
 } bm_ingest_put;
 

@@ -642,8 +642,8 @@ static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bo
 }
 
 /* The next batch gets its rows, if it is there and can have them; where it cannot, it waits until
- * all before is delivered, and gets none, or is not claimed. The lock is held, so that the arrays of
- * the table move while nobody uses them. */
+ * all before is delivered, and gets none, or is not claimed. The lock is held, so that the arrays
+ * of the table move while nobody uses them. */
 static bool reserve(bm_ingest_order *order)
 {
     bm_doc_table *docs = order->cfg->docs;
@@ -696,7 +696,8 @@ static bm_status enter(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, uint32_
     return batch->turn.claimed ? cfg->put.enter(cfg->put.ctx, batch, s, err) : BM_OK;
 }
 
-/* Bring the shard its next batch, which is ready. It is busy. A failure becomes that of the batch. */
+/* Bring the shard its next batch, which is ready. It is busy. A failure becomes that of the
+ * batch. */
 static void enter_shard(bm_ingest_order *order, uint32_t s)
 {
     bm_ingest_batch *batch = *place_of(order, atomic_load(&order->shards[s].next));

@@ -15,16 +15,16 @@
  * What is done one at a time takes the same time for a batch of any size. A shard of the table
  * (model/ids.h) is free or busy: whoever has made a batch ready goes round the shards, and brings
  * each free one all batches that are ready, up to the first that is not; whoever leaves a shard
- * looks once more, for a batch may have become ready while the shard was busy. So nobody waits for a
- * shard, and the first of two equal ids in input order is the first in the table. Where repeated ids
- * are numbered, memory is nearly used up or there is no document table, `reserve` waits until all
- * before is delivered, and `deliver` adds document by document. It waits too where the sink does not
- * claim the batch, since what the sink holds has to move first.
+ * looks once more, for a batch may have become ready while the shard was busy. So nobody waits for
+ * a shard, and the first of two equal ids in input order is the first in the table. Where repeated
+ * ids are numbered, memory is nearly used up or there is no document table, `reserve` waits until
+ * all before is delivered, and `deliver` adds document by document. It waits too where the sink
+ * does not claim the batch, since what the sink holds has to move first.
  *
  * Whoever brings a batch does what can be done, his own batch or others; threads of devices only
- * put theirs down. A thread leaves when there is nothing more to do. A batch that fails carries its failure to its turn, so the first failure in
- * input order is the one that is reported. A failure that belongs to no batch stops the ingest at
- * once.
+ * put theirs down. A thread leaves when there is nothing more to do. A batch that fails carries its
+ * failure to its turn, so the first failure in input order is the one that is reported. A failure
+ * that belongs to no batch stops the ingest at once.
  *
  * Threads: any. A batch is owned by exactly one of: the list of free ones, the worker that reads,
  * parses and signs it, the queue to the devices, a device worker, the ring. */
@@ -45,7 +45,8 @@ void bm_ingest_batch_free(bm_ingest_batch *batch);
 /* Reserve memory for the outputs, and fill in the task that asks for them. */
 bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                                     bm_error *err);
-/* The task is done: words and keys of a staged one are read where they are, until it is unstaged. */
+/* The task is done: words and keys of a staged one are read where they are, until it is
+ * unstaged. */
 void bm_ingest_batch_read_in_place(bm_ingest_batch *batch);
 /* The place that the task was staged in, if in one, is given back; its outputs are the batch's own
  * again. */
@@ -72,7 +73,8 @@ typedef struct bm_ingest_shard {
 typedef struct bm_ingest_order {
     const bm_ingest_cfg *cfg;
     bm_queue *queue; /* to the device workers: aborted by a failure; borrowed; NULL: none */
-    /* Settle a batch that a device has signed; the lock of batch->turn.device is held, and given back. */
+    /* Settle a batch that a device has signed; the lock of batch->turn.device is held, and given
+     * back. */
     void (*settle)(const bm_ingest_cfg *cfg, bm_ingest_batch *batch);
     uint64_t window;
     pthread_mutex_t lock; /* of all below */

@@ -14,8 +14,9 @@
  * worker: a file of a few kB may have a long text in every row.
  *
  *     slots    entry -> document          one for all entries whose numbers end alike: the last of
- * them made     documents of a batch       until they would take more than `most_bytes`; then all
- * begins anew
+ *                                         them
+ *     made     documents of a batch       until they would take more than `most_bytes`; then all
+ *                                         begins anew
  *
  * Whoever has no dictionaries pays for nothing. */
 

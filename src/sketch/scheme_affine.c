@@ -14,8 +14,9 @@
 #include "sketch/scheme_params.h"
 #include "sketch/scheme_row.h"
 
-/* scheme_affine32 -- the scheme affine32: the scalar reference (coefficients and minima), and
- * what devices need.
+/* === scheme affine32 ===
+ *
+ * The scheme affine32: the scalar reference (coefficients and minima), and what devices need.
  *
  * The reference is the definition that every backend is compared with, so it is written to be read,
  * not to be fast: one shingle, one permutation, one minimum. The arithmetic is that of
@@ -81,7 +82,9 @@ bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint3
     return BM_OK;
 }
 
-/* scheme_affine64 -- the scheme affine64 of datasketch 2: affine32 with 64 bits throughout.
+/* === scheme affine64 ===
+ *
+ * The scheme affine64 of datasketch 2: affine32 with 64 bits throughout.
  *
  * Threads: pure functions; parameters are read only after draw. */
 

@@ -20,7 +20,9 @@
 #include "sketch/oph_plan.h"
 #include "sketch/scheme_params.h"
 
-/* oph_plan -- the attempts of every bin, without those that repeat. See oph_plan.h.
+/* === oph plan ===
+ *
+ * The attempts of every bin, without those that repeat. See oph_plan.h.
  *
  * The definition draws up to 16 K donors for a bin and then continues with its neighbours; who is
  * asked a second time cannot answer otherwise, so the order of first appearances is all that

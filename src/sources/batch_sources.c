@@ -25,8 +25,10 @@
 
 #define DOCS_MAX ((size_t)1 << 16) /* in a block, whatever the caller asks for */
 
-/* array_file -- a .npy file that is read by pread, a block at a time, and digested from its first
- * byte to its last. */
+/* === array file ===
+ *
+ * A .npy file that is read by pread, a block at a time, and digested from its first byte to its
+ * last. */
 
 typedef struct array_file {
     int fd;
@@ -112,7 +114,9 @@ static bm_status record_digest(bm_source *source, bm_hash_file read, bm_error *e
     return BM_OK;
 }
 
-/* hash_input -- shingle hashes made elsewhere, a few documents at a time.
+/* === hash input ===
+ *
+ * Shingle hashes made elsewhere, a few documents at a time.
  *
  * Both files are read in blocks, so memory is that of one block (at least one document) whatever
  * the files' size; 32-bit hashes are widened in place, from the end. An offset is compared with the
@@ -342,7 +346,9 @@ void bm_hash_input_close(bm_hash_input *input)
     bm_free(input);
 }
 
-/* source_hashes -- blocks of the arrays as batches; "parsing" is a walk over their documents. */
+/* === source hashes ===
+ *
+ * Blocks of the arrays as batches; "parsing" is a walk over their documents. */
 
 typedef struct hashes_source {
     bm_batch_source base;
@@ -502,7 +508,9 @@ const bm_batch_source_ops bm_source_hashes = {
     .close_parser = close_parser,
 };
 
-/* source_keys -- blocks of rows as batches; "parsing" is a walk over the rows. */
+/* === source keys ===
+ *
+ * Blocks of rows as batches; "parsing" is a walk over the rows. */
 
 typedef struct keys {
     bm_batch_source base;

@@ -458,8 +458,9 @@ bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, v
     return walk_from(&w, 0, row, err);
 }
 
-/* column_value -- numbers are handed on as their decimal digits, so that one place compares
- * those of all inputs. */
+/* === column value ===
+ *
+ * Numbers are handed on as their decimal digits, so that one place compares those of all inputs. */
 
 #define DAY_SECONDS 86400
 

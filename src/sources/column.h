@@ -3,16 +3,19 @@
  * integers.
  *
  *     row r of the table is cell  table.offset + column.offset + r  of the column's buffers; of a
- *     column inside a struct, the struct's own offset counts too, and a row whose struct is null is
- * null
+ *     column inside a struct, the struct's own offset counts too, and a row whose struct is null
+ *     is null
  *
  *     utf8, binary        buffers: validity, offsets, bytes; cell c is bytes offsets[c] …
- * offsets[c+1]-1 utf8_view, …_view   buffers: validity, views of 16 bytes, any number of buffers of
- * bytes, and an array of their sizes; a cell of up to 12 bytes stands in its view integers buffers:
- * validity, values null                no buffers, and every cell is null a dictionary integers,
- * each the number of a cell in an array of texts a list              buffers: validity, offsets;
- * cell c is the cells offsets[c] … offsets[c+1]-1 of its one child, so that a row may have any
- * number of values. Of a fixed size: no offsets */
+ *                         offsets[c+1]-1
+ *     utf8_view, …_view   buffers: validity, views of 16 bytes, any number of buffers of bytes, and
+ *                         an array of their sizes; a cell of up to 12 bytes stands in its view
+ *     integers            buffers: validity, values
+ *     null                no buffers, and every cell is null
+ *     a dictionary        integers, each the number of a cell in an array of texts
+ *     a list              buffers: validity, offsets; cell c is the cells offsets[c] …
+ *                         offsets[c+1]-1 of its one child, so that a row may have any number of
+ *                         values. Of a fixed size: no offsets */
 #pragma once
 
 #include <bandmill/arrow.h>

@@ -30,7 +30,9 @@
 #include "sources/table_ranges.h"
 #include "sources/table_stream.h"
 
-/* row_digest -- a table stream whose arrays are borrowed from the stream that somebody else reads.
+/* === row digest ===
+ *
+ * A table stream whose arrays are borrowed from the stream that somebody else reads.
  *
  *     inner  ->  array  ->  reader
  *                  |  while it passes

@@ -6,8 +6,8 @@
  *      '----   parts: batches of about as many bytes, one behind the other
  *
  * Parts are finished in the order in which they were handed out. A range that cannot be read, or a
- * part that is larger than a batch may be, drops that part and those behind it, and is given back to
- * who hands parts out. */
+ * part that is larger than a batch may be, drops that part and those behind it, and is given back
+ * to who hands parts out. */
 #pragma once
 
 #include <pthread.h>

@@ -49,7 +49,8 @@ typedef struct bm_table_chunk {
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err);
 /* The next array, with one user; NULL at the end. */
 bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err);
-/* The same of an array of the stream's schema that came from elsewhere, and is taken. Any thread. */
+/* The same of an array of the stream's schema that came from elsewhere, and is taken. Any
+ * thread. */
 bm_status bm_table_stream_chunk(const bm_table_stream *stream, struct ArrowArray *array,
                                 bm_table_chunk **out, bm_error *err);
 /* The names of the columns of a schema. */

@@ -303,7 +303,9 @@ uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs)
     return runs->spilled;
 }
 
-/* sorted_bytes -- items sorted in memory, runs in blocks, a merge by a heap of runs.
+/* === sorted bytes ===
+ *
+ * Items sorted in memory, runs in blocks, a merge by a heap of runs.
  *
  *     bytes    [ bytes of a record | bytes of the next | … ]
  *     items    [ first 8 bytes, place, length, number | … ]

@@ -19,7 +19,9 @@
 #include "base/files.h"
 #include "base/temp_file.h"
 
-/* spill_record -- the bytes of a temporary file: written and read as a whole, and checked. */
+/* === spill record ===
+ *
+ * The bytes of a temporary file: written and read as a whole, and checked. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

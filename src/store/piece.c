@@ -114,7 +114,9 @@ int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b)
     return 0;
 }
 
-/* set_code -- see piece.h for the layout.
+/* === set code ===
+ *
+ * The layout: piece.h.
  *
  * The code is read in words of 64 bits at any address. A low part is read as a whole word and cut:
  * the bits of the high parts stand behind it, at least 8 bytes of them wherever L is less than 8,
@@ -302,7 +304,9 @@ bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out)
     return low == 7 ? read_seven(code, n, out) : read_cut(code, n, low, out);
 }
 
-/* document_piece -- see piece.h for the layout. */
+/* === document piece ===
+ *
+ * The layout: piece.h. */
 
 #define OFFSETS_AT BM_PIECE_HEAD_BYTES
 #define NUMBERS    BM_DOCUMENT_NUMBERS
@@ -465,7 +469,9 @@ bool bm_document_piece_valid(const bm_document_piece *piece)
     return true;
 }
 
-/* posting_piece -- see piece.h for the layout. */
+/* === posting piece ===
+ *
+ * The layout: piece.h. */
 
 #define KEYS_AT BM_PIECE_HEAD_BYTES /* the first keys of blocks; of a small piece its keys */
 #define SUMS_AT (KEYS_AT + 8 * BM_POSTING_BLOCKS)
@@ -738,7 +744,7 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece)
     return before.key == piece->head.last;
 }
 
-/* filter_piece -- see piece.h.
+/* === filter piece ===
  *
  * Missing hashes are counted, 64 documents at a time: counters lie as planes of bits and begin so
  * that they overflow with the first hash that is one too many. Where all 64 have overflowed, the

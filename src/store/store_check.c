@@ -256,7 +256,9 @@ out:
     return status;
 }
 
-/* store_copy -- an index without what was removed from it.
+/* === store copy ===
+ *
+ * An index without what was removed from it.
  *
  * The documents that are there get new numbers in the same order, so that the entries of a table,
  * merged from all runs, are in order again with the new ones. A new number is the old less those

@@ -20,13 +20,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
 #include "model/ids.h"
 #include "spill/spill_file.h"
 
-/* store_env -- see store_pages.h. */
+/* === store env === */
 
 #define TXN_BYTES   (UINT64_C(16) << 20)
 #define MAP_STEP    (UINT64_C(64) << 20)
@@ -237,10 +240,7 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
     }
 }
 
-/* store_record -- see store_pages.h. */
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+/* === store record === */
 
 #define MAGIC      UINT64_C(0x54494D4D4F434D42) /* "BMCOMMIT" */
 #define FIXED      offsetof(bm_store_record, spans)
@@ -731,7 +731,7 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
     return bm_fail_at(err, BM_ERR_FORMAT, name, 0, "the index is damaged: LMDB cannot read it");
 }
 
-/* store_state -- see store_pages.h. */
+/* === store state === */
 
 #define TEXTS       (1u + BM_STORE_NOTES)
 #define NUMBERS     (11u + TEXTS) /* of 64 bits */
@@ -908,10 +908,9 @@ bool bm_state_names(const bm_state *state, const bm_piece_key *key)
     return key->kind != BM_PIECE_POSTINGS || i < state->n_runs;
 }
 
-/* store_place -- see store_pages.h. */
+/* === store place === */
 
-#define LOCK_BYTES                                                                                 \
-    ((off_t)64 << 10) /* what LMDB wants for so many readers as store_pages.c allows */
+#define LOCK_BYTES ((off_t)64 << 10) /* what LMDB wants for so many readers as are allowed here */
 
 static int lock(int fd, int how)
 {

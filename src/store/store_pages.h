@@ -130,10 +130,10 @@ bm_status bm_store_place_map(const bm_store_place *place, bm_error *err);
  * name, so that it would change in another directory too. */
 bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_error *err);
 /* May LMDB see lock.mdb, which it opens by its name, and writes to? BM_OK: it is a regular file of
- * one name, or is not there; or it has another name, as the data file has (a copy by hard links), and
- * who reads leaves it alone. BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is there,
- * and this user's own, as the directory is, in which nobody else can exchange it for a link; nothing
- * is made or grown by that. */
+ * one name, or is not there; or it has another name, as the data file has (a copy by hard links),
+ * and who reads leaves it alone. BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is
+ * there, and this user's own, as the directory is, in which nobody else can exchange it for a link;
+ * nothing is made or grown by that. */
 bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *has_slots,
                               bm_error *err);
 /* Its path for LMDB. */

@@ -5,9 +5,10 @@
  * branch: a word becomes a key of 64 bits, and the keys of one bucket are compared with it.
  *
  *     length 1 … 7     the bytes of the word, and its length in the highest byte: the key is the
- * word longer           a mix of its first and last eight bytes and its length, and 0xFF in the
- * highest byte; where it is found, the whole word is compared bucket           the upper bits of
- * key * factor */
+ *                      word
+ *     longer           a mix of its first and last eight bytes and its length, and 0xFF in the
+ *                      highest byte; where it is found, the whole word is compared
+ *     bucket           the upper bits of key * factor */
 #pragma once
 
 #include <bandmill/status.h>

@@ -13,8 +13,15 @@
 
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/join_exact.h"
 #include "text/shingle_ops.h"
+#include "text/unicode_tables.h"
 
 #define WINDOW  ((size_t)4096) /* bytes of joined text */
 #define LEN_MAX ((size_t)1 << 30)
@@ -202,26 +209,21 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
     return BM_OK;
 }
 
-/* text_units -- joined text (join_exact.h) made segment by segment, so that each of its bytes
- * leads back to the text.
+/* === text units ===
+ *
+ * Joined text (join_exact.h) made segment by segment, so that each of its bytes leads back to the
+ * text.
  *
  *     text      | A | l | m | a |   |   | e | U+0301 | .        a segment: what no normaliser
- * composes with what is before it joined      a   l   m   a  20       é ............          its
- * bytes come from the segment units     [ a   l   m   a ]       [ é            ]
+ *                                                               composes with what is before it
+ *     joined      a   l   m   a  20       é ............        its bytes come from the segment
+ *     units     [ a   l   m   a ]       [ é            ]
  *
  * A character begins a segment where it is no mark (of combining class 0), is not dropped as
  * invisible, and the normal form of the segment before it and itself is that of the one followed by
- * that of the other. That is so for
- * all text that we know; where the segments' forms should not add up to that of the whole text, the
- * cuts that are proved to be safe are made instead (normalize.h). */
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include "base/memory.h"
-#include "base/utf8.h"
-#include "text/join_exact.h"
-#include "text/unicode_tables.h"
+ * that of the other. That is so for all text that we know; where the segments' forms should not add
+ * up to that of the whole text, the cuts that are proved to be safe are made instead
+ * (normalize.h). */
 
 typedef struct mapping {
     bm_join_rules rules;

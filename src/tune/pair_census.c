@@ -4,7 +4,7 @@
  *     draw    the n least priorities of the distinct documents, in a heap
  *     index   their sets (lsh/set_overlaps.h)
  *     walk    each distinct document of the corpus looks its hashes up, on all threads: what it has
- * in common with every drawn one, hence the similarity
+ *             in common with every drawn one, hence the similarity
  *
  * A pair of a drawn document with any other is looked at, n D of them, at the cost of the hashes of
  * the corpus and of those that are in common; sets in a file are read once more, in order. All that
@@ -33,7 +33,9 @@
 #include "lsh/verify.h"
 #include "sketch/scheme.h"
 
-/* trial_runs -- permutations, keys, buckets, pairs; once for each seed, the seeds on all threads.
+/* === trial runs ===
+ *
+ * Permutations, keys, buckets, pairs; once for each seed, the seeds on all threads.
  *
  * A pair that shares several bands counts once: pairs are bits of a square. A large bucket is a row
  * of bits that is added to those of its documents, 64 at a time, so that a crowd costs little.
@@ -609,7 +611,9 @@ static uint32_t census_hundredth(const bm_pair_census *census, uint32_t cell)
                                  : bin / (BM_CENSUS_BINS / BM_HISTOGRAM_BINS);
 }
 
-/* pair_total -- the estimator of pair_census.h. */
+/* === pair total ===
+ *
+ * The estimator of pair_census.h. */
 
 static double variance(const double *halves, size_t n, uint64_t n_docs)
 {
@@ -646,7 +650,9 @@ bm_total bm_pair_total_rare(const double *halves, size_t n, uint64_t n_docs, dou
     return total;
 }
 
-/* plan_forecast -- sums of the census, weighted by curves.
+/* === plan forecast ===
+ *
+ * Sums of the census, weighted by curves.
  *
  * All pairs of a cell count with P at the mean of their similarities. A cell is a thousandth wide,
  * and P is nearly straight over it: what its curvature leaves is P''/24 millionths, far below any
@@ -749,7 +755,8 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
     to->sample.similar_pairs_error = similar.error;
 }
 
-/* Copies are known exactly; of the others each drawn one that reaches a level stands for its share. */
+/* Copies are known exactly; of the others each drawn one that reaches a level stands for its
+ * share. */
 static void count_removed(const bm_pair_census *census, double *halves, bm_tune_sample *to)
 {
     for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++) {

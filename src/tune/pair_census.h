@@ -110,9 +110,9 @@ void bm_pair_census_reset(bm_pair_census *census);
  * looked at. Then, whatever the corpus is like (Cochran, Sampling Techniques, 3rd edition, 1977,
  * theorems 2.1, 2.2 and 2.4),
  *
- *     t = D/n sum y_i                                    has the mean T,
- *     v = D^2 (1 - n/D) s^2 / n,  s^2 = sum (y_i - y)^2 / (n - 1),   has the mean of its square's
- * error.
+ *     t = D/n sum y_i                            has the mean T,
+ *     v = D^2 (1 - n/D) s^2 / n                  has the mean of the square of its error, where
+ *     s^2 = sum (y_i - y)^2 / (n - 1).
  *
  * Pairs that share a document are not independent, and need not be: it is documents that are drawn.
  * Pairs within a sample, by contrast, would be (n/D)^2 of all, and of rare ones there would be

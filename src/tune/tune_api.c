@@ -22,7 +22,9 @@
 #include "tune/pair_census.h"
 #include "tune/tune_result.h"
 
-/* tune_documents -- documents to a census, a census to forecasts; once for each text.
+/* === tune documents ===
+ *
+ * Documents to a census, a census to forecasts; once for each text.
  *
  *     inputs -> ingest -> corpus (sets in memory or in a file) -> census -> forecasts
  *

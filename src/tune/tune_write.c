@@ -13,7 +13,9 @@
 #include "model/file_names.h"
 #include "tune/tune_result.h"
 
-/* tune_json -- the result as one JSON object (docs/formats.md). */
+/* === tune json ===
+ *
+ * The result as one JSON object (docs/formats.md). */
 
 static void write_goal(bm_json *json, const bm_tune_result *r)
 {
@@ -168,7 +170,9 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
     return status;
 }
 
-/* tune_svg -- the plans as a picture: a panel for each text, side by side.
+/* === tune svg ===
+ *
+ * The plans as a picture: a panel for each text, side by side.
  *
  *     0 +--------------------------------------------------+ 580   | next panel
  *       | word:5, line of words                            |
@@ -304,8 +308,10 @@ bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err)
     return d.figure.status;
 }
 
-/* tune_table -- the result as tables of tab-separated rows, an empty line between two of them
- * (docs/formats.md). A table is known by its header line; numbers have up to six digits. */
+/* === tune table ===
+ *
+ * The result as tables of tab-separated rows, an empty line between two of them (docs/formats.md).
+ * A table is known by its header line; numbers have up to six digits. */
 
 const double bm_tune_steps[BM_TUNE_STEPS] = {0.001, 0.01, 0.5, 0.99, 0.999};
 

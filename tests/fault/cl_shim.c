@@ -19,12 +19,15 @@
  *     CL_SHIM_VERSION=TEXT          devices say this CL_DEVICE_VERSION
  *     CL_SHIM_COMPILER=SHAPE:WHAT   a compiler that cannot do one shape of the kernels, `cpu`,
  *                                   `gpu` or `both` (told by the options of a build): `fail` with a
- * log of its own, `empty` with none, `abort`, or `wrong`: it builds, and bits of all that its
- * kernels give back are others CL_SHIM_WHERE=job | trial     misbehave only in the job, or only in
- * its trial run (a process of its own, `__probe-opencl`); unset: in both; never in a process that
- * lists CL_SHIM_LOG=FILE              append "fault CALL N" for each fault, "listed PID" by a
- * process that lists for process PID, "read N" for each read-back, "map FLAGS" for each map,
- * "kernel N" for each kernel that waits for N events, and, when the process ends, "calls CALL N"
+ *                                   log of its own, `empty` with none, `abort`, or `wrong`: it
+ *                                   builds, and bits of all that its kernels give back are others
+ *     CL_SHIM_WHERE=job | trial     misbehave only in the job, or only in its trial run (a process
+ *                                   of its own, `__probe-opencl`); unset: in both; never in a
+ *                                   process that lists
+ *     CL_SHIM_LOG=FILE              append "fault CALL N" for each fault, "listed PID" by a process
+ *                                   that lists for process PID, "read N" for each read-back, "map
+ *                                   FLAGS" for each map, "kernel N" for each kernel that waits for
+ *                                   N events, and, when the process ends, "calls CALL N"
  *
  * A read-back is clEnqueueReadBuffer, or a map for reading alone. What it brought counts as arrived
  * when its event, a later one of its queue or the queue itself was waited for. The list of calls is

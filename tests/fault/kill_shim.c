@@ -3,8 +3,9 @@
  * disk, for tests: loaded before the C library (LD_PRELOAD).
  *
  *     KILL_SHIM=N        which call, from 1; 0: none. Until it is set (by fork_server.c) none
- * counts KILL_SHIM_STOP=1   it is stopped there instead (SIGSTOP), and makes the call when it goes
- * on KILL_SHIM_TORN=1   where that call writes bytes, the first half of them is written before
+ *                        counts
+ *     KILL_SHIM_STOP=1   it is stopped there instead (SIGSTOP), and makes the call when it goes on
+ *     KILL_SHIM_TORN=1   where that call writes bytes, the first half of them is written before
  *     KILL_SHIM_LOG=FILE at the end, how many there were; "killed" and the call's name where it was
  *
  * Writing, creating, cutting, linking, renaming, removing and syncing count, but not what goes to

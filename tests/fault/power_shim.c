@@ -8,8 +8,11 @@
  * A line a call, words between tabs; a file and a folder is its inode, a path is absolute:
  *
  *     make PATH INO       opened with O_CREAT: it is new there, unless this very file has the name
- * already unnamed INO         O_TMPFILE write INO AT BYTES  behind the line, the bytes synced INO
- * AT BYTES the same on a descriptor with O_DSYNC or O_SYNC cut INO BYTES       ftruncate, O_TRUNC
+ *                         already
+ *     unnamed INO         O_TMPFILE
+ *     write INO AT BYTES  behind the line, the bytes
+ *     synced INO AT BYTES the same on a descriptor with O_DSYNC or O_SYNC
+ *     cut INO BYTES       ftruncate, O_TRUNC
  *     sync INO            fsync, fdatasync; of a folder too
  *     syncfs
  *     mkdir PATH INO, rmdir PATH, unlink PATH, link PATH INO, rename FROM TO, exchange FROM TO

@@ -326,6 +326,27 @@ refuses 'a header without a licence' '^src/corpus/b\.h:1: licence: ' sh "$here/c
 echo '/* SPDX-License-Identifier: MIT */' > "$licences/src/corpus/b.h"
 refuses 'another licence' '^src/corpus/b\.h:1: licence: ' sh "$here/check_licences.sh" "$licences"
 
+# ---- the form of sources
+
+form=$work/form
+mkdir -p "$form/src/lsh" "$form/tests"
+form() { printf '%s\n' "$@" > "$form/src/lsh/a.c"; }
+check_form() { sh "$here/check_form.sh" "$form"; }
+echo 'ReflowComments: false' > "$form/.clang-format"
+wide=$(printf '%097d' 0)
+form '/* a.c -- its head.' ' *' ' *     a drawing    of two columns' ' *' " * $wide" ' */' '#include "lsh/a.h"' '' \
+    '/* === a part ===' ' *' " * It begins so.   Text behind a full stop. */" "static int own(int x);" 'int bm_a(void)' '{' '    f(1);' '}' \
+    '#include "lsh/join_loops.h"' "/* $(printf '\303\244%.0s' $(seq 94)) */"
+passes 'sources of good form' check_form
+form "/* $wide */"; refuses 'a long line' '^src/lsh/a\.c:1: columns: 103 ' check_form
+form 'int x;' '#include "lsh/a.h"'; refuses 'an include behind code' '^src/lsh/a\.c:2: include: ' check_form
+form 'bm_status bm_other(int x);'; refuses 'a prototype in a source' '^src/lsh/a\.c:1: prototype: ' check_form
+form 'int x;' '/* other -- the head of a file. */'; refuses 'the head of another file' '^src/lsh/a\.c:2: section: ' check_form
+form '/* a.c -- its head.' ' *     memory   chunks that begin' ' * here file     [ keys | frequencies ] */'
+refuses 'a drawing that was wrecked' '^src/lsh/a\.c:3: drawing: ' check_form
+form 'int x;'
+echo 'ReflowComments: true' > "$form/.clang-format"; refuses 'a formatter that wrecks drawings' '^\.clang-format:1: reflow: ' check_form
+
 # ---- clang-tidy, which does not look twice at what it knows
 
 tidy=$work/tidy

@@ -3,8 +3,8 @@
  *
  * Builds the program of each scheme that devices sign by in that shape, of affine32 also for texts,
  * and prints a line a kernel: the scheme, the shape, what is given to it, the kernel, and the bytes
- * of private memory and of spilled registers that the driver reports (`-`: it does not say). Then it
- * copies to the device and back, and prints what the device is. Nothing here needs a device that
+ * of private memory and of spilled registers that the driver reports (`-`: it does not say). Then
+ * it copies to the device and back, and prints what the device is. Nothing here needs a device that
  * computes. tests/parity/test_intel_gpu.sh runs it. */
 #include <dlfcn.h>
 #include <stdio.h>

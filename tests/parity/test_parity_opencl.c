@@ -229,7 +229,8 @@ Test(parity_opencl, values_at_the_modulus_equal_the_reference)
 }
 
 /* Parameters that the table gives to devices that are not here, and the ends of what
- * bench/kernel_tune tries. Intel's compiler for CPUs crashes on the first four, whose loops are the longest. */
+ * bench/kernel_tune tries. Intel's compiler for CPUs crashes on the first four, whose loops are the
+ * longest. */
 Test(parity_opencl, rows_of_parameters_equal_the_reference)
 {
     static const char *const rows[] = {"*,*,*,gpu,16,8,4,64,256,256,256,4096,128,0,8",

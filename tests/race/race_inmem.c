@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* race_inmem.c -- a program for sanitizers: the calls in memory with several threads, cancelled in
  * the middle, submitted and waited for from several threads, closed beside calls and used in forked
- * children, on the CPU and every OpenCL device. What comes out must be what one thread makes. Prints "N passed, N failed"; exits 1
- * if any failed.
- */
+ * children, on the CPU and every OpenCL device. What comes out must be what one thread makes.
+ * Prints "N passed, N failed"; exits 1 if any failed.
+ *  */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

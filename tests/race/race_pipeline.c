@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* race_pipeline.c -- the threads of the library at work, as a plain program for ThreadSanitizer.
  *
- * The pool and the queue under load; inputs unpacked ahead or read by position; sign, dedup and pairs with several
- * threads, small batches, repeated ids, callbacks, a cancel in the middle, and every OpenCL device beside the
- * CPU; two jobs at once. What comes out must be what one thread makes. Prints "N passed, N failed";
- * exits 1 if any failed. */
+ * The pool and the queue under load; inputs unpacked ahead or read by position; sign, dedup and
+ * pairs with several threads, small batches, repeated ids, callbacks, a cancel in the middle, and
+ * every OpenCL device beside the CPU; two jobs at once. What comes out must be what one thread
+ * makes. Prints "N passed, N failed"; exits 1 if any failed. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

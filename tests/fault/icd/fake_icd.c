@@ -9,8 +9,10 @@
  *              endless: names without end, and a size that is another each time it is asked for
  *              gpu: the device is one, with WHERE `type`
  *     WHERE    load (the constructor), platforms, devices, info (of the device), context (to be
- * made) FAKE_ICD_LOG=FILE       a letter is appended for each time devices are asked for: t in a
- * trial run's process (`__probe-opencl`), j in a job's
+ *              made)
+ *
+ *     FAKE_ICD_LOG=FILE       a letter is appended for each time devices are asked for: t in a
+ *                             trial run's process (`__probe-opencl`), j in a job's
  *
  * A copy of it in a file named empty*.so has no device (-1), one named failing*.so says why (-6).
  *

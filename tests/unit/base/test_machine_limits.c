@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders that stand in for "/", with the files that kernels, systemd, Slurm and containers show. */
+/* Folders that stand in for "/", with the files that kernels, systemd, Slurm and containers
+ * show. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <sys/mman.h>

@@ -29,8 +29,8 @@ Test(bench_limit, a_cpu_is_held_against_as_many_threads_as_it_works_on)
 
 Test(bench_limit, that_of_a_gpu_is_computed_where_its_vendor_is_known)
 {
-    /* units * MHz * multiply-adds a clock / permutations, in M shingles/s. AMD's multiply-adds take one
-     * slot or four, and ROCm counts the compute units of RDNA in pairs. */
+    /* units * MHz * multiply-adds a clock / permutations, in M shingles/s. AMD's multiply-adds take
+     * one slot or four, and ROCm counts the compute units of RDNA in pairs. */
     const char *const rocm = "AMD Accelerated Parallel Processing";
     const struct {
         bm_device_info info;

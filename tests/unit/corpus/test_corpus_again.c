@@ -18,8 +18,9 @@
 #define N_PAIRS 6000u
 #define LONGEST 3000u
 
-/* Every third document is the one before, or like it; words are of a small dictionary, so that most have
- * something in common. Some have no text, some a long one, one in 97 is longer than allowed. */
+/* Every third document is the one before, or like it; words are of a small dictionary, so that most
+ * have something in common. Some have no text, some a long one, one in 97 is longer than
+ * allowed. */
 static void put_words(bm_buf *out, size_t i)
 {
     const bool differs = i % 6 == 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trial of devices, and the rule that chooses between texts and hashes, with devices whose speed
- * is made up. That `auto` goes by it is tests/fault/icd/auto_pays.sh. */
+/* The trial of devices, and the rule that chooses between texts and hashes, with devices whose
+ * speed is made up. That `auto` goes by it is tests/fault/icd/auto_pays.sh. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held_text.h -- a text in memory that stops whoever reads it, until a test lets it go on: so a call
- * is known to be under way, in the middle of its work and holding no lock. Header only.
+/* held_text.h -- a text in memory that stops whoever reads it, until a test lets it go on: so a
+ * call is known to be under way, in the middle of its work and holding no lock. Header only.
  *
- * The text lies in pages that nobody may read. The first thread that does gets SIGSEGV, whose handler
- * waits, and then makes the pages readable. */
+ * The text lies in pages that nobody may read. The first thread that does gets SIGSEGV, whose
+ * handler waits, and then makes the pages readable. */
 #ifndef BM_TESTS_HELD_TEXT_H
 #define BM_TESTS_HELD_TEXT_H
 

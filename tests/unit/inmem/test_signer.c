@@ -128,8 +128,8 @@ Test(signer, a_token_hash_is_signed_as_datasketch_2_does)
     bm_signer_close(signer);
 }
 
-/* n documents of 0 … 59 hashes, every hundredth longer than a task is meant to be. Of the low halves a
- * sixteenth repeat: if an eighth did, they would be refused. */
+/* n documents of 0 … 59 hashes, every hundredth longer than a task is meant to be. Of the low
+ * halves a sixteenth repeat: if an eighth did, they would be refused. */
 static size_t make(size_t n, uint64_t *offsets, uint32_t **out)
 {
     size_t total = 0;

@@ -4,11 +4,10 @@
  *
  * The DOM validates all of a line, and walking an object shows every key, so that the last of equal
  * keys can count. No answer, though simdjson may accept them, have
- *   a line that begins with a byte order mark        (later versions skip it)
- *   a string with an unpaired surrogate              (some versions let the low half through)
- *   a surrogate escape, before simdjson 3.0          (any escape behind a high half was its low
- * half) a number whose source text is wanted but cannot be told from its value        (-0, doubles)
- */
+ *     a line that begins with a byte order mark    (later versions skip it)
+ *     a string with an unpaired surrogate          (some versions let the low half through)
+ *     a surrogate escape, before simdjson 3.0      (any escape behind a high half was its low half)
+ *     a number whose source text is wanted but cannot be told from its value    (-0, doubles) */
 #include "tests/unit/json/simdjson_oracle.h"
 
 #include <array>

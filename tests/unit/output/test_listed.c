@@ -8,7 +8,8 @@
 #include "output/manifest.h"
 #include "tests/unit/base/scratch.h"
 
-#define HEAD   "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\",\"outputs\":"
+#define OURS   "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\","
+#define HEAD   OURS "\"outputs\":"
 #define SHA256 "{\"a.tsv\":\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"}"
 #define OTHER  "{\"a.tsv\":\"00\"}"
 #define XXH3   "{\"a.tsv\":\"06b05ab6733a618578af5f94892f3950\"}"

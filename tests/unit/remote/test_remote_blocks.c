@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_remote_blocks.c -- blocks of all files, what is loaded ahead, and first bytes side by side. */
+/* test_remote_blocks.c -- blocks of all files, what is loaded ahead, and first bytes side by
+ * side. */
 #include <criterion/criterion.h>
 
 #include "remote/remote_file.h"

@@ -3,8 +3,8 @@
  * order counts, whichever comes first; between two batches nothing is in flight, nor while places
  * move, which is asked once the document table has the batch. The thread of a device delivers and
  * puts nothing. A batch that the sink claims is filled, and enters each shard in order, before the
- * sink gets it; one that it does not claim has nothing behind it. Of equal ids the first in input order has the row, whatever the batches, the shards
- * and the threads. */
+ * sink gets it; one that it does not claim has nothing behind it. Of equal ids the first in input
+ * order has the row, whatever the batches, the shards and the threads. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of files of tables against the rows of the same files, in order: for any number of threads,
- * whatever can be read beside others, cannot be read, or is too long. */
+/* Ranges of files of tables against the rows of the same files, in order: for any number of
+ * threads, whatever can be read beside others, cannot be read, or is too long. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>

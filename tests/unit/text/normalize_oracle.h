@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* normalize_oracle.h -- normal forms by utf8proc over whole texts: what those that are made code point
- * by code point (normalize.h) are tested against. */
+/* normalize_oracle.h -- normal forms by utf8proc over whole texts: what those that are made code
+ * point by code point (normalize.h) are tested against. */
 #ifndef BM_TEST_NORMALIZE_ORACLE_H
 #define BM_TEST_NORMALIZE_ORACLE_H
 

@@ -5,8 +5,8 @@
  *
  *     aarch64-linux-gnu-gcc -std=c11 -O3 -static -isystem DIR_OF_XXHASH_H -Iinclude -Isrc -I. \
  *         tests/unit/text/shingle_ops_check.c src/text/shingle_scalar.c src/text/shingle_neon.c \
- *         src/text/shingle_choose.c src/model/content_sums.c -o check && qemu-aarch64-static
- * ./check
+ *         src/text/shingle_choose.c src/model/content_sums.c -o check &&
+ *         qemu-aarch64-static ./check
  *
  * Prints how many comparisons were made and exits 0, or names the first difference and exits 1. */
 #include <stdio.h>
