@@ -24,44 +24,48 @@
  * the largest (8 bytes a shingle), then band keys (8 bytes a band). A document without both costs
  * what docs/memory.md says. */
 
-#define FORESEEN_SPARE 1.05
-#define FORESEEN_MOST  4.0
-#define FORESEEN_FREE  ((double)(1 << 20)) /* rows that may be made room for at once */
+/* A column, and the pointer to its elements. */
+typedef struct array {
+    bm_column *column;
+    void *elements; /* the address of that pointer */
+    size_t size;    /* of one */
+    bool is_wanted;
+    bool may_leave; /* for a file: it is read in order */
+} array;
 
-/* Rows to make room for, where the inputs so far hold `need`: as many as all of them seem to hold,
- * since to grow is to copy, and to wait for those who write to the columns. Where that is more than
- * a million, no more than four times as many, for the rest may be different. What is never touched
- * is no memory. */
-static size_t foresee(const bm_corpus *corpus, size_t need, uint64_t read)
+static bm_status grow_array(const array *a, size_t n, const char *dir, bm_error *err)
 {
-    const double all = (double)corpus->cfg.input_bytes,
-                 fold = read > 0 ? all / (double)read * FORESEEN_SPARE : 1;
-    size_t cap = corpus->cap + corpus->cap / 2 + 1024;
-    cap = cap < need ? need : cap;
-    const double foreseen = (double)need * fold, most = (double)need * FORESEEN_MOST,
-                 may = most > FORESEEN_FREE ? most : FORESEEN_FREE;
-    need = (size_t)(foreseen < may ? foreseen : may);
-    return need > cap ? need : cap;
+    void *none;
+    if (!a->is_wanted)
+        return BM_OK;
+    BM_TRY(bm_column_grow(a->column, n * a->size, a->may_leave ? dir : NULL, err));
+    memcpy(&none, a->elements, sizeof none);
+    if (none == NULL) /* others may be reading it */
+        memcpy(a->elements, &a->column->data, sizeof a->column->data);
+    return BM_OK;
 }
 
-static bm_status grow(bm_corpus *corpus, size_t need, uint64_t read, bm_error *err)
+/* Make room for n documents in all. Nothing moves. */
+static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
 {
-    if (need <= corpus->cap)
-        return BM_OK;
-    const size_t cap = foresee(corpus, need, read);
-    BM_TRY(bm_corpus_column_apart(corpus, &corpus->rep_in_file, &corpus->rep, cap,
-                                  sizeof *corpus->rep, err));
-    BM_TRY(bm_corpus_column(&corpus->skip, cap, sizeof *corpus->skip, err));
-    BM_TRY(bm_corpus_column_apart(corpus, &corpus->sizes_in_file, &corpus->sizes, cap,
-                                  sizeof *corpus->sizes, err));
-    if (corpus->cfg.find_identical)
-        BM_TRY(bm_corpus_column_apart(corpus, &corpus->copies.in_file, &corpus->copies.content, cap,
-                                      sizeof *corpus->copies.content, err));
-    BM_TRY(bm_corpus_sets_grow(corpus, cap, err));
-    BM_TRY(bm_corpus_keys_grow(corpus, cap, err));
-    corpus->cap = cap;
-    corpus->apart = corpus->rep_in_file.file != 0;
-    return BM_OK;
+    const bm_corpus_cfg *cfg = &corpus->cfg;
+    bm_corpus_sets *sets = &corpus->sets;
+    bm_corpus_copies *copies = &corpus->copies;
+    const bool apart = cfg->memory != 0 && n * BM_COLUMNS_DOC > bm_corpus_columns_part(corpus),
+               stay = sets->state != BM_SETS_AGAIN;
+    const array arrays[] = {
+        {&corpus->rep_column, &corpus->rep, sizeof *corpus->rep, true, true},
+        {&corpus->skip_column, &corpus->skip, sizeof *corpus->skip, true, false},
+        {&corpus->sizes_column, &corpus->sizes, sizeof *corpus->sizes, true, true},
+        {&copies->content_column, &copies->content, sizeof *copies->content, cfg->find_identical,
+         true},
+        {&sets->texts_column, &sets->texts, sizeof *sets->texts, cfg->again.source != NULL, true},
+        {&sets->sorted_column, &sets->sorted, sizeof *sets->sorted,
+         stay && !bm_corpus_sets_in_file(corpus), false},
+        {&sets->places_column, &sets->places, sizeof *sets->places, stay, true}};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        BM_TRY(grow_array(&arrays[i], n, apart ? cfg->temp_dir : NULL, err));
+    return bm_corpus_keys_grow(corpus, n, err);
 }
 
 /* Of the documents that were added, columns that nobody will soon read leave memory. */
@@ -137,19 +141,18 @@ static bm_corpus_sums with(const bm_corpus_sums *sums, const bm_corpus_more *mor
     return all;
 }
 
-/* Would that, behind `sums`, move columns, or sets and keys to files? row_bytes and id_bytes of
- * `sums` are with the documents that come. */
+/* Would that, behind `sums`, move sets and keys to files? row_bytes and id_bytes of `sums` are with the
+ * documents that come. */
 static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
                              const bm_corpus_more *more)
 {
     const bm_corpus_sums all = with(sums, more);
     see_batch(corpus, more);
-    return all.n > corpus->cap ||
-           (corpus->cfg.spill_now && corpus->sets.state == BM_SETS_IN_MEMORY) ||
+    return (corpus->cfg.spill_now && corpus->sets.state == BM_SETS_IN_MEMORY) ||
            bm_corpus_too_long_to_make(corpus, more->longest) || !fits(corpus, &all);
 }
 
-/* Before documents are added: move to files what would not fit, then grow every column.
+/* Before documents are added: move to files what would not fit, then make room for them.
  * BM_ERR_NOMEM where that is not enough; BM_ERR_IO. */
 static bm_status corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
 {
@@ -160,7 +163,7 @@ static bm_status corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, b
                        (unsigned)BM_DOCS_MAX);
     see_batch(corpus, more);
     BM_TRY(spill(corpus, with(&now, more), more->input_bytes_read, err));
-    return grow(corpus, n, more->input_bytes_read, err);
+    return grow(corpus, n, err);
 }
 
 /* === corpus sort ===
@@ -370,7 +373,7 @@ static void reset_shards(bm_corpus_copies *copies)
 
 static void corpus_copies_reset(bm_corpus_copies *copies)
 {
-    bm_page_column_free((bm_page_column){.block = &copies->in_file, .data = &copies->content});
+    bm_column_reset(&copies->content_column);
     reset_shards(copies);
     *copies = (bm_corpus_copies){0};
 }
@@ -604,7 +607,14 @@ void bm_corpus_range_reset(bm_corpus_range *range)
     *range = (bm_corpus_range){0};
 }
 
-/* Columns for `cap` documents. */
+/* One of several arrays of the same capacity, which the caller counts. */
+static bm_status range_array(void *elements, size_t cap, size_t size, bm_error *err)
+{
+    size_t had = 0;
+    return bm_grow(elements, &had, cap, size, err);
+}
+
+/* Arrays for `cap` documents. */
 static bm_status range_grow(const bm_corpus *corpus, bm_corpus_range *range, size_t cap,
                             bm_error *err)
 {
@@ -613,9 +623,9 @@ static bm_status range_grow(const bm_corpus *corpus, bm_corpus_range *range, siz
         BM_TRY(bm_grow_array(&range->words, &range->cap_words, cap * corpus->cfg.words.uints, err));
     if (cap <= range->cap)
         return BM_OK;
-    BM_TRY(bm_corpus_column(&range->docs, cap, sizeof *range->docs, err));
-    BM_TRY(bm_corpus_column(&range->sizes, cap, sizeof *range->sizes, err));
-    BM_TRY(bm_corpus_column(&range->sets, cap, sizeof *range->sets, err));
+    BM_TRY(range_array(&range->docs, cap, sizeof *range->docs, err));
+    BM_TRY(range_array(&range->sizes, cap, sizeof *range->sizes, err));
+    BM_TRY(range_array(&range->sets, cap, sizeof *range->sets, err));
     range->cap = cap;
     return BM_OK;
 }
@@ -799,22 +809,11 @@ void bm_corpus_init(bm_corpus *corpus, const bm_corpus_cfg *cfg)
         corpus->sets.state = BM_SETS_AGAIN;
 }
 
-static bm_page_column rep_of(bm_corpus *corpus)
-{
-    return (bm_page_column){&corpus->rep_in_file, &corpus->rep, &corpus->cap, sizeof *corpus->rep};
-}
-
-static bm_page_column sizes_of(bm_corpus *corpus)
-{
-    return (bm_page_column){&corpus->sizes_in_file, &corpus->sizes, &corpus->cap,
-                            sizeof *corpus->sizes};
-}
-
 void bm_corpus_reset(bm_corpus *corpus)
 {
-    bm_page_column_free(rep_of(corpus));
-    bm_page_column_free(sizes_of(corpus));
-    bm_free(corpus->skip);
+    bm_column_reset(&corpus->rep_column);
+    bm_column_reset(&corpus->sizes_column);
+    bm_column_reset(&corpus->skip_column);
     corpus_copies_reset(&corpus->copies);
     bm_corpus_made_close(corpus->sets.made);
     bm_corpus_sets_reset(&corpus->sets);
@@ -887,7 +886,8 @@ static bool corpus_claim(void *ctx, const bm_ingest_batch *batch, size_t first_r
     if (docs != NULL)
         ahead->row_bytes = bm_doc_table_bytes_with(docs, &batch->turn.sums, &ahead->id_bytes);
     ahead->row_bytes -= ahead->id_bytes;
-    if (batch->status != BM_OK || first_row != ahead->n || corpus_moves_for(corpus, ahead, &more))
+    if (batch->status != BM_OK || first_row != ahead->n || corpus_moves_for(corpus, ahead, &more) ||
+        grow(corpus, ahead->n + more.docs, NULL) != BM_OK)
         return false;
     ahead->n += more.docs;
     ahead->n_contents += corpus->cfg.find_identical ? more.docs : 0;
@@ -1080,8 +1080,8 @@ bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 
 bm_status bm_corpus_begin_matching(bm_corpus *corpus, bm_error *err)
 {
-    BM_TRY(bm_page_column_to_memory(rep_of(corpus), corpus->n, err));
-    return bm_page_column_to_memory(sizes_of(corpus), corpus->n, err);
+    BM_TRY(bm_column_to_memory(&corpus->rep_column, corpus->n * sizeof *corpus->rep, err));
+    return bm_column_to_memory(&corpus->sizes_column, corpus->n * sizeof *corpus->sizes, err);
 }
 
 bm_status bm_corpus_sets_to_file(bm_corpus *corpus, bm_error *err)

@@ -12,6 +12,7 @@
 
 #include <bandmill/types.h>
 
+#include "base/column.h"
 #include "base/hash_table.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -46,9 +47,9 @@ typedef struct bm_corpus_cfg {
 
 /* Content hashes, to find identical documents. Freed when adding ends. */
 typedef struct bm_corpus_copies {
-    bm_hash128 *content;   /* of each document */
-    bm_page_block in_file; /* of `content`, once it is in a file */
-    bool given;            /* by signatures: texts that are read again must have the same */
+    bm_hash128 *content; /* of each document */
+    bm_column content_column;
+    bool given; /* by signatures: texts that are read again must have the same */
     bm_hash_table shards[BM_DOC_SHARDS]; /* of those that differ, by row (bm_doc_shard) */
     size_t n;                            /* those of the documents that were added */
 } bm_corpus_copies;
@@ -84,8 +85,8 @@ typedef struct bm_corpus_sets {
     uint8_t *sorted;      /* of each document: its hashes are in ascending order */
     bm_set_place *places; /* of representatives' sets; until they are put, that of the first row of
                              a batch is where they begin */
-    size_t n_placed;      /* rows */
-    bm_page_block places_in_file, texts_in_file; /* once they are in files */
+    bm_column sorted_column, places_column;
+    size_t n_placed; /* rows */
     /* In memory: */
     char **blocks; /* what places point into */
     size_t n_blocks, cap_blocks;
@@ -102,7 +103,8 @@ typedef struct bm_corpus_sets {
     size_t cap_arena;
     uint64_t bytes_back; /* read back */
     /* Where they can be made again: */
-    uint64_t *texts;       /* of each document: where its record begins in its file */
+    uint64_t *texts; /* of each document: where its record begins in its file */
+    bm_column texts_column;
     bm_stored_set *stored; /* ascending, of records in `file` */
     size_t n_stored, cap_stored;
     struct bm_corpus_made *made; /* since they were wanted; NULL: none yet */
@@ -118,7 +120,8 @@ typedef enum bm_keys_state {
 
 typedef struct bm_corpus_keys {
     bm_keys_state state;
-    uint64_t **columns;  /* bands arrays: in memory of corpus.cap, going to a file of block_rows */
+    uint64_t **columns;  /* bands arrays: of all documents, or going to a file of block_rows */
+    bm_column *pages;    /* which hold these */
     size_t begin;        /* the document that they begin with */
     bm_spill_file *file; /* a record a band of block_rows documents, bands side by side */
     size_t block_rows;
@@ -138,15 +141,14 @@ typedef struct bm_corpus_sums {
 
 typedef struct bm_corpus {
     bm_corpus_cfg cfg;
-    size_t n, cap;
+    size_t n;
     size_t n_left;   /* the first documents, whose columns in files take no memory if nobody
                              reads them */
     uint32_t *rep;   /* first document with the same content hash; itself: none before */
     uint8_t *skip;   /* copy or empty: no candidate */
     uint32_t *sizes; /* distinct shingles */
-    bm_page_block rep_in_file, sizes_in_file; /* of these two, while documents are added */
-    bool apart;                               /* columns went to files */
-    uint64_t n_identical;                     /* copies */
+    bm_column rep_column, skip_column, sizes_column;
+    uint64_t n_identical; /* copies */
     uint64_t longest;     /* bytes of the longest text, which will be read again to be copied */
     uint64_t batch_bytes; /* of hashes of the batch being added */
     bm_corpus_sums ahead; /* with batches that are claimed: at most so many */
@@ -180,35 +182,31 @@ static inline bool bm_corpus_sets_have_name(const bm_corpus *corpus)
     return corpus->sets.state == BM_SETS_COPIED || corpus->sets.state == BM_SETS_IN_NAMED_FILE;
 }
 
-/* Make a column hold `cap` documents; `column` is the address of the pointer to it. */
-static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, bm_error *err)
-{
-    size_t had = 0;
-    return bm_grow(column, &had, cap, size, err);
-}
-
-/* Content hashes, places of sets and texts, and while documents are added what `rep` and `sizes`
- * are, lie in mapped files where they would take more than a part of the memory: this part is what
- * they take then, as long as who reads them leaves the maps behind BM_DOC_LEAVE_ROWS documents.
- * Matching and grouping put columns of theirs into files too. */
-#define BM_COLUMNS_PART 32u
+/* Columns of the documents that are read in order lie in memory up to this part of it; what comes then
+ * lies in files, of which no more than the same part is in memory, as long as who reads them leaves the
+ * maps behind BM_DOC_LEAVE_ROWS documents. Columns of matching and grouping lie in files too, then. */
+#define BM_COLUMNS_PART 64u
 #define BM_COLUMNS_DOC  40u /* bytes of them, at most */
 
-/* The same for a column of these, and its file. */
-bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file, void *array,
-                                 size_t cap, size_t size, bm_error *err);
-void bm_corpus_leave(const bm_corpus *corpus);
-/* Make the empty block so large, with zeros: in a file where columns of the corpus went to
- * files. */
-bm_status bm_corpus_block(const bm_corpus *corpus, size_t bytes, bm_page_block *out, bm_error *err);
-/* The same of a block that grouping needs beside what docs/memory.md counts: in a file also where
- * cfg.memory has not so much left. */
-bm_status bm_corpus_block_beside(const bm_corpus *corpus, size_t bytes, bm_page_block *out,
-                                 bm_error *err);
 static inline uint64_t bm_corpus_columns_part(const bm_corpus *corpus)
 {
     return corpus->cfg.memory / BM_COLUMNS_PART;
 }
+
+/* Are columns of the corpus in files? */
+static inline bool bm_corpus_is_apart(const bm_corpus *corpus)
+{
+    return atomic_load(&corpus->rep_column.file) != 0;
+}
+
+void bm_corpus_leave(const bm_corpus *corpus);
+/* Make the empty column so large, with zeros: in a file where columns of the corpus are. */
+bm_status bm_corpus_new_column(const bm_corpus *corpus, size_t bytes, bm_column *out,
+                               bm_error *err);
+/* The same for what grouping needs beside what docs/memory.md counts: in a file also where
+ * cfg.memory has not so much left. */
+bm_status bm_corpus_new_column_beside(const bm_corpus *corpus, size_t bytes, bm_column *out,
+                                      bm_error *err);
 
 /* corpus_sets -- the sets of a corpus: shingle hashes, or words, in memory or in a file.
  *
@@ -227,8 +225,6 @@ static inline uint64_t bm_corpus_columns_part(const bm_corpus *corpus)
  *
  * The state changes no result. Threads: one at a time, but for bm_corpus_put_sets and readers. */
 
-/* Columns for `cap` documents. */
-bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err);
 /* Rows first … first+n-1, whose sizes, rep and skip are set, have no sets yet. */
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n);
 /* Sets side by side. */
@@ -243,7 +239,7 @@ bm_set_sums bm_corpus_sum_sets(const bm_corpus *corpus, size_t first, size_t end
 bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, const bm_set_sums *sums,
                                bm_error *err);
 /* Put the hashes of a batch, or its words (cfg.words.uints each), to the place of the rows from
- * `first`, one behind the other. Any thread; columns of the corpus do not move meanwhile. */
+ * `first`. Any thread. */
 bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
                              const uint32_t *words, size_t first, bm_error *err);
 /* Move what is in memory to a file; `bytes` of sets, the next batch included, are foreseen. BM_OK
@@ -325,11 +321,11 @@ void bm_corpus_made_close(struct bm_corpus_made *made); /* NULL is fine */
  * from the first to the last where they are in memory. Which of them changes no result. Threads:
  * one at a time, but for bm_corpus_put_keys. */
 
-/* Columns for `cap` documents, where keys are in memory. */
-bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t cap, bm_error *err);
+/* Room for the keys of n documents in all, where keys are in memory. */
+bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t n, bm_error *err);
 /* The keys of n documents from `first`, bands of each side by side, where they go to a file. */
 bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *keys, size_t n, bm_error *err);
-/* The same, where they are in memory: any thread; the columns do not move meanwhile. */
+/* The same, where they are in memory: any thread. */
 void bm_corpus_put_keys(const bm_corpus *corpus, const uint64_t *keys, size_t first, size_t n);
 /* From memory to a file. BM_OK where there are no keys, or they went before. */
 bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_error *err);

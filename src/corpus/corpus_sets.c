@@ -29,9 +29,8 @@
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back
  *     grouping   columns + sets + labels of groups, members, similarities + sets read back
  *
- * Columns in files (bm_corpus_block) take a part of the memory all together. Where keys are in a
- * file too, making labels needs as much as matching: keys that are read back and buckets, and no
- * groups. */
+ * Columns in files (bm_corpus_new_column) take a part of the memory all together. Where keys are in a file
+ * too, making labels needs as much as matching: keys that are read back and buckets, and no groups. */
 
 #define MATCH_BYTES   21u /* a document: buckets 13, groups 4, places of crowded buckets 4 */
 #define EARLIER_BYTES 16u /* edges.h: bm_earlier_edges */
@@ -58,15 +57,15 @@ static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content, s
 {
     const bm_corpus_sets *sets = &corpus->sets;
     const bm_corpus_copies *copies = &corpus->copies;
-    uint64_t bytes[2] = {0}; /* in memory, in files */
+    bm_column_sums sums = {0};
     if (sets->state != BM_SETS_AGAIN)
-        bytes[sets->places_in_file.file != 0] += n * sizeof *sets->places;
+        bm_column_sum(&sets->places_column, n * sizeof *sets->places, &sums);
     if (corpus->cfg.again.source != NULL)
-        bytes[sets->texts_in_file.file != 0] += n * sizeof *sets->texts;
+        bm_column_sum(&sets->texts_column, n * sizeof *sets->texts, &sums);
     if (content && corpus->cfg.find_identical)
-        bytes[copies->in_file.file != 0] += n * sizeof *copies->content;
-    bytes[corpus->apart] += n * more;
-    return bm_page_column_bytes(bytes, bm_corpus_columns_part(corpus));
+        bm_column_sum(&copies->content_column, n * sizeof *copies->content, &sums);
+    *(bm_corpus_is_apart(corpus) ? &sums.in_file : &sums.in_memory) += n * more;
+    return bm_column_held(&sums, bm_corpus_columns_part(corpus));
 }
 
 /* Bytes that the job's three long stretches need, with n documents and `set_bytes` of sets in
@@ -212,9 +211,11 @@ static void enter(bm_corpus_keys *keys, bm_keys_state state)
 
 static void free_columns(bm_corpus_keys *keys, uint32_t bands)
 {
-    for (uint32_t b = 0; keys->columns != NULL && b < bands; b++)
-        bm_free(keys->columns[b]);
+    for (uint32_t b = 0; keys->pages != NULL && b < bands; b++)
+        bm_column_reset(&keys->pages[b]);
+    bm_free(keys->pages);
     bm_free(keys->columns);
+    keys->pages = NULL;
     keys->columns = NULL;
 }
 
@@ -231,7 +232,7 @@ void bm_corpus_keys_reset(bm_corpus *corpus)
 
 /* --- adding --- */
 
-bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t cap, bm_error *err)
+bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t n, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
     uint32_t bands = corpus->cfg.bands;
@@ -239,8 +240,13 @@ bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t cap, bm_error *err)
         return BM_OK;
     if (keys->columns == NULL)
         BM_TRY(bm_new_zero(&keys->columns, bands, err));
-    for (uint32_t b = 0; b < bands; b++)
-        BM_TRY(bm_corpus_column(&keys->columns[b], cap, sizeof **keys->columns, err));
+    if (keys->pages == NULL)
+        BM_TRY(bm_new_zero(&keys->pages, bands, err));
+    for (uint32_t b = 0; b < bands; b++) {
+        BM_TRY(bm_column_grow(&keys->pages[b], n * sizeof **keys->columns, NULL, err));
+        if (keys->columns[b] == NULL)
+            keys->columns[b] = keys->pages[b].data;
+    }
     return BM_OK;
 }
 
@@ -312,7 +318,9 @@ bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_e
         bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_KEYS, record_bytes(keys), &keys->file, err));
     if (corpus->n > 0)
         BM_TRY(write_blocks(keys, bands, corpus->n, err));
-    BM_TRY(bm_corpus_keys_grow(corpus, keys->block_rows, err)); /* or less */
+    BM_TRY(bm_corpus_keys_grow(corpus, keys->block_rows, err));
+    for (uint32_t b = 0; b < bands; b++)
+        bm_column_trim(&keys->pages[b], keys->block_rows * sizeof **keys->columns);
     enter(keys, BM_KEYS_GOING_TO_FILE);
     bm_memory_trim();
     return BM_OK;
@@ -508,42 +516,28 @@ out:
                                           side, so that little is left at the end */
 #define HUGE_BYTES ((size_t)2 << 20)
 
-bm_status bm_corpus_column_apart(const bm_corpus *corpus, bm_page_block *in_file, void *array,
-                                 size_t cap, size_t size, bm_error *err)
+bm_status bm_corpus_new_column(const bm_corpus *corpus, size_t bytes, bm_column *out, bm_error *err)
 {
-    const bm_corpus_cfg *cfg = &corpus->cfg;
-    const bool apart = cfg->memory != 0 && cap * BM_COLUMNS_DOC > bm_corpus_columns_part(corpus);
-    void *data;
-    memcpy(&data, array, sizeof data);
-    size_t had = data != NULL ? corpus->cap : 0;
-    return bm_page_column_grow((bm_page_column){in_file, array, &had, size},
-                               apart ? cfg->temp_dir : NULL, cap, err);
+    return bm_column_grow(out, bytes, bm_corpus_is_apart(corpus) ? corpus->cfg.temp_dir : NULL,
+                          err);
 }
 
-bm_status bm_corpus_block(const bm_corpus *corpus, size_t bytes, bm_page_block *out, bm_error *err)
+bm_status bm_corpus_new_column_beside(const bm_corpus *corpus, size_t bytes, bm_column *out,
+                                      bm_error *err)
 {
-    if (corpus->apart)
-        BM_TRY(bm_page_block_in_file_if_there(out, corpus->cfg.temp_dir, err));
-    return bm_page_block_grow(out, bytes, err);
-}
-
-bm_status bm_corpus_block_beside(const bm_corpus *corpus, size_t bytes, bm_page_block *out,
-                                 bm_error *err)
-{
-    const bool fits =
-        corpus->cfg.memory == 0 || bytes_now(corpus).grouping + bytes <= corpus->cfg.memory;
-    if (!fits && !corpus->apart)
-        BM_TRY(bm_page_block_in_file_if_there(out, corpus->cfg.temp_dir, err));
-    return bm_corpus_block(corpus, bytes, out, err);
+    const uint64_t memory = corpus->cfg.memory;
+    if (memory == 0 || bytes_now(corpus).grouping + bytes <= memory)
+        return bm_corpus_new_column(corpus, bytes, out, err);
+    return bm_column_grow(out, bytes, corpus->cfg.temp_dir, err);
 }
 
 void bm_corpus_leave(const bm_corpus *corpus)
 {
-    bm_page_block_leave(&corpus->rep_in_file);
-    bm_page_block_leave(&corpus->sizes_in_file);
-    bm_page_block_leave(&corpus->copies.in_file);
-    bm_page_block_leave(&corpus->sets.places_in_file);
-    bm_page_block_leave(&corpus->sets.texts_in_file);
+    bm_column_leave(&corpus->rep_column);
+    bm_column_leave(&corpus->sizes_column);
+    bm_column_leave(&corpus->copies.content_column);
+    bm_column_leave(&corpus->sets.places_column);
+    bm_column_leave(&corpus->sets.texts_column);
 }
 
 /* The only place where the state changes: the table of corpus_parts.h. */
@@ -563,7 +557,7 @@ static bool has_sets(const bm_corpus *corpus)
 
 static void free_memory(bm_corpus_sets *sets)
 {
-    bm_free(sets->sorted);
+    bm_column_reset(&sets->sorted_column);
     sets->sorted = NULL;
     for (size_t i = 0; i < sets->n_blocks; i++)
         bm_free(sets->blocks[i]);
@@ -576,14 +570,15 @@ static void free_memory(bm_corpus_sets *sets)
 
 static void free_places(bm_corpus_sets *sets)
 {
-    bm_page_column_free((bm_page_column){.block = &sets->places_in_file, .data = &sets->places});
+    bm_column_reset(&sets->places_column);
+    sets->places = NULL;
 }
 
 void bm_corpus_sets_reset(bm_corpus_sets *sets)
 {
     free_memory(sets);
     free_places(sets);
-    bm_page_column_free((bm_page_column){.block = &sets->texts_in_file, .data = &sets->texts});
+    bm_column_reset(&sets->texts_column);
     bm_free(sets->stored);
     bm_free(sets->arena);
     bm_spill_close(sets->file);
@@ -591,20 +586,6 @@ void bm_corpus_sets_reset(bm_corpus_sets *sets)
 }
 
 /* --- adding --- */
-
-bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err)
-{
-    bm_corpus_sets *sets = &corpus->sets;
-    if (corpus->cfg.again.source != NULL)
-        BM_TRY(bm_corpus_column_apart(corpus, &sets->texts_in_file, &sets->texts, cap,
-                                      sizeof *sets->texts, err));
-    if (sets->state == BM_SETS_AGAIN)
-        return BM_OK;
-    if (!bm_corpus_sets_in_file(corpus))
-        BM_TRY(bm_corpus_column(&sets->sorted, cap, sizeof *sets->sorted, err));
-    return bm_corpus_column_apart(corpus, &sets->places_in_file, &sets->places, cap,
-                                  sizeof *sets->places, err);
-}
 
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
 {

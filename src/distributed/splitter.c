@@ -28,7 +28,7 @@
 #include "distributed/block.h"
 #include "model/option_check.h"
 #include "model/option_words.h"
-#include "sources/column.h"
+#include "sources/arrow_column.h"
 #include "text/stop_words.h"
 
 #define PARTS_MAX  65536u
@@ -43,7 +43,7 @@
 static bm_status find_column(const struct ArrowSchema *schema, const struct ArrowArray *array,
                              const char *name, bool integers, bm_column *out, bm_error *err)
 {
-    bm_column_path path = {.n = 1, .step = {BM_STEP_CHILD}};
+    bm_arrow_column_path path = {.n = 1, .step = {BM_STEP_CHILD}};
     if (schema == NULL || array == NULL || strcmp(schema->format, "+s") != 0)
         return bm_fail_field(err, "schema", "no table (a struct of columns)");
     for (uint32_t i = 0; i < schema->n_children && !path.found; i++)
@@ -54,28 +54,28 @@ static bm_status find_column(const struct ArrowSchema *schema, const struct Arro
     if (!path.found)
         return bm_fail(err, BM_ERR_INPUT, "no column '%s'", name);
     const struct ArrowSchema *child = schema->children[path.child[0]];
-    const bm_column_type type = bm_column_type_of(child);
-    const bool integer = type.kind == BM_COLUMN_INT || type.kind == BM_COLUMN_UINT;
-    if (!bm_column_is_text(type) && !(integers && integer))
+    const bm_arrow_column_type type = bm_arrow_column_type_of(child);
+    const bool integer = type.kind == BM_ARROW_COLUMN_INT || type.kind == BM_ARROW_COLUMN_UINT;
+    if (!bm_arrow_column_is_text(type) && !(integers && integer))
         return bm_fail(err, BM_ERR_INPUT, "the column '%s' is of type %s (text%s)", name,
-                       bm_column_type_name(child), integers ? " or integers" : " or bytes");
-    const char *wrong = bm_column_open(array, &path, type, out);
+                       bm_arrow_column_type_name(child), integers ? " or integers" : " or bytes");
+    const char *wrong = bm_arrow_column_open(array, &path, type, out);
     return wrong == NULL ? BM_OK : bm_fail(err, BM_ERR_INPUT, "the column '%s': %s", name, wrong);
 }
 
-static bool is_integer(const bm_column *column)
+static bool is_integer(const bm_arrow_column *column)
 {
     return column->type.in_width == 0 &&
-           (column->type.kind == BM_COLUMN_INT || column->type.kind == BM_COLUMN_UINT);
+           (column->type.kind == BM_ARROW_COLUMN_INT || column->type.kind == BM_ARROW_COLUMN_UINT);
 }
 
-static uint64_t id_hash(const bm_column *ids, size_t row)
+static uint64_t id_hash(const bm_arrow_column *ids, size_t row)
 {
     if (is_integer(ids)) {
-        const uint64_t value = bm_column_integer(ids, row);
+        const uint64_t value = bm_arrow_column_integer(ids, row);
         return XXH64(&value, sizeof value, ID_SEED);
     }
-    const bm_str text = bm_column_bytes(ids, row);
+    const bm_str text = bm_arrow_column_bytes(ids, row);
     return XXH64(text.data, text.len, ID_SEED);
 }
 
@@ -87,7 +87,7 @@ bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray 
     if (hashes == NULL && array->length > 0)
         return bm_fail_field(err, "hashes", "no place for the hashes given");
     for (size_t row = 0; row < (size_t)array->length; row++) {
-        if (bm_column_is_null(&ids, row))
+        if (bm_arrow_column_is_null(&ids, row))
             return bm_fail(err, BM_ERR_INPUT, "row %zu: the id is null", row + 1);
         hashes[row] = id_hash(&ids, row);
     }
@@ -221,18 +221,18 @@ size_t bm_splitter_waiting(const bm_splitter *splitter)
 /* --- rows to entries --- */
 
 /* BM_ERR_INPUT: the record is bad. */
-static bm_status check_record(const bm_splitter *splitter, const bm_column *ids, size_t row,
+static bm_status check_record(const bm_splitter *splitter, const bm_arrow_column *ids, size_t row,
                               bm_str text, bm_error *err)
 {
-    char digits[BM_COLUMN_DIGITS];
-    if (bm_column_is_null(ids, row))
+    char digits[BM_ARROW_COLUMN_DIGITS];
+    if (bm_arrow_column_is_null(ids, row))
         return bm_fail(err, BM_ERR_INPUT, "row %zu: the id is null", row + 1);
     const bool too_long = text.len > splitter->max_doc_bytes;
     if (!too_long && (splitter->invalid_utf8 == BM_INVALID_UTF8_REPLACE ||
                       bm_utf8_valid_prefix(text.data, text.len) == text.len))
         return BM_OK;
     const bm_str id =
-        is_integer(ids) ? bm_column_decimal(ids, row, digits) : bm_column_bytes(ids, row);
+        is_integer(ids) ? bm_arrow_column_decimal(ids, row, digits) : bm_arrow_column_bytes(ids, row);
     const int shown = id.len < SHOWN ? (int)id.len : SHOWN;
     if (too_long)
         return bm_fail(err, BM_ERR_INPUT,
@@ -310,7 +310,7 @@ bm_status bm_splitter_add(bm_splitter *splitter, const struct ArrowSchema *schem
     size_t n = 0;
     for (size_t row = 0; row < (size_t)array->length; row++) {
         const bm_str text =
-            bm_column_is_null(&texts, row) ? (bm_str){"", 0} : bm_column_bytes(&texts, row);
+            bm_arrow_column_is_null(&texts, row) ? (bm_str){"", 0} : bm_arrow_column_bytes(&texts, row);
         const bool skip = splitter->on_error == BM_ON_ERROR_SKIP;
         const bm_status status = check_record(splitter, &ids, row, text, skip ? NULL : err);
         if (status != BM_OK && !skip)

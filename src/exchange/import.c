@@ -30,7 +30,7 @@
 #include "model/ids.h"
 #include "model/option_words.h"
 #include "results/npy.h"
-#include "sources/column.h"
+#include "sources/arrow_column.h"
 
 /* === import place ===
  *
@@ -401,10 +401,10 @@ typedef struct table_table {
     size_t at;                      /* the next of them */
     int64_t child[N_COLUMNS];       /* -1: there is none */
     list_type type;
-    bm_column_type types[N_COLUMNS];
-    bm_column columns[N_COLUMNS]; /* of the array */
-    bm_manifest *manifest;        /* of the schema; NULL: none */
-    void *words;                  /* of a block, as all below */
+    bm_arrow_column_type types[N_COLUMNS];
+    bm_arrow_column columns[N_COLUMNS]; /* of the array */
+    bm_manifest *manifest;              /* of the schema; NULL: none */
+    void *words;                        /* of a block, as all below */
     uint32_t n_shingles[BM_IMPORT_BLOCK_ROWS];
     size_t ends[BM_IMPORT_BLOCK_ROWS];
     bm_buf ids;
@@ -531,9 +531,9 @@ static bm_status bad_type(const table_table *t, const struct ArrowSchema *schema
     const char *fixed = strncmp(child->format, "+w:", 3) == 0 ? child->format + 3 : NULL;
     return bm_fail_at(err, BM_ERR_INPUT, t->base.path, 0,
                       "column '%.64s' has the type %.32s%s%.16s%s%s%.32s (expected %s)",
-                      t->names[column], bm_column_type_name(child), fixed != NULL ? "[" : "",
+                      t->names[column], bm_arrow_column_type_name(child), fixed != NULL ? "[" : "",
                       fixed != NULL ? fixed : "", fixed != NULL ? "]" : "", is_list ? " of " : "",
-                      is_list ? bm_column_type_name(child->children[0]) : "", expected);
+                      is_list ? bm_arrow_column_type_name(child->children[0]) : "", expected);
 }
 
 static bm_status find_columns(table_table *t, const struct ArrowSchema *schema, bm_error *err)
@@ -550,11 +550,11 @@ static bm_status find_columns(table_table *t, const struct ArrowSchema *schema, 
         return bad_type(t, schema, SIGNATURE, "a list of uint32 or uint64", err);
     for (int i = ID; i < N_COLUMNS; i++)
         if (t->child[i] >= 0)
-            t->types[i] = bm_column_type_of(schema->children[t->child[i]]);
-    if (t->child[ID] >= 0 && t->types[ID].kind == BM_COLUMN_OTHER)
+            t->types[i] = bm_arrow_column_type_of(schema->children[t->child[i]]);
+    if (t->child[ID] >= 0 && t->types[ID].kind == BM_ARROW_COLUMN_OTHER)
         return bad_type(t, schema, ID, "text or integers", err);
     if (t->child[SIZE] >= 0 &&
-        (t->types[SIZE].kind != BM_COLUMN_UINT || t->types[SIZE].in_width != 0))
+        (t->types[SIZE].kind != BM_ARROW_COLUMN_UINT || t->types[SIZE].in_width != 0))
         return bad_type(t, schema, SIZE, "unsigned integers", err);
     return BM_OK;
 }
@@ -641,25 +641,26 @@ static bm_status copy_words(table_table *t, size_t row, uint64_t number, char *t
 
 static bm_status add_id(table_table *t, size_t row, uint64_t number, bm_error *err)
 {
-    char digits[BM_COLUMN_DIGITS];
-    const bm_column *column = &t->columns[ID];
+    char digits[BM_ARROW_COLUMN_DIGITS];
+    const bm_arrow_column *column = &t->columns[ID];
     if (t->child[ID] < 0)
         return bm_buf_add_format(&t->ids, err, "%s:%" PRIu64, t->base.path, number + 1);
-    if (bm_column_is_null(column, row))
+    if (bm_arrow_column_is_null(column, row))
         return bad_row(t, number, "its id is null", err);
-    const bm_str id = bm_column_is_text(column->type) ? bm_column_bytes(column, row)
-                                                      : bm_column_decimal(column, row, digits);
+    const bm_str id = bm_arrow_column_is_text(column->type)
+                          ? bm_arrow_column_bytes(column, row)
+                          : bm_arrow_column_decimal(column, row, digits);
     return bm_buf_add(&t->ids, id.data, id.len, err);
 }
 
 static bm_status read_size(table_table *t, size_t row, uint64_t number, uint32_t *out,
                            bm_error *err)
 {
-    char digits[BM_COLUMN_DIGITS];
-    const bm_column *column = &t->columns[SIZE];
-    if (bm_column_is_null(column, row))
+    char digits[BM_ARROW_COLUMN_DIGITS];
+    const bm_arrow_column *column = &t->columns[SIZE];
+    if (bm_arrow_column_is_null(column, row))
         return bad_row(t, number, "its n_shingles is null", err);
-    const bm_str text = bm_column_decimal(column, row, digits);
+    const bm_str text = bm_arrow_column_decimal(column, row, digits);
     digits[text.len] = '\0';
     const uint64_t value = strtoull(digits, NULL, 10);
     if (value > UINT32_MAX)
@@ -682,10 +683,10 @@ static bm_status fetch(table_table *t, bm_error *err)
             return BM_OK;
         const char *wrong = NULL;
         for (int i = ID; wrong == NULL && i < N_COLUMNS; i++) {
-            const bm_column_path path = {
+            const bm_arrow_column_path path = {
                 .found = true, .child = {(uint32_t)(t->child[i] < 0 ? 0 : t->child[i])}, .n = 1};
             if (t->child[i] >= 0)
-                wrong = bm_column_open(&t->array, &path, t->types[i], &t->columns[i]);
+                wrong = bm_arrow_column_open(&t->array, &path, t->types[i], &t->columns[i]);
         }
         if (wrong != NULL)
             return bm_fail_at(err, BM_ERR_INPUT, t->base.path, t->base.next + 1,

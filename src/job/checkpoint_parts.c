@@ -572,7 +572,7 @@ static bm_status save_groups(bm_match *match, bm_spill_file *file, bm_buf *out, 
         size_t n = n_docs - at < BLOCK_DOCS ? n_docs - at : BLOCK_DOCS;
         out->len = 0;
         BM_TRY(bm_buf_reserve(out, n * (2 * sizeof(uint32_t) + sizeof(double)), err));
-        bm_page_block_leave(&match->result.earlier.block);
+        bm_column_leave(&match->result.earlier.column);
         for (size_t i = 0; i < n; i++) {
             uint32_t root = bm_union_find_root(&match->result.groups, (uint32_t)(at + i));
             BM_TRY(bm_buf_add(out, &root, sizeof root, err));
@@ -696,7 +696,7 @@ static bm_status load_groups(matches_loading *l, const void *data, size_t len, b
             return damaged("labels", err);
         bm_union_find_link(&match->result.groups, (uint32_t)(at + i), root);
     }
-    bm_page_block_leave(&earlier->block);
+    bm_column_leave(&earlier->column);
     if (earlier->edges != NULL && !load_earlier(earlier->edges, at, n, from))
         return damaged("edges", err);
     l->n += n;

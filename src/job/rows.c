@@ -396,7 +396,7 @@ static bm_status add_groups(const context *c, size_t begin, size_t end, bm_buf *
     bm_json json = {0};
     bm_buf room = {0};
     bm_status status = BM_OK;
-    bm_page_block_leave(&c->grouping->block);
+    bm_column_leave(&c->grouping->column);
     for (size_t i = group_from(c->grouping, begin);
          i < c->grouping->n_groups && c->grouping->begin[i] < end; i++)
         BM_TRY_OUT(add_group(c, &json, i, &room, out, err));

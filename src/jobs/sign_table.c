@@ -31,9 +31,9 @@
 /* Signatures in memory (bandmill/signed.h), and what is remembered of their documents. */
 struct bm_signed {
     bm_settings settings;    /* without an output */
-    bm_signed_arrays arrays; /* pointers into the blocks below */
-    bm_page_block words, keys, n_shingles, n_bytes, content, texts;
-    uint64_t reserved; /* documents that these have memory for */
+    bm_signed_arrays arrays; /* pointers into the columns below, once all is signed */
+    bm_column words, keys, n_shingles, n_bytes, content, texts;
+    atomic_uint_least64_t reserved; /* documents that these have room for */
     bm_doc_table docs; /* ids; of a table without them: none, until they are asked for */
     bool has_table;    /* `docs` is of all documents */
     bm_id_kind ids;    /* their type */
@@ -44,49 +44,39 @@ struct bm_signed {
 };
 
 #define FIRST_DOCS UINT64_C(1024)
-#define MANY_DOCS  UINT64_C(32768) /* where arrays begin to grow by the half; before ... */
-#define FEW_FOLD   16u             /* ... by so much, for large pages are cheaper from the start */
 
 /* --- arrays --- */
 
-#define N_BLOCKS 6u
+#define N_COLUMNS 6u
 
-typedef struct array_block {
-    bm_page_block *block;
+typedef struct array_column {
+    bm_column *column;
     size_t row_bytes;
-} array_block;
+} array_column;
 
-static array_block block_of(bm_signed *made, size_t i)
+static array_column column_of(bm_signed *made, size_t i)
 {
     const bm_signed_arrays *a = &made->arrays;
-    const array_block blocks[N_BLOCKS] = {{&made->words, (size_t)a->perms * a->word_bytes},
-                                          {&made->keys, a->bands * sizeof *a->keys},
-                                          {&made->n_shingles, sizeof *a->n_shingles},
-                                          {&made->n_bytes, sizeof *a->n_bytes},
-                                          {&made->content, sizeof(bm_hash128)},
-                                          {&made->texts, sizeof *a->text_hash}};
-    return blocks[i];
+    const array_column columns[N_COLUMNS] = {{&made->words, (size_t)a->perms * a->word_bytes},
+                                             {&made->keys, a->bands * sizeof *a->keys},
+                                             {&made->n_shingles, sizeof *a->n_shingles},
+                                             {&made->n_bytes, sizeof *a->n_bytes},
+                                             {&made->content, sizeof(bm_hash128)},
+                                             {&made->texts, sizeof *a->text_hash}};
+    return columns[i];
 }
 
-/* Reserve memory for so many documents in all; pointers into the arrays may change. */
+/* Make room for so many documents in all. */
 static bm_status reserve(bm_signed *made, uint64_t n_docs, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < N_BLOCKS; i++) {
-        const array_block b = block_of(made, i);
-        BM_TRY_OUT(n_docs > SIZE_MAX / 2 / (b.row_bytes + 1)
-                       ? bm_fail_nomem(err, SIZE_MAX)
-                       : bm_page_block_grow(b.block, (size_t)n_docs * b.row_bytes, err));
-        made->reserved = i + 1 == N_BLOCKS ? n_docs : made->reserved;
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        const array_column c = column_of(made, i);
+        if (n_docs > SIZE_MAX / 2 / (c.row_bytes + 1))
+            return bm_fail_nomem(err, SIZE_MAX);
+        BM_TRY(bm_column_grow(c.column, (size_t)n_docs * c.row_bytes, NULL, err));
     }
-out:
-    made->arrays.words = made->words.data;
-    made->arrays.keys = made->keys.data;
-    made->arrays.n_shingles = made->n_shingles.data;
-    made->arrays.n_bytes = made->n_bytes.data;
-    made->arrays.content = made->content.data;
-    made->arrays.text_hash = made->texts.data;
-    return status;
+    atomic_store(&made->reserved, n_docs);
+    return BM_OK;
 }
 
 /* --- the sink --- */
@@ -94,24 +84,19 @@ out:
 typedef struct place {
     bm_signed *made;
     const bm_device_set *devices;
-    const char *name;      /* of the table */
-    pthread_rwlock_t lock; /* the arrays stay where they are while it is held */
+    const char *name;     /* of the table */
+    pthread_mutex_t lock; /* of whoever makes room */
 } place;
 
-/* Hold the arrays, which have memory for so many documents. */
-static bm_status hold(place *p, uint64_t n_docs, bm_error *err)
+static bm_status make_room(place *p, uint64_t n_docs, bm_error *err)
 {
     bm_status status = BM_OK;
-    pthread_rwlock_rdlock(&p->lock);
-    while (status == BM_OK && n_docs > p->made->reserved) {
-        pthread_rwlock_unlock(&p->lock);
-        pthread_rwlock_wrlock(&p->lock);
-        if (n_docs > p->made->reserved)
-            status =
-                reserve(p->made, n_docs < MANY_DOCS ? FEW_FOLD * n_docs : n_docs + n_docs / 2, err);
-        pthread_rwlock_unlock(&p->lock);
-        pthread_rwlock_rdlock(&p->lock);
-    }
+    if (n_docs <= atomic_load(&p->made->reserved))
+        return BM_OK;
+    pthread_mutex_lock(&p->lock);
+    if (n_docs > atomic_load(&p->made->reserved))
+        status = reserve(p->made, n_docs, err);
+    pthread_mutex_unlock(&p->lock);
     return status;
 }
 
@@ -119,7 +104,7 @@ static bm_status begin_batch(void *ctx, bm_ingest_batch *batch, bm_error *err)
 {
     place *p = ctx;
     const uint64_t first = batch->turn.first_doc;
-    BM_TRY(hold(p, first + batch->n_docs, err));
+    BM_TRY(make_room(p, first + batch->n_docs, err));
     batch->task.words = (uint32_t *)p->made->words.data + first * p->devices->row_uints;
     batch->task.keys = (uint64_t *)p->made->keys.data;
     if (batch->task.keys != NULL)
@@ -144,7 +129,6 @@ static void end_batch(void *ctx, const bm_ingest_batch *batch)
     if (n > 0)
         memcpy((bm_hash128 *)p->made->content.data + first, batch->shingles.content,
                n * sizeof *batch->shingles.content);
-    pthread_rwlock_unlock(&p->lock);
 }
 
 static bm_status count_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row,
@@ -166,11 +150,11 @@ static bm_status ingest(bm_job_context *context, bm_signed *made, bm_error *err)
     place p = {.made = made,
                .devices = &context->devices.set,
                .name = bm_batch_source_file(context->inputs.source, 0)};
-    pthread_rwlock_init(&p.lock, NULL);
+    pthread_mutex_init(&p.lock, NULL);
     const bm_ingest_request request = {
         .sink = count_batch, .sink_ctx = &p, .in_place = {begin_batch, end_batch, &p}};
     const bm_status status = bm_job_context_ingest(context, &request, err);
-    pthread_rwlock_destroy(&p.lock);
+    pthread_mutex_destroy(&p.lock);
     context->counts.kept = context->counts.records;
     return status;
 }
@@ -202,6 +186,12 @@ static bm_status sign_all(bm_job *job, bm_signed *made, bm_error *err)
     bm_job_context_stage(context, BM_STAGE_SIGN, "bytes");
     BM_TRY(reserve(made, FIRST_DOCS, err));
     BM_TRY(ingest(context, made, err));
+    made->arrays.words = made->words.data;
+    made->arrays.keys = made->keys.data;
+    made->arrays.n_shingles = made->n_shingles.data;
+    made->arrays.n_bytes = made->n_bytes.data;
+    made->arrays.content = made->content.data;
+    made->arrays.text_hash = made->texts.data;
     return bm_report_make(context, NULL, NULL, &made->summary, err);
 }
 
@@ -217,9 +207,9 @@ static bm_status sign(bm_signed *made, bm_error *err)
     bm_status status = BM_OK;
     BM_TRY_OUT(sign_all(&job, made, err));
     made->ids = job.context.inputs.source->ids;
-    for (size_t i = 0; made->arrays.n_docs > 0 && i < N_BLOCKS; i++)
-        bm_page_block_trim(block_of(made, i).block,
-                           (size_t)made->arrays.n_docs * block_of(made, i).row_bytes);
+    for (size_t i = 0; made->arrays.n_docs > 0 && i < N_COLUMNS; i++)
+        bm_column_trim(column_of(made, i).column,
+                       (size_t)made->arrays.n_docs * column_of(made, i).row_bytes);
 out:
     made->counts = job.context.counts;
     made->clock = job.context.clock;
@@ -253,8 +243,8 @@ void bm_signed_free(bm_signed *made)
 {
     if (made == NULL)
         return;
-    for (size_t i = 0; i < N_BLOCKS; i++)
-        bm_page_block_reset(block_of(made, i).block);
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        bm_column_reset(column_of(made, i).column);
     bm_doc_table_reset(&made->docs);
     bm_summary_free(made->summary);
     bm_settings_reset(&made->settings);

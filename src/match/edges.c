@@ -663,7 +663,7 @@ static void record_earlier(const bm_corpus *corpus, bm_earlier_edges *earlier, c
     if (had->behind == 0 || edge->a < had->behind)
         *had = (bm_earlier_edge){edge->similarity, edge->a + 1};
     if (++earlier->n_touched * PAGE > bm_corpus_columns_part(corpus) / 4) {
-        bm_page_block_leave(&earlier->block);
+        bm_column_leave(&earlier->column);
         earlier->n_touched = 0;
     }
 }

@@ -84,8 +84,8 @@ typedef struct bm_earlier_edge {
  * {0}. */
 typedef struct bm_earlier_edges {
     bm_earlier_edge *edges;
-    bm_page_block block; /* which holds them (bm_corpus_block) */
-    uint64_t n_touched;  /* since pages of it were left */
+    bm_column column;   /* which holds them (bm_corpus_new_column) */
+    uint64_t n_touched; /* since pages of it were left */
 } bm_earlier_edges;
 
 typedef struct bm_match_counts {
@@ -147,12 +147,12 @@ typedef struct bm_grouping {
     size_t n;
     uint32_t *label; /* of each document: the smallest document of its group */
     uint32_t *kept; /* of each document: which one is kept for it; itself: it is kept; BM_NO_KEPT */
-    uint8_t *reason;     /* bm_reason of each */
-    double *similarity;  /* of each removed document and its kept one; NAN: not known */
-    uint32_t *members;   /* documents of each group in input order, groups of one left out, but of
+    uint8_t *reason;    /* bm_reason of each */
+    double *similarity; /* of each removed document and its kept one; NAN: not known */
+    uint32_t *members;  /* documents of each group in input order, groups of one left out, but of
                            those that found a known one */
-    uint64_t *begin;     /* n_groups + 1 places in members */
-    bm_page_block block; /* of label, kept, similarity and begin (bm_corpus_block) */
+    uint64_t *begin;    /* n_groups + 1 places in members */
+    bm_column column;   /* of label, kept, similarity and begin (bm_corpus_new_column) */
     size_t n_groups;
     uint64_t n_removed, n_chained, n_identical, n_equal, n_known, largest;
     uint8_t *divided;   /* of each document: its component was divided into stars; NULL: none was */
@@ -190,7 +190,7 @@ void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity
 static inline void bm_grouping_leave(const bm_grouping *grouping, size_t doc)
 {
     if (doc % BM_GROUPING_LEAVE == 0)
-        bm_page_block_leave(&grouping->block);
+        bm_column_leave(&grouping->column);
 }
 
 /* Was its component divided into stars? And where some are: is it none of theirs? */

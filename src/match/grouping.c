@@ -26,7 +26,7 @@
 
 void bm_grouping_reset(bm_grouping *grouping)
 {
-    bm_page_block_reset(&grouping->block);
+    bm_column_reset(&grouping->column);
     bm_free_all(grouping->reason, grouping->members, grouping->known, grouping->divided,
                 grouping->known_members, grouping->known_begin);
     memset(grouping, 0, sizeof *grouping);
@@ -229,7 +229,7 @@ static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pai
     BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
     for (size_t i = 0; i < n; i++) {
         if (i % BM_DOC_LEAVE_ROWS == 0) /* of documents that are far apart */
-            bm_page_block_leave(&out->block);
+            bm_column_leave(&out->column);
         set_reason(match, out, pairs[i].a, pairs[i].similarity);
     }
     return BM_OK;
@@ -263,7 +263,7 @@ static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);
         if (i % BM_GROUPING_LEAVE == 0)
-            bm_page_block_leave(&match->result.earlier.block);
+            bm_column_leave(&match->result.earlier.column);
         if (bm_grouping_is_known(out, i)) {
             bm_known_reason(match, out, (uint32_t)i);
             continue;
@@ -302,7 +302,7 @@ out:
 typedef struct copied_texts {
     uint64_t *list;
     size_t n;
-    bm_page_block block; /* which holds the list, and behind it so much again to sort it */
+    bm_column column; /* which holds the list, and behind it so much again to sort it */
 } copied_texts;
 
 static uint64_t copied_text(const bm_corpus *corpus, size_t doc)
@@ -319,8 +319,8 @@ static bm_status list_texts(const bm_corpus *corpus, const uint8_t *copied, copi
         n += copied[corpus->rep[i]];
     if (n == 0)
         return BM_OK;
-    BM_TRY(bm_corpus_block_beside(corpus, 2 * n * sizeof *out->list, &out->block, err));
-    out->list = out->block.data;
+    BM_TRY(bm_corpus_new_column_beside(corpus, 2 * n * sizeof *out->list, &out->column, err));
+    out->list = out->column.data;
     for (size_t i = 0; i < corpus->n; i++)
         if (copied[corpus->rep[i]] != 0)
             out->list[out->n++] = copied_text(corpus, i);
@@ -355,7 +355,7 @@ static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *er
     for (uint64_t i = 0; i < out->begin[out->n_groups]; i++) {
         const uint32_t doc = out->members[i];
         if (i % BM_DOC_LEAVE_ROWS == 0)
-            bm_page_block_leave(&out->block);
+            bm_column_leave(&out->column);
         if (bm_grouping_is_known(out, doc))
             continue;
         out->kept[doc] = BM_NO_KEPT;
@@ -366,7 +366,7 @@ static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *er
                                : BM_REASON_EQUAL;
     }
 out:
-    bm_page_block_reset(&texts.block);
+    bm_column_reset(&texts.column);
     bm_free(copied);
     return status;
 }
@@ -376,12 +376,12 @@ static bm_status alloc_grouping(const bm_match *match, bm_grouping *out, bm_erro
     const bm_known *known = match->settings.known;
     const size_t n = match->settings.corpus->n, n_begin = (known != NULL ? n : n / 2) + 2;
     *out = (bm_grouping){.n = n, .from = known};
-    BM_TRY(
-        bm_corpus_block(match->settings.corpus,
-                        n_begin * sizeof *out->begin +
-                            n * (sizeof *out->similarity + sizeof *out->label + sizeof *out->kept),
-                        &out->block, err));
-    out->begin = out->block.data;
+    BM_TRY(bm_corpus_new_column(
+        match->settings.corpus,
+        n_begin * sizeof *out->begin +
+            n * (sizeof *out->similarity + sizeof *out->label + sizeof *out->kept),
+        &out->column, err));
+    out->begin = out->column.data;
     out->similarity = (double *)(out->begin + n_begin);
     out->label = (uint32_t *)(out->similarity + n);
     out->kept = out->label + n;

@@ -65,8 +65,9 @@ bm_status bm_match_begin(bm_match *match, bm_error *err)
     BM_TRY(bm_union_find_init(&match->result.groups, n, err));
     if (!settings->only_groups || settings->verify == BM_VERIFY_NONE)
         return BM_OK;
-    BM_TRY(bm_corpus_block(settings->corpus, n * sizeof *earlier->edges, &earlier->block, err));
-    earlier->edges = earlier->block.data;
+    BM_TRY(
+        bm_corpus_new_column(settings->corpus, n * sizeof *earlier->edges, &earlier->column, err));
+    earlier->edges = earlier->column.data;
     return BM_OK;
 }
 
@@ -94,6 +95,6 @@ void bm_match_reset(bm_match *match)
     bm_match_result *result = &match->result;
     bm_union_find_reset(&result->groups);
     bm_sorted_runs_close(result->edges);
-    bm_page_block_reset(&result->earlier.block);
+    bm_column_reset(&result->earlier.column);
     memset(result, 0, sizeof *result);
 }

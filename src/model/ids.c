@@ -158,9 +158,9 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
  * What counts against the memory is the size of one table with all ids, which the shards come to
  * where hashes are as good as chance: it does not depend on which threads have come how far.
  *
- * Where rows and ids would take more than a part of the memory, their arrays move to maps of files
- * when they grow, which is when nothing is ahead. Pages of them that nobody looks at any more leave
- * memory now and then: while rows are added, and while they are read. */
+ * Where rows and ids would take more than a part of the memory, their columns go on in files. Pages of
+ * files that nobody looks at any more leave memory now and then: while rows are added, and while they
+ * are read. */
 
 #define CHECK_ROWS 1024u /* between two checks of the memory */
 
@@ -170,28 +170,11 @@ static void reset_shards(bm_doc_table *table)
         bm_hash_table_reset(&table->shards[i]);
 }
 
-static bm_page_column rows_of(bm_doc_table *table)
-{
-    return (bm_page_column){&table->in_file.rows, &table->rows, &table->cap, sizeof *table->rows};
-}
-
-static bm_page_column ends_of(bm_doc_table *table)
-{
-    bm_id_set *ids = &table->ids;
-    return (bm_page_column){&table->in_file.ends, &ids->ends, &ids->cap, sizeof *ids->ends};
-}
-
-static bm_page_column text_of(bm_doc_table *table)
-{
-    bm_id_set *ids = &table->ids;
-    return (bm_page_column){&table->in_file.text, &ids->text.data, &ids->text.cap, 1};
-}
-
 void bm_doc_table_leave(const bm_doc_table *table)
 {
-    bm_page_block_leave(&table->in_file.rows);
-    bm_page_block_leave(&table->in_file.ends);
-    bm_page_block_leave(&table->in_file.text);
+    bm_column_leave(&table->columns.rows);
+    bm_column_leave(&table->columns.ends);
+    bm_column_leave(&table->columns.text);
 }
 
 void bm_doc_table_reset(bm_doc_table *table)
@@ -199,10 +182,9 @@ void bm_doc_table_reset(bm_doc_table *table)
     for (size_t i = 0; i < table->n_skipped; i++)
         bm_free(table->skipped[i].reason);
     bm_free(table->skipped);
-    bm_page_column_free(rows_of(table));
-    bm_page_column_free(ends_of(table));
-    bm_page_column_free(text_of(table));
-    bm_id_set_reset(&table->ids);
+    bm_column_reset(&table->columns.rows);
+    bm_column_reset(&table->columns.ends);
+    bm_column_reset(&table->columns.text);
     reset_shards(table);
     bm_next_numbers_reset(&table->next);
     memset(table, 0, sizeof *table);
@@ -218,19 +200,19 @@ uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table)
     return table->ended ? 0 : shard_bytes(table->n);
 }
 
-/* What rows and ids take of the memory once they are in files. */
+/* What rows and ids take of the memory before they go to files, and again in files. */
 static uint64_t file_part(const bm_doc_table *table)
 {
-    return table->memory / BM_DOC_FILE_PART;
+    return table->memory / BM_DOC_FILE_PART / 2;
 }
 
 static uint64_t bytes_of(const bm_doc_table *table, const bm_doc_sums *all)
 {
-    uint64_t columns[2] = {0}; /* in memory, in files */
-    columns[table->in_file.rows.file != 0] += all->docs * sizeof *table->rows;
-    columns[table->in_file.ends.file != 0] += all->docs * sizeof *table->ids.ends;
-    columns[table->in_file.text.file != 0] += all->id_bytes;
-    return bm_page_column_bytes(columns, file_part(table)) + all->skipped * sizeof *table->skipped +
+    bm_column_sums sums = {0};
+    bm_column_sum(&table->columns.rows, all->docs * sizeof *table->rows, &sums);
+    bm_column_sum(&table->columns.ends, all->docs * sizeof *table->ids.ends, &sums);
+    bm_column_sum(&table->columns.text, all->id_bytes, &sums);
+    return bm_column_held(&sums, file_part(table)) + all->skipped * sizeof *table->skipped +
            all->reason_bytes + bm_next_numbers_bytes(&table->next);
 }
 
@@ -264,13 +246,13 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
 
 bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *room)
 {
-    const bm_page_block *ends = &table->in_file.ends, *text = &table->in_file.text;
+    const bm_column *ends = &table->columns.ends, *text = &table->columns.text;
     uint64_t of[2] = {0}; /* where it begins and ends */
     const size_t first = row > 0 ? row - 1 : 0, n = row - first + 1;
     room->len = 0;
-    if (!bm_page_block_read(ends, of + 2 - n, n * sizeof *of, first * sizeof *of) ||
+    if (!bm_column_read(ends, of + 2 - n, n * sizeof *of, first * sizeof *of) ||
         bm_buf_reserve(room, of[1] - of[0], NULL) != BM_OK ||
-        !bm_page_block_read(text, room->data, of[1] - of[0], of[0]))
+        !bm_column_read(text, room->data, of[1] - of[0], of[0]))
         return bm_doc_table_id(table, row);
     return (bm_str){room->data, of[1] - of[0]};
 }
@@ -329,26 +311,35 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
     }
 }
 
-bm_status bm_doc_table_grow(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err)
+/* Make room for so many rows, and so much text of ids, in all. The arrays never move, so that this
+ * is the only thread that sees their addresses change, from none at all. */
+static bm_status grow(bm_doc_table *table, const bm_doc_sums *all, bm_error *err)
 {
-    const bm_doc_sums all = {.docs = table->n + batch->docs,
-                             .id_bytes = table->ids.text.len + batch->id_bytes};
-    const bool apart = table->memory != 0 &&
-                       all.docs * (sizeof *table->rows + sizeof *table->ids.ends) + all.id_bytes >
-                           file_part(table);
+    bm_id_set *ids = &table->ids;
+    const size_t rows = all->docs * sizeof *table->rows, ends = all->docs * sizeof *ids->ends;
+    const bool apart = table->memory != 0 && rows + ends + all->id_bytes > file_part(table);
     const char *dir = apart ? table->temp_dir : NULL;
-    BM_TRY(bm_page_column_grow(rows_of(table), dir, all.docs, err));
-    BM_TRY(bm_page_column_grow(ends_of(table), dir, all.docs, err));
-    return bm_page_column_grow(text_of(table), dir, all.id_bytes, err);
+    BM_TRY(bm_column_grow(&table->columns.rows, rows, dir, err));
+    BM_TRY(bm_column_grow(&table->columns.ends, ends, dir, err));
+    BM_TRY(bm_column_grow(&table->columns.text, all->id_bytes, dir, err));
+    if (table->rows == NULL)
+        table->rows = table->columns.rows.data;
+    if (ids->ends == NULL)
+        ids->ends = table->columns.ends.data;
+    if (ids->text.data == NULL)
+        ids->text.data = table->columns.text.data;
+    ids->cap = atomic_load(&table->columns.ends.bytes) / sizeof *ids->ends;
+    ids->text.cap = atomic_load(&table->columns.text.bytes);
+    return BM_OK;
 }
 
 /* Of the rows that were added, those that nobody will soon read leave memory. */
 static void leave_added(bm_doc_table *table)
 {
-    const size_t n = table->n - table->in_file.n_left;
+    const size_t n = table->n - table->columns.n_left;
     if (n * sizeof *table->rows > file_part(table) / 4) {
         bm_doc_table_leave(table);
-        table->in_file.n_left = table->n;
+        table->columns.n_left = table->n;
     }
 }
 
@@ -360,8 +351,8 @@ static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id
         BM_TRY(check_bytes(table, 1, err));
     if (table->n % CHECK_ROWS == 0)
         leave_added(table);
-    const bm_doc_sums one = {.docs = 1, .id_bytes = id.text.len};
-    BM_TRY(bm_doc_table_grow(table, &one, err));
+    const bm_doc_sums all = {.docs = table->n + 1, .id_bytes = table->ids.text.len + id.text.len};
+    BM_TRY(grow(table, &all, err));
     BM_TRY(append_id(&table->ids, &table->shards[bm_doc_shard(id.hash)], id, slot, err));
     table->rows[table->n++] = *row;
     return BM_OK;
@@ -446,11 +437,10 @@ bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batc
     return table->memory == 0 || bm_doc_table_bytes_with(table, batch, &shards) <= table->memory;
 }
 
-bool bm_doc_table_has_space(const bm_doc_table *table, const bm_doc_sums *batch)
+bm_status bm_doc_table_make_room(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err)
 {
     const bm_doc_sums all = with_batch(table, batch);
-    return all.docs <= table->cap && all.docs <= table->ids.cap &&
-           all.id_bytes <= table->ids.text.cap;
+    return grow(table, &all, err);
 }
 
 size_t bm_doc_table_reserve(bm_doc_table *table, const bm_doc_sums *batch, uint64_t *text)

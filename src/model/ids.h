@@ -9,6 +9,7 @@
 #include <bandmill/types.h>
 
 #include "base/hash_table.h"
+#include "base/column.h"
 #include "base/memory.h"
 
 /* id_bytes -- how long an id may be: as long as every reader of our own files accepts it.
@@ -106,12 +107,12 @@ typedef struct bm_doc_id {
  *                           id of an earlier row learns of it
  *     bm_doc_table_accept   the batch is part of the table: batches in order, one at a time
  *
- * Where they come to take a part of the memory that matters, rows and ids move to files that are
- * mapped (base/memory.h): nothing that reads them changes, and BM_DOC_FILE_PART of the memory is
- * what they take of it, as long as rows are read by the functions below.
+ * Rows and ids lie in columns (base/column.h). Where they would take more of the memory than matters,
+ * those that come then lie in files: nothing that reads them changes, and BM_DOC_FILE_PART of the
+ * memory is all they take, as long as rows are read by the functions below.
  *
  * Rows that are reserved and not accepted are *ahead*; while there are some, nothing is added in
- * the first way, and the arrays do not move. Who reserves and who accepts may do so at once. */
+ * the first way. One thread may reserve while another accepts. */
 
 #define BM_DOC_SHARDS     32u
 #define BM_DOC_FILE_PART  16u  /* of the memory, which rows and ids may take in any case */
@@ -161,12 +162,12 @@ typedef struct bm_doc_sums {
 
 typedef struct bm_doc_table {
     bm_doc_row *rows; /* to be read by bm_doc_table_row */
-    size_t n, cap;
+    size_t n;
     const char *temp_dir; /* borrowed; NULL: rows and ids stay in memory */
     struct {
-        bm_page_block rows, ends, text; /* of rows and ids, once they are in files */
-        size_t n_left; /* the first rows, that take no memory if nobody reads them */
-    } in_file;
+        bm_column rows, ends, text; /* which hold `rows`, and the arrays of `ids` */
+        size_t n_left;              /* the first rows, that take no memory if nobody reads them */
+    } columns;
     bm_id_set ids; /* the number of an id is its row; its own table is empty, for there are ... */
     bm_hash_table shards[BM_DOC_SHARDS];
     bool ended;           /* no shards any more */
@@ -217,10 +218,9 @@ void bm_doc_table_begin(bm_doc_table *table);
 /* May a batch be reserved? False: its documents are added one by one, once nothing is ahead, for
  * then repeated ids are numbered, or the limit of memory or of documents is near. */
 bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch);
-/* Is there space for a batch? False: bm_doc_table_grow makes some, once nothing is ahead. */
-bool bm_doc_table_has_space(const bm_doc_table *table, const bm_doc_sums *batch);
-bm_status bm_doc_table_grow(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err);
-/* The first row of the batch, for which there is space. *text: where the text of its ids begins. */
+/* Make room for a batch, which may be reserved. BM_ERR_NOMEM, BM_ERR_IO: it gets none. */
+bm_status bm_doc_table_make_room(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err);
+/* The first row of the batch, for which there is room. *text: where the text of its ids begins. */
 size_t bm_doc_table_reserve(bm_doc_table *table, const bm_doc_sums *batch, uint64_t *text);
 /* The row, whose id ends at `end` of the text, where its bytes have been copied. */
 static inline void bm_doc_table_fill(const bm_doc_table *table, size_t at, const bm_doc_row *row,

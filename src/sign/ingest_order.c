@@ -642,8 +642,7 @@ static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bo
 }
 
 /* The next batch gets its rows, if it is there and can have them; where it cannot, it waits until
- * all before is delivered, and gets none, or is not claimed. The lock is held, so that the arrays
- * of the table move while nobody uses them. */
+ * all before is delivered, and gets none, or is not claimed. The lock is held. */
 static bool reserve(bm_ingest_order *order)
 {
     bm_doc_table *docs = order->cfg->docs;
@@ -654,14 +653,8 @@ static bool reserve(bm_ingest_order *order)
     if (docs != NULL && alone)
         bm_doc_table_begin(docs);
     const bm_doc_sums *sums = &batch->turn.sums;
-    bool may = docs != NULL && bm_doc_table_may_reserve(docs, sums),
-         has_space = may && bm_doc_table_has_space(docs, sums);
-    if (!has_space && !alone)
-        return false;
-    if (may && !has_space && order->done != order->next)
-        return false; /* what is put may look at rows */
-    if (may && !has_space)
-        may = bm_doc_table_grow(docs, sums, NULL) == BM_OK;
+    const bool may = docs != NULL && bm_doc_table_may_reserve(docs, sums) &&
+                     bm_doc_table_make_room(docs, sums, NULL) == BM_OK;
     const bool claimed = may && claim(order, batch, alone);
     if (!claimed && !alone)
         return false;

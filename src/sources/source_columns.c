@@ -126,9 +126,9 @@ static bm_status hash_id(const bm_table_chunk *c, size_t row, bm_buf *texts, uin
 {
     bm_str id;
     *out = NO_ID;
-    if (bm_column_is_null(&c->columns[0], row))
+    if (bm_arrow_column_is_null(&c->columns[0], row))
         return BM_OK;
-    BM_TRY(bm_column_id(&c->columns[0], row, texts, &id, err));
+    BM_TRY(bm_arrow_column_id(&c->columns[0], row, texts, &id, err));
     *out = hash_of(id);
     return BM_OK;
 }
@@ -296,7 +296,7 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
     return status;
 }
 
-const bm_column_provider bm_table_files = {.name = "tables", .open = open_table};
+const bm_arrow_column_provider bm_table_files = {.name = "tables", .open = open_table};
 
 /* May it be passed over as a bad record? Not for want of what reads tables. */
 static bool may_be_lost(const bm_input_set *inputs, bm_status status)
@@ -369,7 +369,7 @@ static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names
 
 typedef struct columns {
     bm_batch_source base;
-    const bm_column_provider *provider; /* NULL: one stream, in memory */
+    const bm_arrow_column_provider *provider; /* NULL: one stream, in memory */
     bm_record_rules rules;
     bm_batch_limits limits;
     struct ArrowArrayStream in_memory; /* until it is begun; provider NULL */
@@ -453,7 +453,8 @@ static bm_status make_source(const bm_input_options *options, columns **out, bm_
     return status;
 }
 
-bm_status bm_source_columns_open_files(bm_input_set *inputs, const bm_column_provider *provider,
+bm_status bm_source_columns_open_files(bm_input_set *inputs,
+                                       const bm_arrow_column_provider *provider,
                                        bm_batch_source **out, bm_error *err)
 {
     columns *source = NULL;
@@ -528,19 +529,20 @@ static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *lim
 /* The type of the ids of the table in memory that was just begun. */
 static bm_id_kind ids_of(const columns *source)
 {
-    const bm_column_ref *id = &source->table->stream.refs[0];
+    const bm_arrow_column_ref *id = &source->table->stream.refs[0];
     if (!id->path.found)
         return source->rules.row_ids != 0 ? BM_IDS_ROWS : BM_IDS_TEXT;
     if (id->form.kind != BM_FORM_INTEGER || source->numbers_ids)
         return BM_IDS_TEXT;
-    return id->type.kind == BM_COLUMN_UINT && id->type.width == 8 ? BM_IDS_UINT64 : BM_IDS_INT64;
+    return id->type.kind == BM_ARROW_COLUMN_UINT && id->type.width == 8 ? BM_IDS_UINT64
+                                                                        : BM_IDS_INT64;
 }
 
 /* Open the stream of the next file, or begin the one in memory. *more is false where there is
  * none. */
 static bm_status begin_stream(columns *source, bool *more, bm_error *err)
 {
-    const bm_column_provider *provider = source->provider;
+    const bm_arrow_column_provider *provider = source->provider;
     size_t n_files = provider != NULL ? bm_input_set_count(source->base.inputs) : 1;
     *more = source->file < n_files;
     if (!*more)
@@ -909,8 +911,8 @@ static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_
     const bm_record_rules *rules = &parser->source->rules;
     bm_keyer *keyer = &parser->keyer;
     for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
-        BM_TRY(bm_column_value(&c->columns[1 + rules->n_text + i], row, &keyer->texts[i],
-                               &keyer->values[i], err));
+        BM_TRY(bm_arrow_column_value(&c->columns[1 + rules->n_text + i], row, &keyer->texts[i],
+                                     &keyer->values[i], err));
     if (bm_keyer_wants_names(keyer))
         keyer->names = c->names;
     return bm_keyer_make(keyer, parser->maker.file_name, record, err);
@@ -920,10 +922,10 @@ static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_
  * bits do not hold). */
 static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, size_t row)
 {
-    const bm_column *column = &c->columns[1];
+    const bm_arrow_column *column = &c->columns[1];
     const uint64_t entry = parser->source->rules.n_text > 1 || column->many
                                ? UINT64_MAX
-                               : bm_column_entry(column, row);
+                               : bm_arrow_column_entry(column, row);
     return entry > UINT32_MAX ? 0 : (uint64_t)c->number << 32 | entry;
 }
 
@@ -958,15 +960,15 @@ static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size
     if (status != BM_OK || record->bad)
         return status;
     if (!c->has_id ||
-        (bm_column_is_null(&c->columns[0], row) && !rules->id_given && rules->row_ids == 0))
+        (bm_arrow_column_is_null(&c->columns[0], row) && !rules->id_given && rules->row_ids == 0))
         return bm_record_place_id(&parser->maker, record, err);
-    if (bm_column_is_null(&c->columns[0], row)) {
+    if (bm_arrow_column_is_null(&c->columns[0], row)) {
         bm_record_bad(&parser->maker, record,
                       "column '%.64s' is null (an id was expected; " BM_NO_IDS ")", rules->id);
         return BM_OK;
     }
-    BM_TRY(bm_column_id(&c->columns[0], row, &parser->id, &record->id, err));
-    if (!bm_column_is_text(c->columns[0].type))
+    BM_TRY(bm_arrow_column_id(&c->columns[0], row, &parser->id, &record->id, err));
+    if (!bm_arrow_column_is_text(c->columns[0].type))
         return BM_OK;
     const bm_utf8_value field = {"id", &parser->repaired_id, &record->id};
     status = bm_record_make_valid(&parser->maker, record, &field, err);
@@ -985,11 +987,11 @@ static bm_status report_lost(const columns_batch *batch, bm_record_fn fn, void *
 #define LINE_BYTES  64u
 
 /* The text of a row, whose first lines of the cache are fetched. */
-static bm_str expect_text(const bm_column *column, size_t row)
+static bm_str expect_text(const bm_arrow_column *column, size_t row)
 {
-    if (bm_column_is_null(column, row))
+    if (bm_arrow_column_is_null(column, row))
         return (bm_str){.data = ""};
-    const bm_str text = bm_column_bytes(column, row);
+    const bm_str text = bm_arrow_column_bytes(column, row);
     const size_t n = text.len < AHEAD_BYTES ? text.len : AHEAD_BYTES;
     for (size_t at = 0; at < n; at += LINE_BYTES)
         __builtin_prefetch(text.data + at);
@@ -1001,7 +1003,7 @@ static bm_str expect_text(const bm_column *column, size_t row)
 static bm_status parse_texts(columns_parser *parser, const columns_batch *batch, bm_record_fn fn,
                              void *ctx, bm_error *err)
 {
-    const bm_column *column = &batch->chunk->columns[1];
+    const bm_arrow_column *column = &batch->chunk->columns[1];
     const size_t end = batch->first + batch->n;
     bm_record record = {.file = batch->file, .line = batch->first_line, .nameless = true};
     bm_str next = batch->n > 0 ? expect_text(column, batch->first) : (bm_str){0};

@@ -24,7 +24,7 @@
 #include "input/input_set.h"
 #include "input/record_rules.h"
 #include "input/table_module.h"
-#include "sources/column.h"
+#include "sources/arrow_column.h"
 
 /* row_digest -- what the rows of a table are, so that they are known again: a digest of their texts
  * in order, and a hash of each id.
@@ -70,19 +70,19 @@ typedef struct bm_table_asked {
     bm_table_cut *cut;
 } bm_table_asked;
 
-typedef struct bm_column_provider {
+typedef struct bm_arrow_column_provider {
     void *ctx;
     const char *name; /* of what it reads, for messages: "Parquet" */
     /* *out is filled; its `release` is called once it has ended or is not wanted any more. */
     bm_status (*open)(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
                       bm_error *err);
-} bm_column_provider;
+} bm_arrow_column_provider;
 
 /* Opens files of Parquet and Arrow's IPC format by what reads them here (input). */
-extern const bm_column_provider bm_table_files;
+extern const bm_arrow_column_provider bm_table_files;
 
 typedef struct bm_table_file {
-    const bm_column_provider *provider;
+    const bm_arrow_column_provider *provider;
     bm_input_set *inputs;
     size_t index; /* of the file in them */
     const bm_record_rules *rules;
@@ -93,7 +93,8 @@ typedef struct bm_table_file {
 extern const bm_batch_source_ops bm_source_columns;
 
 /* The files of `inputs`, whatever their format, through the provider; both are borrowed. */
-bm_status bm_source_columns_open_files(bm_input_set *inputs, const bm_column_provider *provider,
+bm_status bm_source_columns_open_files(bm_input_set *inputs,
+                                       const bm_arrow_column_provider *provider,
                                        bm_batch_source **out, bm_error *err);
 /* A stream in memory, which is read once. It is taken: moved on BM_OK, released on any error.
  * `name` stands in ids and messages; it and what options points to are borrowed. */

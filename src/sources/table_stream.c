@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table_stream.c -- see the header.
  *
- * Tests: tests/unit/sources/test_column.c, tests/unit/sources/test_source_columns.c */
+ * Tests: tests/unit/sources/test_arrow_column.c, tests/unit/sources/test_source_columns.c */
 #include "sources/table_stream.h"
 
 #include <errno.h>
@@ -23,11 +23,11 @@ size_t bm_chunk_text_bytes(const bm_table_chunk *chunk, size_t n, size_t row)
 {
     size_t bytes = 0;
     for (size_t i = 1; i <= n; i++) {
-        const bm_column *column = &chunk->columns[i];
+        const bm_arrow_column *column = &chunk->columns[i];
         if (column->many)
-            (void)bm_column_each(column, row, count_bytes, &bytes, NULL);
-        else if (!bm_column_is_null(column, row))
-            bytes += bm_column_bytes(column, row).len;
+            (void)bm_arrow_column_each(column, row, count_bytes, &bytes, NULL);
+        else if (!bm_arrow_column_is_null(column, row))
+            bytes += bm_arrow_column_bytes(column, row).len;
     }
     return bytes;
 }
@@ -43,7 +43,7 @@ uint64_t bm_chunk_text_words(const bm_table_chunk *chunk, size_t n, size_t row)
 {
     uint64_t words = 0;
     for (size_t i = 1; i <= n; i++)
-        (void)bm_column_each(&chunk->columns[i], row, count_words, &words, NULL);
+        (void)bm_arrow_column_each(&chunk->columns[i], row, count_words, &words, NULL);
     return words;
 }
 
@@ -65,9 +65,10 @@ bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_request *wish
                         bm_error *err)
 {
     const size_t row = wish->row;
-    const bm_column *first = &chunk->columns[1];
+    const bm_arrow_column *first = &chunk->columns[1];
     if (wish->n == 1 && !first->many) {
-        *out = bm_column_is_null(first, row) ? (bm_str){.data = ""} : bm_column_bytes(first, row);
+        *out = bm_arrow_column_is_null(first, row) ? (bm_str){.data = ""}
+                                                   : bm_arrow_column_bytes(first, row);
         return BM_OK;
     }
     bm_status status = BM_OK;
@@ -76,7 +77,7 @@ bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_request *wish
         joining j = {.out = wish->joined};
         if (i > 1)
             BM_TRY_OUT(bm_buf_add(wish->joined, "\n", 1, err));
-        BM_TRY_OUT(bm_column_each(&chunk->columns[i], row, join_text, &j, err));
+        BM_TRY_OUT(bm_arrow_column_each(&chunk->columns[i], row, join_text, &j, err));
     }
     status = bm_buf_end(wish->joined, err);
 out:
@@ -159,21 +160,21 @@ static size_t part_of(const char *at, size_t *n_lists)
 
 /* From a list to what its values are; NULL: it is not one. */
 static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, size_t n,
-                                             bm_column_path *path)
+                                             bm_arrow_column_path *path)
 {
     for (; n > 0 && schema != NULL; n--)
-        schema = bm_column_list_step(schema, path) ? schema->children[0] : NULL;
+        schema = bm_arrow_column_list_step(schema, path) ? schema->children[0] : NULL;
     return schema;
 }
 
 /* The column named `field`, as it is or, where there is none, from struct to struct along its dots,
  * and into lists by its brackets. */
 static bm_status find_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
-                             const char *field, bm_column_found *out, bm_error *err)
+                             const char *field, bm_arrow_column_found *out, bm_error *err)
 {
     const char *at = field;
-    *out = (bm_column_found){0};
-    while (out->ref.path.n < BM_COLUMN_DEPTH) {
+    *out = (bm_arrow_column_found){0};
+    while (out->ref.path.n < BM_ARROW_COLUMN_DEPTH) {
         const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
         size_t n_lists = 0, len = strlen(at), child = child_named(schema, at, len, false);
         if (child == n) {
@@ -191,7 +192,7 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
         at += len + 2 * n_lists;
         if (schema != NULL && *at == '\0') {
             out->ref.path.found = true;
-            out->ref.type = bm_column_type_of(schema);
+            out->ref.type = bm_arrow_column_type_of(schema);
             out->schema = schema;
             return BM_OK;
         }
@@ -199,7 +200,7 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
             break;
         at++;
     }
-    *out = (bm_column_found){0};
+    *out = (bm_arrow_column_found){0};
     return BM_OK;
 }
 
@@ -210,7 +211,7 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
 static bool path_through_lists(const bm_table_stream *stream, const struct ArrowSchema *schema,
                                const char *field, char path[PATH_BYTES])
 {
-    bm_column_found found = {0};
+    bm_arrow_column_found found = {0};
     size_t len = 0;
     bool lists = false;
     for (const char *from = field; *from != '\0';) {
@@ -220,7 +221,7 @@ static bool path_through_lists(const bm_table_stream *stream, const struct Arrow
         len += (size_t)snprintf(path + len, PATH_BYTES - len, "%s%.*s", len > 0 ? "." : "",
                                 (int)part, from);
         while (find_column(stream, schema, path, &found, NULL) == BM_OK && found.schema != NULL &&
-               bm_column_list_step(found.schema, &found.ref.path) && len + 3 <= PATH_BYTES) {
+               bm_arrow_column_list_step(found.schema, &found.ref.path) && len + 3 <= PATH_BYTES) {
             len += (size_t)snprintf(path + len, PATH_BYTES - len, "[]");
             lists = true;
         }
@@ -228,7 +229,7 @@ static bool path_through_lists(const bm_table_stream *stream, const struct Arrow
             return false;
         from += part + (from[part] == '.');
     }
-    return lists && bm_column_is_text(found.ref.type);
+    return lists && bm_arrow_column_is_text(found.ref.type);
 }
 
 static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
@@ -236,10 +237,10 @@ static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *sc
 {
     const char *field = stream->rules->text[i];
     char path[PATH_BYTES];
-    bm_column_found found;
+    bm_arrow_column_found found;
     bm_status status = BM_OK;
     BM_TRY_OUT(find_column(stream, schema, field, &found, err));
-    const bool is_text = found.schema != NULL && bm_column_is_text(found.ref.type);
+    const bool is_text = found.schema != NULL && bm_arrow_column_is_text(found.ref.type);
     if (!is_text && path_through_lists(stream, schema, field, path))
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                               found.schema == NULL
@@ -249,11 +250,11 @@ static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *sc
                               field, path));
     if (found.schema == NULL)
         BM_TRY_OUT(no_column(stream, schema, field, err));
-    if (!bm_column_is_text(found.ref.type))
+    if (!bm_arrow_column_is_text(found.ref.type))
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                               "column '%.64s' has the type %.32s (a text is utf8 or binary, also "
                               "large, views or dictionaries; [] leads to the values of a list)",
-                              field, bm_column_type_name(found.schema)));
+                              field, bm_arrow_column_type_name(found.schema)));
 out:
     stream->refs[1 + i] = found.ref;
     return status;
@@ -268,7 +269,7 @@ static bool is_id(bm_value_form_kind kind)
 static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
 {
     const char *field = stream->rules->id;
-    bm_column_found found = {0};
+    bm_arrow_column_found found = {0};
     bm_status status = BM_OK;
     if (field != NULL)
         BM_TRY_OUT(find_column(stream, schema, field, &found, err));
@@ -276,16 +277,16 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
         BM_TRY_OUT(no_column(stream, schema, field, err));
     if (found.schema != NULL)
         found.ref.form = bm_value_form_of(found.schema);
-    if (stream->rules->row_ids != 0 && found.ref.type.kind == BM_COLUMN_NULLS)
-        found = (bm_column_found){0}; /* it says nothing, and rows have their numbers */
+    if (stream->rules->row_ids != 0 && found.ref.type.kind == BM_ARROW_COLUMN_NULLS)
+        found = (bm_arrow_column_found){0}; /* it says nothing, and rows have their numbers */
     if (found.schema == NULL || is_id(found.ref.form.kind))
         goto out;
     if (stream->rules->id_given)
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                               "column '%.64s' has the type %.32s (an id: text, an integer, a "
                               "decimal or a uuid; " BM_NO_IDS ")",
-                              field, bm_column_type_name(found.schema)));
-    found = (bm_column_found){0}; /* nobody asked for it */
+                              field, bm_arrow_column_type_name(found.schema)));
+    found = (bm_arrow_column_found){0}; /* nobody asked for it */
 out:
     stream->refs[0] = found.ref;
     return status;
@@ -304,7 +305,7 @@ void bm_table_names(const struct ArrowSchema *schema, bm_name_list *out)
 static bm_status find_keep(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
                            bm_error *err)
 {
-    bm_column_found found;
+    bm_arrow_column_found found;
     BM_TRY(find_column(stream, schema, stream->rules->keep->fields[i], &found, err));
     if (found.schema != NULL)
         found.ref.form = bm_value_form_of(found.schema);
@@ -328,12 +329,13 @@ static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *sch
 static bm_status use_only_column(bm_table_stream *stream, const struct ArrowSchema *schema,
                                  bm_error *err)
 {
-    const bm_column_found found = {
-        .ref = {.path = {.found = true}, .type = bm_column_type_of(schema)}, .schema = schema};
-    if (!bm_column_is_text(found.ref.type) || stream->rules->n_text != 1)
+    const bm_arrow_column_found found = {
+        .ref = {.path = {.found = true}, .type = bm_arrow_column_type_of(schema)},
+        .schema = schema};
+    if (!bm_arrow_column_is_text(found.ref.type) || stream->rules->n_text != 1)
         return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                           "a stream of %.32s (a table with columns, or one column of text)",
-                          bm_column_type_name(found.schema));
+                          bm_arrow_column_type_name(found.schema));
     if (stream->rules->id_given)
         return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                           "no column '%.64s' (it is one column of text)", stream->rules->id);
@@ -374,9 +376,9 @@ static bm_status open_columns(const bm_table_stream *stream, bm_table_chunk *c, 
         wrong = "rows that are null";
     c->has_id = stream->refs[0].path.found;
     for (size_t i = c->has_id ? 0 : 1; i < n && wrong == NULL; i++) {
-        const bm_column_ref *ref = &stream->refs[i];
+        const bm_arrow_column_ref *ref = &stream->refs[i];
         if (i <= stream->rules->n_text || ref->form.kind > BM_FORM_OTHER)
-            wrong = bm_column_open(&c->array, &ref->path, ref->type, &c->columns[i]);
+            wrong = bm_arrow_column_open(&c->array, &ref->path, ref->type, &c->columns[i]);
         c->columns[i].form = ref->form;
     }
     if (wrong != NULL)

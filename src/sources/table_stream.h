@@ -9,28 +9,29 @@
 
 #include "base/memory.h"
 #include "input/record_rules.h"
-#include "sources/column.h"
+#include "sources/arrow_column.h"
 
 /* Where a stream has a column that is wanted. */
-typedef struct bm_column_ref {
-    bm_column_path path; /* n 0: it has no such column */
-    bm_column_type type;
+typedef struct bm_arrow_column_ref {
+    bm_arrow_column_path path; /* n 0: it has no such column */
+    bm_arrow_column_type type;
     bm_value_form form; /* of a field of `keep` */
-} bm_column_ref;
+} bm_arrow_column_ref;
 
 /* A column of a schema that was looked for. */
-typedef struct bm_column_found {
-    bm_column_ref ref;
+typedef struct bm_arrow_column_found {
+    bm_arrow_column_ref ref;
     const struct ArrowSchema *schema; /* its own; NULL: there is no such column */
-} bm_column_found;
+} bm_arrow_column_found;
 
 typedef struct bm_table_stream {
     const bm_record_rules *rules; /* borrowed; NULL: of no column, rows alone */
     const char *name;             /* for messages; borrowed */
     struct ArrowArrayStream stream;
-    bm_column_ref *refs; /* bm_columns_count: the id's, one a text field, one a field of `keep` */
-    bm_name_list names;  /* of its columns, if it lacks a field of `keep` */
-} bm_table_stream;       /* {0} is closed */
+    bm_arrow_column_ref
+        *refs;          /* bm_columns_count: the id's, one a text field, one a field of `keep` */
+    bm_name_list names; /* of its columns, if it lacks a field of `keep` */
+} bm_table_stream;      /* {0} is closed */
 
 /* One array. Whoever uses it counts among its users, and the last one frees it. */
 typedef struct bm_table_chunk {
@@ -38,9 +39,9 @@ typedef struct bm_table_chunk {
     struct ArrowArray array;
     size_t n_rows;
     bool has_id;
-    uint32_t number;     /* which one of its source it is, from 1 */
-    bm_name_list names;  /* as in bm_table_stream */
-    bm_column columns[]; /* as bm_table_stream.refs; [0] only where has_id */
+    uint32_t number;           /* which one of its source it is, from 1 */
+    bm_name_list names;        /* as in bm_table_stream */
+    bm_arrow_column columns[]; /* as bm_table_stream.refs; [0] only where has_id */
 } bm_table_chunk;
 
 /* `stream`, whose rules, name and stream are set, finds its columns in the schema. BM_ERR_INPUT:

@@ -65,7 +65,7 @@ static void touch(bm_str text)
 
 static void touch_rows(const bm_table_chunk *chunk, size_t n_text)
 {
-    char digits[BM_COLUMN_DIGITS];
+    char digits[BM_ARROW_COLUMN_DIGITS];
     bm_buf joined = {0};
     for (size_t row = 0; row < chunk->n_rows; row++) {
         bm_str text;
@@ -73,11 +73,11 @@ static void touch_rows(const bm_table_chunk *chunk, size_t n_text)
         here.touched += bm_chunk_text_bytes(chunk, n_text, row);
         check(bm_chunk_text(chunk, &wish, &text, NULL) == BM_OK, "no memory for a text");
         touch(text);
-        if (!chunk->has_id || bm_column_is_null(&chunk->columns[0], row))
+        if (!chunk->has_id || bm_arrow_column_is_null(&chunk->columns[0], row))
             continue;
-        touch(bm_column_is_text(chunk->columns[0].type)
-                  ? bm_column_bytes(&chunk->columns[0], row)
-                  : bm_column_decimal(&chunk->columns[0], row, digits));
+        touch(bm_arrow_column_is_text(chunk->columns[0].type)
+                  ? bm_arrow_column_bytes(&chunk->columns[0], row)
+                  : bm_arrow_column_decimal(&chunk->columns[0], row, digits));
     }
     bm_buf_reset(&joined);
 }

@@ -228,16 +228,16 @@ Test(corpus_block_beside, is_in_a_file_where_memory_has_not_so_much_left)
                  {1, 1 << 20, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bm_corpus corpus;
-        bm_page_block block = {0};
+        bm_column column = {0};
         bm_error err = {0};
         const bm_corpus_cfg cfg = {
             .memory = cases[i].memory, .temp_dir = "/tmp", .budget.fixed = 2 << 20};
         bm_corpus_init(&corpus, &cfg);
-        cr_assert_eq(bm_corpus_block_beside(&corpus, cases[i].bytes, &block, &err), BM_OK, "%s",
-                     err.message);
-        cr_assert_geq(block.bytes, cases[i].bytes);
-        cr_assert_eq(block.file != 0, cases[i].in_file, "case %zu", i);
-        bm_page_block_reset(&block);
+        cr_assert_eq(bm_corpus_new_column_beside(&corpus, cases[i].bytes, &column, &err), BM_OK,
+                     "%s", err.message);
+        cr_assert_geq(atomic_load(&column.bytes), cases[i].bytes);
+        cr_assert_eq(atomic_load(&column.file) != 0, cases[i].in_file, "case %zu", i);
+        bm_column_reset(&column);
         bm_corpus_reset(&corpus);
     }
 }

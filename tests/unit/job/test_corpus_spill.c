@@ -168,16 +168,17 @@ Test(corpus_spill, without_a_directory_the_budget_ends_the_job)
     close_world(w);
 }
 
-/* The folder was removed when content hashes had moved to a file, and places had not. */
+/* The folder was removed when content hashes went on in a file, and places did not yet. */
 Test(corpus_spill, columns_in_memory_count_whole_beside_those_in_a_file)
 {
     const bm_corpus_sums sums = {.n = 100000};
-    bm_corpus corpus = {
-        .cfg = {.memory = 32 << 16, .find_identical = true, .budget = {.batches = 1 << 30}}};
+    bm_corpus corpus = {.cfg = {.memory = (uint64_t)BM_COLUMNS_PART << 16,
+                                .find_identical = true,
+                                .budget = {.batches = 1 << 30}}};
     const uint64_t in_memory = bm_corpus_bytes_needed(&corpus, &sums);
-    corpus.copies.in_file.file = 1;
+    corpus.copies.content_column.file = 1;
     cr_expect_eq(bm_corpus_bytes_needed(&corpus, &sums), in_memory - 16 * sums.n + (1 << 16));
-    corpus.sets.places_in_file.file = 1;
+    corpus.sets.places_column.file = 1;
     cr_expect_eq(bm_corpus_bytes_needed(&corpus, &sums), in_memory - 24 * sums.n + (1 << 16));
 }
 

@@ -156,17 +156,17 @@ Test(doc_table, rows_and_ids_stay_in_memory_where_the_folder_is_gone)
         bm_doc_table table = {.memory = MEMORY, .temp_dir = "/nowhere"};
         char id[32];
         if (rows_moved)
-            cr_assert_eq(bm_page_block_in_file(&table.in_file.rows, "/tmp", NULL), BM_OK);
+            cr_assert_eq(bm_column_grow(&table.columns.rows, 1, "/tmp", NULL), BM_OK);
         for (int i = 0; i < ALL; i++) {
             snprintf(id, sizeof id, "document-%05d", i);
             cr_assert_eq(add(&table, id, (uint64_t)i + 1, NULL), BM_OK);
         }
         assert_id(&table, 4321, "document-04321");
         cr_expect_eq(bm_doc_table_row(&table, 4321)->line, 4322);
-        cr_expect_eq(table.in_file.rows.file != 0, rows_moved);
-        cr_expect_eq(table.in_file.ends.file, 0);
+        cr_expect_eq(atomic_load(&table.columns.rows.file) != 0, rows_moved);
+        cr_expect_eq(atomic_load(&table.columns.ends.file), 0);
         cr_expect_eq(bm_doc_table_bytes(&table) - bm_doc_table_shard_bytes(&table),
-                     (rows_moved ? MEMORY / BM_DOC_FILE_PART : ALL * sizeof(bm_doc_row)) +
+                     (rows_moved ? MEMORY / BM_DOC_FILE_PART / 2 : ALL * sizeof(bm_doc_row)) +
                          ALL * (8 + 14));
         bm_doc_table_reset(&table);
     }
@@ -179,19 +179,21 @@ Test(doc_table, ids_in_memory_and_in_files_are_found_in_any_order)
         bm_doc_table table = {.memory = in_files ? 1 << 20 : 0, .temp_dir = "/tmp"};
         bm_buf room = {0};
         char id[32];
+        int n_read = 0;
         for (int i = 0; i < ALL; i++) {
             snprintf(id, sizeof id, "%.*d", 1 + i % 20, i);
             cr_assert_eq(add(&table, i == 77 ? "" : id, (uint64_t)i + 1, NULL), BM_OK, "%d", i);
         }
-        cr_assert_eq(table.in_file.text.file != 0, in_files);
+        cr_assert_eq(atomic_load(&table.columns.text.file) != 0, in_files);
         for (int i = 0, row = 0; i < ALL; i++, row = (row + 7919) % ALL) {
             snprintf(id, sizeof id, "%.*d", 1 + row % 20, row);
             const bm_str got = bm_doc_table_id_anywhere(&table, (size_t)row, &room);
             cr_assert_eq(got.len, row == 77 ? 0 : strlen(id), "row %d", row);
             cr_assert_eq(memcmp(got.data, id, got.len), 0, "row %d is %.*s", row, (int)got.len,
                          got.data);
-            cr_assert(got.len == 0 || (got.data == room.data) == in_files);
+            n_read += got.len > 0 && got.data == room.data;
         }
+        cr_expect(in_files ? n_read > ALL / 2 : n_read == 0, "%d were read from a file", n_read);
         bm_buf_reset(&room);
         bm_doc_table_reset(&table);
     }

@@ -365,7 +365,7 @@ Test(source_columns, files_come_through_their_provider_and_may_be_read_again)
     bm_input_set *set = NULL;
     cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
     atomic_int alive = 0;
-    const bm_column_provider provider = {.ctx = &alive, .name = "tables", .open = open_file};
+    const bm_arrow_column_provider provider = {.ctx = &alive, .name = "tables", .open = open_file};
     bm_batch_source *source = NULL;
     cr_assert_eq(bm_source_columns_open_files(set, &provider, &source, NULL), BM_OK);
     cr_assert(source->ops->has_text && !source->copies);

@@ -237,7 +237,8 @@ static uint64_t read_both(const fake *like, unsigned n_threads, uint32_t docs, b
     reading r = {.f = like};
     pthread_t threads[8];
     const bm_batch_limits limits = {.bytes = 20, .range_bytes = 600, .docs = docs, .helped = true};
-    const bm_column_provider provider = {.ctx = (void *)like, .name = "tables", .open = open_file};
+    const bm_arrow_column_provider provider = {
+        .ctx = (void *)like, .name = "tables", .open = open_file};
     pthread_mutex_init(&r.lock, NULL);
     cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
     cr_assert_eq(bm_source_columns_open_files(set, &provider, &r.source, NULL), BM_OK);

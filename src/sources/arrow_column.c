@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* column.c -- see the header. Buffers have no lengths in this interface, so a table is trusted to
+/* arrow_column.c -- see the header. Buffers have no lengths in this interface, so a table is trusted to
  * have as many cells as it says; offsets, views and indices are checked, since they lead anywhere.
  *
- * Tests: tests/reference/test_keep.py, tests/unit/sources/test_column.c,
+ * Tests: tests/reference/test_keep.py, tests/unit/sources/test_arrow_column.c,
  *        tests/unit/sources/test_source_columns.c */
-#include "sources/column.h"
+#include "sources/arrow_column.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,39 +19,39 @@
 
 /* --- types --- */
 
-static bm_column_type plain_type(const char *format)
+static bm_arrow_column_type plain_type(const char *format)
 {
     static const struct {
         char format[3];
-        bm_column_type type;
-    } types[] = {{"u", {BM_COLUMN_BYTES, 4, BM_COLUMN_OTHER, 0}},
-                 {"U", {BM_COLUMN_BYTES, 8, BM_COLUMN_OTHER, 0}},
-                 {"z", {BM_COLUMN_BYTES, 4, BM_COLUMN_OTHER, 0}},
-                 {"Z", {BM_COLUMN_BYTES, 8, BM_COLUMN_OTHER, 0}},
-                 {"vu", {BM_COLUMN_VIEWS, 0, BM_COLUMN_OTHER, 0}},
-                 {"vz", {BM_COLUMN_VIEWS, 0, BM_COLUMN_OTHER, 0}},
-                 {"c", {BM_COLUMN_INT, 1, BM_COLUMN_OTHER, 0}},
-                 {"s", {BM_COLUMN_INT, 2, BM_COLUMN_OTHER, 0}},
-                 {"i", {BM_COLUMN_INT, 4, BM_COLUMN_OTHER, 0}},
-                 {"l", {BM_COLUMN_INT, 8, BM_COLUMN_OTHER, 0}},
-                 {"C", {BM_COLUMN_UINT, 1, BM_COLUMN_OTHER, 0}},
-                 {"S", {BM_COLUMN_UINT, 2, BM_COLUMN_OTHER, 0}},
-                 {"I", {BM_COLUMN_UINT, 4, BM_COLUMN_OTHER, 0}},
-                 {"L", {BM_COLUMN_UINT, 8, BM_COLUMN_OTHER, 0}},
-                 {"n", {BM_COLUMN_NULLS, 0, BM_COLUMN_OTHER, 0}}};
+        bm_arrow_column_type type;
+    } types[] = {{"u", {BM_ARROW_COLUMN_BYTES, 4, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"U", {BM_ARROW_COLUMN_BYTES, 8, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"z", {BM_ARROW_COLUMN_BYTES, 4, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"Z", {BM_ARROW_COLUMN_BYTES, 8, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"vu", {BM_ARROW_COLUMN_VIEWS, 0, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"vz", {BM_ARROW_COLUMN_VIEWS, 0, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"c", {BM_ARROW_COLUMN_INT, 1, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"s", {BM_ARROW_COLUMN_INT, 2, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"i", {BM_ARROW_COLUMN_INT, 4, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"l", {BM_ARROW_COLUMN_INT, 8, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"C", {BM_ARROW_COLUMN_UINT, 1, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"S", {BM_ARROW_COLUMN_UINT, 2, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"I", {BM_ARROW_COLUMN_UINT, 4, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"L", {BM_ARROW_COLUMN_UINT, 8, BM_ARROW_COLUMN_OTHER, 0}},
+                 {"n", {BM_ARROW_COLUMN_NULLS, 0, BM_ARROW_COLUMN_OTHER, 0}}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(types[i].format, format) == 0)
             return types[i].type;
-    return (bm_column_type){.kind = BM_COLUMN_OTHER};
+    return (bm_arrow_column_type){.kind = BM_ARROW_COLUMN_OTHER};
 }
 
-bool bm_column_is_text(bm_column_type type)
+bool bm_arrow_column_is_text(bm_arrow_column_type type)
 {
-    return type.kind == BM_COLUMN_BYTES || type.kind == BM_COLUMN_VIEWS ||
-           type.kind == BM_COLUMN_NULLS;
+    return type.kind == BM_ARROW_COLUMN_BYTES || type.kind == BM_ARROW_COLUMN_VIEWS ||
+           type.kind == BM_ARROW_COLUMN_NULLS;
 }
 
-const char *bm_column_type_name(const struct ArrowSchema *schema)
+const char *bm_arrow_column_type_name(const struct ArrowSchema *schema)
 {
     static const struct {
         const char *format, *name;
@@ -83,16 +83,16 @@ const char *bm_column_type_name(const struct ArrowSchema *schema)
     return schema->format;
 }
 
-bm_column_type bm_column_type_of(const struct ArrowSchema *schema)
+bm_arrow_column_type bm_arrow_column_type_of(const struct ArrowSchema *schema)
 {
-    const bm_column_type own = plain_type(schema->format);
+    const bm_arrow_column_type own = plain_type(schema->format);
     if (schema->dictionary == NULL)
         return own;
-    bm_column_type type = plain_type(schema->dictionary->format);
-    if (!bm_column_is_text(type) || type.kind == BM_COLUMN_NULLS ||
+    bm_arrow_column_type type = plain_type(schema->dictionary->format);
+    if (!bm_arrow_column_is_text(type) || type.kind == BM_ARROW_COLUMN_NULLS ||
         schema->dictionary->dictionary != NULL ||
-        (own.kind != BM_COLUMN_INT && own.kind != BM_COLUMN_UINT))
-        return (bm_column_type){.kind = BM_COLUMN_OTHER};
+        (own.kind != BM_ARROW_COLUMN_INT && own.kind != BM_ARROW_COLUMN_UINT))
+        return (bm_arrow_column_type){.kind = BM_ARROW_COLUMN_OTHER};
     type.in_kind = own.kind;
     type.in_width = own.width;
     return type;
@@ -108,7 +108,7 @@ static uint64_t cell_value(const bm_cells *cells, uint64_t cell)
     uint16_t v16;
     uint32_t v32;
     uint64_t v64;
-    const bool is_signed = cells->kind == BM_COLUMN_INT;
+    const bool is_signed = cells->kind == BM_ARROW_COLUMN_INT;
     switch (cells->width) {
     case 1:
         memcpy(&v8, at, 1);
@@ -154,7 +154,7 @@ static bm_str view_bytes(const bm_cells *cells, uint64_t cell)
 
 static bm_str cell_bytes(const bm_cells *cells, uint64_t cell)
 {
-    if (cells->kind == BM_COLUMN_VIEWS)
+    if (cells->kind == BM_ARROW_COLUMN_VIEWS)
         return view_bytes(cells, cell);
     const uint64_t begin = cell_value(cells, cell), end = cell_value(cells, cell + 1);
     return (bm_str){.data = cells->bytes + begin, .len = (size_t)(end - begin)};
@@ -215,8 +215,9 @@ static const char *open_bytes(const struct ArrowArray *array, uint64_t n, bm_cel
 static const char *open_cells(const struct ArrowArray *array, uint64_t first, uint64_t n,
                               bm_cells *out)
 {
-    const bool views = out->kind == BM_COLUMN_VIEWS, bytes = out->kind == BM_COLUMN_BYTES;
-    if (out->kind == BM_COLUMN_NULLS) /* which have no buffers, and some writers' one */
+    const bool views = out->kind == BM_ARROW_COLUMN_VIEWS,
+               bytes = out->kind == BM_ARROW_COLUMN_BYTES;
+    if (out->kind == BM_ARROW_COLUMN_NULLS) /* which have no buffers, and some writers' one */
         return array->n_buffers > 1 ? "another number of buffers than its type has" : NULL;
     if (views ? array->n_buffers < 3 : array->n_buffers != (bytes ? 3 : 2))
         return "another number of buffers than its type has";
@@ -233,7 +234,7 @@ static const char *open_cells(const struct ArrowArray *array, uint64_t first, ui
     return bytes ? open_bytes(array, n, out) : NULL;
 }
 
-static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, bm_column *out)
+static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, bm_arrow_column *out)
 {
     const struct ArrowArray *words = array->dictionary;
     if (words == NULL || words->length < 0 || words->offset < 0)
@@ -270,20 +271,21 @@ static const char *into_child(place *at, uint32_t child)
 }
 
 /* From a list to its values. */
-static const char *into_list(place *at, const bm_column_path *path, uint32_t i, bm_column *out)
+static const char *into_list(place *at, const bm_arrow_column_path *path, uint32_t i,
+                             bm_arrow_column *out)
 {
     const struct ArrowArray *list = at->array;
     const uint32_t fixed = path->child[i];
     if (list->n_buffers != (path->width[i] == 0 ? 1 : 2) || list->n_children != 1)
         return "another number of buffers than its type has";
-    bm_column_level *level = &out->levels[out->n_levels++];
-    *level =
-        (bm_column_level){.list = true,
-                          .fixed = fixed,
-                          .cells = {.kind = BM_COLUMN_BYTES,
-                                    .width = path->width[i],
-                                    .validity = list->null_count != 0 ? list->buffers[0] : NULL,
-                                    .first = at->first}};
+    bm_arrow_column_level *level = &out->levels[out->n_levels++];
+    *level = (bm_arrow_column_level){
+        .list = true,
+        .fixed = fixed,
+        .cells = {.kind = BM_ARROW_COLUMN_BYTES,
+                  .width = path->width[i],
+                  .validity = list->null_count != 0 ? list->buffers[0] : NULL,
+                  .first = at->first}};
     out->many = true;
     const uint64_t first = at->first + at->begin;
     at->first = 0;
@@ -310,8 +312,8 @@ static const char *into_list(place *at, const bm_column_path *path, uint32_t i, 
 }
 
 /* Down to the array of the column. */
-static const char *descend(const struct ArrowArray *table, const bm_column_path *path, place *at,
-                           bm_column *out)
+static const char *descend(const struct ArrowArray *table, const bm_arrow_column_path *path,
+                           place *at, bm_arrow_column *out)
 {
     if (table->offset < 0 || table->length < 0 || table->offset > INT64_MAX - table->length)
         return "a negative number of rows";
@@ -326,20 +328,20 @@ static const char *descend(const struct ArrowArray *table, const bm_column_path 
         if (i > 0 && parent->n_buffers != 1)
             return "another number of buffers than its type has";
         if (i > 0 && parent->null_count != 0 && parent->buffers[0] != NULL)
-            out->levels[out->n_levels++] =
-                (bm_column_level){.cells = {.validity = parent->buffers[0], .first = at->first}};
+            out->levels[out->n_levels++] = (bm_arrow_column_level){
+                .cells = {.validity = parent->buffers[0], .first = at->first}};
         wrong = into_child(at, path->child[i]);
     }
     return wrong;
 }
 
-bool bm_column_list_step(const struct ArrowSchema *schema, bm_column_path *path)
+bool bm_arrow_column_list_step(const struct ArrowSchema *schema, bm_arrow_column_path *path)
 {
     const uint32_t i = path->n;
     const bool is_wide = strcmp(schema->format, "+L") == 0,
                is_fixed = strncmp(schema->format, "+w:", 3) == 0;
     if ((strcmp(schema->format, "+l") != 0 && !is_wide && !is_fixed) || schema->n_children != 1 ||
-        i >= BM_COLUMN_DEPTH)
+        i >= BM_ARROW_COLUMN_DEPTH)
         return false;
     const unsigned long long fixed = is_fixed ? strtoull(schema->format + 3, NULL, 10) : 0;
     path->step[i] = BM_STEP_LIST;
@@ -349,11 +351,11 @@ bool bm_column_list_step(const struct ArrowSchema *schema, bm_column_path *path)
     return fixed <= INT32_MAX;
 }
 
-const char *bm_column_open(const struct ArrowArray *table, const bm_column_path *path,
-                           bm_column_type type, bm_column *out)
+const char *bm_arrow_column_open(const struct ArrowArray *table, const bm_arrow_column_path *path,
+                                 bm_arrow_column_type type, bm_arrow_column *out)
 {
     place at;
-    *out = (bm_column){.type = type, .cells = {.kind = type.kind, .width = type.width}};
+    *out = (bm_arrow_column){.type = type, .cells = {.kind = type.kind, .width = type.width}};
     const bool indexed = type.in_width != 0;
     if (indexed)
         out->cells = (bm_cells){.kind = type.in_kind, .width = type.in_width};
@@ -369,17 +371,17 @@ const char *bm_column_open(const struct ArrowArray *table, const bm_column_path 
 
 /* --- rows --- */
 
-static bool is_null(const bm_column *column, uint64_t number)
+static bool is_null(const bm_arrow_column *column, uint64_t number)
 {
     const uint64_t cell = column->cells.first + number;
-    if (cell_is_null(&column->cells, cell) || column->cells.kind == BM_COLUMN_NULLS)
+    if (cell_is_null(&column->cells, cell) || column->cells.kind == BM_ARROW_COLUMN_NULLS)
         return true;
     return column->type.in_width != 0 &&
            cell_is_null(&column->dictionary,
                         column->dictionary.first + cell_value(&column->cells, cell));
 }
 
-bool bm_column_is_null(const bm_column *column, size_t row)
+bool bm_arrow_column_is_null(const bm_arrow_column *column, size_t row)
 {
     for (uint32_t i = 0; i < column->n_levels; i++)
         if (cell_is_null(&column->levels[i].cells, column->levels[i].cells.first + row))
@@ -387,7 +389,7 @@ bool bm_column_is_null(const bm_column *column, size_t row)
     return is_null(column, row);
 }
 
-bm_str bm_column_bytes(const bm_column *column, size_t row)
+bm_str bm_arrow_column_bytes(const bm_arrow_column *column, size_t row)
 {
     const uint64_t cell = column->cells.first + row;
     if (column->type.in_width == 0)
@@ -396,40 +398,40 @@ bm_str bm_column_bytes(const bm_column *column, size_t row)
                       column->dictionary.first + cell_value(&column->cells, cell));
 }
 
-uint64_t bm_column_entry(const bm_column *column, size_t row)
+uint64_t bm_arrow_column_entry(const bm_arrow_column *column, size_t row)
 {
-    return column->type.in_width == 0 || bm_column_is_null(column, row)
+    return column->type.in_width == 0 || bm_arrow_column_is_null(column, row)
                ? UINT64_MAX
                : cell_value(&column->cells, column->cells.first + row);
 }
 
-uint64_t bm_column_integer(const bm_column *column, size_t row)
+uint64_t bm_arrow_column_integer(const bm_arrow_column *column, size_t row)
 {
     return cell_value(&column->cells, column->cells.first + row);
 }
 
-bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS])
+bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row, char digits[BM_ARROW_COLUMN_DIGITS])
 {
-    const uint64_t value = bm_column_integer(column, row);
-    int len = column->type.kind == BM_COLUMN_INT
-                  ? snprintf(digits, BM_COLUMN_DIGITS, "%" PRId64, (int64_t)value)
-                  : snprintf(digits, BM_COLUMN_DIGITS, "%" PRIu64, value);
+    const uint64_t value = bm_arrow_column_integer(column, row);
+    int len = column->type.kind == BM_ARROW_COLUMN_INT
+                  ? snprintf(digits, BM_ARROW_COLUMN_DIGITS, "%" PRId64, (int64_t)value)
+                  : snprintf(digits, BM_ARROW_COLUMN_DIGITS, "%" PRIu64, value);
     return (bm_str){.data = digits, .len = (size_t)len};
 }
 
 /* A walk over the values of a row needs this at every level. */
 typedef struct walk {
-    const bm_column *column;
-    bm_column_fn fn;
+    const bm_arrow_column *column;
+    bm_arrow_column_fn fn;
     void *ctx;
 } walk;
 
 /* The values below `number`, a cell of level `i`: levels are 16 at most. */
 static bm_status walk_from(const walk *w, uint32_t i, uint64_t number, bm_error *err)
 {
-    const bm_column *column = w->column;
+    const bm_arrow_column *column = w->column;
     for (; i < column->n_levels; i++) {
-        const bm_column_level *level = &column->levels[i];
+        const bm_arrow_column_level *level = &column->levels[i];
         const uint64_t cell = level->cells.first + number;
         const bool null = cell_is_null(&level->cells, cell);
         if (null && !level->list)
@@ -446,13 +448,13 @@ static bm_status walk_from(const walk *w, uint32_t i, uint64_t number, bm_error 
             BM_TRY(walk_from(w, i + 1, at, err));
         return BM_OK;
     }
-    const bm_str text =
-        is_null(column, number) ? (bm_str){.data = ""} : bm_column_bytes(column, (size_t)number);
+    const bm_str text = is_null(column, number) ? (bm_str){.data = ""}
+                                                : bm_arrow_column_bytes(column, (size_t)number);
     return w->fn(w->ctx, text, err);
 }
 
-bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, void *ctx,
-                         bm_error *err)
+bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arrow_column_fn fn,
+                               void *ctx, bm_error *err)
 {
     const walk w = {column, fn, ctx};
     return walk_from(&w, 0, row, err);
@@ -507,13 +509,13 @@ static bm_value_form form_of_decimal(const char *format)
 
 bm_value_form bm_value_form_of(const struct ArrowSchema *schema)
 {
-    const bm_column_type type = bm_column_type_of(schema);
+    const bm_arrow_column_type type = bm_arrow_column_type_of(schema);
     const char *format = schema->format;
-    if (bm_column_is_text(type))
+    if (bm_arrow_column_is_text(type))
         return (bm_value_form){.kind = BM_FORM_TEXT};
     if (schema->dictionary != NULL)
         return (bm_value_form){.kind = BM_FORM_OTHER};
-    if (type.kind == BM_COLUMN_INT || type.kind == BM_COLUMN_UINT)
+    if (type.kind == BM_ARROW_COLUMN_INT || type.kind == BM_ARROW_COLUMN_UINT)
         return (bm_value_form){.kind = BM_FORM_INTEGER};
     if (format[0] != '\0' && strchr("efg", format[0]) != NULL && format[1] == '\0')
         return (bm_value_form){.kind = BM_FORM_FLOAT,
@@ -713,39 +715,39 @@ static bm_status join(void *ctx, bm_str text, bm_error *err)
     return bm_buf_add(out, "\n", 1, err);
 }
 
-static bm_status join_lists(const bm_column *column, size_t row, bm_buf *texts, bm_value *out,
+static bm_status join_lists(const bm_arrow_column *column, size_t row, bm_buf *texts, bm_value *out,
                             bm_error *err)
 {
-    BM_TRY(bm_column_each(column, row, join, texts, err));
+    BM_TRY(bm_arrow_column_each(column, row, join, texts, err));
     *out = (bm_value){
         .kind = BM_VALUE_STRING,
         .text = {texts->len > 0 ? texts->data : "", texts->len > 0 ? texts->len - 1 : 0}};
     return BM_OK;
 }
 
-bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm_value *out,
-                          bm_error *err)
+bm_status bm_arrow_column_value(const bm_arrow_column *column, size_t row, bm_buf *texts,
+                                bm_value *out, bm_error *err)
 {
     const bm_value_form *form = &column->form;
-    char digits[BM_COLUMN_DIGITS];
+    char digits[BM_ARROW_COLUMN_DIGITS];
     *out = (bm_value){.kind = form->kind == BM_FORM_MISSING ? BM_VALUE_ABSENT : BM_VALUE_OTHER};
     texts->len = 0;
     if (form->kind <= BM_FORM_OTHER)
         return BM_OK;
     if (column->many)
         return form->kind == BM_FORM_TEXT ? join_lists(column, row, texts, out, err) : BM_OK;
-    if (bm_column_is_null(column, row)) {
+    if (bm_arrow_column_is_null(column, row)) {
         out->kind = BM_VALUE_MISSING;
         return BM_OK;
     }
     if (form->kind == BM_FORM_BOOL)
         return BM_OK;
     if (form->kind == BM_FORM_TEXT) {
-        *out = (bm_value){.kind = BM_VALUE_STRING, .text = bm_column_bytes(column, row)};
+        *out = (bm_value){.kind = BM_VALUE_STRING, .text = bm_arrow_column_bytes(column, row)};
         return BM_OK;
     }
     if (form->kind == BM_FORM_INTEGER) {
-        const bm_str number = bm_column_decimal(column, row, digits);
+        const bm_str number = bm_arrow_column_decimal(column, row, digits);
         BM_TRY(bm_buf_add(texts, number.data, number.len, err));
         const bm_str text = {texts->data, texts->len};
         *out = (bm_value){.kind = BM_VALUE_NUMBER, .text = text, .number = text};
@@ -763,11 +765,11 @@ bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm
     return BM_OK;
 }
 
-bm_status bm_column_id(const bm_column *column, size_t row, bm_buf *texts, bm_str *out,
-                       bm_error *err)
+bm_status bm_arrow_column_id(const bm_arrow_column *column, size_t row, bm_buf *texts, bm_str *out,
+                             bm_error *err)
 {
     bm_value value;
-    BM_TRY(bm_column_value(column, row, texts, &value, err));
+    BM_TRY(bm_arrow_column_value(column, row, texts, &value, err));
     *out = value.text;
     return BM_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* column.h -- the cells of one column of an Arrow array (bandmill/arrow.h): text, bytes or
+/* arrow_column.h -- the cells of one column of an Arrow array (bandmill/arrow.h): text, bytes or
  * integers.
  *
  *     row r of the table is cell  table.offset + column.offset + r  of the column's buffers; of a
@@ -24,25 +24,25 @@
 
 #include "input/keep_key.h"
 
-typedef enum bm_column_kind {
-    BM_COLUMN_OTHER, /* what is not read here */
-    BM_COLUMN_BYTES, /* utf8, binary; `width` bytes an offset */
-    BM_COLUMN_VIEWS, /* utf8_view, binary_view */
-    BM_COLUMN_INT,   /* `width` bytes a value */
-    BM_COLUMN_UINT,
-    BM_COLUMN_NULLS /* of the type null: texts, none of which is there */
-} bm_column_kind;
+typedef enum bm_arrow_column_kind {
+    BM_ARROW_COLUMN_OTHER, /* what is not read here */
+    BM_ARROW_COLUMN_BYTES, /* utf8, binary; `width` bytes an offset */
+    BM_ARROW_COLUMN_VIEWS, /* utf8_view, binary_view */
+    BM_ARROW_COLUMN_INT,   /* `width` bytes a value */
+    BM_ARROW_COLUMN_UINT,
+    BM_ARROW_COLUMN_NULLS /* of the type null: texts, none of which is there */
+} bm_arrow_column_kind;
 
-typedef struct bm_column_type {
-    bm_column_kind kind;
+typedef struct bm_arrow_column_type {
+    bm_arrow_column_kind kind;
     uint8_t width;
-    bm_column_kind in_kind; /* of a dictionary: of its indices, which are integers … */
-    uint8_t in_width;       /* … of so many bytes; 0: it is not one */
-} bm_column_type;
+    bm_arrow_column_kind in_kind; /* of a dictionary: of its indices, which are integers … */
+    uint8_t in_width;             /* … of so many bytes; 0: it is not one */
+} bm_arrow_column_type;
 
 /* One array of cells. */
 typedef struct bm_cells {
-    bm_column_kind kind;
+    bm_arrow_column_kind kind;
     uint8_t width;
     const uint8_t *validity; /* a bit a cell, lowest first; NULL: no nulls */
     const void *values;      /* integers, views, or the offsets of bytes */
@@ -51,31 +51,31 @@ typedef struct bm_cells {
     uint64_t first;             /* the cell of row 0 */
 } bm_cells;
 
-#define BM_COLUMN_DEPTH 16u /* steps in a path of columns */
+#define BM_ARROW_COLUMN_DEPTH 16u /* steps in a path of columns */
 
-typedef enum bm_column_step {
+typedef enum bm_arrow_column_step {
     BM_STEP_CHILD, /* of a struct, or of the table */
     BM_STEP_LIST   /* to the values of a list */
-} bm_column_step;
+} bm_arrow_column_step;
 
 /* Where a column stands: the child of the table, the child of that, … */
-typedef struct bm_column_path {
+typedef struct bm_arrow_column_path {
     bool found; /* else there is no such column */
-    bm_column_step step[BM_COLUMN_DEPTH];
+    bm_arrow_column_step step[BM_ARROW_COLUMN_DEPTH];
     uint32_t child
-        [BM_COLUMN_DEPTH]; /* of a list how many values each has, where that is fixed; else 0 */
-    uint8_t width[BM_COLUMN_DEPTH]; /* of a list's offsets, in bytes */
-    uint32_t n;                     /* 0: the array itself is the column */
-} bm_column_path;
+        [BM_ARROW_COLUMN_DEPTH]; /* of a list how many values each has, where that is fixed; else 0 */
+    uint8_t width[BM_ARROW_COLUMN_DEPTH]; /* of a list's offsets, in bytes */
+    uint32_t n;                           /* 0: the array itself is the column */
+} bm_arrow_column_path;
 
 /* A level above a column: a struct with nulls, or a list. */
-typedef struct bm_column_level {
+typedef struct bm_arrow_column_level {
     bool list;
     uint32_t fixed; /* values of each list; 0: there are offsets */
     bm_cells cells; /* validity; of a list its offsets */
-} bm_column_level;
+} bm_arrow_column_level;
 
-/* How the cells of a column are values that `keep` compares (column.h). */
+/* How the cells of a column are values that `keep` compares (arrow_column.h). */
 typedef enum bm_value_form_kind {
     BM_FORM_MISSING, /* there is no such column */
     BM_FORM_OTHER,   /* its type has no order */
@@ -95,50 +95,50 @@ typedef struct bm_value_form {
     bool days, dated, clock; /* TIME: it counts days; it is since 1970; it has hours to seconds */
 } bm_value_form;
 
-typedef struct bm_column {
-    bm_column_type type;
+typedef struct bm_arrow_column {
+    bm_arrow_column_type type;
     bm_cells cells;      /* of a dictionary its indices */
     bm_cells dictionary; /* kind OTHER: it is not one */
-    bm_column_level levels[BM_COLUMN_DEPTH];
+    bm_arrow_column_level levels[BM_ARROW_COLUMN_DEPTH];
     uint32_t n_levels;
     bool many;          /* some of them are lists: rows have any number of values */
     bm_value_form form; /* of a field that `keep` looks at */
-} bm_column;
+} bm_arrow_column;
 
-#define BM_COLUMN_DIGITS 24u /* space for any integer */
+#define BM_ARROW_COLUMN_DIGITS 24u /* space for any integer */
 
-bm_column_type bm_column_type_of(const struct ArrowSchema *schema);
+bm_arrow_column_type bm_arrow_column_type_of(const struct ArrowSchema *schema);
 /* The name of a type, such as "int64"; for some, the letters of the C data interface. Borrows
  * it. */
-const char *bm_column_type_name(const struct ArrowSchema *schema);
+const char *bm_arrow_column_type_name(const struct ArrowSchema *schema);
 /* Its cells are texts or bytes. */
-bool bm_column_is_text(bm_column_type type);
+bool bm_arrow_column_is_text(bm_arrow_column_type type);
 /* The column of this path, every row of which may then be asked for. Returns NULL, or what is
  * wrong with the array. Borrows it. */
-const char *bm_column_open(const struct ArrowArray *table, const bm_column_path *path,
-                           bm_column_type type, bm_column *out);
+const char *bm_arrow_column_open(const struct ArrowArray *table, const bm_arrow_column_path *path,
+                                 bm_arrow_column_type type, bm_arrow_column *out);
 /* `schema` is a list: the step to its values. */
-bool bm_column_list_step(const struct ArrowSchema *schema, bm_column_path *path);
+bool bm_arrow_column_list_step(const struct ArrowSchema *schema, bm_arrow_column_path *path);
 /* Where `many`, ask for its values. */
-bool bm_column_is_null(const bm_column *column, size_t row);
+bool bm_arrow_column_is_null(const bm_arrow_column *column, size_t row);
 /* A cell of text; a cell of integers in decimal, written to `digits`. Not for nulls. */
-bm_str bm_column_bytes(const bm_column *column, size_t row);
+bm_str bm_arrow_column_bytes(const bm_arrow_column *column, size_t row);
 /* The entry of its dictionary that a row points to; UINT64_MAX: it is not one, or null. Not where
  * `many`. */
-uint64_t bm_column_entry(const bm_column *column, size_t row);
-bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS]);
+uint64_t bm_arrow_column_entry(const bm_arrow_column *column, size_t row);
+bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row, char digits[BM_ARROW_COLUMN_DIGITS]);
 /* A cell of integers, its sign extended where the type has one. Not for nulls. */
-uint64_t bm_column_integer(const bm_column *column, size_t row);
+uint64_t bm_arrow_column_integer(const bm_arrow_column *column, size_t row);
 /* A cell as an id, by the column's form (below): its text, which lies in the column or in `texts`
  * (emptied). Not for nulls. */
-bm_status bm_column_id(const bm_column *column, size_t row, bm_buf *texts, bm_str *out,
-                       bm_error *err);
+bm_status bm_arrow_column_id(const bm_arrow_column *column, size_t row, bm_buf *texts, bm_str *out,
+                             bm_error *err);
 
 /* Each text of a row, in order; one that is null, or stands in a struct that is, is empty, and a
  * list that is null has none. Anything but BM_OK ends it. */
-typedef bm_status (*bm_column_fn)(void *ctx, bm_str text, bm_error *err);
-bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, void *ctx,
-                         bm_error *err);
+typedef bm_status (*bm_arrow_column_fn)(void *ctx, bm_str text, bm_error *err);
+bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arrow_column_fn fn,
+                               void *ctx, bm_error *err);
 
 /* column_value -- cells of any type that has an order, as the values of fields that `keep` looks
  * at. */
@@ -146,5 +146,5 @@ bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, v
 bm_value_form bm_value_form_of(const struct ArrowSchema *schema);
 /* The value in a row, by the column's form; `texts` (emptied) has its bytes where they do not stand
  * in the column. */
-bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm_value *out,
-                          bm_error *err);
+bm_status bm_arrow_column_value(const bm_arrow_column *column, size_t row, bm_buf *texts,
+                                bm_value *out, bm_error *err);

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_column.c -- columns of Arrow arrays that lie about themselves are refused, and those in
+/* test_arrow_column.c -- columns of Arrow arrays that lie about themselves are refused, and those in
  * structs, of views and of dictionaries are read as the specification lays them out. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sources/column.h"
+#include "sources/arrow_column.h"
 
-static const bm_column_type of_views = {.kind = BM_COLUMN_VIEWS};
-static const bm_column_type of_bytes = {.kind = BM_COLUMN_BYTES, .width = 4};
-static const bm_column_type of_words = {
-    .kind = BM_COLUMN_BYTES, .width = 4, .in_kind = BM_COLUMN_INT, .in_width = 1};
-static const bm_column_path first_child = {.found = true, .n = 1};
-static const bm_column_path itself = {.found = true};
+static const bm_arrow_column_type of_views = {.kind = BM_ARROW_COLUMN_VIEWS};
+static const bm_arrow_column_type of_bytes = {.kind = BM_ARROW_COLUMN_BYTES, .width = 4};
+static const bm_arrow_column_type of_words = {
+    .kind = BM_ARROW_COLUMN_BYTES, .width = 4, .in_kind = BM_ARROW_COLUMN_INT, .in_width = 1};
+static const bm_arrow_column_path first_child = {.found = true, .n = 1};
+static const bm_arrow_column_path itself = {.found = true};
 
-static const char *wrong_with(const struct ArrowArray *table, const bm_column_path *path,
-                              bm_column_type type)
+static const char *wrong_with(const struct ArrowArray *table, const bm_arrow_column_path *path,
+                              bm_arrow_column_type type)
 {
-    bm_column column;
-    return bm_column_open(table, path, type, &column);
+    bm_arrow_column column;
+    return bm_arrow_column_open(table, path, type, &column);
 }
 
 #define assert_cell(column, row, text)                                                             \
     do {                                                                                           \
-        bm_str cell = bm_column_bytes(column, row);                                                \
+        bm_str cell = bm_arrow_column_bytes(column, row);                                          \
         cr_assert_eq(cell.len, strlen(text));                                                      \
         cr_assert_eq(memcmp(cell.data, text, cell.len), 0);                                        \
     } while (0)
@@ -41,16 +41,16 @@ Test(column, nulls)
 {
     const struct ArrowSchema schema = {.format = "n"},
                              indices = {.format = "c", .dictionary = (struct ArrowSchema *)&schema};
-    const bm_column_type of_nulls = bm_column_type_of(&schema);
+    const bm_arrow_column_type of_nulls = bm_arrow_column_type_of(&schema);
     const void *none[] = {NULL, NULL};
     struct ArrowArray array = {.length = 3, .null_count = 3};
-    bm_column column;
-    cr_assert(bm_column_is_text(of_nulls));
-    cr_assert_eq(bm_column_type_of(&indices).kind, BM_COLUMN_OTHER);
+    bm_arrow_column column;
+    cr_assert(bm_arrow_column_is_text(of_nulls));
+    cr_assert_eq(bm_arrow_column_type_of(&indices).kind, BM_ARROW_COLUMN_OTHER);
     for (array.n_buffers = 0; array.n_buffers < 2; array.n_buffers++, array.buffers = none) {
-        cr_assert_null(bm_column_open(&array, &itself, of_nulls, &column));
+        cr_assert_null(bm_arrow_column_open(&array, &itself, of_nulls, &column));
         for (size_t row = 0; row < 3; row++)
-            cr_assert(bm_column_is_null(&column, row));
+            cr_assert(bm_arrow_column_is_null(&column, row));
     }
     cr_assert_not_null(wrong_with(&array, &itself, of_nulls));
 }
@@ -63,11 +63,11 @@ Test(column, views)
     const uint8_t validity[] = {0x3};
     const void *buffers[] = {validity, views, blob, sizes};
     struct ArrowArray array = {.length = 3, .null_count = 1, .n_buffers = 4, .buffers = buffers};
-    bm_column column;
-    cr_assert_null(bm_column_open(&array, &itself, of_views, &column));
+    bm_arrow_column column;
+    cr_assert_null(bm_arrow_column_open(&array, &itself, of_views, &column));
     assert_cell(&column, 0, blob);
     assert_cell(&column, 1, "short");
-    cr_assert(bm_column_is_null(&column, 2));
+    cr_assert(bm_arrow_column_is_null(&column, 2));
 
     views[2].len = -1; /* of a null nothing is read */
     cr_assert_null(wrong_with(&array, &itself, of_views));
@@ -101,18 +101,18 @@ Test(column, dictionaries)
     const void *buffers[] = {validity, indices};
     struct ArrowArray array = {
         .length = 5, .null_count = 1, .n_buffers = 2, .buffers = buffers, .dictionary = &words};
-    bm_column column;
-    cr_assert_null(bm_column_open(&array, &itself, of_words, &column));
+    bm_arrow_column column;
+    cr_assert_null(bm_arrow_column_open(&array, &itself, of_words, &column));
     assert_cell(&column, 0, "two");
     assert_cell(&column, 1, "one");
-    cr_assert(bm_column_is_null(&column, 2), "a null in the dictionary");
+    cr_assert(bm_arrow_column_is_null(&column, 2), "a null in the dictionary");
     assert_cell(&column, 3, "two");
-    cr_assert(bm_column_is_null(&column, 4), "a null among the indices");
+    cr_assert(bm_arrow_column_is_null(&column, 4), "a null among the indices");
     static const uint64_t entries[] = {1, 0, UINT64_MAX, 1, UINT64_MAX};
     for (size_t row = 0; row < 5; row++)
-        cr_assert_eq(bm_column_entry(&column, row), entries[row]);
-    cr_assert_null(bm_column_open(&words, &itself, of_bytes, &column));
-    cr_assert_eq(bm_column_entry(&column, 1), UINT64_MAX, "it has no dictionary");
+        cr_assert_eq(bm_arrow_column_entry(&column, row), entries[row]);
+    cr_assert_null(bm_arrow_column_open(&words, &itself, of_bytes, &column));
+    cr_assert_eq(bm_arrow_column_entry(&column, 1), UINT64_MAX, "it has no dictionary");
     indices[1] = 3;
     cr_assert_not_null(wrong_with(&array, &itself, of_words));
     indices[1] = -1;
@@ -147,11 +147,11 @@ Test(column, inside_structs)
                                .buffers = none,
                                .n_children = 1,
                                .children = in_table};
-    const bm_column_path path = {.found = true, .n = 2};
-    bm_column column;
-    cr_assert_null(bm_column_open(&table, &path, of_bytes, &column));
+    const bm_arrow_column_path path = {.found = true, .n = 2};
+    bm_arrow_column column;
+    cr_assert_null(bm_arrow_column_open(&table, &path, of_bytes, &column));
     assert_cell(&column, 0, "d"); /* 1 of the table, 1 of the struct, 1 of its own */
-    cr_assert(bm_column_is_null(&column, 1));
+    cr_assert(bm_arrow_column_is_null(&column, 1));
     assert_cell(&column, 2, "f");
 
     text.length = 4;
@@ -204,7 +204,7 @@ static bm_status add_value(void *ctx, bm_str text, bm_error *err)
 #define assert_values(column, row, expected)                                                       \
     do {                                                                                           \
         values found = {""};                                                                       \
-        cr_assert_eq(bm_column_each(column, row, add_value, &found, NULL), BM_OK);                 \
+        cr_assert_eq(bm_arrow_column_each(column, row, add_value, &found, NULL), BM_OK);           \
         cr_assert_str_eq(found.text, expected);                                                    \
     } while (0)
 
@@ -238,10 +238,10 @@ Test(column, lists)
                                .children = in_table};
     struct ArrowSchema of_values = {.format = "u"}, *of_list[] = {&of_values};
     struct ArrowSchema schema = {.format = "+L", .n_children = 1, .children = of_list};
-    bm_column_path path = first_child;
-    cr_assert(bm_column_list_step(&schema, &path));
-    bm_column column;
-    cr_assert_null(bm_column_open(&table, &path, of_bytes, &column));
+    bm_arrow_column_path path = first_child;
+    cr_assert(bm_arrow_column_list_step(&schema, &path));
+    bm_arrow_column column;
+    cr_assert_null(bm_arrow_column_open(&table, &path, of_bytes, &column));
     cr_assert(column.many);
     assert_values(&column, 0, "<cd><>"); /* cell 2: values 1 and 2, the texts of cells 2 and 3 */
     assert_values(&column, 1, "");       /* null */
@@ -291,11 +291,11 @@ Test(column, lists_of_a_fixed_size_in_structs_with_nulls)
                                .children = in_table};
     struct ArrowSchema of_values = {.format = "+s"}, *of_list[] = {&of_values};
     struct ArrowSchema schema = {.format = "+w:2", .n_children = 1, .children = of_list};
-    bm_column_path path = first_child;
-    cr_assert(bm_column_list_step(&schema, &path));
+    bm_arrow_column_path path = first_child;
+    cr_assert(bm_arrow_column_list_step(&schema, &path));
     path.n++; /* to the struct's first child */
-    bm_column column;
-    cr_assert_null(bm_column_open(&table, &path, of_bytes, &column));
+    bm_arrow_column column;
+    cr_assert_null(bm_arrow_column_open(&table, &path, of_bytes, &column));
     assert_values(&column, 0, "<c><d>");
     assert_values(&column, 1, "<><f>");
     inner.length = 5;
@@ -304,5 +304,5 @@ Test(column, lists_of_a_fixed_size_in_structs_with_nulls)
     text.length = 5;
     cr_assert_not_null(wrong_with(&table, &path, of_bytes));
     schema.format = "+vl";
-    cr_assert_not(bm_column_list_step(&schema, &path), "not read");
+    cr_assert_not(bm_arrow_column_list_step(&schema, &path), "not read");
 }

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* column.c -- stretches of address space, and the pages that are mapped there.
+ *
+ * Address space is plentiful where it is 47 bits wide, but a limit (ulimit -v) counts whatever is
+ * mapped, so a column maps no more than it uses. It begins at a place of its own, far from where the
+ * system puts other mappings and from other columns, and grows there as long as nobody else is in
+ * the way; MAP_FIXED_NOREPLACE sees to that. Where the system does not grant such a place (narrow
+ * address spaces, some sanitizers), the column reserves a stretch with pages that cannot be used yet.
+ *
+ *     0x2000'0000'0000   place 0   place 1   ...   place 383   0x5000'0000'0000
+ *                        128 GiB each, taken far from one another
+ *
+ * Tests: tests/unit/base/test_column.c */
+#include "base/column.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/temp_file.h"
+
+#define HUGE  ((size_t)2 << 20)
+#define LARGE (2 * HUGE)
+
+#define PLACES      384u
+#define STRIDE      239u /* no divisor of PLACES but 1: all are taken before one comes again */
+#define PLACE_BYTES ((uintptr_t)1 << 37)
+#define FIRST_PLACE ((uintptr_t)1 << 45)
+#define TRIES       4u
+#define STRETCH     ((size_t)64 << 30) /* where a stretch is reserved; less if that is too much */
+#define SPARE(had)  ((had) / 8)        /* more room than is asked for: fewer growths */
+
+#if !defined(MAP_FIXED_NOREPLACE)
+#define MAP_FIXED_NOREPLACE                                                                        \
+    0x100000 /* a kernel that does not know it takes the address as a wish */
+#endif
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t round_up(size_t bytes, size_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+/* Map pages at the address and nowhere else. False: errno tells why. */
+static bool map_at(char *at, size_t bytes, int flags, int fd, size_t from)
+{
+    void *got = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, fd, (off_t)from);
+    if (got == MAP_FAILED)
+        return false;
+    if (got == at)
+        return true;
+    munmap(got, bytes);
+    errno = EEXIST;
+    return false;
+}
+
+/* --- the first growth: where the column lies --- */
+
+/* The first is drawn by the address of the stack, which the system chooses at random. */
+static char *next_place(void)
+{
+    static atomic_uint taken;
+    unsigned none = 0;
+    atomic_compare_exchange_strong(&taken, &none, 1 + (unsigned)((uintptr_t)&none >> 12) % PLACES);
+    const uintptr_t place = (uintptr_t)atomic_fetch_add(&taken, 1) * STRIDE % PLACES;
+    return (char *)(FIRST_PLACE + place * PLACE_BYTES); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* Find a place where these first pages can be, and more beyond them. They are mapped then. */
+static bool take_place(bm_column *column, size_t bytes)
+{
+    for (unsigned i = 0; sizeof(void *) == 8 && i < TRIES; i++) {
+        char *at = next_place();
+        if (map_at(at, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)) {
+            column->data = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool reserve_stretch(bm_column *column, size_t bytes)
+{
+    for (size_t space = bytes > STRETCH ? bytes : STRETCH; space >= bytes; space /= 2) {
+        void *at = mmap(NULL, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at != MAP_FAILED) {
+            column->data = at;
+            column->space = space;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- pages --- */
+
+static bool add_memory(const bm_column *column, size_t had, size_t bytes)
+{
+    char *at = (char *)column->data + had;
+    if (column->space != 0 && mprotect(at, bytes - had, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    if (column->space == 0 && had > 0 &&
+        !map_at(at, bytes - had, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0))
+        return false;
+    if (bytes >= LARGE)
+        madvise(column->data, bytes, MADV_HUGEPAGE); /* advice: where there are none it is slower */
+    return true;
+}
+
+/* The space of the file is reserved, for a write to a mapped page cannot report a full disk. */
+static bm_status add_file(bm_column *column, size_t had, size_t bytes, bm_error *err)
+{
+    const int fd = atomic_load(&column->file) - 1;
+    const size_t from = had - column->in_memory, more = bytes - had;
+    int code = EINTR;
+    while (code == EINTR)
+        code = posix_fallocate(fd, (off_t)from, (off_t)more);
+    if (code != 0)
+        return bm_fail_temp_file(err, code, column->dir,
+                                 "cannot make a temporary file here larger");
+    const bool own = column->space != 0 || had == 0; /* mapped, but not used yet */
+    const int how = MAP_SHARED | (own ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+    if (map_at((char *)column->data + had, more, how, fd, from))
+        return BM_OK;
+    if (errno == ENOMEM || errno == EEXIST)
+        return bm_fail_nomem(err, bytes);
+    const bm_status status =
+        bm_fail_errno(err, errno, column->dir, "cannot map a temporary file here into memory");
+    bm_error_advise(err, "file systems such as 9p and vboxsf cannot; `temp_dir` names another "
+                         "directory, on a local disk");
+    return status;
+}
+
+/* Pages from `had` on will be those of a file, unless the directory is gone. */
+static bm_status open_file(bm_column *column, size_t had, const char *dir, bm_error *err)
+{
+    const int fd = bm_open_nameless(dir);
+    if (fd < 0 && errno != ENOENT)
+        return bm_fail_temp_file(err, errno, dir, "cannot make a temporary file here");
+    if (fd < 0)
+        return BM_OK;
+    column->dir = dir;
+    column->in_memory = had;
+    atomic_store_explicit(&column->file, fd + 1, memory_order_release);
+    return BM_OK;
+}
+
+/* The first growth failed. */
+static void give_up(bm_column *column, size_t bytes)
+{
+    munmap(column->data, column->space > bytes ? column->space : bytes);
+    column->data = NULL;
+    column->space = 0;
+}
+
+/* More pages, up to `bytes`, of which there is address space. */
+static bm_status add_pages(bm_column *column, size_t had, size_t bytes, bm_error *err)
+{
+    if (atomic_load(&column->file) != 0)
+        return add_file(column, had, bytes, err);
+    return add_memory(column, had, bytes) ? BM_OK : bm_fail_nomem(err, bytes);
+}
+
+/* Bytes to have, where there were `had` and so many are asked for. */
+static size_t with_spare(const bm_column *column, size_t had, size_t bytes)
+{
+    size_t wanted = had + SPARE(had);
+    wanted = wanted < bytes ? bytes : wanted;
+    wanted = round_up(wanted, wanted >= LARGE ? HUGE : page_bytes());
+    return column->space != 0 && wanted > column->space ? column->space : wanted;
+}
+
+bm_status bm_column_grow(bm_column *column, size_t bytes, const char *dir, bm_error *err)
+{
+    const size_t had = atomic_load_explicit(&column->bytes, memory_order_relaxed);
+    if (bytes <= had)
+        return BM_OK;
+    if (bytes > SIZE_MAX / 4)
+        return bm_fail_nomem(err, bytes);
+    if (atomic_load(&column->file) == 0 && dir != NULL)
+        BM_TRY(open_file(column, had, dir, err));
+    const size_t wanted = with_spare(column, had, bytes);
+    if (wanted < bytes ||
+        (had == 0 && !take_place(column, wanted) && !reserve_stretch(column, wanted)))
+        return bm_fail_nomem(err, bytes);
+    const bm_status status = add_pages(column, had, wanted, err);
+    if (status == BM_OK)
+        atomic_store_explicit(&column->bytes, wanted, memory_order_release);
+    else if (had == 0)
+        give_up(column, wanted);
+    return status;
+}
+
+static void close_file(bm_column *column)
+{
+    const int file = atomic_exchange(&column->file, 0);
+    if (file != 0)
+        close(file - 1);
+}
+
+void bm_column_trim(bm_column *column, size_t bytes)
+{
+    const size_t had = atomic_load(&column->bytes), kept = round_up(bytes, page_bytes());
+    if (kept >= had)
+        return;
+    if (kept == 0) {
+        bm_column_reset(column);
+        return;
+    }
+    char *at = (char *)column->data + kept;
+    if (column->space == 0
+            ? munmap(at, had - kept) == 0
+            : mmap(at, had - kept, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED)
+        atomic_store(&column->bytes, kept);
+}
+
+/* Copy the first `used` bytes of the file's pages to pages of memory, and put these there. */
+static bm_status replace_pages(bm_column *column, size_t used, bm_error *err)
+{
+    char *at = (char *)column->data + column->in_memory;
+    const size_t bytes = atomic_load(&column->bytes) - column->in_memory;
+    char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return bm_fail_nomem(err, bytes);
+    if (bytes >= LARGE)
+        madvise(pages, bytes, MADV_HUGEPAGE);
+    memcpy(pages, at, used);
+    if (mremap(pages, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED)
+        return BM_OK;
+    munmap(pages, bytes);
+    return bm_fail_nomem(err, bytes);
+}
+
+bm_status bm_column_to_memory(bm_column *column, size_t used, bm_error *err)
+{
+    const size_t from = column->in_memory;
+    if (atomic_load(&column->file) == 0)
+        return BM_OK;
+    if (used > from)
+        BM_TRY(replace_pages(column, used - from, err));
+    else
+        bm_column_trim(column, from);
+    close_file(column);
+    return BM_OK;
+}
+
+void bm_column_reset(bm_column *column)
+{
+    const size_t bytes = atomic_load(&column->bytes);
+    const size_t mapped = column->space > bytes ? column->space : bytes;
+    if (mapped > 0)
+        munmap(column->data, mapped);
+    close_file(column);
+    *column = (bm_column){0};
+}
+
+/* The descriptor, and where its pages begin; -1: all pages are memory. */
+static int file_of(const bm_column *column, size_t *from)
+{
+    const int fd = atomic_load_explicit(&column->file, memory_order_acquire) - 1;
+    *from = fd < 0 ? 0 : column->in_memory;
+    return fd;
+}
+
+void bm_column_leave(const bm_column *column)
+{
+    const size_t bytes = atomic_load_explicit(&column->bytes, memory_order_acquire);
+    size_t from;
+    if (file_of(column, &from) >= 0 && bytes > from)
+        madvise((char *)column->data + from, bytes - from, MADV_DONTNEED); /* the file keeps them */
+}
+
+bool bm_column_read(const bm_column *column, void *out, size_t n, uint64_t at)
+{
+    size_t from;
+    const int fd = file_of(column, &from);
+    return fd >= 0 && at >= from && pread(fd, out, n, (off_t)(at - from)) == (ssize_t)n;
+}
+
+void bm_column_sum(const bm_column *column, uint64_t bytes, bm_column_sums *sums)
+{
+    size_t from;
+    const uint64_t in_memory = file_of(column, &from) < 0 || bytes < from ? bytes : from;
+    sums->in_memory += in_memory;
+    sums->in_file += bytes - in_memory;
+}
