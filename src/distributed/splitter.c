@@ -41,7 +41,7 @@
 
 /* A column that is looked for by its name. */
 static bm_status find_column(const struct ArrowSchema *schema, const struct ArrowArray *array,
-                             const char *name, bool integers, bm_column *out, bm_error *err)
+                             const char *name, bool integers, bm_arrow_column *out, bm_error *err)
 {
     bm_arrow_column_path path = {.n = 1, .step = {BM_STEP_CHILD}};
     if (schema == NULL || array == NULL || strcmp(schema->format, "+s") != 0)
@@ -82,7 +82,7 @@ static uint64_t id_hash(const bm_arrow_column *ids, size_t row)
 bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray *array,
                       uint64_t *hashes, bm_error *err)
 {
-    bm_column ids;
+    bm_arrow_column ids;
     BM_TRY(find_column(schema, array, "id", true, &ids, err));
     if (hashes == NULL && array->length > 0)
         return bm_fail_field(err, "hashes", "no place for the hashes given");
@@ -231,8 +231,8 @@ static bm_status check_record(const bm_splitter *splitter, const bm_arrow_column
     if (!too_long && (splitter->invalid_utf8 == BM_INVALID_UTF8_REPLACE ||
                       bm_utf8_valid_prefix(text.data, text.len) == text.len))
         return BM_OK;
-    const bm_str id =
-        is_integer(ids) ? bm_arrow_column_decimal(ids, row, digits) : bm_arrow_column_bytes(ids, row);
+    const bm_str id = is_integer(ids) ? bm_arrow_column_decimal(ids, row, digits)
+                                      : bm_arrow_column_bytes(ids, row);
     const int shown = id.len < SHOWN ? (int)id.len : SHOWN;
     if (too_long)
         return bm_fail(err, BM_ERR_INPUT,
@@ -302,15 +302,16 @@ static bm_status sign(bm_splitter *splitter, size_t n, bm_error *err)
 bm_status bm_splitter_add(bm_splitter *splitter, const struct ArrowSchema *schema,
                           const struct ArrowArray *array, bm_error *err)
 {
-    bm_column ids, texts;
+    bm_arrow_column ids, texts;
     if (splitter == NULL)
         return bm_fail_field(err, "splitter", "no splitter given");
     BM_TRY(find_column(schema, array, "id", true, &ids, err));
     BM_TRY(find_column(schema, array, "text", false, &texts, err));
     size_t n = 0;
     for (size_t row = 0; row < (size_t)array->length; row++) {
-        const bm_str text =
-            bm_arrow_column_is_null(&texts, row) ? (bm_str){"", 0} : bm_arrow_column_bytes(&texts, row);
+        const bm_str text = bm_arrow_column_is_null(&texts, row)
+                                ? (bm_str){"", 0}
+                                : bm_arrow_column_bytes(&texts, row);
         const bool skip = splitter->on_error == BM_ON_ERROR_SKIP;
         const bm_status status = check_record(splitter, &ids, row, text, skip ? NULL : err);
         if (status != BM_OK && !skip)

@@ -410,7 +410,8 @@ uint64_t bm_arrow_column_integer(const bm_arrow_column *column, size_t row)
     return cell_value(&column->cells, column->cells.first + row);
 }
 
-bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row, char digits[BM_ARROW_COLUMN_DIGITS])
+bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row,
+                               char digits[BM_ARROW_COLUMN_DIGITS])
 {
     const uint64_t value = bm_arrow_column_integer(column, row);
     int len = column->type.kind == BM_ARROW_COLUMN_INT

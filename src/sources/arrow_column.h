@@ -126,7 +126,8 @@ bm_str bm_arrow_column_bytes(const bm_arrow_column *column, size_t row);
 /* The entry of its dictionary that a row points to; UINT64_MAX: it is not one, or null. Not where
  * `many`. */
 uint64_t bm_arrow_column_entry(const bm_arrow_column *column, size_t row);
-bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row, char digits[BM_ARROW_COLUMN_DIGITS]);
+bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row,
+                               char digits[BM_ARROW_COLUMN_DIGITS]);
 /* A cell of integers, its sign extended where the type has one. Not for nulls. */
 uint64_t bm_arrow_column_integer(const bm_arrow_column *column, size_t row);
 /* A cell as an id, by the column's form (below): its text, which lies in the column or in `texts`
