@@ -2,10 +2,11 @@
 /* column.c -- stretches of address space, and the pages that are mapped there.
  *
  * Address space is plentiful where it is 47 bits wide, but a limit (ulimit -v) counts whatever is
- * mapped, so a column maps no more than it uses. It begins at a place of its own, far from where the
- * system puts other mappings and from other columns, and grows there as long as nobody else is in
- * the way; MAP_FIXED_NOREPLACE sees to that. Where the system does not grant such a place (narrow
- * address spaces, some sanitizers), the column reserves a stretch with pages that cannot be used yet.
+ * mapped, so a column maps no more than it uses. It begins at a place of its own, far from where
+ * the system puts other mappings and from other columns, and grows there as long as nobody else is
+ * in the way; MAP_FIXED_NOREPLACE sees to that. Where the system does not grant such a place
+ * (narrow address spaces, some sanitizers), the column reserves a stretch with pages that cannot be
+ * used yet.
  *
  *     0x2000'0000'0000   place 0   place 1   ...   place 383   0x5000'0000'0000
  *                        128 GiB each, taken far from one another

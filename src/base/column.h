@@ -6,12 +6,12 @@
  *                     data                  in_memory             bytes            space
  *
  * The first growth takes a stretch of address space for the column alone. Later growths map more of
- * it: pages of memory, or pages of a file that has no name, as the caller asks each time. Pages that
- * were never written to take no memory, and where a column is large the system is asked for huge
- * pages.
+ * it: pages of memory, or pages of a file that has no name, as the caller asks each time. Pages
+ * that were never written to take no memory, and where a column is large the system is asked for
+ * huge pages.
  *
- * Pages of a file have no checksums. If the disk fails to read one, the process ends, as it does for
- * memory that the system has swapped out. */
+ * Pages of a file have no checksums. If the disk fails to read one, the process ends, as it does
+ * for memory that the system has swapped out. */
 #pragma once
 
 #include <stdatomic.h>
@@ -31,10 +31,11 @@ typedef struct bm_column {
     const char *dir;  /* borrowed; where it lies */
 } bm_column;          /* {0} is empty */
 
-/* Make room for `bytes`, and for some more. The new pages are memory, or where `dir` is given, or was
- * given before, pages of a file in that directory; if the directory is gone, they are memory too.
- * One thread at a time. On failure nothing changes: BM_ERR_NOMEM, also where other memory lies in the
- * way; BM_ERR_IO where the disk is full, or its file system cannot be mapped. Borrows `dir`. */
+/* Make room for `bytes`, and for some more. The new pages are memory, or where `dir` is given, or
+ * was given before, pages of a file in that directory; if the directory is gone, they are memory
+ * too. One thread at a time. On failure nothing changes: BM_ERR_NOMEM, also where other memory lies
+ * in the way; BM_ERR_IO where the disk is full, or its file system cannot be mapped. `dir` is
+ * borrowed. */
 bm_status bm_column_grow(bm_column *column, size_t bytes, const char *dir, bm_error *err);
 /* Give back what lies beyond the first `bytes`. */
 void bm_column_trim(bm_column *column, size_t bytes);
@@ -56,8 +57,7 @@ typedef struct bm_column_sums {
 } bm_column_sums;
 
 void bm_column_sum(const bm_column *column, uint64_t bytes, bm_column_sums *sums);
-/* What such columns take of the memory, if pages of files leave it before they are more than `part`.
- */
+/* The memory that such columns take, if pages of files leave it before they exceed `part`. */
 static inline uint64_t bm_column_held(const bm_column_sums *sums, uint64_t part)
 {
     return sums->in_memory + (sums->in_file < part ? sums->in_file : part);

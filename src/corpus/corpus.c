@@ -141,8 +141,8 @@ static bm_corpus_sums with(const bm_corpus_sums *sums, const bm_corpus_more *mor
     return all;
 }
 
-/* Would that, behind `sums`, move sets and keys to files? row_bytes and id_bytes of `sums` are with the
- * documents that come. */
+/* Would that, behind `sums`, move sets and keys to files? row_bytes and id_bytes of `sums` are with
+ * the documents that come. */
 static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
                              const bm_corpus_more *more)
 {

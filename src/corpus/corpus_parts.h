@@ -182,9 +182,10 @@ static inline bool bm_corpus_sets_have_name(const bm_corpus *corpus)
     return corpus->sets.state == BM_SETS_COPIED || corpus->sets.state == BM_SETS_IN_NAMED_FILE;
 }
 
-/* Columns of the documents that are read in order lie in memory up to this part of it; what comes then
- * lies in files, of which no more than the same part is in memory, as long as who reads them leaves the
- * maps behind BM_DOC_LEAVE_ROWS documents. Columns of matching and grouping lie in files too, then. */
+/* Columns of the documents that are read in order lie in memory up to this part of it; what comes
+ * then lies in files, of which no more than the same part is in memory, as long as who reads them
+ * leaves the maps behind BM_DOC_LEAVE_ROWS documents. Columns of matching and grouping lie in files
+ * too, then. */
 #define BM_COLUMNS_PART 64u
 #define BM_COLUMNS_DOC  40u /* bytes of them, at most */
 

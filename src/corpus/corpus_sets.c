@@ -29,8 +29,9 @@
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back
  *     grouping   columns + sets + labels of groups, members, similarities + sets read back
  *
- * Columns in files (bm_corpus_new_column) take a part of the memory all together. Where keys are in a file
- * too, making labels needs as much as matching: keys that are read back and buckets, and no groups. */
+ * Columns in files (bm_corpus_new_column) take a part of the memory all together. Where keys are in
+ * a file too, making labels needs as much as matching: keys that are read back and buckets, and no
+ * groups. */
 
 #define MATCH_BYTES   21u /* a document: buckets 13, groups 4, places of crowded buckets 4 */
 #define EARLIER_BYTES 16u /* edges.h: bm_earlier_edges */

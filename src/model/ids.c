@@ -158,9 +158,9 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
  * What counts against the memory is the size of one table with all ids, which the shards come to
  * where hashes are as good as chance: it does not depend on which threads have come how far.
  *
- * Where rows and ids would take more than a part of the memory, their columns go on in files. Pages of
- * files that nobody looks at any more leave memory now and then: while rows are added, and while they
- * are read. */
+ * Where rows and ids would take more than a part of the memory, their columns go on in files. Pages
+ * of files that nobody looks at any more leave memory now and then: while rows are added, and while
+ * they are read. */
 
 #define CHECK_ROWS 1024u /* between two checks of the memory */
 

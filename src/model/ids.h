@@ -107,9 +107,9 @@ typedef struct bm_doc_id {
  *                           id of an earlier row learns of it
  *     bm_doc_table_accept   the batch is part of the table: batches in order, one at a time
  *
- * Rows and ids lie in columns (base/column.h). Where they would take more of the memory than matters,
- * those that come then lie in files: nothing that reads them changes, and BM_DOC_FILE_PART of the
- * memory is all they take, as long as rows are read by the functions below.
+ * Rows and ids lie in columns (base/column.h). Where they would take more of the memory than
+ * matters, those that come then lie in files: nothing that reads them changes, and BM_DOC_FILE_PART
+ * of the memory is all they take, as long as rows are read by the functions below.
  *
  * Rows that are reserved and not accepted are *ahead*; while there are some, nothing is added in
  * the first way. One thread may reserve while another accepts. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrow_column.c -- see the header. Buffers have no lengths in this interface, so a table is trusted to
- * have as many cells as it says; offsets, views and indices are checked, since they lead anywhere.
+/* arrow_column.c -- see the header. Buffers have no lengths in this interface, so a table is
+ * trusted to have as many cells as it says; offsets, views and indices are checked, since they lead
+ * anywhere.
  *
  * Tests: tests/reference/test_keep.py, tests/unit/sources/test_arrow_column.c,
  *        tests/unit/sources/test_source_columns.c */

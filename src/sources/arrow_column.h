@@ -62,8 +62,8 @@ typedef enum bm_arrow_column_step {
 typedef struct bm_arrow_column_path {
     bool found; /* else there is no such column */
     bm_arrow_column_step step[BM_ARROW_COLUMN_DEPTH];
-    uint32_t child
-        [BM_ARROW_COLUMN_DEPTH]; /* of a list how many values each has, where that is fixed; else 0 */
+    /* The number of the child; of a list how many values each has, where that is fixed; else 0. */
+    uint32_t child[BM_ARROW_COLUMN_DEPTH];
     uint8_t width[BM_ARROW_COLUMN_DEPTH]; /* of a list's offsets, in bytes */
     uint32_t n;                           /* 0: the array itself is the column */
 } bm_arrow_column_path;

@@ -30,7 +30,8 @@ static size_t bytes_of(const bm_column *column)
     return atomic_load(&column->bytes);
 }
 
-/* Grow, and write to all that was asked for; what was written before stays, and the rest is zero. */
+/* Grow, and write to all that was asked for; what was written before stays, and the rest is zero.
+ * */
 static void grow_and_write(bm_column *column, size_t bytes, const char *dir, size_t *written)
 {
     const void *had = column->data;

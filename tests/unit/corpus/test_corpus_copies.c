@@ -216,7 +216,7 @@ Test(corpus_copies, signed_documents_of_other_counts_are_no_copies)
 }
 
 /* What grouping needs beside what is planned lies in memory as long as that has so much left. */
-Test(corpus_block_beside, is_in_a_file_where_memory_has_not_so_much_left)
+Test(corpus_new_column_beside, is_in_a_file_where_memory_has_not_so_much_left)
 {
     static const struct {
         uint64_t memory;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_arrow_column.c -- columns of Arrow arrays that lie about themselves are refused, and those in
- * structs, of views and of dictionaries are read as the specification lays them out. */
+/* test_arrow_column.c -- columns of Arrow arrays that lie about themselves are refused, and those
+ * in structs, of views and of dictionaries are read as the specification lays them out. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
