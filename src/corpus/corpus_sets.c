@@ -418,7 +418,7 @@ static bm_status make_label(bm_corpus *corpus, uint32_t band, const label_buffer
     status = bm_corpus_check_matching(corpus, 0, err);
 out:
     if (keys->columns != NULL) {
-        bm_free(keys->columns[band]);
+        bm_column_reset(&keys->pages[band]);
         keys->columns[band] = NULL;
     }
     return status;
