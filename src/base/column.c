@@ -31,8 +31,8 @@
 #define PLACE_BYTES ((uintptr_t)1 << 37)
 #define FIRST_PLACE ((uintptr_t)1 << 45)
 #define TRIES       4u
-#define STRETCH     ((size_t)64 << 30) /* where a stretch is reserved; less if that is too much */
-#define SPARE(had)  ((had) / 8)        /* more room than is asked for: fewer growths */
+#define STRETCH     ((size_t)1 << 30) /* a column is no larger where it reserves its space */
+#define SPARE(had)  ((had) / 8)       /* more room than is asked for: fewer growths */
 
 #if !defined(MAP_FIXED_NOREPLACE)
 #define MAP_FIXED_NOREPLACE                                                                        \
