@@ -103,7 +103,7 @@ Test(column, what_there_is_no_memory_for_changes_nothing)
 /* A limit counts what is used, and not what could be: three columns share it as they need it. */
 Test(column, a_limit_of_address_space_is_used_up)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(BM_SANITIZED)
     cr_skip_test("sanitizers map more than any limit leaves");
 #endif
     bm_column columns[3] = {{0}};
