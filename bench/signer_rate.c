@@ -218,7 +218,7 @@ static void *make_calls(void *arg)
     for (size_t at = 0; at < own->n;) {
         const size_t n = own->n - at < own->docs_a_call ? own->n - at : own->docs_a_call;
         const bm_signer_out out = {.struct_size = sizeof out,
-                                   .words = own->words + at * own->perms};
+                                   .signatures = own->words + at * own->perms};
         if (bm_signer_sign_texts(own->signer, own->texts + at, n, &out, &err) != BM_OK)
             die("sign", err.message);
         at += n;
@@ -274,7 +274,7 @@ static void print_callers(contender *whole, const bm_str *texts, size_t n, uint3
                           uint32_t perms, size_t repeats)
 {
     static double figure[N_SIZES * N_COUNTS][N_FIGURES][REPEATS_MAX];
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     for (size_t r = 0; r < repeats; r++) {
         run(whole, texts, n, &out);
         const uint64_t sum = checksum(words, n * perms);
@@ -365,7 +365,7 @@ int main(int argc, char **argv)
     uint32_t *words = calloc(n * perms + 1, sizeof *words);
     if (words == NULL)
         die("words", "out of memory");
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     contender contenders[] = {{.signer = open_signer(1, perms)},
                               {.signer = open_signer(threads, perms)}};
     uint64_t sums[2], products = 0;

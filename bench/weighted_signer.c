@@ -116,7 +116,7 @@ static bm_signer *open_signer(const settings *s, uint32_t seed)
 static double sign(bm_signer *signer, const corpus *c, uint32_t *words)
 {
     const bm_documents docs = bm_documents_of_weights(c->offsets, c->hashes, c->weights, c->n_docs);
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     bm_error err = {0};
     const double begin = now();
     if (bm_signer_sign(signer, &docs, &out, &err) != BM_OK)

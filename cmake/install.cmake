@@ -22,6 +22,9 @@ if(NOT BM_PACKAGES) # whose files of licences are those of their systems (packag
     install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/LICENSES/BSD-2-Clause.txt" "${PROJECT_SOURCE_DIR}/LICENSES/Unicode-3.0.txt"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)
 endif()
+# The pages that the headers name, as docs/NAME.md, and those that these lead to; but not the plan.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development FILES_MATCHING PATTERN "*.md"
+    PATTERN plan.md EXCLUDE PATTERN examples EXCLUDE PATTERN notebooks EXCLUDE PATTERN stories EXCLUDE)
 install(FILES "${PROJECT_SOURCE_DIR}/tests/race/tsan.supp" DESTINATION "${CMAKE_INSTALL_DATADIR}/bandmill" COMPONENT development)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/bandmill")

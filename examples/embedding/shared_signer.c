@@ -52,7 +52,7 @@ static int open_signer(bm_signer **out, uint32_t threads)
 
 static int sign(bm_signer *signer, int first, int n, uint32_t *words)
 {
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     bm_error err = {.message = ""};
     return succeeded(bm_signer_sign_texts(signer, documents + first, (size_t)n, &out, &err), &err,
                      "sign");
@@ -77,7 +77,7 @@ static void *serve(void *arg)
 static int child_works(bm_signer *of_parent)
 {
     uint32_t words[PERMS];
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     bm_signer *own = NULL;
     bm_error err = {.message = ""};
     if (bm_signer_sign_texts(of_parent, documents, 1, &out, &err) != BM_ERR_USAGE)

@@ -2,14 +2,24 @@
 /* arrow.h -- tables from other programs: the Arrow C data interface and C stream interface.
  *
  * A table comes in as a stream of arrays, each a struct of columns, in the memory where it lies; no
- * library is needed on either side. Set bm_input_options.stream instead of paths:
+ * library is needed on either side. Set bm_input_options.stream instead of paths.
  *
- *     struct ArrowArrayStream stream;         filled by pyarrow, DuckDB, polars, nanoarrow ...
+ * Example
+ *
+ *     struct ArrowArrayStream stream = table;
  *     bm_dedup_options options;
  *     bm_dedup_options_init(&options);
  *     options.input.stream = &stream;
- *     options.input.stream_name = "table";    ids are table:1, table:2 ... where it has no id
- * column options.output.path = "out"; bm_job_dedup(&options, &summary, &err);
+ *     options.input.stream_name = "table";
+ *     options.output.path = "out";
+ *     bm_summary *summary = NULL;
+ *     bm_error err = {0};
+ *     if (bm_job_dedup(&options, &summary, &err) != BM_OK)
+ *         fprintf(stderr, "%s\n", err.message);
+ *     bm_summary_free(summary);
+ *
+ * `table` was filled by pyarrow, DuckDB, polars, nanoarrow or another program. Where it has no ids,
+ * they are table:1, table:2 ...
  *
  * A row is a document. `text_fields` and `id_field` name columns. Texts: utf8, large_utf8,
  * utf8_view, binary, large_binary, binary_view, or a dictionary of such; null is an empty text;

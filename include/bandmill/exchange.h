@@ -43,7 +43,7 @@ typedef struct bm_export_options {
     bm_export_what what;
     /* For keys, and for forms that are made of bands. Bands and rows 0: chosen if threshold or
      * recall is not its default; else those of the directory's plan, or the tool's own if the
-     * signatures have so many words, or chosen. */
+     * signatures have so many values, or chosen. */
     bm_band_options bands;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a directory */

@@ -4,8 +4,9 @@
  * An index is a directory with one environment of LMDB; how its documents are cut and signed, the
  * plan of bands and what is kept of each document are fixed when it is built and stand in it. What
  * a commit holds survives the end of the process and loss of power. Any number of processes may
- * read it beside one that writes; a second writer is BM_ERR_LOCKED. An index of another format
- * version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
+ * read it beside one that writes; a second writer is BM_ERR_LOCKED. Within one process any number
+ * of handles and jobs may read an index; one that writes must be alone, else BM_ERR_BUSY. An index of
+ * another format version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
 #ifndef BANDMILL_INDEX_H
 #define BANDMILL_INDEX_H
 
@@ -162,7 +163,7 @@ BM_API bm_status bm_job_index_compact(const bm_index_compact_options *options, b
                                       bm_error *err);
 /* The kind and contents of an index as one JSON object; *json is the caller's, freed with
  * bm_string_free. */
-BM_API bm_status bm_index_info(const char *path, char **json, bm_error *err);
+BM_API bm_status bm_index_inspect(const char *path, char **json, bm_error *err);
 
 /* --- queries --- */
 
@@ -204,7 +205,7 @@ typedef struct bm_query_options {
      * line come as one call of `write`. `input` then has no paths; its format is jsonl, lines or
      * tsv. A bad record ends the call, or, where it is skipped, is logged and has no rows. */
     bool follow;
-    bm_device_options device; /* `device` NULL: the native CPU for few queries, else "auto" */
+    bm_device_options device; /* `device` "auto": for few queries the native CPU */
     bm_resource_options resources;
     bm_output_options output; /* `path`: a file; NULL: `write` */
     bm_write_fn write;
@@ -229,21 +230,28 @@ BM_API bm_status bm_job_query(const bm_query_options *options, bm_summary **out,
 /* An index that is kept open: queries of texts, or of sets of hashes, by any number of threads,
  * while one adds, removes and commits.
  *
+ * Example
+ *
  *     bm_index *index = NULL;
  *     bm_matches *matches = NULL;
  *     bm_error err = {0};
- *     if (bm_index_open("known", NULL, &index, &err) != BM_OK) ... err.message
- *     bm_documents asked = bm_documents_of_texts(texts, n);
- *     if (bm_index_query(index, NULL, &asked, &matches, &err) != BM_OK) ...
- *     for (size_t i = 0; i < n; i++)
- *         for (uint64_t k = bm_matches_offsets(matches)[i]; k < bm_matches_offsets(matches)[i + 1];
- * k++)
- *             ... bm_matches_id(matches, k), bm_matches_similarities(matches)[k]
+ *     const bm_documents asked = bm_documents_of_texts(texts, n);
+ *     bm_status status = bm_index_open("known", NULL, &index, &err);
+ *     if (status == BM_OK)
+ *         status = bm_index_query(index, NULL, &asked, &matches, &err);
+ *     for (size_t i = 0; status == BM_OK && i < n; i++) {
+ *         const uint64_t *offsets = bm_matches_offsets(matches);
+ *         for (uint64_t k = offsets[i]; k < offsets[i + 1]; k++)
+ *             printf("%zu %.*s %g\n", i, (int)bm_matches_id(matches, k).len,
+ *                    bm_matches_id(matches, k).data, bm_matches_similarities(matches)[k]);
+ *     }
+ *     if (status != BM_OK)
+ *         fprintf(stderr, "%s\n", err.message);
  *     bm_matches_free(matches);
  *     bm_index_close(index);
  *
  * A query sees the last commit: one of this handle at once, one of another process within a quarter
- * of a second. One handle of an index in a process.
+ * of a second.
  *
  * Processes. A bm_index belongs to the process that opened it. In a forked child its calls are
  * BM_ERR_USAGE, and bm_index_close frees the child's copy, waits for nothing and leaves the files
@@ -267,7 +275,8 @@ static inline void bm_index_options_init(bm_index_options *options)
     bm_index_options_init_sized(options, sizeof *options);
 }
 
-/* options NULL: the defaults. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_LOCKED, BM_ERR_NOMEM. */
+/* options NULL: the defaults. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_NOMEM; BM_ERR_LOCKED: another process
+ * writes to it; BM_ERR_BUSY: this process has it open, and either of the two handles writes. */
 BM_API bm_status bm_index_open(const char *path, const bm_index_options *options, bm_index **out,
                                bm_error *err);
 /* Wait for the calls of other threads that are under way, and close the index. Changes that were not
@@ -276,7 +285,7 @@ BM_API bm_status bm_index_open(const char *path, const bm_index_options *options
 BM_API void bm_index_close(bm_index *index);
 
 /* The settings of an index, and what it holds as of the last commit. */
-typedef struct bm_index_statistics {
+typedef struct bm_index_info {
     size_t struct_size;
     bm_index_store store;
     /* Its stopwords: "en", or the words themselves, with blanks between them; the index's. */
@@ -293,10 +302,10 @@ typedef struct bm_index_statistics {
     /* What the next row without an id gets as its id: greater than any number that was an id here.
      * UINT64_MAX: an index of an earlier version, which has no record of that yet. */
     uint64_t next_id;
-} bm_index_statistics;
+} bm_index_info;
 
 /* *out is filled as much as its struct_size says (begin with {.struct_size = sizeof}). */
-BM_API bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *err);
+BM_API bm_status bm_index_describe(bm_index *index, bm_index_info *out, bm_error *err);
 
 typedef struct bm_match_options {
     size_t struct_size;
@@ -328,7 +337,7 @@ BM_API bm_str bm_matches_id(const bm_matches *matches,
 BM_API void bm_matches_free(bm_matches *matches); /* NULL is fine */
 
 /* These calls are for a handle that writes; from any thread, one after another. A thread commits
- * what it has added and removed, or closes the handle; before that, these calls are BM_ERR_USAGE in
+ * what it has added and removed, or closes the handle; before that, these calls are BM_ERR_BUSY in
  * other threads.
  *
  * Add documents under ids, all or none of them. An id is not empty, and no other document has it:

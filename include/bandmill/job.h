@@ -55,7 +55,7 @@ typedef struct bm_dedup_options {
     bm_verify verify;
     bm_cluster cluster;
     bm_keep keep;
-    bm_kept kept;
+    bm_records kept;
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output;
@@ -98,12 +98,12 @@ typedef struct bm_dedup_options {
     /* The records that are removed, byte for byte, in files like those of `kept`: `removed` with
      * the input's ending, or removed/PATH (docs/formats.md). Of records alone: BM_ERR_USAGE for
      * formats FILES and HASHES and for a table in memory. Inputs of signatures are read again, and
-     * must be there as they were. BM_KEPT_NO, the default: none is written. */
-    bm_kept removed;
+     * must be there as they were. BM_RECORDS_NOT_WRITTEN, the default: none is written. */
+    bm_records removed;
     /* Without output.path the kept records go here, in input order, as one stream (one header, one
      * array), once groups are known; nothing else is written but output.report. SAME is no
      * compression. Non-zero: stop, with BM_ERR_PIPE. With `resume`, `write_pairs`, `removed`,
-     * `kept` BM_KEPT_NO, or several tables: BM_ERR_USAGE. */
+     * `kept` BM_RECORDS_NOT_WRITTEN, or several tables: BM_ERR_USAGE. */
     bm_write_fn write;
     void *write_ctx;
     /* ALL: groups of every pair at the threshold, found exactly, without bands and signatures.
@@ -156,7 +156,7 @@ typedef struct bm_filter_options {
     size_t n_paths;
     const char *files_from; /* a list of paths, one a line ("-": stdin); NULL: none */
     bool files_from_nul;    /* the list is NUL-separated */
-    bm_kept kept;           /* not BM_KEPT_NO */
+    bm_records kept;        /* not BM_RECORDS_NOT_WRITTEN */
     bm_resource_options resources;
     bm_output_options output;
     bm_callbacks callbacks;
@@ -203,7 +203,7 @@ typedef struct bm_index_counts {
     uint64_t commits;
 } bm_index_counts;
 
-#define BM_COUNT_UNKNOWN UINT64_MAX
+#define BM_COUNT_UNKNOWN 0xFFFFFFFFFFFFFFFFull
 
 /* counts of a job's results */
 typedef struct bm_result_counts {

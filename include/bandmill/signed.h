@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* signed.h -- a table to signatures that stay in memory: what bm_job_sign does, without files.
  *
- *     bm_sign_options options;                       of job.h
+ * Example
+ *
+ *     bm_sign_options options;
  *     bm_sign_options_init(&options);
- *     options.input.stream = &stream;                a table of arrow.h
+ *     options.input.stream = &table;
  *     bm_signed *made = NULL;
- *     if (bm_sign_table(&options, &made, &err) != BM_OK) ... err.message
- *     const bm_signed_arrays *arrays = bm_signed_data(made);
- *     ... arrays->words[row * arrays->perms + i]
+ *     bm_error err = {0};
+ *     if (bm_sign_table(&options, &made, &err) == BM_OK) {
+ *         const bm_signed_arrays *arrays = bm_signed_data(made);
+ *         for (uint64_t row = 0; row < arrays->n_docs; row++)
+ *             printf("%08x\n", arrays->signatures[row * arrays->perms]);
+ *     } else {
+ *         fprintf(stderr, "%s\n", err.message);
+ *     }
  *     bm_signed_free(made);
  *
- * Texts are cut where they lie, by all threads, and words are computed where they stay: beside the
+ * Texts are cut where they lie, by all threads, and values are computed where they stay: beside the
  * arrays below, and ids where the table has them, a call takes some MiB.
  *
  * The arrays have the bytes of the files of bm_job_sign, and errors are those that it gives.
@@ -33,14 +40,16 @@ typedef struct bm_signed bm_signed;
  * versions may add fields behind. */
 typedef struct bm_signed_arrays {
     uint64_t n_docs;
-    uint32_t perms, bands; /* words and keys a document; bands 0: no keys */
-    /* n_docs * perms words, each of word_bytes; all ones where there are no shingles */
-    const uint32_t *words;
+    uint32_t perms, bands; /* values and keys a document; bands 0: no keys */
+    /* n_docs * perms values: the first where value_bytes is 4, the second where it is 8; the other
+     * one is NULL. All one bits where there are no shingles */
+    const uint32_t *signatures;
+    const uint64_t *signatures64;
     const uint64_t *keys;       /* n_docs * bands */
     const uint32_t *n_shingles; /* n_docs; distinct, of a bag all */
     const uint64_t *n_bytes;    /* n_docs; of the text */
     const uint64_t *content;    /* n_docs * 2, as content_hash.npy */
-    uint32_t word_bytes;        /* of a word: 4, or 8 (affine64, datatrove) */
+    uint32_t value_bytes;       /* of a value of a signature: 4 or 8 (schemes.h) */
     const uint64_t *text_hash;  /* n_docs; as text_hash.npy */
 } bm_signed_arrays;
 

@@ -2,9 +2,10 @@
 /* sketch.h -- in memory: texts or hashes to signatures and band keys, to sets of hashes, to pairs
  * and to groups, on all cores.
  *
- * From texts to groups in three calls:
+ * Texts to groups (`texts` has `n` of them, `kept[i] == i` says that document i stays):
  *
- *     bm_str texts[] = {...};
+ * Example
+ *
  *     bm_documents docs = bm_documents_of_texts(texts, n);
  *     bm_find_options find;
  *     bm_find_options_init(&find);
@@ -12,30 +13,29 @@
  *     bm_pair_set *pairs = NULL;
  *     bm_groups *groups = NULL;
  *     bm_error err = {0};
- *     if (bm_find_pairs(&find, &docs, &pairs, &err) != BM_OK) ... err.message
- *
- *     bm_group_options group;
- *     bm_group_options_init(&group);
- *     group.n_docs = n;
- *     if (bm_group_pairs(&group, bm_pair_set_data(pairs), bm_pair_set_count(pairs), &groups,
- *                        &err) != BM_OK) ...
- *     const uint32_t *kept = bm_groups_kept(groups);      kept[i] == i: document i stays
+ *     bm_status status = bm_find_pairs(&find, &docs, &pairs, &err);
+ *     if (status == BM_OK) {
+ *         bm_group_options group;
+ *         bm_group_options_init(&group);
+ *         group.n_docs = n;
+ *         status = bm_group_pairs(&group, bm_pair_set_data(pairs), bm_pair_set_count(pairs),
+ *                                 &groups, &err);
+ *     }
+ *     if (status == BM_OK) {
+ *         const uint32_t *kept = bm_groups_kept(groups);
+ *         for (uint32_t i = 0; i < n; i++)
+ *             printf("%u is %s\n", i, kept[i] == i ? "kept" : "removed");
+ *     } else {
+ *         fprintf(stderr, "%s\n", err.message);
+ *     }
  *     bm_groups_free(groups);
  *     bm_pair_set_free(pairs);
  *
- * Scheme affine32: x = low 32 bits of XXH3_64bits(shingle, seed 0); h = fmix32(x); word i = min
- * over the document's shingles of a_i*h + b_i mod 2^32, a_i odd; the coefficients come from NumPy's
- * RandomState(seed). Bit for bit datasketch 2's "affine32".
+ * Signatures are of scheme affine32, or of another; schemes.h has their formulas, and that of band
+ * keys.
  *
- * Scheme oph: h = min(fmix32(a*fmix32(x) + b), 2^32-2); word i = least h of bin (h*K) >> 32 = i; an
- * empty bin takes the word of another, chosen by a 2-universal hash of (bin, attempt). docs/
- * schemes.md has it to the bit.
- *
- * Schemes of others: legacy, text-dedup, nemo, lance, affine64, datatrove (docs/schemes.md). The
- * words of the last two have 64 bits (bm_scheme_word_bytes, words.h).
- *
- * Scheme cws signs documents with weights, bm_documents.weights, and no others: word i is the low
- * 32 bits of the hash that consistent weighted sampling chooses in permutation i, so that two words
+ * Scheme cws signs documents with weights, bm_documents.weights, and no others: value i is the low
+ * 32 bits of the hash that consistent weighted sampling chooses in permutation i, so that two values
  * agree with the probability sum min / sum max of the weights. By the native CPU, whatever device
  * was asked for.
  *
@@ -77,7 +77,7 @@ typedef struct bm_documents {
     const bm_str *texts; /* bytes that are not UTF-8 count as U+FFFD, one for each maximal invalid
                             subpart */
     const uint64_t *offsets; /* n_docs + 1; of hashes or hashes32 */
-    /* A scheme of 32-bit words signs the low 32 bits of each hash (the token hash x, to which it
+    /* A scheme of 32-bit values signs the low 32 bits of each hash (the token hash x, to which it
      * applies fmix32); affine64, datatrove, lance and cws use all 64. For the former, the low halves
      * must differ as the low halves of random numbers would, or documents that share nothing get
      * equal signatures. bm_find_pairs and bm_index_add check the hashes of a call; a bm_signer
@@ -133,7 +133,7 @@ typedef struct bm_signer_options {
     size_t struct_size;
     bm_text_options text;
     bm_sketch_options sketch;
-    uint32_t bands, rows;          /* of the band keys; 0, 0: no keys */
+    bm_band_options bands;         /* of the band keys */
     bm_device_options device;      /* `device`: one of them; NULL: "cpu". Texts are cut by the
                                       threads, whatever `text_offload` says */
     bm_resource_options resources; /* `threads`: that work on one call, its caller among them (also
@@ -141,6 +141,7 @@ typedef struct bm_signer_options {
                                       `batch_docs`; and `memory`: about what batches take in all
                                       while no more callers than `threads` are at work, though any
                                       one document is signed; 0: as is fastest */
+    bool band_keys;                /* make band keys too, by `bands` */
     bm_callbacks callbacks;
 } bm_signer_options;
 
@@ -164,10 +165,10 @@ BM_API void bm_signer_close(bm_signer *signer);
 /* The choices of a signer. The library owns it; it is read by pointer, for later versions may add
  * fields behind. */
 typedef struct bm_signer_info {
-    uint32_t perms, bands, rows; /* words and keys a document */
+    uint32_t perms, bands, rows; /* values and keys a document; bands 0: no keys */
     uint32_t threads;
     char device[32], device_name[128]; /* as bm_device_info has them */
-    uint32_t word_bytes;               /* of a word: 4, or 8 (affine64, datatrove) */
+    uint32_t value_bytes;              /* of a value of a signature: 4 or 8 (schemes.h) */
 } bm_signer_info;
 BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
 
@@ -175,11 +176,12 @@ BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
  * {.struct_size = sizeof}. After an error its contents are not defined. */
 typedef struct bm_signer_out {
     size_t struct_size;
-    /* n_docs * perms, row after row; where word_bytes is 8, as many of 64 bits: an array of
-     * uint64_t, given as a pointer to uint32_t */
-    uint32_t *words;
+    /* n_docs * perms values, row after row: the first where value_bytes is 4, the second where it
+     * is 8; the other one is NULL, else BM_ERR_USAGE */
+    uint32_t *signatures;
+    uint64_t *signatures64;
     uint64_t *keys;       /* n_docs * bands */
-    uint32_t *n_shingles; /* n_docs; distinct, of a bag all. 0: words and keys are all one bits */
+    uint32_t *n_shingles; /* n_docs; distinct, of a bag all. 0: values and keys are all one bits */
 } bm_signer_out;
 
 /* Sign documents. What comes to little (some dozens of pages) is signed by the caller's thread
@@ -204,18 +206,18 @@ BM_API bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documen
 /* Until it is done; its status. Once for each task, in any order; else BM_ERR_USAGE. */
 BM_API bm_status bm_signer_wait(bm_signer *signer, uint64_t task, bm_error *err);
 
-/* The coefficients of affine32: k words each, filled. */
+/* The coefficients of affine32: k numbers each, filled. */
 BM_API bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *b,
                                           bm_error *err);
 
 /* --- bands --- */
 
-/* Band keys of n_docs signatures of plan->perms words: plan->bands a document, filled; bands*rows
+/* Band keys of n_docs signatures of plan->perms values: plan->bands a document, filled; bands*rows
  * <= perms. No more of the plan counts. */
-BM_API bm_status bm_band_keys(const uint32_t *words, size_t n_docs, const bm_band_plan *plan,
+BM_API bm_status bm_band_keys(const uint32_t *signatures, size_t n_docs, const bm_band_plan *plan,
                               uint64_t *keys, bm_error *err);
-/* The same of words of 64 bits. */
-BM_API bm_status bm_band_keys64(const uint64_t *words, size_t n_docs, const bm_band_plan *plan,
+/* The same of values of 64 bits. */
+BM_API bm_status bm_band_keys64(const uint64_t *signatures, size_t n_docs, const bm_band_plan *plan,
                                 uint64_t *keys, bm_error *err);
 /* 1 - (1 - s^rows)^bands. */
 BM_API double bm_band_probability(uint32_t bands, uint32_t rows, double similarity);
@@ -270,7 +272,8 @@ typedef struct bm_find_options {
     bm_sketch_options sketch;
     bm_band_options bands; /* `threshold` in any case */
     bm_candidate_rule candidates;
-    bm_verify verify; /* AUTO and EXACT: Jaccard of the hashes; SIGNATURE: the share of equal words;
+    bm_verify
+        verify; /* AUTO and EXACT: Jaccard of the hashes; SIGNATURE: the share of equal values;
                          NONE: every candidate, its similarity is NaN */
     uint64_t max_pairs;            /* more are BM_ERR_NOMEM; 0: no limit */
     const char *cpu;               /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */

@@ -46,7 +46,8 @@ extern "C" {
     X(BM_ERR_CANCELLED, 10, 130, "interrupted")                                                    \
     X(BM_ERR_PIPE, 11, 141, "the reader of the output went away")                                  \
     X(BM_ERR_UNSUPPORTED, 12, 2, "not supported")                                                  \
-    X(BM_ERR_INTERNAL, 13, 70, "a bug in bandmill")
+    X(BM_ERR_INTERNAL, 13, 70, "a bug in bandmill")                                                \
+    X(BM_ERR_BUSY, 14, 9, "in use by this process itself")
 
 typedef enum bm_status {
 #define BM_STATUS_ENUM(name, value, exit_code, words) name = value,
@@ -76,7 +77,7 @@ BM_API void bm_string_free(char *string);
  * ended by NUL, cut short at `cap`. */
 BM_API void bm_error_format(const bm_error *err, char *out, size_t cap);
 
-#define BM_NO_CHARACTER UINT32_MAX /* a byte that is not UTF-8 */
+#define BM_NO_CHARACTER 0xFFFFFFFFu /* a byte that is not UTF-8 */
 
 /* A message may hold names of files, ids and words of drivers, as they are. Before a terminal gets
  * them: the character at the beginning of `text`, which has `len` bytes, one at least. Returns how

@@ -31,7 +31,7 @@ BM_API double bm_band_similarity(uint32_t bands, uint32_t rows, double probabili
 
 /* --- plans --- */
 
-/* K at most, here alone: plans are computed, not signed. A signature has BM_PERMS_MAX words at
+/* K at most, here alone: plans are computed, not signed. A signature has BM_PERMS_MAX values at
  * most. */
 #define BM_TUNE_PERMS_MAX 65536u
 
@@ -61,19 +61,22 @@ typedef struct bm_tune_options {
 /* The library's own: read by pointer, later versions may add fields behind. */
 typedef struct bm_tune_plan {
     uint32_t bands, rows;
-    uint32_t words, unused; /* b r words of a signature are used, K - b r are not */
-    double recall;          /* P at the threshold */
-    double at_ceiling;      /* P at the ceiling's similarity; NAN: there is no ceiling */
+    uint32_t used, unused; /* b r values of a signature are used, K - b r are not */
+    double recall;         /* P at the threshold */
+    double at_ceiling;     /* P at the ceiling's similarity; NAN: there is no ceiling */
     double steepest, steepest_about, slope; /* slope: at the steepest point */
 } bm_tune_plan;
 
 #define BM_TUNE_LADDER 20u /* P at 0.05, 0.10 … 1 */
-#define BM_TUNE_BINS                                                                               \
-    100u /* hundredths of similarity; a bin holds its lower end, the last one 1 too */
+/* Hundredths of similarity; a bin holds its lower end, the last one 1 too. */
+#define BM_TUNE_BINS 100u
 
 /* Five levels, 0 to 4, and the threshold of level l: .9, .8, .7, .6, .5. */
-#define BM_TUNE_LEVELS   5u
-#define BM_TUNE_LEVEL(l) ((9.0 - (double)(l)) / 10)
+#define BM_TUNE_LEVELS 5u
+static inline double bm_tune_level(uint32_t level)
+{
+    return (9.0 - level) / 10;
+}
 
 /* --- forecasts --- */
 
@@ -102,7 +105,7 @@ typedef struct bm_tune_sample {
     /* Nine runs of ten under the chosen plan, each with permutations of its own, have so many
      * candidates: 99 runs of the documents drawn were made, and the two least and the two greatest
      * left out. Where not all documents were drawn, the error of the forecast is in it too. NAN:
-     * not known (a plan of more than BM_PERMS_MAX words, or no candidates among the documents
+     * not known (a plan of more than BM_PERMS_MAX values, or no candidates among the documents
      * drawn). */
     double candidates_low, candidates_high;
     /* BM_TUNE_BINS each: pairs of two documents of the sample, exact; pairs of the corpus, and
@@ -133,7 +136,7 @@ static inline void bm_tune_options_init(bm_tune_options *options)
     bm_tune_options_init_sized(options, sizeof *options);
 }
 
-/* All plans of the wish, cheapest first: by the words of a signature that they use, b r, which is
+/* All plans of the wish, cheapest first: by the values of a signature that they use, b r, which is
  * what signing under exact verification costs; of plans that use as many, those of fewer bands,
  * which is what looking for candidates costs. One of them is chosen: where there is a ceiling, the
  * cheapest; else the one that dedup and pairs choose (bm_band_plan_choose), which has the most

@@ -40,10 +40,10 @@ typedef struct bm_str {
 #define BM_PERMS_DEFAULT 128u
 #define BM_SHINGLE_K_MAX 1024u
 #define BM_THREADS_MAX   1024u
-#define BM_NO_SHINGLE32  UINT32_C(0xFFFFFFFF)         /* each word of a document without shingles */
-#define BM_NO_SHINGLE64  UINT64_C(0xFFFFFFFFFFFFFFFF) /* the same of words of 64 bits */
-#define BM_NO_BAND_KEY   UINT64_C(0xFFFFFFFFFFFFFFFF) /* each band key of such a document */
-#define BM_DOCS_MAX      UINT32_C(0xFFFFFFFE)         /* documents in one run */
+#define BM_NO_SHINGLE32  0xFFFFFFFFu           /* each value of a document without shingles */
+#define BM_NO_SHINGLE64  0xFFFFFFFFFFFFFFFFull /* the same of values of 64 bits */
+#define BM_NO_BAND_KEY   0xFFFFFFFFFFFFFFFFull /* each band key of such a document */
+#define BM_DOCS_MAX      0xFFFFFFFEu           /* documents in one run */
 
 /* --- input: what is a document (docs/inputs.md) --- */
 
@@ -173,9 +173,9 @@ typedef struct bm_text_options {
     bm_weights weights;
     const char *stopwords; /* of BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
     bool bag;              /* the n-th occurrence of a shingle is an element of its own */
-    bm_token_hash hash; /* of a shingle; must go with the scheme: bm_scheme_hash (words.h) says one
-                           that does */
-    uint64_t of_scheme; /* the library's own: what stands here is overwritten */
+    bm_token_hash hash;    /* of a shingle; must go with the scheme: bm_scheme_hash (schemes.h) says
+                           one that does */
+    uint64_t of_scheme;    /* the library's own: what stands here is overwritten */
     uint64_t reserved[5];
 } bm_text_options;
 
@@ -189,14 +189,14 @@ typedef enum bm_scheme {
     BM_SCHEME_LEGACY,     /* datasketch 1 */
     BM_SCHEME_TEXT_DEDUP, /* text-dedup */
     BM_SCHEME_NEMO,       /* NeMo Curator, 32 bits */
-    BM_SCHEME_LANCE,      /* Lance: words of 16 bits, each in one of 32 */
-    BM_SCHEME_AFFINE64,   /* datasketch 2: words of 64 bits */
-    BM_SCHEME_DATATROVE   /* datatrove: words of 64 bits */
+    BM_SCHEME_LANCE,      /* Lance: values of 16 bits, each in one of 32 */
+    BM_SCHEME_AFFINE64,   /* datasketch 2: values of 64 bits */
+    BM_SCHEME_DATATROVE   /* datatrove: values of 64 bits */
 } bm_scheme;
 
 typedef struct bm_sketch_options {
     uint32_t perms; /* K, 1 … BM_PERMS_MAX; 0: bands * rows where both are given, else 128 */
-    uint32_t seed;  /* bm_scheme_seed (words.h): the one that the authors of a scheme take */
+    uint32_t seed;  /* bm_scheme_seed (schemes.h): the one that the authors of a scheme take */
     bm_scheme scheme;
     uint32_t reserved_flags;
     uint64_t reserved[4];
@@ -273,7 +273,7 @@ typedef enum bm_keep {
     BM_KEEP_NONE /* no document of a group stays */
 } bm_keep;
 
-/* b bands of r rows; words b*r … K-1 of a signature are not used. */
+/* b bands of r rows; values b*r … K-1 of a signature are not used. */
 typedef struct bm_band_plan {
     uint32_t perms, bands, rows;
     double threshold, recall; /* what was asked for */
@@ -299,7 +299,11 @@ typedef enum bm_offload {
  * library thinks best. The library reads no environment variable of its own: a program hands in
  * what it wants. */
 typedef struct bm_device_options {
-    const char *device;        /* as --device; NULL: "auto", where a call does not say otherwise */
+    /* "cpu": the native CPU; "gpu": every GPU; "opencl": the first OpenCL device; "opencl:P.D"; "all":
+     * every GPU and the native CPU; a part of a device's name; several of these with commas between.
+     * "auto": GPUs if there are some and they pay, else the native CPU. NULL: "cpu", since every other
+     * word may load the OpenCL drivers of the machine into the process. */
+    const char *device;
     const char *cpu;           /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
     const char *cache_dir;     /* of OpenCL programs; NULL: the user's cache directory; "": none */
     const char *tuning_path;   /* a table of kernel parameters that goes before ours */
@@ -317,6 +321,9 @@ typedef struct bm_device_options {
      * exit handlers of the driver may wait for them. Valid as long as a device is open; NULL:
      * nobody asks. */
     uint32_t *n_stuck;
+    bool
+        by_default; /* nobody asked for `device`, the program chose it: what "auto" comes to is then
+                        logged as BM_LOG_DEBUG, else as BM_LOG_INFO */
     uint32_t reserved_flags;
     uint64_t reserved[8];
 } bm_device_options;
@@ -338,13 +345,14 @@ typedef struct bm_resource_options {
 /* Data on its way to the caller; non-zero: stop, with BM_ERR_PIPE. */
 typedef int (*bm_write_fn)(void *ctx, const char *data, size_t len);
 
-typedef enum bm_kept {
-    BM_KEPT_SAME,
-    BM_KEPT_NONE, /* written without compression */
-    BM_KEPT_GZ,
-    BM_KEPT_ZST,
-    BM_KEPT_NO /* not written */
-} bm_kept;
+/* How records are written again. */
+typedef enum bm_records {
+    BM_RECORDS_SAME,  /* as the inputs are compressed */
+    BM_RECORDS_PLAIN, /* without compression */
+    BM_RECORDS_GZ,
+    BM_RECORDS_ZST,
+    BM_RECORDS_NOT_WRITTEN
+} bm_records;
 
 struct bm_summary; /* job.h */
 /* The job is done but for the names of its outputs. On BM_OK they get them. */

@@ -12,6 +12,8 @@ extern "C" {
 #define BM_VERSION_MAJOR 0
 #define BM_VERSION_MINOR 1
 #define BM_VERSION_PATCH 0
+/* MAJOR * 10,000 + MINOR * 100 + PATCH of these headers. */
+#define BM_VERSION_NUMBER (BM_VERSION_MAJOR * 10000 + BM_VERSION_MINOR * 100 + BM_VERSION_PATCH)
 
 /* Made by the library; new fields come at the end. */
 typedef struct bm_version_info {
@@ -25,6 +27,9 @@ typedef struct bm_version_info {
 
 /* Never NULL; the same at each call, from any thread, for as long as the library is loaded. */
 BM_API const bm_version_info *bm_version(void);
+
+/* BM_VERSION_NUMBER of the library that runs, which may be newer than the headers. Any thread. */
+BM_API uint32_t bm_version_number(void);
 
 /* The library that reads and writes Parquet and Arrow files here, such as "Arrow 26.0.1"; NULL:
  * there is none, and such files are BM_ERR_INPUT (docs/install.md, bandmill-parquet). The first

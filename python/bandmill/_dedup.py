@@ -373,7 +373,7 @@ def dedup(
             for name, usual in (("kept", "same"), ("removed", "no"), ("force", False), ("resume", False)):
                 if k[name] != usual:
                     raise Error(f"{name} is for output=, a directory that stays", field=name)
-            o.kept = lib.BM_KEPT_NO
+            o.kept = lib.BM_RECORDS_NOT_WRITTEN
         o.write_pairs = pairs
         known, beside_it = _known_of(against, k)
         o.against, o.n_against = call.texts(known, "against"), len(known)

@@ -14,7 +14,7 @@ STATUS = {
 class Error(Exception):
     """An error of the library.
 
-    ``status``: "usage", "input", "io", "device", "nomem", "format", "selftest", "locked", "cancelled", "unsupported" …
+    ``status``: "usage", "input", "io", "device", "nomem", "format", "selftest", "locked", "busy", "cancelled" …
     ``file``, ``line``, ``field``: the place of the error if it has one, else None.
     """
 

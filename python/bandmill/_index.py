@@ -93,7 +93,7 @@ class _Asked:
 
 
 def _new_statistics() -> Any:
-    return ffi.new("bm_index_statistics *", {"struct_size": ffi.sizeof("bm_index_statistics")})
+    return ffi.new("bm_index_info *", {"struct_size": ffi.sizeof("bm_index_info")})
 
 
 def _reopened(path: str, threads: int, is_open: bool) -> Index:
@@ -174,7 +174,7 @@ class Index:
     """An index on disk. `Index.build` makes one, `Index.open` opens one; a with-statement closes it.
 
     Queries may come from any number of threads. `add`, `remove` and `compact` wait for them; another process may read
-    meanwhile, but not write (status "locked").
+    meanwhile, but not write (status "locked"). The same of a second object in this process (status "busy").
 
         >>> import bandmill, tempfile
         >>> with bandmill.Index.build(tempfile.mkdtemp() + "/known", ["one two three four five six"]) as index:
@@ -490,13 +490,13 @@ class Index:
         """Settings and counts of the index, as `bandmill index info --json` prints them."""
         call = Call()
         out = owned("string")
-        self._alone(call, lambda: call.run(lib.bm_index_info, call.text(self.path), out))
+        self._alone(call, lambda: call.run(lib.bm_index_inspect, call.text(self.path), out))
         found: dict[str, Any] = json.loads(text_of(out[0]))
         return found
 
     def _statistics(self) -> Any:
         stats = _new_statistics()
-        self._beside(Call(), lib.bm_index_stats, stats)
+        self._beside(Call(), lib.bm_index_describe, stats)
         return stats
 
     def _ids(self) -> str:

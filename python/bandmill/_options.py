@@ -22,7 +22,7 @@ def word(option: int, value: str, field: str) -> int:
     if lib.bm_option_value(option, data, len(data), out):
         return int(out[0])
     words, i = [], 0
-    while (known := lib.bm_option_word(option, i)) != ffi.NULL:
+    while (known := lib.bm_option_name(option, i)) != ffi.NULL:
         words.append(bytes(ffi.string(known)).decode())
         i += 1
     raise Error(f"{field} {value!r} ({', '.join(w for w in words if w)})", field=field)
@@ -115,7 +115,7 @@ def fill_preset(k: dict[str, Any]) -> None:
 
 
 def _word_of(option: int, value: int) -> str:
-    return text_of(lib.bm_option_word(option, value))
+    return text_of(lib.bm_option_name(option, value))
 
 
 def fill_hash(text: Any, sketch: Any, k: dict[str, Any]) -> None:
@@ -215,7 +215,8 @@ def fill_shard(o: Any, k: dict[str, Any]) -> None:
 
 def fill_device(o: Any, call: Call, k: dict[str, Any]) -> None:
     """bm_device_options."""
-    o.device = call.text(k.get("device"), "device", "a str: cpu, gpu, or part of a name")
+    device = k.get("device", "cpu")
+    o.device = call.text("auto" if device is None else device, "device", "a str: cpu, gpu, or part of a name")
     o.cpu = call.text(k.get("cpu"), "cpu")
 
 

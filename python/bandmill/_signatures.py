@@ -165,7 +165,7 @@ class _InMemory(Signatures):
         a = lib.bm_signed_data(handle[0])
         n = int(a.n_docs)
         self._arrays = {
-            "signatures": (a.words, (n, int(a.perms)), f"<u{int(a.word_bytes)}"),
+            "signatures": (a.signatures or a.signatures64, (n, int(a.perms)), f"<u{int(a.value_bytes)}"),
             "n_shingles": (a.n_shingles, (n,), "<u4"),
         }
         if a.bands:

@@ -72,7 +72,7 @@ MISTAKES = [
     (
         "dedup('good.jsonl', output='good.jsonl')",
         "usage",
-        None,
+        "output",
         "good.jsonl: the output is the input good.jsonl (expected a place of its own)",
     ),
     ("dedup('good.jsonl', removed='same')", "usage", "removed", "removed is for output=, a directory that stays"),
@@ -136,7 +136,7 @@ MISTAKES = [
     ),
     ("r.to_html('good.jsonl')", "usage", "path", "good.jsonl: exists, and is no report that could be replaced"),
     ("r.explain('a', 3.5)", "usage", "b", "b of type float (an id is a str, bytes or int)"),
-    ("r.explain('a', 3)", "usage", None, "no document '3' (ids as the inputs have them)"),
+    ("r.explain('a', 3)", "usage", "id_b", "no document '3' (ids as the inputs have them)"),
     # what names a thing in another way
     ("dedup(texts, 0.8)", "usage", "text", "text 0.8 (the name of a field or column; options are keywords, …"),
     ("dedup(table, text=3)", "usage", "text", "text of type int (a str or a path)"),

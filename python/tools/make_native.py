@@ -15,7 +15,8 @@ ORDER = [
     "status",
     "types",
     "arrow",
-    "words",
+    "option_names",
+    "schemes",
     "version",
     "device",
     "job",
@@ -57,7 +58,7 @@ def constants(text: str) -> dict[str, int]:
     """The macros that are plain numbers."""
     found = {}
     for name, value in re.findall(
-        r"^#define\s+(BM_\w+)\s+(?:\\\s*)?(?:UINT(?:32|64)_C\()?(0x[0-9A-Fa-f]+|\d+)u?\)?\s*$", text, re.M
+        r"^#define\s+(BM_\w+)\s+(?:\\\s*)?(0x[0-9A-Fa-f]+|\d+)(?:ull|u)?\s*$", text, re.M
     ):
         found[name] = int(value, 0)
     return found

@@ -24,42 +24,60 @@ static void fill(bm_error *err, bm_status status, const char *format, va_list ar
     memcpy(err->message, message, sizeof message);
 }
 
+/* With all that is known; field and file NULL: none. */
+static bm_status fail_with(bm_error *err, bm_status status, const char *field, const char *file,
+                           uint64_t line, const char *format, va_list args)
+{
+    bm_error place = {.line = line}; /* first: the texts may point into err */
+    if (field != NULL)
+        snprintf(place.field, sizeof place.field, "%s", field);
+    if (file != NULL)
+        bm_path_show(file, place.file, sizeof place.file);
+    fill(err, status, format, args);
+    if (err != NULL) {
+        err->line = line;
+        memcpy(err->field, place.field, sizeof place.field);
+        memcpy(err->file, place.file, sizeof place.file);
+    }
+    return status;
+}
+
 bm_status bm_fail(bm_error *err, bm_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fill(err, status, format, args);
+    const bm_status failed = fail_with(err, status, NULL, NULL, 0, format, args);
     va_end(args);
-    return status;
+    return failed;
 }
 
 bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t line,
                      const char *format, ...)
 {
-    char path[sizeof err->file]; /* first: `file` may point into err */
-    bm_path_show(file, path, sizeof path);
     va_list args;
     va_start(args, format);
-    fill(err, status, format, args);
+    const bm_status failed = fail_with(err, status, NULL, file, line, format, args);
     va_end(args);
-    if (err != NULL) {
-        err->line = line;
-        memcpy(err->file, path, sizeof path);
-    }
-    return status;
+    return failed;
 }
 
 bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ...)
 {
-    char name[sizeof err->field]; /* first: `field` may point into err */
-    snprintf(name, sizeof name, "%s", field);
     va_list args;
     va_start(args, format);
-    fill(err, BM_ERR_USAGE, format, args);
+    const bm_status failed = fail_with(err, BM_ERR_USAGE, field, NULL, 0, format, args);
     va_end(args);
-    if (err != NULL)
-        memcpy(err->field, name, sizeof name);
-    return BM_ERR_USAGE;
+    return failed;
+}
+
+bm_status bm_fail_field_at(bm_error *err, const char *field, const char *file, uint64_t line,
+                           const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const bm_status failed = fail_with(err, BM_ERR_USAGE, field, file, line, format, args);
+    va_end(args);
+    return failed;
 }
 
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* error.h -- filling a bm_error. Each call returns the status, so that a failure is one line:
  *
- *     return bm_fail(err, BM_ERR_USAGE, "what is wrong (what was expected)"); */
+ *     return bm_fail(err, BM_ERR_INPUT, "what is wrong (what was expected)");
+ *
+ * BM_ERR_USAGE always names a field, by bm_fail_field and bm_fail_field_at. Messages speak of the
+ * fields of the public headers, in backquotes, and never of options or commands of the program,
+ * which puts its own names there. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +19,9 @@ bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t
                      const char *format, ...) BM_PRINTF(5, 6);
 /* BM_ERR_USAGE, with the field of the options that is wrong. */
 bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ...) BM_PRINTF(3, 4);
+/* The same with a file and a line (0: none). */
+bm_status bm_fail_field_at(bm_error *err, const char *field, const char *file, uint64_t line,
+                           const char *format, ...) BM_PRINTF(5, 6);
 /* A system call failed: BM_ERR_NOMEM for ENOMEM, BM_ERR_PIPE for EPIPE, else BM_ERR_IO. The message
  * is `what`, a colon and the system's words for `errnum`. */
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what);

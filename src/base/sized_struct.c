@@ -28,9 +28,12 @@ bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err)
 {
     if (caller == NULL)
         return bm_fail_field(err, type.name, "no %s given", type.name);
-    if (size_of(caller) < type.least)
-        return bm_fail_field(err, "struct_size", "struct_size of %s is %zu (at least %zu, as %s)",
-                             type.name, size_of(caller), type.least, "the _init function sets it");
+    const size_t size = size_of(caller);
+    if (size < type.least || size > BM_SIZED_MOST)
+        return bm_fail_field(err, "struct_size",
+                             "`struct_size` of %s is %zu (%zu to %u: the _init function, or "
+                             "{.struct_size = sizeof}, sets it)",
+                             type.name, size, type.least, BM_SIZED_MOST);
     return BM_OK;
 }
 

@@ -35,8 +35,12 @@ void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_
         bm_sized_init(options, struct_size, &name##_defaults, sizeof name##_defaults);             \
     }
 
-/* BM_ERR_USAGE: there is no struct, or its struct_size is less than the least (so it was not
- * initialised). */
+/* No struct has more bytes in any version. A struct_size that says so was never initialised, and
+ * nothing is read by it. */
+#define BM_SIZED_MOST (64u << 10)
+
+/* BM_ERR_USAGE: there is no struct, or its struct_size is less than the least or more than
+ * BM_SIZED_MOST (so it was not initialised). */
 bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err);
 
 /* A struct that comes in: `out` (the whole of it) holds the defaults and receives what the caller's
@@ -45,8 +49,7 @@ bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err);
 bm_status bm_sized_read(const void *caller, bm_sized_type type, void *out, bm_error *err);
 
 /* A struct that goes out: copy as much of `in` (the whole of it) as the caller's struct has space
- * for, behind its struct_size, which stays. NULL is fine. BM_ERR_USAGE: struct_size is less than
- * the least. */
+ * for, behind its struct_size, which stays. NULL is fine. BM_ERR_USAGE: as bm_sized_check. */
 bm_status bm_sized_write(const void *in, bm_sized_type type, void *caller, bm_error *err);
 
 /* BM_ERR_USAGE naming `field`, unless value < n. */

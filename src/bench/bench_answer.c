@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include <bandmill/job.h>
-#include <bandmill/words.h>
+#include <bandmill/schemes.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -213,7 +213,7 @@ static bm_status run_job(const runner *r, const char *path, bm_bench_job *job, s
     const double used = dedup && sketch->scheme != BM_SCHEME_OPH
                             ? (double)(plan->bands * plan->rows) / sketch->perms
                             : 1;
-    const double hash_bytes = bm_scheme_word_bytes(sketch->scheme) * n_shingles;
+    const double hash_bytes = bm_scheme_value_bytes(sketch->scheme) * n_shingles;
     job->documents = n_docs;
     job->shingles = n_shingles;
     job->signed_shingles = n_shingles * used;

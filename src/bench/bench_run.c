@@ -19,7 +19,7 @@
  * for must work. */
 #include <bandmill/device.h>
 #include <bandmill/version.h>
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -90,7 +90,7 @@ static void write_settings(bm_json *json, const bm_bench_report *report)
     const bm_bench_options *options = report->options;
     bm_json_key_object(json, "settings");
     bm_json_key_uint(json, "threads", options->threads);
-    bm_json_key_text(json, "scheme", bm_option_word(BM_OPTION_SCHEME, options->sketch.scheme));
+    bm_json_key_text(json, "scheme", bm_option_name(BM_OPTION_SCHEME, options->sketch.scheme));
     bm_json_key_uint(json, "perms", options->sketch.perms);
     bm_json_key_uint(json, "seed", options->sketch.seed);
     bm_json_key_uint(json, "repeats", options->repeats);
@@ -98,7 +98,7 @@ static void write_settings(bm_json *json, const bm_bench_report *report)
     bm_json_key_double(json, "seconds", options->seconds);
     bm_json_key_double(json, "price", options->price);
     bm_json_key_double(json, "watts", options->watts);
-    bm_json_key_text(json, "words", bm_option_word(BM_OPTION_WORDS, options->text.words));
+    bm_json_key_text(json, "words", bm_option_name(BM_OPTION_WORDS, options->text.words));
     bm_json_key_uint(json, "normalize_bits", options->text.normalize);
     bm_json_key_text(json, "text", report->text_made ? "made" : "documents");
     bm_json_key_uint(json, "text_bytes", report->text_bytes);
@@ -478,7 +478,7 @@ static bm_status long_row(bench *b, const bm_device_info *info, const bm_scheme_
 {
     char what[48];
     snprintf(what, sizeof what, "documents of %" PRIu32 ", %s", b->options.long_doc,
-             bm_option_word(BM_OPTION_SCHEME, scheme->scheme));
+             bm_option_name(BM_OPTION_SCHEME, scheme->scheme));
     const shingle_case resident = resident_case(b, info, what);
     bm_bench_options options = b->options;
     options.sketch.scheme = scheme->scheme;
@@ -634,8 +634,8 @@ static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error 
     b->callbacks = bm_meter_callbacks(&b->meter);
     b->options.callbacks = b->callbacks;
     if (b->options.repeats > 100000 || !(b->options.min_seconds <= 3600))
-        return bm_fail(err, BM_ERR_USAGE, "%u repeats of %g seconds (at most 100000 of 3600)",
-                       b->options.repeats, b->options.min_seconds);
+        return bm_fail_field(err, "repeats", "%u repeats of %g seconds (at most 100000 of 3600)",
+                             b->options.repeats, b->options.min_seconds);
     BM_TRY(pick_devices(b, err));
     BM_TRY(bm_new_zero(&b->rates, b->pick.n, err));
     BM_TRY(bm_bench_text_open(options->paths, options->n_paths, &b->callbacks, &b->text, err));

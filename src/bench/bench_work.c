@@ -102,7 +102,7 @@ static bm_status from_files(const char *const *paths, size_t n_paths, const bm_c
     BM_TRY_OUT(bm_sign_dir_refuse(paths, n_paths, 0, err));
     BM_TRY_OUT(bm_input_set_open_watched(&input, NULL, 0, callbacks, &set, err));
     if (!bm_format_has_text(bm_input_set_format(set)))
-        BM_TRY_OUT(bm_fail(err, BM_ERR_USAGE, "bench takes documents with text, not hashes"));
+        BM_TRY_OUT(bm_fail_field(err, "paths", "bench takes documents with text, not hashes"));
     BM_TRY_OUT(bm_batch_source_open(set, &r.source, err));
     BM_TRY_OUT(read_all(&r, err));
     if (text->bytes.len == 0)

@@ -48,7 +48,7 @@ static const char *choice_at(const arg_option *option, unsigned index, unsigned 
         return option->choices[index].name;
     }
     *value = (unsigned)option->min + index;
-    return bm_option_word(option->words, *value);
+    return bm_option_name(option->words, *value);
 }
 
 const char *args_choice(const arg_option *option, unsigned index, unsigned *value)

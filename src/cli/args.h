@@ -14,7 +14,7 @@
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
 
 /* args_value -- an option and its value: the inner half of args.h. */
 
@@ -40,7 +40,7 @@ typedef struct arg_list {
     size_t n;
 } arg_list;
 
-/* A list of words that are the program's own; the library's come from bm_option_word. */
+/* A list of words that are the program's own; the library's come from bm_option_name. */
 typedef struct arg_choice {
     const char *name; /* NULL ends the list */
     unsigned value;

@@ -70,7 +70,7 @@ static void put_words_json(FILE *to, const arg_option *option)
             put_item(to, &n, text);
         if (!kinds && strcmp(text, ARG_OFFER_LIST) != 0)
             continue;
-        for (unsigned i = 0; (word = bm_option_word(option->words, i)) != NULL; i++) {
+        for (unsigned i = 0; (word = bm_option_name(option->words, i)) != NULL; i++) {
             snprintf(text, sizeof text, "%s%s", word, kinds ? ":" : "");
             put_item(to, &n, text);
         }

@@ -161,7 +161,7 @@ bm_status cli_run_index_compact(cli_context *context, bm_error *err)
 bm_status cli_run_index_info(cli_context *context, bm_error *err)
 {
     char *json = NULL;
-    bm_status status = bm_index_info(context->settings.operands.items[0], &json, err);
+    bm_status status = bm_index_inspect(context->settings.operands.items[0], &json, err);
     if (status != BM_OK)
         return status;
     if (context->settings.messages.json)

@@ -28,7 +28,7 @@ static void report_chosen(cli_context *context, const bm_tune_result *result)
                     cli_format_percent(plan->recall, percent, sizeof percent),
                     context->settings.bands.threshold, cli_verb_of(plan->bands, "leaves", "leave"),
                     cli_format_of(plan->unused, "permutation", of[3], sizeof of[3]),
-                    plan->words > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
+                    plan->used > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
 }
 
 /* "1,200"; of little that is not whole, a decimal. */
@@ -138,7 +138,7 @@ static void print_plans(cli_console *console, const bm_tune_result *result)
     for (size_t i = first; i < n && i < first + SHOWN_PLANS; i++) {
         const bm_tune_plan *plan = bm_tune_result_plan(result, i);
         cli_print(console, " %c %5" PRIu32 "  %5" PRIu32 "  %12" PRIu32 "  %.4f\n",
-                  i == chosen ? '*' : ' ', plan->bands, plan->rows, plan->words, plan->recall);
+                  i == chosen ? '*' : ' ', plan->bands, plan->rows, plan->used, plan->recall);
     }
     if (n > SHOWN_PLANS)
         cli_print(console, "   (of %zu plans: --all lists them)\n", n);
@@ -205,7 +205,7 @@ static void print_removed(cli_console *console, const bm_tune_sample *sample)
         const double share =
             sample->documents > 0 ? sample->removed[i] / (double)sample->documents : 0;
         snprintf(percent, sizeof percent, "%.1f", 100 * share);
-        cli_print(console, "%-10g %20s  (%s %%)\n", BM_TUNE_LEVEL(i),
+        cli_print(console, "%-10g %20s  (%s %%)\n", bm_tune_level((uint32_t)i),
                   format_total(sample->removed[i], sample->removed_error[i], total, sizeof total),
                   percent);
     }

@@ -2,7 +2,7 @@
 /* environment.c -- BANDMILL_*, TMPDIR, NO_COLOR, TERM; see environment.h. */
 #include "cli/environment.h"
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
 #include <stdlib.h>
 #include <string.h>
 

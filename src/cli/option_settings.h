@@ -85,7 +85,7 @@ typedef struct cli_shard {
 
 /* which results are written, and how */
 typedef struct cli_result_settings {
-    bm_kept kept, removed;
+    bm_records kept, removed;
     bool band_keys, write_pairs, annotate, resume;
     bool to_stdout; /* the kept records of dedup */
     const char *histogram, *histogram_svg;

@@ -23,7 +23,7 @@ static void expect_steps(char *why, size_t cap)
 {
     const char *word;
     size_t used = (size_t)snprintf(why, cap, "expected none, or a list of");
-    for (unsigned i = 0; (word = bm_option_word(BM_OPTION_NORMALIZE, i)) != NULL && used < cap; i++)
+    for (unsigned i = 0; (word = bm_option_name(BM_OPTION_NORMALIZE, i)) != NULL && used < cap; i++)
         used += (size_t)snprintf(why + used, cap - used, " %s", word);
 }
 
@@ -68,8 +68,8 @@ static void append_kinds(char *why, size_t cap)
 {
     const char *word;
     size_t used = strlen(why);
-    for (unsigned i = 0; (word = bm_option_word(BM_OPTION_SHINGLE, i)) != NULL && used < cap; i++) {
-        const bool last = bm_option_word(BM_OPTION_SHINGLE, i + 1) == NULL;
+    for (unsigned i = 0; (word = bm_option_name(BM_OPTION_SHINGLE, i)) != NULL && used < cap; i++) {
+        const bool last = bm_option_name(BM_OPTION_SHINGLE, i + 1) == NULL;
         used += (size_t)snprintf(why + used, cap - used, "%s%s:K",
                                  i == 0 ? ""
                                  : last ? " or "
@@ -458,9 +458,9 @@ static const arg_option rows[] = {
     WHOLE("text-bytes", BIT(CLI_REPORT), CLI_GROUP_OUTPUT, page.text_bytes, 0, UINT32_MAX / 8, "N",
           "at most N bytes of each text (2000)"),
     CHOICE("kept", BIT(CLI_DEDUP) | BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.kept, BM_OPTION_KEPT,
-           BM_KEPT_SAME, "compression of the kept documents, or no: write none (same)"),
+           BM_RECORDS_SAME, "compression of the kept documents, or no: write none (same)"),
     CHOICE("removed", BIT(CLI_DEDUP), CLI_GROUP_OUTPUT, results.removed, BM_OPTION_REMOVED,
-           BM_KEPT_SAME,
+           BM_RECORDS_SAME,
            "also write the removed records, with this compression, or no: write none (no); those "
            "of a single .tsv go to removed/NAME"),
     FLAG("annotate", BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.annotate,

@@ -3,7 +3,7 @@
  * options.c, and what these need from each other.
  *
  * Tests: tests/cli/cases/usage.sh */
-#include <bandmill/words.h>
+#include <bandmill/schemes.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +304,11 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
         (status = check_operands(settings, command, err)) != BM_OK)
         return status;
     link_lists(settings);
+    if (settings->device.device == NULL &&
+        command != CLI_BENCH) { /* which then tries each of them */
+        settings->device.device = "auto";
+        settings->device.by_default = true;
+    }
     if (settings->output.path == NULL && settings->resources.temp_dir == NULL &&
         !(BIT(command) & INDEXES)) /* whose files lie beside the index */
         cli_environment_temp_dir(&settings->resources);

@@ -8,7 +8,8 @@
  * the first-level cache. */
 #include "cpu/cpu_backend.h"
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,12 +63,12 @@ static bm_status check_bands(const bm_backend_cfg *cfg, bm_error *err)
 {
     if (bm_scheme_words(&cfg->sketch, perms_used(cfg)) != perms_used(cfg) ||
         perms_used(cfg) > cfg->sketch.perms)
-        return bm_fail(err, BM_ERR_USAGE, "%u of %u words cannot be computed alone",
-                       perms_used(cfg), cfg->sketch.perms);
+        return bm_fail_field(err, "perms", "%u of %u words cannot be computed alone",
+                             perms_used(cfg), cfg->sketch.perms);
     bool both = (cfg->bands == 0) == (cfg->rows == 0);
     if (!both || (uint64_t)cfg->bands * cfg->rows > perms_used(cfg))
-        return bm_fail(err, BM_ERR_USAGE, "%u bands of %u rows need more than %u permutations",
-                       cfg->bands, cfg->rows, perms_used(cfg));
+        return bm_fail_field(err, "bands", "%u bands of %u rows need more than %u permutations",
+                             cfg->bands, cfg->rows, perms_used(cfg));
     return BM_OK;
 }
 
@@ -92,11 +93,11 @@ static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa,
     BM_TRY(bm_scheme_draw(&cfg->sketch, &cpu->params, err));
     BM_TRY(bm_scheme_plan(&cpu->params, err));
     cpu->params.perms = perms_used(cfg);
-    cpu->word_bytes = bm_scheme_word_bytes(cpu->params.ops->scheme);
+    cpu->word_bytes = bm_scheme_value_bytes(cpu->params.ops->scheme);
     cpu->ops = bm_native_find(cpu->params.ops);
     if (cpu->ops == NULL)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "the native CPU has no loops for %s",
-                       bm_option_word(BM_OPTION_SCHEME, cpu->params.ops->scheme));
+                       bm_option_name(BM_OPTION_SCHEME, cpu->params.ops->scheme));
     if (cpu->ops->open != NULL)
         BM_TRY(cpu->ops->open(&cpu->params, cfg->kept_bytes, &cpu->choice.kept, err));
     return cfg->bands > 0 ? bm_key_plan_init(cfg->bands, cfg->rows, &cpu->keys, err) : BM_OK;

@@ -4,7 +4,8 @@
  * Tests: tests/cli/cases/devices.sh, tests/fault/device/answers.sh, tests/fault/device/shapes.sh,
  *        tests/parity/test_probe_opencl.c, tests/unit/jobs/test_public_api.c */
 #include <bandmill/device.h>
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 
 #include <string.h>
 
@@ -147,15 +148,15 @@ static bm_status case_compare(const test_case *test, const bm_device_info *devic
                                        test_sizes[d], words);
         else
             params->ops->sign(params, hashes, test_sizes[d], words);
-        bm_band_keys_of(bm_scheme_word_bytes(scheme))(words, test->bands, test->rows,
-                                                      test_sizes[d] == 0, keys);
+        bm_band_keys_of(bm_scheme_value_bytes(scheme))(words, test->bands, test->rows,
+                                                       test_sizes[d] == 0, keys);
         bool same = memcmp(words, test->words + d * row, row * sizeof *words) == 0 &&
                     memcmp(keys, test->keys + d * test->bands, test->bands * sizeof *keys) == 0;
         if (!same)
             return bm_fail_at(
                 err, BM_ERR_SELFTEST, device->spec, 0,
                 "wrong answer for a document of %u shingles, %u permutations of %s (device %s)",
-                test_sizes[d], test->perms, bm_option_word(BM_OPTION_SCHEME, scheme), device->name);
+                test_sizes[d], test->perms, bm_option_name(BM_OPTION_SCHEME, scheme), device->name);
         *n_checks += test->perms + test->bands;
     }
     return BM_OK;

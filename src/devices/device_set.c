@@ -7,7 +7,8 @@
  *        tests/unit/devices/test_device_pick.c */
 #include "devices/device_set.h"
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 
 #include <ctype.h>
 #include <pthread.h>
@@ -149,7 +150,7 @@ static bm_status mark_word(listing *all, bm_str word, bm_error *err)
         return bm_fail(err, BM_ERR_DEVICE, "no device matches '%.*s' (%s: %s)", (int)word.len,
                        word.data, empty->platform, empty->why);
     return bm_fail(
-        err, BM_ERR_DEVICE, "no device matches '%.*s' (%s; `bandmill devices` lists them)",
+        err, BM_ERR_DEVICE, "no device matches '%.*s' (%s; the list of devices has their names)",
         (int)word.len, word.data,
         all->note[0] != '\0' ? all->note : "cpu, gpu, opencl, opencl:P.D, all or part of a name");
 }
@@ -186,7 +187,7 @@ static void mark_auto(listing *all, const bm_callbacks *callbacks, bm_device_pic
     const char *why = "no GPU among the OpenCL devices";
     if (all->note[0] != '\0')
         why = all->n == 1 ? all->note
-                          : "no OpenCL platform has a device; `bandmill devices` lists the reasons";
+                          : "no OpenCL platform has a device; the list of devices has the reasons";
     snprintf(out->why, sizeof out->why, "using the CPU (%s)", why);
 }
 
@@ -198,7 +199,7 @@ static bm_status mark_all(listing *all, const char *words, const bm_callbacks *c
         const char *end = strchr(p, ',');
         bm_str word = {p, end != NULL ? (size_t)(end - p) : strlen(p)};
         if (word.len == 0)
-            return bm_fail(err, BM_ERR_USAGE, "an empty name in the device list '%s'", words);
+            return bm_fail_field(err, "device", "an empty name in the device list '%s'", words);
         if (word_is(word, "auto")) {
             mark_auto(all, callbacks, out);
         } else {
@@ -210,10 +211,15 @@ static bm_status mark_all(listing *all, const char *words, const bm_callbacks *c
     }
 }
 
+bool bm_device_is_auto(const char *words)
+{
+    return words != NULL && strcasecmp(words, "auto") == 0;
+}
+
 /* Are GPUs all that these words want of OpenCL, unless they name a device? */
 static bool names_only_auto(const char *words)
 {
-    return strcasecmp(words, "auto") == 0 || strcasecmp(words, "cpu,auto") == 0 ||
+    return bm_device_is_auto(words) || strcasecmp(words, "cpu,auto") == 0 ||
            strcasecmp(words, "auto,cpu") == 0;
 }
 
@@ -266,14 +272,14 @@ bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbac
 {
     listing all = {0};
     const char *words = options->device;
-    if (words == NULL || words[0] == '\0')
-        words = "auto";
+    if (words == NULL)
+        words = "cpu";
     memset(out, 0, sizeof *out);
     bm_isa isa;
     if (bm_isa_choose(options->cpu, &isa, err) != BM_OK)
         return BM_ERR_USAGE;
     bm_status status = BM_OK;
-    out->asked = options->device != NULL;
+    out->asked = options->device != NULL && !options->by_default;
     out->measured = names_only_auto(words);
     const bm_cl_need need = out->measured ? BM_CL_NEED_GPUS : BM_CL_NEED_ALL;
     const bool cl = strcasecmp(words, "cpu") != 0;
@@ -580,7 +586,7 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
                      offload->taken ? "texts" : "hashes", offload->text_rate * 1e-6,
                      offload->hash_rate * 1e-6);
     else if (offload->taken)
-        bm_meter_log(set->meter, BM_LOG_DEBUG, "texts go to the device: BANDMILL_CL_TEXT");
+        bm_meter_log(set->meter, BM_LOG_DEBUG, "texts go to the device: `text_offload`");
     for (size_t i = 0; offload->taken && i < set->n_device_workers; i++)
         BM_TRY(bm_shingler_open(cfg->text, cfg->cpu, &set->device_workers[i].shingler, err));
     return BM_OK;
@@ -594,7 +600,7 @@ static void use_cpu(bm_device_set *set, size_t n_opened)
     set->use_cpu = true;
     if (!has_kernels(set))
         bm_meter_log(set->meter, BM_LOG_INFO, "scheme %s is signed on the CPU",
-                     bm_option_word(BM_OPTION_SCHEME, set->params.ops->scheme));
+                     bm_option_name(BM_OPTION_SCHEME, set->params.ops->scheme));
     else if (n_opened == 0)
         bm_meter_log(set->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
 }
@@ -816,7 +822,7 @@ static bool has_right_words(const bm_device_set *set, const bm_sign_task *task,
 {
     const uint32_t n_places = set->perms_used / SOME_WORDS;
     const uint32_t first = (uint32_t)(sample->range[0] % n_places) * SOME_WORDS;
-    const size_t word_bytes = bm_scheme_word_bytes(set->params.ops->scheme);
+    const size_t word_bytes = bm_scheme_value_bytes(set->params.ops->scheme);
     const bm_scheme_params params = bm_scheme_params_some(&set->params, first, SOME_WORDS);
     uint64_t words[SOME_WORDS];
     params.ops->sign(&params, sample->hashes + sample->range[0],

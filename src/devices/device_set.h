@@ -40,7 +40,9 @@ typedef struct bm_device_pick {
     char why[700]; /* one line for people on what `auto` chose; empty: nothing to say */
 } bm_device_pick;
 
-/* Find the devices that options->device names (NULL or "": auto). BM_ERR_DEVICE: none matches a
+/* Is the choice left to the library by the one word "auto"? */
+bool bm_device_is_auto(const char *words);
+/* Find the devices that options->device names (NULL: cpu). BM_ERR_DEVICE: none matches a
  * word, which the message names. `callbacks` (may be NULL): drivers may be waited for, see
  * cl_listing.h. */
 bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbacks *callbacks,

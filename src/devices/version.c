@@ -61,6 +61,11 @@ static void fill_info(void)
     info.format = REPORT_FORMAT;
 }
 
+uint32_t bm_version_number(void)
+{
+    return BM_VERSION_NUMBER;
+}
+
 const bm_version_info *bm_version(void)
 {
     pthread_once(&info_once, fill_info);

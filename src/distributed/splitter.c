@@ -179,7 +179,9 @@ bm_status bm_splitter_open(const bm_splitter_options *options, bm_splitter **out
     bm_signer_options_init(&signing);
     signing.text = used.text;
     signing.sketch = used.sketch;
-    signing.bands = used.bands, signing.rows = used.rows;
+    signing.bands.bands = used.bands;
+    signing.bands.rows = used.rows;
+    signing.band_keys = used.bands != 0;
     signing.device = used.device;
     signing.resources = used.resources;
     signing.callbacks = used.callbacks;

@@ -131,7 +131,7 @@ static uint32_t planned(const bm_manifest *manifest, const char *field)
 bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *manifest,
                                  bm_settings *s, bm_error *err)
 {
-    const char *to = bm_option_word(BM_OPTION_EXCHANGE, form->to);
+    const char *to = bm_option_name(BM_OPTION_EXCHANGE, form->to);
     const bool keys = s->results.exchange.what == BM_EXPORT_BANDS;
     const bool given = s->bands.bands != 0 || s->bands.rows != 0;
     const char *asked = s->bands.threshold != export_defaults.bands.threshold ? "threshold"
@@ -369,7 +369,7 @@ static bm_status write_lean(void *ctx, const bm_export_block *block, bm_error *e
 static bm_status export_lean(bm_exporter *e, bm_error *err)
 {
     const bm_sketch_options *sketch = &e->context->settings->sketch;
-    const bm_lean_head head = {.scheme = bm_option_word(BM_OPTION_SCHEME, sketch->scheme),
+    const bm_lean_head head = {.scheme = bm_option_name(BM_OPTION_SCHEME, sketch->scheme),
                                .seed = sketch->seed,
                                .perms = sketch->perms};
     lean l = {.words_bytes = (size_t)sketch->perms * e->word_bytes};
@@ -1236,9 +1236,9 @@ const bm_export_form *bm_export_form_of(bm_exchange to)
 bm_status bm_export_form_check(const bm_export_form *form, const bm_settings *settings,
                                bm_error *err)
 {
-    const char *scheme = bm_option_word(BM_OPTION_SCHEME, settings->sketch.scheme);
+    const char *scheme = bm_option_name(BM_OPTION_SCHEME, settings->sketch.scheme);
     if (form->takes == NULL || form->takes(scheme))
         return BM_OK;
     return bm_fail_field(err, "to", "`to` %s has no place for signatures of the scheme %s (%s)",
-                         bm_option_word(BM_OPTION_EXCHANGE, form->to), scheme, form->taken);
+                         bm_option_name(BM_OPTION_EXCHANGE, form->to), scheme, form->taken);
 }

@@ -3,7 +3,8 @@
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py,
  *        tests/unit/jobs/test_public_api_exchange.c */
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +58,7 @@ static bool parameter_is(const bm_manifest *manifest, const char *field, const c
 static bm_status open_report(const char *folder, const bm_import_request *request,
                              bm_import_place *out, bm_error *err)
 {
-    const char *form = bm_option_word(BM_OPTION_EXCHANGE, request->from);
+    const char *form = bm_option_name(BM_OPTION_EXCHANGE, request->from);
     BM_TRY(bm_manifest_open_dir(folder, request->memory, &out->manifest, err));
     if (strcmp(bm_manifest_kind(out->manifest), "export") != 0 ||
         !parameter_is(out->manifest, "parameters.to", form) ||
@@ -820,11 +821,11 @@ static bm_status check_import(const bm_import_options *o, bm_error *err)
         return bm_fail_field(err, "from",
                              "`from` %s is not read (leanminhash, nemo, npy, arrow, "
                              "parquet)",
-                             bm_option_word(BM_OPTION_EXCHANGE, o->from));
+                             bm_option_name(BM_OPTION_EXCHANGE, o->from));
     if (!table && (o->id_field != NULL || o->signature_field != NULL)) {
         const char *field = o->id_field != NULL ? "id_field" : "signature_field";
         return bm_fail_field(err, field, "`%s`: %s has no columns", field,
-                             bm_option_word(BM_OPTION_EXCHANGE, o->from));
+                             bm_option_name(BM_OPTION_EXCHANGE, o->from));
     }
     if (o->ids != NULL && (o->id_field != NULL))
         return bm_fail_field(err, "ids", "`ids` with `id_field` (one or the other)");
@@ -876,7 +877,7 @@ static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_e
                           "its seed is %" PRId64 " (expected 0 to 2^32 - 1)", head->seed);
     if ((given & BM_FIELD_SCHEME) != 0 && s->sketch.scheme != (bm_scheme)scheme)
         return bm_fail_field(err, "scheme", "`scheme` %s contradicts %s (%s)",
-                             bm_option_word(BM_OPTION_SCHEME, s->sketch.scheme), source->path,
+                             bm_option_name(BM_OPTION_SCHEME, s->sketch.scheme), source->path,
                              head->scheme);
     if ((given & BM_FIELD_SEED) != 0 && s->sketch.seed != head->seed)
         return bm_fail_field(err, "seed", "`seed` %" PRIu32 " contradicts %s (%" PRId64 ")",
@@ -934,11 +935,11 @@ bm_status bm_import_resolve(const bm_import_source *first, bm_settings *s, bm_er
                           "signatures of %" PRIu32 " words (its provenance says %" PRIu32 ")",
                           perms, s->sketch.perms);
     s->sketch.perms = perms;
-    const uint32_t word_bytes = bm_scheme_word_bytes(s->sketch.scheme);
+    const uint32_t word_bytes = bm_scheme_value_bytes(s->sketch.scheme);
     if (head->word_bytes != word_bytes && head->word_bytes != 0)
         return bm_fail_at(err, BM_ERR_INPUT, first->path, 0,
                           "words of %" PRIu32 " bytes (those of %s have %" PRIu32 ")",
-                          head->word_bytes, bm_option_word(BM_OPTION_SCHEME, s->sketch.scheme),
+                          head->word_bytes, bm_option_name(BM_OPTION_SCHEME, s->sketch.scheme),
                           word_bytes);
     s->input.format = BM_FORMAT_SIGNATURES;
     return BM_OK;

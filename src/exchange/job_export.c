@@ -24,7 +24,7 @@
 /* Log which files hold the parts that the form cannot hold. */
 static void log_companions(const bm_exporter *e)
 {
-    const char *to = bm_option_word(BM_OPTION_EXCHANGE, e->form->to);
+    const char *to = bm_option_name(BM_OPTION_EXCHANGE, e->form->to);
     const unsigned has = e->form->has;
     bm_meter *meter = &e->context->meter;
     if ((has & BM_FORM_BY_DOCUMENT) != 0)
@@ -51,7 +51,7 @@ static bm_status run_job(const bm_settings *settings, bm_sign_dir *dir, const bm
     bm_exporter e = {.context = &job.context,
                      .dir = dir,
                      .form = bm_export_form_of(settings->results.exchange.to),
-                     .word_bytes = bm_scheme_word_bytes(settings->sketch.scheme)};
+                     .word_bytes = bm_scheme_value_bytes(settings->sketch.scheme)};
     job.context.inputs.recorded = recipe;
     bm_job_context_reserve(&job.context, bm_manifest_bytes(bm_sign_dir_manifest(dir)));
     bm_status status = BM_OK;
@@ -90,8 +90,8 @@ static bm_status open_dir(const bm_settings *settings, const char *path, bm_sign
         return bm_fail_errno(err, ENOENT, path, "cannot open");
     BM_TRY(bm_sign_dir_is(path, settings->memory, &is, err));
     if (!is)
-        return bm_fail_at(err, BM_ERR_USAGE, path, 0,
-                          "is no directory of signatures (one that sign or import wrote)");
+        return bm_fail_field_at(err, "path", path, 0,
+                                "is no directory of signatures (one that sign or import wrote)");
     return bm_sign_dir_open(path, settings->memory, out, err);
 }
 

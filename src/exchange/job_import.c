@@ -8,7 +8,8 @@
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py */
 #include <bandmill/exchange.h>
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -112,7 +113,7 @@ static bm_status check_words(const bm_sketch_options *sketch, const void *row, c
                              uint64_t line, bm_error *err)
 {
     const uint64_t greatest = bm_scheme_greatest_word(sketch->scheme);
-    const uint32_t word_bytes = bm_scheme_word_bytes(sketch->scheme);
+    const uint32_t word_bytes = bm_scheme_value_bytes(sketch->scheme);
     for (uint32_t i = 0; greatest != UINT64_MAX && i < sketch->perms; i++) {
         uint32_t narrow;
         uint64_t word;
@@ -125,7 +126,7 @@ static bm_status check_words(const bm_sketch_options *sketch, const void *row, c
                 err, BM_ERR_INPUT, path, line,
                 "word %" PRIu32 " is %" PRIu64 " (those of scheme %s are at most %" PRIu64
                 "; is it another `scheme`?)",
-                i + 1, word, bm_option_word(BM_OPTION_SCHEME, sketch->scheme), greatest);
+                i + 1, word, bm_option_name(BM_OPTION_SCHEME, sketch->scheme), greatest);
     }
     return BM_OK;
 }
@@ -135,7 +136,7 @@ static bm_status add_document(importer *im, const bm_import_block *block, size_t
 {
     bm_job_context *context = &im->job->context;
     const bm_settings *s = context->settings;
-    const size_t row_bytes = (size_t)s->sketch.perms * bm_scheme_word_bytes(s->sketch.scheme);
+    const size_t row_bytes = (size_t)s->sketch.perms * bm_scheme_value_bytes(s->sketch.scheme);
     const size_t begin = i == 0 ? 0 : block->ends[i - 1];
     const bm_str id = {block->ids + begin, block->ends[i] - begin};
     const bool empty = is_empty((const char *)block->words + i * row_bytes, row_bytes);
@@ -171,7 +172,7 @@ static bm_status import_block(importer *im, bm_import_block *block, uint32_t fil
     for (size_t i = 0; i < block->n; i++)
         BM_TRY(add_document(im, block, i, file, err));
     return bm_npy_writer_rows(&im->words, block->words, block->n,
-                              (size_t)s->sketch.perms * bm_scheme_word_bytes(s->sketch.scheme),
+                              (size_t)s->sketch.perms * bm_scheme_value_bytes(s->sketch.scheme),
                               err);
 }
 
@@ -279,7 +280,7 @@ out:;
 static bm_status write_words(importer *im, const input *first, bm_error *err)
 {
     const bm_settings *s = im->job->context.settings;
-    const bool wide = bm_scheme_word_bytes(s->sketch.scheme) == 8;
+    const bool wide = bm_scheme_value_bytes(s->sketch.scheme) == 8;
     const bm_npy_array words = {BM_FILE_SIGNATURES, wide ? "<u8" : "<u4", s->sketch.perms};
     BM_TRY(bm_npy_writer_open(im->out, &words, &im->words, err));
     bm_status status = read_all(im, first, err);

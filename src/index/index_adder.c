@@ -853,7 +853,7 @@ static bm_status search(bm_index_adder *a, const bm_gathered *batch, size_t begi
     }
     const bm_search_cfg cfg = {.view = a->view,
                                .facts = bm_store_facts_of(a->store),
-                               .word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
+                               .word_bytes = bm_scheme_value_bytes(s->sketch.scheme),
                                .pool = a->job->pool,
                                .threshold = threshold_of(s),
                                .top = replaces ? 0 : 1,

@@ -6,7 +6,8 @@
  *        tests/cli/cases/index_signed.sh */
 #include "index/index_fill.h"
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 
 #include <inttypes.h>
 #include <limits.h>
@@ -81,8 +82,8 @@ static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
     }
     *out = n > 0;
     if (n > 0 && (n < s->input.n_paths || s->input.files_from != NULL))
-        return bm_fail(err, BM_ERR_USAGE,
-                       "signatures and documents together (all inputs of one kind)");
+        return bm_fail_field(err, "paths",
+                             "signatures and documents together (all inputs of one kind)");
     return BM_OK;
 }
 
@@ -136,7 +137,7 @@ static bm_status resolve_signed(const bm_index_signed *dirs, const char *path, b
     s->sketch = are.sketch;
     s->hash_name = strcmp(are.hash_name, BM_HASH_GIVEN) == 0
                        ? BM_HASH_GIVEN
-                       : bm_option_word(BM_OPTION_HASH, are.text.hash);
+                       : bm_option_name(BM_OPTION_HASH, are.text.hash);
     return bm_settings_keep_stop_words(s, err);
 }
 
@@ -559,7 +560,7 @@ bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err)
                         .shape = {.sets = s->index.store == BM_INDEX_SETS,
                                   .bands = s->plan.bands,
                                   .words = bm_scheme_row_uints(s->sketch.scheme, s->sketch.perms),
-                                  .word_bytes = bm_scheme_word_bytes(s->sketch.scheme)},
+                                  .word_bytes = bm_scheme_value_bytes(s->sketch.scheme)},
                         .search_memory = shares.search};
     bm_job_context_plan(job, BM_START_DOCUMENTS);
     bm_job_context_reserve(job, shares.store + 2 * shares.gather +

@@ -385,9 +385,9 @@ static bm_status enter_to_write(bm_index *index, unsigned *gate, bm_error *err)
 
 /* --- statistics --- */
 
-bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *err)
+bm_status bm_index_describe(bm_index *index, bm_index_info *out, bm_error *err)
 {
-    const bm_sized_type type = BM_SIZED_TYPE(bm_index_statistics, free_bytes);
+    const bm_sized_type type = BM_SIZED_TYPE(bm_index_info, free_bytes);
     bm_handle_view *view = NULL;
     unsigned gate = 0;
     BM_TRY(enter(index, &gate, err));
@@ -398,22 +398,21 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
     const bm_store_counts counts = bm_store_view_counts(view->view);
     leave_view(index, view);
     const bm_settings *s = &index->settings;
-    const bm_index_statistics facts = {.store = s->index.store,
-                                       .text = bm_stop_words_shown(&s->text),
-                                       .sketch = s->sketch,
-                                       .plan = s->plan,
-                                       .documents = counts.documents,
-                                       .empty =
-                                           counts.empty - counts.unreadable - counts.short_docs,
-                                       .removed = counts.removed,
-                                       .shingles = counts.shingles,
-                                       .text_bytes = counts.text_bytes,
-                                       .file_bytes = counts.file_bytes,
-                                       .free_bytes = counts.free_bytes,
-                                       .unreadable = counts.unreadable,
-                                       .short_docs = counts.short_docs,
-                                       .ids = counts.ids,
-                                       .next_id = counts.next_id};
+    const bm_index_info facts = {.store = s->index.store,
+                                 .text = bm_stop_words_shown(&s->text),
+                                 .sketch = s->sketch,
+                                 .plan = s->plan,
+                                 .documents = counts.documents,
+                                 .empty = counts.empty - counts.unreadable - counts.short_docs,
+                                 .removed = counts.removed,
+                                 .shingles = counts.shingles,
+                                 .text_bytes = counts.text_bytes,
+                                 .file_bytes = counts.file_bytes,
+                                 .free_bytes = counts.free_bytes,
+                                 .unreadable = counts.unreadable,
+                                 .short_docs = counts.short_docs,
+                                 .ids = counts.ids,
+                                 .next_id = counts.next_id};
     status = bm_sized_write(&facts, type, out, err);
 out:
     bm_handle_leave(&index->handle, gate);
@@ -670,7 +669,7 @@ static bm_status query(asked *a, bm_error *err)
     a->matches->offsets[0] = 0;
     BM_TRY(enter_view(a->index, &view, err));
     a->search = (bm_search_cfg){
-        .word_bytes = bm_scheme_word_bytes(a->index->settings.sketch.scheme),
+        .word_bytes = bm_scheme_value_bytes(a->index->settings.sketch.scheme),
         .view = view->view,
         .facts = bm_store_facts_of(view->from->store),
         .measure = rule->measure,
@@ -748,8 +747,8 @@ static bm_status check_works(const bm_index *index, bm_error *err)
         return bm_fail_at(err, BM_ERR_IO, index->path, 0,
                           "an earlier call failed: the index can only be closed");
     if (changes->pending && pthread_equal(changes->by, pthread_self()) == 0)
-        return bm_fail_field(err, "index",
-                             "another thread has added or removed, and not committed yet");
+        return bm_fail_at(err, BM_ERR_BUSY, index->path, 0,
+                          "another thread has added or removed, and not committed yet");
     return BM_OK;
 }
 

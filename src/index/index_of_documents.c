@@ -85,7 +85,7 @@ bm_status bm_index_of_documents(bm_job_context *job, const bm_settings *settings
     BM_TRY(bm_job_open(&s, &build, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_begin(&build, BM_STEP_INPUTS, err));
-    if (s.device.device == NULL &&
+    if (bm_device_is_auto(s.device.device) &&
         bm_input_set_total_bytes(build.context.inputs.set) < BM_INDEX_FEW_BYTES)
         s.device.device = "cpu";
     BM_TRY_OUT(bm_job_begin(&build, BM_STEP_DEVICES | BM_STEP_KEYS, err));

@@ -156,7 +156,7 @@ static bool is_given(const char *hash_name)
 static const char *hash_name(const bm_settings *fixed)
 {
     return is_given(fixed->hash_name) ? BM_HASH_GIVEN
-                                      : bm_option_word(BM_OPTION_HASH, fixed->text.hash);
+                                      : bm_option_name(BM_OPTION_HASH, fixed->text.hash);
 }
 
 bm_status bm_index_settings_load(const bm_store_facts *facts, const char *path,

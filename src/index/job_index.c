@@ -561,7 +561,7 @@ static bm_status describe(bm_store *store, char **out, bm_error *err)
     return status;
 }
 
-bm_status bm_index_info(const char *path, char **json, bm_error *err)
+bm_status bm_index_inspect(const char *path, char **json, bm_error *err)
 {
     char found[PATH_MAX];
     bm_store *store = NULL;

@@ -517,7 +517,7 @@ static bm_status open_source(query_query *q, bm_error *err)
                                 : query_targets_open(&q->job.context, s, &q->source, err));
     q->search = (bm_search_cfg){.view = q->source.view,
                                 .facts = bm_store_facts_of(q->source.store),
-                                .word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
+                                .word_bytes = bm_scheme_value_bytes(s->sketch.scheme),
                                 .pool = q->job.context.pool,
                                 .measure = s->pairs.measure,
                                 .top = asked->answers.top,
@@ -554,7 +554,7 @@ static bm_status answer_documents(query_query *q, bm_error *err)
     const query_documents documents = {
         .job = &q->job.context, .search = &q->search, .rows = &q->answers, .gather = shares.gather};
     /* A driver takes longer to start than the native CPU for so little. */
-    if (q->settings->device.device == NULL &&
+    if (bm_device_is_auto(q->settings->device.device) &&
         bm_input_set_total_bytes(q->job.context.inputs.set) < BM_INDEX_FEW_BYTES)
         q->settings->device.device = "cpu";
     BM_TRY(bm_job_begin(&q->job, BM_STEP_DEVICES | BM_STEP_KEYS, err));

@@ -872,10 +872,7 @@ out:
         used->verify = BM_VERIFY_EXACT;
     if (used->candidates == BM_CANDIDATES_LENGTH)
         used->candidates = BM_CANDIDATES_ALL;
-    if (used->sketch.perms == 0) {
-        const uint32_t n_keyed = used->bands.bands * used->bands.rows;
-        used->sketch.perms = n_keyed != 0 ? n_keyed : BM_PERMS_DEFAULT;
-    }
+    used->sketch.perms = bm_band_perms_of_options(&used->bands, used->sketch.perms);
     return status;
 }
 
@@ -886,24 +883,6 @@ static bm_status check_weights(const bm_find_options *options, const bm_document
     if (docs->weights != NULL && options->text.bag)
         return bm_fail_field(err, "bag", "`bag` of hashes that have `weights`");
     return bm_scheme_weights_check(&options->sketch, docs->weights != NULL, err);
-}
-
-/* Bands and rows of the options; none given: chosen for the threshold. */
-static bm_status choose_plan(const bm_find_options *options, bm_band_plan *plan, bm_error *err)
-{
-    const bm_band_options *bands = &options->bands;
-    *plan = (bm_band_plan){0};
-    if (options->candidates != BM_CANDIDATES_LSH)
-        return BM_OK;
-    if (bands->bands == 0)
-        return bm_band_plan_choose(bands->threshold, bands->recall, options->sketch.perms, plan,
-                                   err);
-    const bm_band_plan wanted = {.perms = options->sketch.perms,
-                                 .bands = bands->bands,
-                                 .rows = bands->rows,
-                                 .threshold = bands->threshold,
-                                 .recall = bands->recall};
-    return bm_band_plan_fixed(&wanted, plan, err);
 }
 
 /* The steps, with the time that each took. */
@@ -942,7 +921,7 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
 {
     bm_find_options used;
     finder f = {.options = &used};
-    bm_band_plan plan;
+    bm_band_plan plan = {0};
     char *stop_words = NULL;
     BM_TRY(read_options(options, &used, err));
     BM_TRY(bm_documents_accept(documents, &f.input, &f.work, err));
@@ -953,7 +932,8 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
         return bm_fail_field(err, "hashes32", "`hashes32` cannot be compared (64-bit `hashes`)");
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the pairs given");
-    BM_TRY(choose_plan(&used, &plan, err));
+    if (used.candidates == BM_CANDIDATES_LSH)
+        BM_TRY(bm_band_plan_of_options(&used.bands, used.sketch.perms, &plan, err));
     BM_TRY(bm_stop_words_load(&used.text, &stop_words, err));
     bm_scheme_set_hashing(&used.sketch, &used.text);
     f.out = bm_alloc_zero(1, sizeof *f.out);

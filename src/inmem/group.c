@@ -20,8 +20,8 @@
 static bm_status check_pairs(bm_pair_list list, bm_error *err)
 {
     if (list.n_docs > BM_DOCS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", list.n_docs,
-                       BM_DOCS_MAX);
+        return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", list.n_docs,
+                             BM_DOCS_MAX);
     for (size_t i = 0; i < list.n; i++)
         if (list.pairs[i].a >= list.n_docs || list.pairs[i].b >= list.n_docs)
             return bm_fail(err, BM_ERR_INPUT,

@@ -35,6 +35,7 @@
 #include "base/threads.h"
 #include "devices/device_set.h"
 #include "inmem/documents.h"
+#include "lsh/band_plan.h"
 #include "lsh/verify.h"
 #include "model/low_halves.h"
 #include "model/option_check.h"
@@ -74,7 +75,8 @@ typedef struct bm_signer_ring {
 typedef struct bm_signer_call {
     bm_documents docs;
     bm_signer_out out;
-    uint64_t work; /* of all documents */
+    uint32_t *words; /* of signatures, as bm_sign_task has them */
+    uint64_t work;   /* of all documents */
 } bm_signer_call;
 
 typedef enum bm_task_state { BM_TASK_FREE, BM_TASK_WAITING, BM_TASK_DONE } bm_task_state;
@@ -181,14 +183,11 @@ static void scratch_give(bm_signer *signer, bm_signer_scratch *scratch)
 /* `device` is one of them, NULL: "cpu". */
 static bm_status open_device(const bm_signer_options *options, bm_signer *signer, bm_error *err)
 {
-    bm_device_options device = options->device;
-    if (device.device == NULL)
-        device.device = "cpu";
-    const char *words = device.device;
-    const bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
+    const char *words = options->device.device;
+    const bool automatic = bm_device_is_auto(words);
     const bm_callbacks callbacks = bm_meter_callbacks(&signer->meter);
     bm_device_pick pick;
-    BM_TRY(bm_device_pick_open(&device, &callbacks, &pick, err));
+    BM_TRY(bm_device_pick_open(&options->device, &callbacks, &pick, err));
     if (pick.broken)
         bm_meter_log(&signer->meter, BM_LOG_WARNING, "%s", pick.why);
     bm_status status = BM_OK;
@@ -199,8 +198,8 @@ static bm_status open_device(const bm_signer_options *options, bm_signer *signer
     const bm_device_settings settings = bm_device_settings_of(&options->device);
     bm_device_set_cfg cfg = {.pick = &pick,
                              .sketch = options->sketch,
-                             .bands = options->bands,
-                             .rows = options->rows,
+                             .bands = options->bands.bands,
+                             .rows = options->bands.rows,
                              .threads = signer->info.threads,
                              .cpu = options->device.cpu,
                              .cache_dir = options->device.cache_dir,
@@ -458,13 +457,13 @@ static bm_status sign_range(bm_signer_run *run, bm_signer_scratch *scratch, cons
         if (out->n_shingles != NULL)
             BM_TRY(count_shingles(scratch, docs->texts != NULL || signer->bag,
                                   out->n_shingles + first, err));
-        if (out->words == NULL && out->keys == NULL)
+        if (run->call->words == NULL && out->keys == NULL)
             continue;
         bm_sign_task *task = &scratch->slot->task;
-        task->words = out->words == NULL
+        task->words = run->call->words == NULL
                           ? NULL
-                          : out->words + first * bm_scheme_row_uints(signer->sketch.scheme,
-                                                                     signer->info.perms);
+                          : run->call->words + first * bm_scheme_row_uints(signer->sketch.scheme,
+                                                                           signer->info.perms);
         task->keys = out->keys == NULL ? NULL : out->keys + first * signer->info.bands;
         BM_TRY(hand_over(run, scratch, err));
     }
@@ -712,33 +711,27 @@ static void tasks_reset(bm_signer_tasks *tasks)
 #define TAIL_SHARE   8u /* of a device's batch: the smallest */
 
 BM_OPTIONS_INIT(signer, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS,
-                .resources = BM_RESOURCE_DEFAULTS)
+                .bands = BM_BAND_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
-/* Check and copy the caller's options; perms is then known. */
+/* Check and copy the caller's options; perms is then known, and bands and rows of band keys. */
 static bm_status read_options(const bm_signer_options *options, bm_signer_options *used,
                               bm_error *err)
 {
     *used = signer_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_signer_options, callbacks), used, err));
-    const uint64_t n_keyed = (uint64_t)used->bands * used->rows;
     BM_TRY(bm_option_parts_check(&(bm_option_parts){.text = &used->text,
                                                     .sketch = &used->sketch,
+                                                    .bands = &used->bands,
                                                     .device = &used->device,
                                                     .resources = &used->resources,
                                                     .callbacks = &used->callbacks},
                                  err));
-    if ((used->bands == 0) != (used->rows == 0))
-        return bm_fail_field(err, used->bands == 0 ? "rows" : "bands",
-                             "%u bands of %u rows (both 0, or at least 1 of each)", used->bands,
-                             used->rows);
-    if (n_keyed > (used->sketch.perms != 0 ? used->sketch.perms : BM_PERMS_MAX))
-        return bm_fail_field(err, "bands",
-                             "%u bands of %u rows need %llu permutations (there are "
-                             "%u)",
-                             used->bands, used->rows, (unsigned long long)n_keyed,
-                             used->sketch.perms != 0 ? used->sketch.perms : BM_PERMS_MAX);
-    if (used->sketch.perms == 0)
-        used->sketch.perms = n_keyed != 0 ? (uint32_t)n_keyed : BM_PERMS_DEFAULT;
+    used->sketch.perms = bm_band_perms_of_options(&used->bands, used->sketch.perms);
+    bm_band_plan plan = {0};
+    if (used->band_keys)
+        BM_TRY(bm_band_plan_of_options(&used->bands, used->sketch.perms, &plan, err));
+    used->bands.bands = plan.bands;
+    used->bands.rows = plan.rows;
     return BM_OK;
 }
 
@@ -791,10 +784,10 @@ static bm_status begin_signer(const bm_signer_options *used, bm_signer *signer, 
     memset(signer, 0, sizeof *signer);
     BM_TRY(bm_handle_init(&signer->handle, "signer", &used->callbacks, err));
     signer->info = (bm_signer_info){.perms = used->sketch.perms,
-                                    .bands = used->bands,
-                                    .rows = used->rows,
+                                    .bands = used->bands.bands,
+                                    .rows = used->bands.rows,
                                     .threads = threads != 0 ? threads : bm_cpu_count(),
-                                    .word_bytes = bm_scheme_word_bytes(used->sketch.scheme)};
+                                    .value_bytes = bm_scheme_value_bytes(used->sketch.scheme)};
     signer->text = used->text;
     signer->sketch = used->sketch;
     signer->bag = used->text.bag;
@@ -904,7 +897,7 @@ static bm_status check_weights(const bm_signer *signer, bm_documents *docs, bm_e
     const bool any = docs->n_docs != 0 && (docs->texts != NULL || docs->offsets[docs->n_docs] != 0);
     if (any && docs->hashes32 != NULL && bm_scheme_get(signer->sketch.scheme)->device.whole_hashes)
         return bm_fail_field(err, "hashes32", "`hashes32` under scheme %s (64-bit `hashes`)",
-                             bm_option_word(BM_OPTION_SCHEME, signer->sketch.scheme));
+                             bm_option_name(BM_OPTION_SCHEME, signer->sketch.scheme));
     if (any || docs->weights != NULL)
         return bm_scheme_weights_check(&signer->sketch, docs->weights != NULL, err);
     docs->weights = &none;
@@ -919,9 +912,15 @@ static bm_status accept_call(const bm_signer *signer, const bm_documents *docume
     BM_TRY(bm_documents_accept(documents, &call->docs, &call->work, err));
     BM_TRY(check_weights(signer, &call->docs, err));
     if (call->out.keys != NULL && signer->info.bands == 0)
-        return bm_fail_field(err, "keys",
-                             "band keys are wanted of a signer without bands "
-                             "(`bands` and `rows` are set when it is opened)");
+        return bm_fail_field(err, "keys", "`keys` of a signer that was opened without `band_keys`");
+    const bool wide = signer->info.value_bytes == sizeof *call->out.signatures64;
+    if (wide ? call->out.signatures != NULL : call->out.signatures64 != NULL)
+        return bm_fail_field(err, wide ? "signatures" : "signatures64",
+                             "`%s` of scheme %s (`%s`, for its values have %u bits)",
+                             wide ? "signatures" : "signatures64",
+                             bm_option_name(BM_OPTION_SCHEME, signer->sketch.scheme),
+                             wide ? "signatures64" : "signatures", 8 * signer->info.value_bytes);
+    call->words = wide ? (uint32_t *)call->out.signatures64 : call->out.signatures;
     return BM_OK;
 }
 

@@ -529,10 +529,11 @@ static bm_status refuse_result(const char *dir, bm_error *err)
     if (stream != NULL)
         closedir(stream);
     return kept[0] != '\0'
-               ? bm_fail_at(err, BM_ERR_USAGE, dir, 0,
-                            "is a result of bandmill (its documents are in %.300s/%s)", dir, kept)
-               : bm_fail_at(err, BM_ERR_USAGE, dir, 0,
-                            "is a result of bandmill, without kept documents");
+               ? bm_fail_field_at(err, "paths", dir, 0,
+                                  "is a result of bandmill (its documents are in %.300s/%s)", dir,
+                                  kept)
+               : bm_fail_field_at(err, "paths", dir, 0,
+                                  "is a result of bandmill, without kept documents");
 }
 
 static bm_status add_dir(struct bm_input_set *set, const char *path, bm_error *err)
@@ -563,7 +564,7 @@ static bm_status add_dir(struct bm_input_set *set, const char *path, bm_error *e
 static bm_status reserve_stdin(struct bm_input_set *set, bm_error *err)
 {
     if (set->stdin_taken)
-        return bm_fail(err, BM_ERR_USAGE, "standard input is named twice (- once)");
+        return bm_fail_field(err, "paths", "standard input is named twice (- once)");
     set->stdin_taken = true;
     return BM_OK;
 }
@@ -1057,9 +1058,10 @@ static bm_status check_whole_file(const bm_source *source, bm_error *err)
 {
     if (source->beginning != BM_BEGINS_OBJECT)
         return BM_OK;
-    return bm_fail_at(err, BM_ERR_USAGE, source->name, 0,
-                      "its first line is a JSON object, and its name tells no format (`format` "
-                      "jsonl: a document a line; `format` files: all of it is one document)");
+    return bm_fail_field_at(
+        err, "format", source->name, 0,
+        "its first line is a JSON object, and its name tells no format (`format` "
+        "jsonl: a document a line; `format` files: all of it is one document)");
 }
 
 static bm_status resolve_format(bm_input_set *set, bm_error *err)
@@ -1076,8 +1078,8 @@ static bm_status resolve_format(bm_input_set *set, bm_error *err)
             first = source;
         bm_format one = format_of_source(first), other = format_of_source(source);
         if (other != one)
-            return bm_fail(
-                err, BM_ERR_USAGE,
+            return bm_fail_field(
+                err, "format",
                 "inputs differ in format: %.300s is %s, %.300s is %s (one `format` for "
                 "all; of a folder, `include` reads some files only, such as '*.arrow', and "
                 "`exclude` leaves out some)",
@@ -1092,7 +1094,7 @@ static bm_status resolve_format(bm_input_set *set, bm_error *err)
 static bm_status fill_set(bm_input_set *set, bm_error *err)
 {
     if (set->options.n_paths == 0 && set->options.files_from == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "no input (files, directories, or - for stdin)");
+        return bm_fail_field(err, "paths", "no input (files, directories, or - for stdin)");
     BM_TRY(input_set_expand(set, err));
     if (set->n_sources == 0) {
         const bm_left_out *left = &set->left_out;

@@ -130,7 +130,7 @@ static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, b
     if (row.opened != NULL)
         bm_row_explain(&row, &place, why, sizeof why);
     bm_record_bad(&parser->maker, record,
-                  "the record is longer than %llu bytes (--max-doc-bytes) and has the %llu lines "
+                  "the record is longer than %llu bytes (`max_doc_bytes`) and has the %llu lines "
                   "after this one%s%s",
                   (unsigned long long)parser->rules->longest, (unsigned long long)n_behind,
                   why[0] != '\0' ? "; " : "", why);
@@ -149,7 +149,7 @@ static void too_long(const walker *w, bm_record *record, bm_str content, size_t 
         explain_too_long(w, (bm_str){content.data, prefix}, n_behind, record);
     } else {
         bm_record_bad(&parser->maker, record,
-                      "the record is longer than %llu bytes (--max-doc-bytes)",
+                      "the record is longer than %llu bytes (`max_doc_bytes`)",
                       (unsigned long long)parser->rules->longest);
     }
 }

@@ -114,7 +114,7 @@ static bool record_count_invalid(bm_record_maker *maker, bm_record *record, uint
 {
     record->n_invalid += n;
     if (n > 0 && !maker->rules->repairs)
-        bm_record_bad(maker, record, "invalid UTF-8 in the %.64s, %llu times (--invalid-utf8)",
+        bm_record_bad(maker, record, "invalid UTF-8 in the %.64s, %llu times (`invalid_utf8`)",
                       what, (unsigned long long)n);
     return !record->bad;
 }
@@ -1290,5 +1290,5 @@ bm_format bm_format_of_name(const char *name, size_t len)
 const char *bm_format_name(bm_format format)
 {
     const bm_record_format *row = bm_record_format_of(format);
-    return row != NULL ? row->name : bm_option_word_or(BM_OPTION_FORMAT, format, "auto");
+    return row != NULL ? row->name : bm_option_name_or(BM_OPTION_FORMAT, format, "auto");
 }

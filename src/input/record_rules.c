@@ -279,15 +279,16 @@ static bool all_given_are_numbers(const bm_input_options *options, const bm_reco
 
 /* Every field of a table without header must be a number from 1. `whose` is said behind the name of
  * the field. */
-static bm_status check_number(const char *field, const char *whose, bm_error *err)
+static bm_status check_number(const char *name, const char *field, const char *whose, bm_error *err)
 {
     if (!is_number(field))
-        return bm_fail(err, BM_ERR_USAGE,
-                       "field '%s'%s is a name, but the input has no header (a number from 1, or "
-                       "`header` yes)",
-                       field, whose);
+        return bm_fail_field(
+            err, name,
+            "field '%s'%s is a name, but the input has no header (a number from 1, or "
+            "`header` yes)",
+            field, whose);
     if (column_of_number(field) == BM_NO_COLUMN)
-        return bm_fail(err, BM_ERR_USAGE, "field '%s' is no column (a number from 1)", field);
+        return bm_fail_field(err, name, "field '%s' is no column (a number from 1)", field);
     return BM_OK;
 }
 
@@ -356,7 +357,7 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
                                                                      : NULL;
     if (!table && of_tables != NULL)
         return bm_fail_field(err, of_tables, "`%s` with inputs of %s (tsv or csv)", of_tables,
-                             bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));
+                             bm_option_name_or(BM_OPTION_FORMAT, format, "another format"));
     if ((unsigned char)rules.syntax.delimiter >= 0x80) /* it would cut characters */
         return bm_fail_field(err, "delimiter", "`delimiter` is no character of ASCII");
     if (table) {
@@ -364,9 +365,10 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
                            ? options->header == BM_HEADER_YES
                            : !all_given_are_numbers(options, &rules);
         for (size_t i = 0; i < rules.n_text && !rules.header; i++)
-            BM_TRY(check_number(rules.text[i], text_given ? "" : " (the default)", err));
+            BM_TRY(check_number("text_fields", rules.text[i], text_given ? "" : " (the default)",
+                                err));
         if (!rules.header && rules.id_given)
-            BM_TRY(check_number(rules.id, "", err));
+            BM_TRY(check_number("id_field", rules.id, "", err));
     }
     *out = rules;
     return BM_OK;
@@ -381,10 +383,10 @@ bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const b
         format == BM_FORMAT_KEYS || format == BM_FORMAT_WET)
         return bm_fail_field(
             err, "keep", "`keep` looks at field '%s', and inputs of %s have no fields",
-            keep->fields[0], bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));
+            keep->fields[0], bm_option_name_or(BM_OPTION_FORMAT, format, "another format"));
     const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
     for (size_t i = 0; table && !rules->header && i < keep->n_fields; i++)
-        BM_TRY(check_number(keep->fields[i], " of `keep`", err));
+        BM_TRY(check_number("keep", keep->fields[i], " of `keep`", err));
     rules->keep = keep;
     return BM_OK;
 }

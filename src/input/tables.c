@@ -121,8 +121,8 @@ bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_
         return BM_ERR_INPUT;
     const bm_status status = module->keep(kept, &words);
     if (status != BM_OK && words.other_schema)
-        return bm_fail_at(
-            err, BM_ERR_USAGE, names[words.table], 0,
+        return bm_fail_field_at(
+            err, "paths", names[words.table], 0,
             "the schema is not that of %s: %s (tables of one schema can be one stream)", names[0],
             words.text);
     return report(status, names[words.table], &words, kept->parquet, err);

@@ -239,10 +239,11 @@ static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
         return status;
     }
     if (saved.docs_records > 0 && !checkpoint->job->settings->output.force)
-        return bm_fail_at(err, BM_ERR_USAGE, where, 0,
-                          "%" PRIu64 " document%s of an interrupted job %s saved there (`resume` "
-                          "continues from there, `force` discards the work)",
-                          saved.docs, saved.docs == 1 ? "" : "s", saved.docs == 1 ? "is" : "are");
+        return bm_fail_field_at(
+            err, "output", where, 0,
+            "%" PRIu64 " document%s of an interrupted job %s saved there (`resume` "
+            "continues from there, `force` discards the work)",
+            saved.docs, saved.docs == 1 ? "" : "s", saved.docs == 1 ? "is" : "are");
     bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
                  "%s: the work of an interrupted job starts again%s", where,
                  saved.docs_records > 0 ? ", which discards what was saved" : "");
@@ -279,9 +280,10 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
     out->can_save = saves && bm_input_set_stays(job->inputs.set) && job->inputs.source->ops->places;
     job->wants_places = out->can_save;
     if (settings->results.resume && saves && !out->can_save)
-        return bm_fail(err, BM_ERR_USAGE,
-                       "`resume` needs inputs that can be read again (regular files, not standard "
-                       "input or a pipe)");
+        return bm_fail_field(
+            err, "resume",
+            "`resume` needs inputs that can be read again (regular files, not standard "
+            "input or a pipe)");
     if (settings->results.resume && saves)
         BM_TRY(checkpoint_done(job, &out->done, err));
     if (out->done != NULL) {

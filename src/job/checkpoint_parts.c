@@ -542,8 +542,9 @@ bm_status bm_checkpoint_sets_remove_stale(const bm_checkpoint *checkpoint, bm_er
         return BM_OK;
     BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, NULL, err));
     if (there && !bm_spill_is_saved(path, BM_SPILL_SETS))
-        return bm_fail_at(err, BM_ERR_USAGE, path, 0,
-                          "is in the way and not of bandmill (the job's work would lie there)");
+        return bm_fail_field_at(
+            err, "temp_dir", path, 0,
+            "is in the way and not of bandmill (the job's work would lie there)");
     if (there && unlink(path) != 0 && errno != ENOENT)
         return bm_fail_errno(err, errno, path, "cannot remove");
     bm_sets_holder_remove(path);

@@ -79,12 +79,12 @@ static bool is_compressed(const bm_input_set *set)
            bm_input_set_source(set, 0)->compression != BM_COMPRESSION_NONE;
 }
 
-static double weight_of_writing(const bm_job_context *job, bm_kept kept)
+static double weight_of_writing(const bm_job_context *job, bm_records kept)
 {
-    if (kept == BM_KEPT_NO)
+    if (kept == BM_RECORDS_NOT_WRITTEN)
         return 0.05;
-    const bool compresses = kept == BM_KEPT_GZ || kept == BM_KEPT_ZST ||
-                            (kept == BM_KEPT_SAME && is_compressed(job->inputs.set));
+    const bool compresses = kept == BM_RECORDS_GZ || kept == BM_RECORDS_ZST ||
+                            (kept == BM_RECORDS_SAME && is_compressed(job->inputs.set));
     return compresses ? 3 : 0.5;
 }
 
@@ -92,7 +92,7 @@ static double weight_of_writing(const bm_job_context *job, bm_kept kept)
 static double weight_of_copying(const bm_job_context *job, bool texts)
 {
     const bm_result_settings *results = &job->settings->results;
-    const double kept = weight_of_writing(job, texts ? results->kept : BM_KEPT_NO);
+    const double kept = weight_of_writing(job, texts ? results->kept : BM_RECORDS_NOT_WRITTEN);
     return kept < 0.5 && bm_settings_write_removed(job->settings)
                ? weight_of_writing(job, results->removed)
                : kept;
@@ -601,7 +601,7 @@ static bool reads_texts_twice(const bm_settings *s)
  * of it. */
 static bool reads_twice(const bm_settings *s)
 {
-    return (bm_job_does(s, BM_JOB_GROUPS) && s->results.kept != BM_KEPT_NO) ||
+    return (bm_job_does(s, BM_JOB_GROUPS) && s->results.kept != BM_RECORDS_NOT_WRITTEN) ||
            bm_settings_write_removed(s) || reads_texts_twice(s);
 }
 
@@ -653,9 +653,9 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
     size_t n_outputs = 0;
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         if (targets[i] != NULL && bm_is_address(targets[i]))
-            return bm_fail_at(err, BM_ERR_USAGE, targets[i], 0,
-                              "is an address (outputs are files "
-                              "of this machine)");
+            return bm_fail_field_at(err, "output", targets[i], 0,
+                                    "is an address (outputs are files "
+                                    "of this machine)");
     const char **paths;
     BM_TRY(bm_new(&paths, n + n_lists + known->n_against, err));
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
@@ -714,14 +714,14 @@ static bm_status check_against_files(const bm_job_context *job, bm_error *err)
 }
 
 /* Tables are compressed inside, as they were. */
-static bm_status check_kept(const bm_job_context *job, const char *field, bm_kept kept,
+static bm_status check_kept(const bm_job_context *job, const char *field, bm_records kept,
                             bm_error *err)
 {
-    if (!bm_format_is_table(bm_input_set_format(job->inputs.set)) || kept == BM_KEPT_SAME ||
-        kept == BM_KEPT_NO)
+    if (!bm_format_is_table(bm_input_set_format(job->inputs.set)) || kept == BM_RECORDS_SAME ||
+        kept == BM_RECORDS_NOT_WRITTEN)
         return BM_OK;
     return bm_fail_field(err, field, "`%s` %s of tables (same, or no)", field,
-                         bm_option_word(BM_OPTION_KEPT, kept));
+                         bm_option_name(BM_OPTION_KEPT, kept));
 }
 
 /* Records are removed from files that have them. */
@@ -734,7 +734,7 @@ static bm_status check_removed(const bm_job_context *job, bm_error *err)
         return bm_fail_field(err, "removed", "`removed` of a table in memory (no)");
     if (format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES)
         return bm_fail_field(err, "removed", "`removed` of `format` %s, which has no records (no)",
-                             bm_option_word(BM_OPTION_FORMAT, format));
+                             bm_option_name(BM_OPTION_FORMAT, format));
     return check_kept(job, "removed", job->settings->results.removed, err);
 }
 

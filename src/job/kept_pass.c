@@ -558,9 +558,10 @@ static bm_kept_cfg cfg_of(const bm_job_context *job, bm_copy_side side, pthread_
     return (bm_kept_cfg){.set = job->inputs.set,
                          .kept = !other    ? results->kept
                                  : removed ? results->removed
-                                           : BM_KEPT_NO,
+                                           : BM_RECORDS_NOT_WRITTEN,
                          .written = other ? BM_WRITTEN_REMOVED : BM_WRITTEN_KEPT,
-                         .halves = removed && results->kept != BM_KEPT_NO ? memory : NULL};
+                         .halves =
+                             removed && results->kept != BM_RECORDS_NOT_WRITTEN ? memory : NULL};
 }
 
 bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err)
@@ -598,7 +599,8 @@ bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_tex
                        bm_error *err)
 {
     bm_kept_writer *writers[BM_N_COPIES] = {NULL};
-    if (job->settings->results.kept == BM_KEPT_NO && !bm_settings_write_removed(job->settings))
+    if (job->settings->results.kept == BM_RECORDS_NOT_WRITTEN &&
+        !bm_settings_write_removed(job->settings))
         return BM_OK;
     const bm_result_settings *results = &job->settings->results;
     if (!has_text && dir != NULL)
@@ -617,7 +619,7 @@ bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_tex
         cfg.dir = dir;
         cfg.write = results->write;
         cfg.write_ctx = results->write_ctx;
-        if (cfg.kept != BM_KEPT_NO)
+        if (cfg.kept != BM_RECORDS_NOT_WRITTEN)
             BM_TRY_OUT(bm_kept_writer_open(&cfg, &writers[i], err));
     }
     bm_kept_writer *kept = writers[BM_COPY_KEPT];

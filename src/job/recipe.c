@@ -175,7 +175,7 @@ static bool was_imported(const bm_manifest *manifest)
     const bm_provenance *p;
     return bm_manifest_provenance(manifest, &p, NULL) == BM_OK &&
            strcmp(p->texts[BM_ROW_FORMAT],
-                  bm_option_word(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
+                  bm_option_name(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
 }
 
 /* Its one input has no digest, as one that could not be read, and yet documents came of it, or

@@ -99,7 +99,7 @@ static void field_words(const bm_field_row *field, const bm_settings *s, const b
     case BM_FIELD_TYPE_WORD:
         text = field == &bm_field_rows[BM_ROW_HASH] && s == are
                    ? s->hash_name
-                   : bm_option_word_or(field->option, (unsigned)bm_field_number(field, &parts),
+                   : bm_option_name_or(field->option, (unsigned)bm_field_number(field, &parts),
                                        "as the fields say");
         snprintf(out, WORDS_MAX, "%s", text);
         break;
@@ -335,7 +335,7 @@ static void emit_field(const listing *l, const bm_field_row *field, const bm_set
                   given ? BM_HASH_GIVEN
                   : field == &bm_field_rows[BM_ROW_HASH]
                       ? s->hash_name
-                      : bm_option_word(field->option, (unsigned)bm_field_number(field, &parts)));
+                      : bm_option_name(field->option, (unsigned)bm_field_number(field, &parts)));
         break;
     case BM_FIELD_TYPE_STEPS:
         bm_normalize_words(s->text.normalize, words, sizeof words);
@@ -360,7 +360,7 @@ static void emit_field(const listing *l, const bm_field_row *field, const bm_set
         break;
     case BM_FIELD_TYPE_KEEP: {
         const char *rules = *(const char *const *)bm_field_at(field, &parts);
-        emit_text(l, key, rules != NULL ? rules : bm_option_word(BM_OPTION_KEEP, BM_KEEP_FIRST));
+        emit_text(l, key, rules != NULL ? rules : bm_option_name(BM_OPTION_KEEP, BM_KEEP_FIRST));
         break;
     }
     case BM_FIELD_TYPE_AGAINST:
@@ -403,7 +403,7 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
     emit_uint(l, "format", BM_MANIFEST_FORMAT);
     for (size_t i = 0; i < BM_N_ROWS; i++) {
         if (i == BM_ROW_FORMAT)
-            emit_text(l, bm_field_rows[i].key, bm_option_word(BM_OPTION_FORMAT, format));
+            emit_text(l, bm_field_rows[i].key, bm_option_name(BM_OPTION_FORMAT, format));
         else if (bm_field_rows[i].uses & BM_FIELD_READ)
             emit_field(l, &bm_field_rows[i], s, false);
     }
@@ -679,7 +679,7 @@ out:
 
 BM_OPTIONS_INIT(sign, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 BM_OPTIONS_INIT(dedup, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS,
-                .removed = BM_KEPT_NO)
+                .removed = BM_RECORDS_NOT_WRITTEN)
 BM_OPTIONS_INIT(pairs, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 BM_OPTIONS_INIT(filter, .resources = BM_RESOURCE_DEFAULTS)
 BM_OPTIONS_INIT(explain, .resources = BM_RESOURCE_DEFAULTS)
@@ -769,7 +769,7 @@ static bm_status check_format(const bm_settings *s, bm_error *err)
 {
     if (s->input.format == BM_FORMAT_HASHES && s->text.hash != bm_scheme_hash(s->sketch.scheme))
         return bm_fail_field(err, "hash", "`hash` %s of `format` hashes (they are given)",
-                             bm_option_word(BM_OPTION_HASH, s->text.hash));
+                             bm_option_name(BM_OPTION_HASH, s->text.hash));
     if (s->input.format == BM_FORMAT_SIGNATURES)
         return bm_fail_field(err, "format",
                              "`format` signatures is what import writes (give its "
@@ -789,13 +789,13 @@ bm_status bm_settings_resolve(bm_settings *s, const bm_option_parts *parts, bm_e
     BM_TRY(bm_isa_choose(s->device.cpu, &isa, err));
     if (!bm_job_does(s, BM_JOB_FILLS_INDEX) && s->input.duplicate_ids > BM_DUPLICATE_IDS_NUMBER)
         return bm_fail_field(err, "duplicate_ids", "`duplicate_ids` %s is for an index",
-                             bm_option_word(BM_OPTION_DUPLICATE_IDS, s->input.duplicate_ids));
+                             bm_option_name(BM_OPTION_DUPLICATE_IDS, s->input.duplicate_ids));
     if (s->input.max_doc_bytes == 0)
         s->input.max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
     bm_scheme_set_hashing(&s->sketch, &s->text);
     s->hash_name = s->input.format == BM_FORMAT_HASHES
                        ? BM_HASH_GIVEN
-                       : bm_option_word(BM_OPTION_HASH, s->text.hash);
+                       : bm_option_name(BM_OPTION_HASH, s->text.hash);
     s->threads = s->resources.threads != 0 ? s->resources.threads : bm_cpu_count();
     s->memory = s->resources.memory != 0 ? s->resources.memory : bm_default_memory();
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
@@ -859,11 +859,11 @@ static bm_status check_has_output(const bm_settings *s, bm_error *err)
 static bm_status check_stream(const bm_settings *s, bm_error *err)
 {
     const bm_result_settings *r = &s->results;
-    const char *field = r->resume                  ? "resume"
-                        : r->write_pairs           ? "write_pairs"
-                        : r->removed != BM_KEPT_NO ? "removed"
-                        : r->kept == BM_KEPT_NO    ? "kept"
-                                                   : NULL;
+    const char *field = r->resume                              ? "resume"
+                        : r->write_pairs                       ? "write_pairs"
+                        : r->removed != BM_RECORDS_NOT_WRITTEN ? "removed"
+                        : r->kept == BM_RECORDS_NOT_WRITTEN    ? "kept"
+                                                               : NULL;
     return field == NULL ? BM_OK
                          : bm_fail_field(err, field,
                                          "`%s`%s where the kept documents are a stream, and "
@@ -956,7 +956,7 @@ static const char *keep_of(const bm_dedup_options *o)
 {
     if (is_by_shingles(o))
         return BM_KEEP_BY_SHINGLES;
-    return o->keep_rules != NULL ? o->keep_rules : bm_option_word_or(BM_OPTION_KEEP, o->keep, NULL);
+    return o->keep_rules != NULL ? o->keep_rules : bm_option_name_or(BM_OPTION_KEEP, o->keep, NULL);
 }
 
 static bm_status check_keep(const bm_dedup_options *o, bm_error *err)
@@ -973,7 +973,7 @@ static bm_status check_keep(const bm_dedup_options *o, bm_error *err)
     return o->keep == BM_KEEP_FIRST || o->keep_rules == NULL
                ? BM_OK
                : bm_fail_field(err, "keep_rules", "`keep_rules` and `keep` %s (one of them)",
-                               bm_option_word(BM_OPTION_KEEP, o->keep));
+                               bm_option_name(BM_OPTION_KEEP, o->keep));
 }
 
 static double containment_of(const bm_dedup_options *o)
@@ -1013,7 +1013,7 @@ static bm_status check_candidates(const bm_settings *s, bm_candidate_rule asked,
                              "takes no `recall`)");
     if (s->pairs.candidates == BM_CANDIDATES_LSH)
         return BM_OK;
-    const char *word = bm_option_word(BM_OPTION_CANDIDATES,
+    const char *word = bm_option_name(BM_OPTION_CANDIDATES,
                                       asked != BM_CANDIDATES_LSH ? asked : BM_CANDIDATES_ALL);
     return verify == BM_VERIFY_AUTO || verify == BM_VERIFY_EXACT
                ? BM_OK
@@ -1169,7 +1169,7 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
     BM_TRY(bm_option_list_check("include", o.include, o.n_include, err));
     BM_TRY(bm_option_list_check("exclude", o.exclude, o.n_exclude, err));
     BM_TRY(bm_option_check(BM_OPTION_KEPT, o.kept, err));
-    if (o.kept == BM_KEPT_NO)
+    if (o.kept == BM_RECORDS_NOT_WRITTEN)
         return bm_fail_field(err, "kept", "`kept` no leaves nothing to do (same, none, gz or zst)");
     return bm_settings_resolve(out, &parts, err);
 }
@@ -1194,16 +1194,7 @@ bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings 
 
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err)
 {
-    const bm_band_options *b = &settings->bands;
     bm_sketch_options *sketch = &settings->sketch;
-    if (sketch->perms == 0)
-        sketch->perms = b->bands != 0 ? b->bands * b->rows : BM_PERMS_DEFAULT;
-    if (b->bands == 0)
-        return bm_band_plan_choose(b->threshold, b->recall, sketch->perms, &settings->plan, err);
-    const bm_band_plan wanted = {.perms = sketch->perms,
-                                 .bands = b->bands,
-                                 .rows = b->rows,
-                                 .threshold = b->threshold,
-                                 .recall = b->recall};
-    return bm_band_plan_fixed(&wanted, &settings->plan, err);
+    sketch->perms = bm_band_perms_of_options(&settings->bands, sketch->perms);
+    return bm_band_plan_of_options(&settings->bands, sketch->perms, &settings->plan, err);
 }

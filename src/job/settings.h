@@ -168,7 +168,8 @@ static inline bool bm_job_does(const bm_settings *settings, uint32_t bits)
 /* Does the job write the records that it removes? */
 static inline bool bm_settings_write_removed(const bm_settings *settings)
 {
-    return bm_job_does(settings, BM_JOB_GROUPS) && settings->results.removed != BM_KEPT_NO;
+    return bm_job_does(settings, BM_JOB_GROUPS) &&
+           settings->results.removed != BM_RECORDS_NOT_WRITTEN;
 }
 
 /* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or the other way

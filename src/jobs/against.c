@@ -104,7 +104,7 @@ static bm_status refuse_verify(const bm_settings *settings, const char *what, co
                                bm_error *err)
 {
     return bm_fail_field(err, "verify", "`verify` %s: `against` %s has %s (`verify` %s)",
-                         bm_option_word(BM_OPTION_VERIFY, settings->pairs.verify),
+                         bm_option_name(BM_OPTION_VERIFY, settings->pairs.verify),
                          settings->pairs.against[0], what, verify);
 }
 
@@ -121,7 +121,7 @@ static bm_status resolve_index(const bm_against *against, bm_settings *settings,
         return refuse_verify(settings,
                              words ? "only the signatures of its documents"
                                    : "the sets of its documents, and no signatures",
-                             bm_option_word(BM_OPTION_VERIFY, verify), err);
+                             bm_option_name(BM_OPTION_VERIFY, verify), err);
     settings->pairs.verify = verify;
     return BM_OK;
 }
@@ -1026,7 +1026,7 @@ static bm_status search_all(finding *f, bm_error *err)
     const uint64_t arena = f->corpus->cfg.budget.arena;
     const bool contained = s->pairs.verify == BM_VERIFY_CONTAINED;
     const uint64_t most = arena == 0 || arena > 2 * RANGE_BYTES ? RANGE_BYTES : arena / 2;
-    const bm_search_cfg cfg = {.word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
+    const bm_search_cfg cfg = {.word_bytes = bm_scheme_value_bytes(s->sketch.scheme),
                                .view = f->against->view,
                                .facts = bm_store_facts_of(f->against->store),
                                .pool = f->context->pool,

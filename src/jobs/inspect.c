@@ -450,7 +450,7 @@ bm_status bm_inspect_within(const char *path, uint64_t memory, char **json, bm_e
     if (S_ISDIR(info.st_mode))
         BM_TRY(bm_store_is(path, &is_index, err));
     if (is_index)
-        return bm_index_info(path, json, err);
+        return bm_index_inspect(path, json, err);
     bm_json_begin_object(&out);
     bm_json_key_uint(&out, "schema", 1);
     bm_json_key_text(&out, "tool", "bandmill");

@@ -258,14 +258,15 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 static bm_status check_listed(const cluster *c, bm_error *err)
 {
     if (c->ours.against)
-        return bm_fail_at(
-            err, BM_ERR_USAGE, c->options->path, 0,
+        return bm_fail_field_at(
+            err, "path", c->options->path, 0,
             "the job that wrote it compared with known documents, whose pairs it does "
             "not have (expected the pairs of a job on its own)");
     if (c->ours.stars && c->options->keep == BM_KEEP_LAST)
-        return bm_fail_at(err, BM_ERR_USAGE, c->options->path, 0,
-                          "the groups beside it are stars, which do not tell which document is the "
-                          "last (expected `keep` first, or the pairs of a job with components)");
+        return bm_fail_field_at(
+            err, "path", c->options->path, 0,
+            "the groups beside it are stars, which do not tell which document is the "
+            "last (expected `keep` first, or the pairs of a job with components)");
     return BM_OK;
 }
 
@@ -432,7 +433,7 @@ static bm_status write_json(const cluster *c, bm_rows *rows, bm_error *err)
     bm_json_begin_object(&json);
     bm_json_key_uint(&json, "schema", 1);
     bm_json_key_text(&json, "kind", "cluster");
-    bm_json_key_text(&json, "cluster", bm_option_word(BM_OPTION_CLUSTER, c->options->cluster));
+    bm_json_key_text(&json, "cluster", bm_option_name(BM_OPTION_CLUSTER, c->options->cluster));
     bm_json_key_uint(&json, "pairs", c->n_rows);
     bm_json_key_uint(&json, "documents", c->ids.n);
     bm_json_key_uint(&json, "unknown", c->n_unknown);

@@ -119,7 +119,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     const bool keys = s->results.band_keys;
     sign_out out = {.settings = s};
     const bm_npy_array words = {BM_FILE_SIGNATURES,
-                                bm_scheme_word_bytes(s->sketch.scheme) == 8 ? "<u8" : "<u4",
+                                bm_scheme_value_bytes(s->sketch.scheme) == 8 ? "<u8" : "<u4",
                                 s->sketch.perms};
     const bm_npy_array content = {BM_FILE_CONTENT, "<u8", 2};
     const bm_npy_array band_keys = {BM_FILE_BAND_KEYS, "<u8", s->plan.bands};

@@ -5,7 +5,7 @@
  * Tests: tests/unit/jobs/test_signed.c */
 #include <bandmill/arrow.h>
 #include <bandmill/signed.h>
-#include <bandmill/words.h>
+#include <bandmill/schemes.h>
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -57,7 +57,7 @@ typedef struct array_column {
 static array_column column_of(bm_signed *made, size_t i)
 {
     const bm_signed_arrays *a = &made->arrays;
-    const array_column columns[N_COLUMNS] = {{&made->words, (size_t)a->perms * a->word_bytes},
+    const array_column columns[N_COLUMNS] = {{&made->words, (size_t)a->perms * a->value_bytes},
                                              {&made->keys, a->bands * sizeof *a->keys},
                                              {&made->n_shingles, sizeof *a->n_shingles},
                                              {&made->n_bytes, sizeof *a->n_bytes},
@@ -186,7 +186,9 @@ static bm_status sign_all(bm_job *job, bm_signed *made, bm_error *err)
     bm_job_context_stage(context, BM_STAGE_SIGN, "bytes");
     BM_TRY(reserve(made, FIRST_DOCS, err));
     BM_TRY(ingest(context, made, err));
-    made->arrays.words = made->words.data;
+    const bool wide = made->arrays.value_bytes == sizeof *made->arrays.signatures64;
+    made->arrays.signatures = wide ? NULL : made->words.data;
+    made->arrays.signatures64 = wide ? made->words.data : NULL;
     made->arrays.keys = made->keys.data;
     made->arrays.n_shingles = made->n_shingles.data;
     made->arrays.n_bytes = made->n_bytes.data;
@@ -202,7 +204,7 @@ static bm_status sign(bm_signed *made, bm_error *err)
     const double began = bm_clock_seconds();
     BM_TRY(bm_job_open(&made->settings, &job, err));
     made->arrays.perms = made->settings.sketch.perms;
-    made->arrays.word_bytes = bm_scheme_word_bytes(made->settings.sketch.scheme);
+    made->arrays.value_bytes = bm_scheme_value_bytes(made->settings.sketch.scheme);
     made->arrays.bands = made->settings.results.band_keys ? made->settings.plan.bands : 0;
     bm_status status = BM_OK;
     BM_TRY_OUT(sign_all(&job, made, err));
@@ -346,12 +348,13 @@ static bm_status write_arrays(const bm_signed *made, bm_out_dir *dir, bm_error *
     const struct {
         bm_npy_array array;
         const void *rows;
-    } files[] = {{{BM_FILE_SIGNATURES, a->word_bytes == 8 ? "<u8" : "<u4", a->perms}, a->words},
-                 {{BM_FILE_CONTENT, "<u8", 2}, a->content},
-                 {{BM_FILE_N_SHINGLES, "<u4", 0}, a->n_shingles},
-                 {{BM_FILE_N_BYTES, "<u8", 0}, a->n_bytes},
-                 {{BM_FILE_TEXT_HASH, "<u8", 0}, a->text_hash},
-                 {{BM_FILE_BAND_KEYS, "<u8", a->bands}, a->keys}};
+    } files[] = {
+        {{BM_FILE_SIGNATURES, a->value_bytes == 8 ? "<u8" : "<u4", a->perms}, made->words.data},
+        {{BM_FILE_CONTENT, "<u8", 2}, a->content},
+        {{BM_FILE_N_SHINGLES, "<u4", 0}, a->n_shingles},
+        {{BM_FILE_N_BYTES, "<u8", 0}, a->n_bytes},
+        {{BM_FILE_TEXT_HASH, "<u8", 0}, a->text_hash},
+        {{BM_FILE_BAND_KEYS, "<u8", a->bands}, a->keys}};
     const size_t n = sizeof files / sizeof files[0] - (a->bands == 0);
     for (size_t i = 0; i < n; i++)
         BM_TRY(write_array(dir, &files[i].array, files[i].rows, a->n_docs, err));

@@ -256,7 +256,7 @@ out:
 /* Did `sign` number the ids that were repeated? */
 static bool were_numbered(const bm_sign_dir *dir)
 {
-    const char *word = bm_option_word(BM_OPTION_DUPLICATE_IDS, BM_DUPLICATE_IDS_NUMBER);
+    const char *word = bm_option_name(BM_OPTION_DUPLICATE_IDS, BM_DUPLICATE_IDS_NUMBER);
     return strcmp(bm_sign_dir_provenance(dir)->texts[BM_ROW_DUPLICATE_IDS], word) == 0;
 }
 
@@ -381,8 +381,8 @@ bm_status bm_signature_inputs_are(const bm_settings *settings, bool *out, bm_err
     }
     *out = n > 0;
     if (n > 0 && (n < input->n_paths || input->files_from != NULL))
-        return bm_fail(err, BM_ERR_USAGE,
-                       "signatures and documents together (all inputs of one kind)");
+        return bm_fail_field(err, "paths",
+                             "signatures and documents together (all inputs of one kind)");
     return BM_OK;
 }
 

@@ -535,11 +535,11 @@ static void search_free(search *s)
 static bm_status check(const bm_all_pairs_job *job, bm_error *err)
 {
     if (!(job->rule.threshold > 0 && job->rule.threshold <= 1))
-        return bm_fail(err, BM_ERR_USAGE, "threshold %g is out of range (above 0, at most 1)",
-                       job->rule.threshold);
+        return bm_fail_field(err, "threshold", "threshold %g is out of range (above 0, at most 1)",
+                             job->rule.threshold);
     if (job->n_docs > BM_DOCS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", job->n_docs,
-                       BM_DOCS_MAX);
+        return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", job->n_docs,
+                             BM_DOCS_MAX);
     return BM_OK;
 }
 

@@ -106,13 +106,13 @@ static double band_least(uint32_t rows, double threshold, double recall)
 static bm_status check(double threshold, double recall, uint32_t perms, bm_error *err)
 {
     if (!(threshold > 0 && threshold <= 1))
-        return bm_fail(err, BM_ERR_USAGE, "threshold %g is out of range (above 0, at most 1)",
-                       threshold);
+        return bm_fail_field(err, "threshold", "threshold %g is out of range (above 0, at most 1)",
+                             threshold);
     if (!(recall > 0 && recall < 1))
-        return bm_fail(err, BM_ERR_USAGE, "recall %g is out of range (above 0, below 1)", recall);
+        return bm_fail_field(err, "recall", "recall %g is out of range (above 0, below 1)", recall);
     if (perms == 0 || perms > BM_PERMS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%u permutations are out of range (1 to %u)", perms,
-                       BM_PERMS_MAX);
+        return bm_fail_field(err, "perms", "%u permutations are out of range (1 to %u)", perms,
+                             BM_PERMS_MAX);
     return BM_OK;
 }
 
@@ -120,10 +120,11 @@ static bm_status no_plan(double threshold, double recall, uint32_t perms, bm_err
 {
     double least = band_least(1, threshold, recall);
     const char *limit = least > BM_PERMS_MAX ? ", more than a signature may have" : "";
-    return bm_fail(err, BM_ERR_USAGE,
-                   "%u permutations cannot reach recall %g at threshold %g (at least %.*g are "
-                   "needed%s)",
-                   perms, recall, threshold, least > BANDS_MANY ? 3 : 16, least, limit);
+    return bm_fail_field(
+        err, "perms",
+        "%u permutations cannot reach recall %g at threshold %g (at least %.*g are "
+        "needed%s)",
+        perms, recall, threshold, least > BANDS_MANY ? 3 : 16, least, limit);
 }
 
 bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms, bm_band_plan *out,
@@ -148,15 +149,36 @@ bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_e
     uint32_t bands = wanted->bands, rows = wanted->rows, perms = wanted->perms;
     BM_TRY(check(wanted->threshold, wanted->recall, perms, err));
     if (bands == 0 || rows == 0)
-        return bm_fail(err, BM_ERR_USAGE, "%u bands of %u rows (at least 1 of each)", bands, rows);
+        return bm_fail_field(err, "bands", "%u bands of %u rows (at least 1 of each)", bands, rows);
     if ((uint64_t)bands * rows > perms)
-        return bm_fail(err, BM_ERR_USAGE,
-                       "%u bands of %u rows need %llu permutations (there are %u)", bands, rows,
-                       (unsigned long long)bands * rows, perms);
+        return bm_fail_field(err, "bands",
+                             "%u bands of %u rows need %llu permutations (there are %u)", bands,
+                             rows, (unsigned long long)bands * rows, perms);
     double predicted = bm_band_probability(bands, rows, wanted->threshold);
     *out = *wanted;
     out->predicted_recall = predicted;
     return BM_OK;
+}
+
+uint32_t bm_band_perms_of_options(const bm_band_options *bands, uint32_t perms)
+{
+    if (perms != 0)
+        return perms;
+    return bands->bands != 0 ? bands->bands * bands->rows : BM_PERMS_DEFAULT;
+}
+
+bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, bm_band_plan *out,
+                                  bm_error *err)
+{
+    perms = bm_band_perms_of_options(bands, perms);
+    if (bands->bands == 0)
+        return bm_band_plan_choose(bands->threshold, bands->recall, perms, out, err);
+    const bm_band_plan wanted = {.perms = perms,
+                                 .bands = bands->bands,
+                                 .rows = bands->rows,
+                                 .threshold = bands->threshold,
+                                 .recall = bands->recall};
+    return bm_band_plan_fixed(&wanted, out, err);
 }
 
 /* === plan list ===

@@ -1018,8 +1018,8 @@ static bm_status candidates_run(const bm_candidates_job *job, bm_crowded_buckets
 {
     size_t n_docs = job->keys->n_docs;
     if (n_docs > BM_DOCS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", n_docs,
-                       BM_DOCS_MAX);
+        return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", n_docs,
+                             BM_DOCS_MAX);
     if (n_docs == 0)
         return BM_OK; /* there are no arrays of keys either */
     candidates_walk w = {.job = *job};

@@ -28,8 +28,8 @@
 bm_status bm_union_find_init(bm_union_find *sets, size_t n, bm_error *err)
 {
     if (n > BM_DOCS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", n,
-                       BM_DOCS_MAX);
+        return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", n,
+                             BM_DOCS_MAX);
     uint32_t *parent = NULL;
     BM_TRY(bm_new(&parent, n, err));
     for (size_t i = 0; i < n; i++)

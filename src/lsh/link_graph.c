@@ -22,8 +22,8 @@
 static bm_status check(const bm_pair *pairs, size_t n_pairs, size_t n_docs, bm_error *err)
 {
     if (n_docs > BM_DOCS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", n_docs,
-                       BM_DOCS_MAX);
+        return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", n_docs,
+                             BM_DOCS_MAX);
     for (size_t i = 0; i < n_pairs; i++)
         if (pairs[i].a >= n_docs || pairs[i].b >= n_docs || pairs[i].a == pairs[i].b)
             return bm_fail(err, BM_ERR_INPUT,
@@ -412,7 +412,7 @@ bm_status bm_min_cut(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_
     flow f = {.graph = graph};
     bm_status status = BM_OK;
     if (from == to)
-        return bm_fail(err, BM_ERR_USAGE, "a document cannot be parted from itself");
+        return bm_fail_field(err, "id_b", "a document cannot be parted from itself");
     f.of = bm_alloc_zero(graph->n_pairs, sizeof *f.of);
     f.level = bm_alloc(graph->n_docs, sizeof *f.level);
     f.queue = bm_alloc(graph->n_docs, sizeof *f.queue);

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 
 #include "base/error.h"
 #include "model/option_words.h"
@@ -73,7 +74,7 @@ static bm_status candidates_of_keys(const bm_option_parts *parts, bm_error *err)
                ? BM_OK
                : bm_fail_field(err, "candidates",
                                "`candidates` %s needs sets, `format` keys has none (lsh)",
-                               bm_option_word(BM_OPTION_CANDIDATES, candidates));
+                               bm_option_name(BM_OPTION_CANDIDATES, candidates));
 }
 
 static bm_status verify_of_keys(const bm_option_parts *parts, bm_error *err)

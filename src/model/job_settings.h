@@ -42,8 +42,8 @@ typedef struct bm_exchange_settings {
 
 /* These results are written beside the rows and the summary. */
 typedef struct bm_result_settings {
-    bm_kept kept;
-    bm_kept removed; /* of dedup alone: bm_settings_write_removed */
+    bm_records kept;
+    bm_records removed; /* of dedup alone: bm_settings_write_removed */
     bool band_keys, write_pairs;
     bool resume;       /* go on from what an interrupted job left */
     bool annotate;     /* every document, with its group */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
 
 #include "base/error.h"
 #include "kernels/affine32.h"
@@ -83,5 +83,5 @@ bm_status bm_low_halves_check(const bm_low_halves *seen, bm_error *err)
                       "about %.0f distinct hashes have only about %.0f distinct low halves, and "
                       "scheme %s signs only these (mix the hashes first, for example by fmix64, or "
                       "choose a `scheme` of 64 bits: affine64, datatrove or lance)",
-                      whole, low, bm_option_word(BM_OPTION_SCHEME, seen->scheme));
+                      whole, low, bm_option_name(BM_OPTION_SCHEME, seen->scheme));
 }

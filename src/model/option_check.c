@@ -22,7 +22,7 @@ static bm_status check_stream(const bm_input_options *input, bm_error *err)
         return bm_fail_field(err, "stream", "a table (`stream`) and files (one or the other)");
     if (input->format != BM_FORMAT_AUTO && input->format != BM_FORMAT_ARROW)
         return bm_fail_field(err, "format", "`format` %s of a table (`stream`: arrow)",
-                             bm_option_word(BM_OPTION_FORMAT, input->format));
+                             bm_option_name(BM_OPTION_FORMAT, input->format));
     return BM_OK;
 }
 
@@ -82,7 +82,7 @@ static bm_status check_text(const bm_text_options *text, bool weighs, bm_error *
     if (text->weights != BM_WEIGHTS_NONE && !weighs)
         return bm_fail_field(err, "weights",
                              "`weights` %s (documents are weighed by sign, dedup and pairs alone)",
-                             bm_option_word(BM_OPTION_WEIGHTS, text->weights));
+                             bm_option_name(BM_OPTION_WEIGHTS, text->weights));
     if (text->weights != BM_WEIGHTS_NONE && text->bag)
         return bm_fail_field(err, "bag", "`bag` and `weights` (weights count occurrences already)");
     return bm_reserved_check("text", text->reserved, N_OF(text->reserved), err);
@@ -149,8 +149,8 @@ bm_status bm_option_hash_check(const bm_text_options *text, const bm_sketch_opti
         return BM_OK;
     bm_scheme_hash_words(sketch->scheme, known);
     return bm_fail_field(err, "hash", "`hash` %s with `scheme` %s (%s)",
-                         bm_option_word(BM_OPTION_HASH, text->hash),
-                         bm_option_word(BM_OPTION_SCHEME, sketch->scheme), known);
+                         bm_option_name(BM_OPTION_HASH, text->hash),
+                         bm_option_name(BM_OPTION_SCHEME, sketch->scheme), known);
 }
 
 bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_names.c -- the words of option values (include/bandmill/words.h). Each list is in the
+/* option_names.c -- the words of option values (include/bandmill/option_names.h). Each list is in the
  * order of its enum; an empty word is a value that has none.
  *
  * Tests: tests/unit/model/test_option_names.c */
 #include "model/option_words.h"
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,7 +81,7 @@ static const struct {
     LIST("removed", kepts),
 };
 
-const char *bm_option_word(bm_option option, unsigned value)
+const char *bm_option_name(bm_option option, unsigned value)
 {
     if ((unsigned)option >= BM_N_OPTIONS || value >= lists[option].n ||
         lists[option].words[value][0] == '\0')
@@ -103,9 +103,9 @@ bool bm_option_value(bm_option option, const char *word, size_t len, unsigned *v
     return false;
 }
 
-const char *bm_option_word_or(bm_option option, unsigned value, const char *otherwise)
+const char *bm_option_name_or(bm_option option, unsigned value, const char *otherwise)
 {
-    const char *word = bm_option_word(option, value);
+    const char *word = bm_option_name(option, value);
     return word != NULL ? word : otherwise;
 }
 
@@ -150,5 +150,5 @@ bool bm_normalize_value(const char *list, uint32_t *bits)
 
 void bm_shingle_words(const bm_text_options *text, char *out, size_t cap)
 {
-    snprintf(out, cap, "%s:%u", bm_option_word(BM_OPTION_SHINGLE, text->shingle), text->shingle_k);
+    snprintf(out, cap, "%s:%u", bm_option_name(BM_OPTION_SHINGLE, text->shingle), text->shingle_k);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_words.h -- words of option values and the defaults of the documentation; each stands
- * once. bm_option_word and bm_option_value are public (bandmill/words.h). */
+/* option_words.h -- names of option values and the defaults of the documentation; each stands
+ * once. bm_option_name and bm_option_value are public (bandmill/option_names.h). */
 #pragma once
 
+#include <bandmill/option_names.h>
 #include <bandmill/types.h>
-#include <bandmill/words.h>
 
-/* option_names -- words of option values, from enum to word and back: each stands once, in
- * option_names.c. bm_option_word and bm_option_value are public (bandmill/words.h). */
-
-/* The word, or `otherwise` (may be NULL) for a value without one. */
-const char *bm_option_word_or(bm_option option, unsigned value, const char *otherwise);
+/* The name, or `otherwise` (may be NULL) for a value without one. */
+const char *bm_option_name_or(bm_option option, unsigned value, const char *otherwise);
 /* The name of its field in options and reports: "cluster". */
 const char *bm_option_field(bm_option option);
 /* BM_ERR_USAGE naming the option's field, unless it has such a value. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_facts.c -- a row a scheme; the public calls bm_scheme_hash, bm_scheme_seed and
- * bm_scheme_word_bytes.
+ * bm_scheme_value_bytes.
  *
  * Tests: tests/unit/model/test_scheme_facts.c */
 #include "model/scheme_facts.h"
+
+#include <bandmill/option_names.h>
 
 #include <stdio.h>
 
@@ -42,7 +44,7 @@ uint32_t bm_scheme_seed(bm_scheme scheme)
     return (unsigned)scheme < N_ROWS ? rows[scheme].seed : 1;
 }
 
-uint32_t bm_scheme_word_bytes(bm_scheme scheme)
+uint32_t bm_scheme_value_bytes(bm_scheme scheme)
 {
     return (unsigned)scheme < N_ROWS ? rows[scheme].word_bytes : sizeof(uint32_t);
 }
@@ -73,7 +75,7 @@ void bm_scheme_set_hashing(const bm_sketch_options *sketch, bm_text_options *tex
 
 bool bm_scheme_whole_hashes(bm_scheme scheme)
 {
-    return bm_scheme_word_bytes(scheme) == 8 || scheme == BM_SCHEME_LANCE ||
+    return bm_scheme_value_bytes(scheme) == 8 || scheme == BM_SCHEME_LANCE ||
            scheme == BM_SCHEME_CWS;
 }
 
@@ -87,7 +89,7 @@ void bm_scheme_hash_words(bm_scheme scheme, char out[BM_SCHEME_HASHES])
     size_t used = 0;
     const char *word;
     out[0] = '\0';
-    for (unsigned hash = 0; (word = bm_option_word(BM_OPTION_HASH, hash)) != NULL; hash++)
+    for (unsigned hash = 0; (word = bm_option_name(BM_OPTION_HASH, hash)) != NULL; hash++)
         if (bm_scheme_accepts_hash(scheme, (bm_token_hash)hash))
             used += (size_t)snprintf(out + used, BM_SCHEME_HASHES - used, "%s%s",
                                      used == 0 ? "it goes with " : ", ", word);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_facts.h -- what of a scheme others than its row ask for (bandmill/words.h has the rest):
+/* scheme_facts.h -- what of a scheme others than its row ask for (bandmill/schemes.h has the rest):
  * which hashes of shingles go with it (docs/schemes.md), only such pairs whose words somebody else
  * makes too, and those of our own schemes. */
 #pragma once
 
-#include <bandmill/words.h>
+#include <bandmill/schemes.h>
 
 #define BM_NEMO_RANGE    UINT64_C(0x7FFFFFFF) /* of the coefficients of nemo: below it */
 #define BM_SCHEME_HASHES 64u                  /* bytes that bm_scheme_hash_words needs at most */
@@ -13,7 +13,7 @@
  * How many a row of n words takes. */
 static inline uint32_t bm_scheme_row_uints(bm_scheme scheme, uint32_t n)
 {
-    return n * (bm_scheme_word_bytes(scheme) / (uint32_t)sizeof(uint32_t));
+    return n * (bm_scheme_value_bytes(scheme) / (uint32_t)sizeof(uint32_t));
 }
 
 /* The form of such a row: how many uint32_t it takes, and how many bytes a word has (4 or 8). */
@@ -22,7 +22,7 @@ typedef struct bm_word_rows {
 } bm_word_rows;
 static inline bm_word_rows bm_scheme_rows(bm_scheme scheme, uint32_t perms)
 {
-    return (bm_word_rows){bm_scheme_row_uints(scheme, perms), bm_scheme_word_bytes(scheme)};
+    return (bm_word_rows){bm_scheme_row_uints(scheme, perms), bm_scheme_value_bytes(scheme)};
 }
 
 /* How a scheme has shingles hashed, into text->of_scheme, for whoever opens a shingler: nemo and

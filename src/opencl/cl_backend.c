@@ -244,8 +244,9 @@ static bm_status choose_kernels(cl_backend *be, const bm_backend_cfg *cfg, bm_er
     if (row == NULL) {
         BM_TRY(bm_kernel_params_choose(&search, &be->kernel_params, err));
     } else if (!bm_kernel_params_parse(row, &be->kernel_params))
-        return bm_fail(err, BM_ERR_USAGE, "bad row of kernel parameters: %.100s (expected %s)", row,
-                       bm_kernel_params_header);
+        return bm_fail_field(err, "kernel_params",
+                             "bad row of kernel parameters: %.100s (expected %s)", row,
+                             bm_kernel_params_header);
     BM_TRY(bm_cl_kernel_shape(&be->device, &be->kernel_params, plan, &be->shape, err));
     if (cfg->text != NULL && bm_text_batch_able(cfg->text))
         be->shape.text =
@@ -380,12 +381,12 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
     if (cfg->sketch.perms < 1 || cfg->sketch.perms > BM_PERMS_MAX ||
         cfg->perms_used > cfg->sketch.perms || (uint64_t)cfg->bands * cfg->rows > perms_used(cfg) ||
         (cfg->bands > 0 && cfg->rows == 0))
-        return bm_fail(err, BM_ERR_USAGE,
-                       "%u bands of %u rows do not fit %u permutations (1 to %u)", cfg->bands,
-                       cfg->rows, cfg->sketch.perms, BM_PERMS_MAX);
+        return bm_fail_field(err, "bands",
+                             "%u bands of %u rows do not fit %u permutations (1 to %u)", cfg->bands,
+                             cfg->rows, cfg->sketch.perms, BM_PERMS_MAX);
     if (bm_scheme_words(&cfg->sketch, perms_used(cfg)) != perms_used(cfg))
-        return bm_fail(err, BM_ERR_USAGE, "%u of %u words cannot be computed alone",
-                       perms_used(cfg), cfg->sketch.perms);
+        return bm_fail_field(err, "perms", "%u of %u words cannot be computed alone",
+                             perms_used(cfg), cfg->sketch.perms);
     cl_backend *be = NULL;
     bm_error why = {0};
     bm_status status = open_once(cfg, options, &be, &why);

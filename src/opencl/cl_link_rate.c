@@ -88,7 +88,7 @@ bm_status bm_opencl_link_rate(const char *device, size_t bytes, double *up_bytes
     bm_cl_device found;
     double rates[2] = {0, 0};
     if (bytes == 0)
-        return bm_fail(err, BM_ERR_USAGE, "a rate needs bytes to copy");
+        return bm_fail_field(err, "bytes", "a rate needs bytes to copy");
     if (bm_cl_load(&api, err) != BM_OK)
         return bm_fail(err, BM_ERR_DEVICE, "there is no device %s: no OpenCL loader", device);
     BM_TRY(bm_cl_device_find(&api, device, &found, err));

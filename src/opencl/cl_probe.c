@@ -37,7 +37,7 @@ static bm_status judge(const bm_cl_ending *ending, const char *name, bm_error *e
 void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
                         char out[BM_CL_PROBE_TEXT])
 {
-    const char *scheme = bm_option_word_or(BM_OPTION_SCHEME, cfg->sketch.scheme, "");
+    const char *scheme = bm_option_name_or(BM_OPTION_SCHEME, cfg->sketch.scheme, "");
     const uint32_t perms = cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
     size_t n = (size_t)snprintf(
         out, BM_CL_PROBE_TEXT, "%.31s@%s,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32, cfg->device,

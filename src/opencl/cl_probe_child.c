@@ -71,8 +71,8 @@ static bm_status try_it(const char *device, const char *cache_dir, bm_error *err
 {
     request what;
     if (!read_request(device, &what))
-        return bm_fail(err, BM_ERR_USAGE,
-                       "%s: not opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED[+KIND:K]", device);
+        return bm_fail_field(err, "device",
+                             "%s: not opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED[+KIND:K]", device);
     what.cfg.cache_dir = cache_dir;
     bm_backend *backend = NULL;
     bm_status status =

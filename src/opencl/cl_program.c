@@ -168,16 +168,16 @@ static bm_status read_file(const char *path, char **text, bm_error *err)
     if (file == NULL) {
         if (fd >= 0)
             close(fd);
-        return bm_fail_at(err, BM_ERR_USAGE, path, 0, "cannot read $BANDMILL_TUNING: %s",
-                          status != BM_OK ? why.message : strerror(errno));
+        return bm_fail_field_at(err, "tuning_path", path, 0, "cannot read `tuning_path`: %s",
+                                status != BM_OK ? why.message : strerror(errno));
     }
     char *bytes = bm_alloc_zero(MAX_BYTES + 2, 1);
     size_t n = bytes != NULL ? fread(bytes, 1, MAX_BYTES + 1, file) : 0;
     if (bytes == NULL)
         status = bm_fail_nomem(err, MAX_BYTES);
     else if (ferror(file) || n > MAX_BYTES)
-        status = bm_fail_at(err, BM_ERR_USAGE, path, 0, "cannot read $BANDMILL_TUNING: %s",
-                            n > MAX_BYTES ? "more than 1 MiB" : "the read failed");
+        status = bm_fail_field_at(err, "tuning_path", path, 0, "cannot read `tuning_path`: %s",
+                                  n > MAX_BYTES ? "more than 1 MiB" : "the read failed");
     fclose(file);
     if (status != BM_OK) {
         bm_free(bytes);
@@ -194,8 +194,9 @@ static bm_status look_up_file(search *s, const char *path, bm_error *err)
     const uint64_t bad = look_up(s, text);
     bm_free(text);
     if (bad > 0)
-        return bm_fail_at(err, BM_ERR_USAGE, path, bad,
-                          "not a row of kernel parameters (expected %s)", bm_kernel_params_header);
+        return bm_fail_field_at(err, "tuning_path", path, bad,
+                                "not a row of kernel parameters (expected %s)",
+                                bm_kernel_params_header);
     return BM_OK;
 }
 

@@ -104,7 +104,7 @@ static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
         shape->scheme->sign(stream->params, a->hashes + a->offsets[i + 1] - different, different,
                             words);
         if (shape->bands > 0)
-            bm_band_keys_of(bm_scheme_word_bytes(shape->scheme->scheme))(
+            bm_band_keys_of(bm_scheme_value_bytes(shape->scheme->scheme))(
                 words, shape->bands, shape->rows, a->sizes[i] == 0,
                 a->right_keys + i * shape->bands);
     }

@@ -1028,7 +1028,7 @@ static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint
         memcpy(slot->task->words + plan->first_doc * shape->row_uints, stream->sliced,
                shape->row_uints * sizeof *stream->sliced);
     if (slot->task->keys != NULL && shape->bands > 0)
-        bm_band_keys_of(bm_scheme_word_bytes(shape->scheme->scheme))(
+        bm_band_keys_of(bm_scheme_value_bytes(shape->scheme->scheme))(
             stream->sliced, shape->bands, shape->rows, false,
             slot->task->keys + plan->first_doc * shape->bands);
 }

@@ -444,9 +444,9 @@ static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, b
         BM_TRY_OUT(
             bm_ours_find_other(old, (bm_ours_at){.folder = fd, .path = r->target}, other, err));
     if ((info.st_ino != node || other[0] != '\0'))
-        BM_TRY_OUT(bm_fail_at(err, BM_ERR_USAGE, r->target, 0,
-                              "the output changed while the job ran%s%s",
-                              other[0] != '\0' ? ", and now holds " : "", other));
+        BM_TRY_OUT(bm_fail_field_at(err, "output", r->target, 0,
+                                    "the output changed while the job ran%s%s",
+                                    other[0] != '\0' ? ", and now holds " : "", other));
 out:
     if (fd >= 0)
         close(fd);

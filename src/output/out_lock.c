@@ -375,10 +375,11 @@ static bm_status locked(const char *work, bm_error *err)
 
 static bm_status in_the_way(const char *work, const char *what, const char *name, bm_error *err)
 {
-    return bm_fail_at(err, BM_ERR_USAGE, work, 0,
-                      "%s%s, which no job of bandmill put there (the job works there: remove it or "
-                      "give it another name)",
-                      what, name);
+    return bm_fail_field_at(
+        err, "output", work, 0,
+        "%s%s, which no job of bandmill put there (the job works there: remove it or "
+        "give it another name)",
+        what, name);
 }
 
 /* The directory has no marker, and holds `other`. */
@@ -389,9 +390,9 @@ static bm_status not_work(const char *work, const char *other, bm_error *err)
     if (status != BM_OK && status != BM_ERR_NOMEM) /* a large one is recognised by its beginning */
         return in_the_way(work, "holds ", other, err);
     bm_manifest_close(manifest);
-    return bm_fail_at(err, BM_ERR_USAGE, work, 0,
-                      "is a complete output of bandmill, where the job would work (give it "
-                      "another name)");
+    return bm_fail_field_at(err, "output", work, 0,
+                            "is a complete output of bandmill, where the job would work (give it "
+                            "another name)");
 }
 
 static bool leads_to(const char *path, int fd)
@@ -503,9 +504,10 @@ static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
     if (resumes)
         return BM_OK;
     if (journal && leftovers == BM_OUT_CLEAR)
-        return bm_fail_at(err, BM_ERR_USAGE, work, 0,
-                          "the work of an interrupted job is saved there (`resume` with its own "
-                          "command continues it, `force` discards it)");
+        return bm_fail_field_at(
+            err, "output", work, 0,
+            "the work of an interrupted job is saved there (`resume` with its own "
+            "command continues it, `force` discards it)");
     BM_TRY(out_work_empty(at, &claim->marker.ours, err));
     if (out_marker_is_used(&claim->marker))
         BM_TRY(sync_folder(claim, work, err));

@@ -99,7 +99,7 @@ static bm_status placed(int code, const char *to, bm_error *err)
     if (code == 0)
         return BM_OK;
     if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
-        return bm_fail_at(err, BM_ERR_USAGE, to, 0, "the output appeared while the job ran");
+        return bm_fail_field_at(err, "output", to, 0, "the output appeared while the job ran");
     return bm_fail_errno(err, errno, to, "cannot rename the new output into place");
 }
 
@@ -594,8 +594,9 @@ out:
 
 static bm_status not_ours(const char *path, const char *why, bm_error *err)
 {
-    return bm_fail_at(err, BM_ERR_USAGE, path, 0,
-                      "%s (`force` replaces outputs of bandmill only; remove it by hand)", why);
+    return bm_fail_field_at(err, "output", path, 0,
+                            "%s (`force` replaces outputs of bandmill only; remove it by hand)",
+                            why);
 }
 
 /* List what the manifest of the directory does. */
@@ -729,9 +730,9 @@ static bm_status check_empty(const char *target, const struct stat *info, bm_err
     if (stat(parent, &above) != 0) {
         BM_TRY_OUT(bm_fail_errno(err, errno, parent, "cannot look at"));
     } else if (above.st_dev != info->st_dev)
-        BM_TRY_OUT(
-            bm_fail_at(err, BM_ERR_USAGE, target, 0,
-                       "is a mount point, which no output can replace (expected a name in it)"));
+        BM_TRY_OUT(bm_fail_field_at(
+            err, "output", target, 0,
+            "is a mount point, which no output can replace (expected a name in it)"));
 out:
     bm_free_all(parent, plain);
     return status;
@@ -759,10 +760,10 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
     struct stat info;
     const size_t len = bm_path_plain_len(target);
     if (!has_name(target, len))
-        return bm_fail_at(err, BM_ERR_USAGE, target, 0,
-                          "no name for an output (expected DIR/NAME)");
+        return bm_fail_field_at(err, "output", target, 0,
+                                "no name for an output (expected DIR/NAME)");
     if (kind == A_FILE && target[strlen(target) - 1] == '/')
-        return bm_fail_at(err, BM_ERR_USAGE, target, 0, "names a directory (expected a file)");
+        return bm_fail_field_at(err, "output", target, 0, "names a directory (expected a file)");
     char *plain;
     bool empty = false;
     BM_TRY(bm_copy_bytes(target, len, &plain, err));
@@ -773,11 +774,11 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
     if (code != 0)
         return bm_fail_errno(err, code, target, "cannot look at the output");
     if (kind == A_DIR ? !S_ISDIR(info.st_mode) : !S_ISREG(info.st_mode))
-        return bm_fail_at(err, BM_ERR_USAGE, target, 0, "%s (expected %s)",
-                          name_of_mode(info.st_mode),
-                          kind == A_DIR ? "the name of a new directory"
-                                        : "the name of a new regular file; without -o rows go to "
-                                          "standard output");
+        return bm_fail_field_at(
+            err, "output", target, 0, "%s (expected %s)", name_of_mode(info.st_mode),
+            kind == A_DIR ? "the name of a new directory"
+                          : "the name of a new regular file; without `output` rows go "
+                            "to standard output");
     if (kind == A_DIR)
         BM_TRY(is_empty(target, &empty, err));
     if (empty)
@@ -785,8 +786,8 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
     if (existing.is == BM_OUT_IS_LOOKED_AT)
         return BM_OK;
     if (existing.is != BM_OUT_IS_REPLACED)
-        return bm_fail_at(err, BM_ERR_USAGE, target, 0,
-                          "the output exists already (`force` replaces it)");
+        return bm_fail_field_at(err, "output", target, 0,
+                                "the output exists already (`force` replaces it)");
     return kind == A_DIR ? check_ours(target, existing, err) : check_our_file(target, err);
 }
 
@@ -860,8 +861,9 @@ static bm_status check_input(const target_output *out, const char *input, const 
         what = "lies above";
     if (what == NULL)
         return BM_OK;
-    return bm_fail_at(err, BM_ERR_USAGE, out->shown, 0,
-                      "the output %s the input %s (expected a place of its own)", what, input);
+    return bm_fail_field_at(err, "output", out->shown, 0,
+                            "the output %s the input %s (expected a place of its own)", what,
+                            input);
 }
 
 static bm_status check_inputs(const char *target, output_kind kind, const char *const *inputs,
@@ -967,12 +969,12 @@ static bm_status check_two(const bm_out_named *first, const bm_out_named *second
         outer = second;
     }
     if (what != NULL && strcmp(what, "is") == 0)
-        status = bm_fail_at(err, BM_ERR_USAGE, inner->path, 0,
-                            "two outputs in one file (a file for each)");
+        status = bm_fail_field_at(err, "output", inner->path, 0,
+                                  "two outputs in one file (a file for each)");
     else if (what != NULL)
-        status = bm_fail_at(err, BM_ERR_USAGE, inner->path, 0,
-                            "the output %s the output %s (expected a place of its own)", what,
-                            outer->path);
+        status = bm_fail_field_at(err, "output", inner->path, 0,
+                                  "the output %s the output %s (expected a place of its own)", what,
+                                  outer->path);
     reset(&a);
     reset(&b);
     return status;
@@ -997,10 +999,10 @@ bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_er
     bm_status status = BM_OK;
     BM_TRY_OUT(find(&(bm_out_named){target, true}, &output, err));
     if ((out_lies_in(real, output.resolved) || out_lies_in(real, output.work)))
-        BM_TRY_OUT(bm_fail_at(err, BM_ERR_USAGE, temp_dir, 0,
-                              "temporary files would lie in the output %s (expected another "
-                              "directory)",
-                              target));
+        BM_TRY_OUT(bm_fail_field_at(err, "temp_dir", temp_dir, 0,
+                                    "temporary files would lie in the output %s (expected another "
+                                    "directory)",
+                                    target));
 out:
     free(real);
     reset(&output);

@@ -564,9 +564,9 @@ bm_status bm_remote_list(bm_remotes *remotes, const char *address, const bm_remo
     BM_TRY_OUT(bm_address_name(address, &name, err));
     if (is_web(address))
         BM_TRY_OUT(
-            bm_fail_at(err, BM_ERR_USAGE, name, 0,
-                       "a server of http:// or https:// does not say which files it has (the "
-                       "address of each file, or `files_from`)"));
+            bm_fail_field_at(err, "paths", name, 0,
+                             "a server of http:// or https:// does not say which files it has (the "
+                             "address of each file, or `files_from`)"));
     const char *path = path_of(address), *end = address + strcspn(address, "*?"), *root = end;
     while (root > path && root[-1] != '/')
         root--;

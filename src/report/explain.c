@@ -743,6 +743,6 @@ bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err)
     BM_TRY(bm_result_groups(&e->dir, load_group, &l, err));
     return l.last == number
                ? BM_OK
-               : bm_fail(err, BM_ERR_USAGE, "no group %" PRIu64 " (%s has %" PRIu64 ")", number,
-                         e->options->path, l.last);
+               : bm_fail_field(err, "group", "no group %" PRIu64 " (%s has %" PRIu64 ")", number,
+                               e->options->path, l.last);
 }

@@ -29,10 +29,10 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
     if (o->output.path == NULL && o->write == NULL)
         return bm_fail_field(err, "write", "no place for the answer given (`output` or `write`)");
     if ((o->id_b != NULL && o->id_a == NULL) || (o->id_a != NULL) == (o->group != 0))
-        return bm_fail(err, BM_ERR_USAGE,
-                       "one id, two ids or a group are explained (one of the three)");
+        return bm_fail_field(err, "id_a",
+                             "one id, two ids or a group are explained (one of the three)");
     if (o->id_b != NULL && strcmp(o->id_a, o->id_b) == 0)
-        return bm_fail(err, BM_ERR_USAGE, "'%s' twice (two documents)", o->id_a);
+        return bm_fail_field(err, "id_b", "'%s' twice (two documents)", o->id_a);
     return o->output.path == NULL
                ? BM_OK
                : bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path, 1,
@@ -40,6 +40,12 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
 }
 
 /* --- documents in no group, or in no group together --- */
+
+static const char *field_of(const bm_explainer *e, bm_str id)
+{
+    const char *b = e->options->id_b;
+    return b != NULL && strlen(b) == id.len && memcmp(b, id.data, id.len) == 0 ? "id_b" : "id_a";
+}
 
 /* Find which of them are in no group, and whether they are documents at all, which only the
  * inputs show. */
@@ -60,18 +66,19 @@ static bm_status find_missing(bm_explainer *e, const bm_str *ids, size_t n, cons
     for (uint32_t i = 0; i < wanted.n; i++) {
         bm_str id = bm_id_set_id(&wanted, i);
         if (e->sets.place[i] == BM_ID_NONE)
-            BM_TRY_OUT(bm_fail(&inner, BM_ERR_USAGE,
-                               "no document '%.*s' (ids as the inputs have them)",
-                               (int)(id.len < 500 ? id.len : 500), id.data));
+            BM_TRY_OUT(bm_fail_field(&inner, field_of(e, id),
+                                     "no document '%.*s' (ids as the inputs have them)",
+                                     (int)(id.len < 500 ? id.len : 500), id.data));
     }
 out:
     if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
         bm_str id = bm_id_set_id(&wanted, 0);
         bm_error_format(&inner, why, sizeof why);
-        status = bm_fail(&inner, BM_ERR_USAGE,
-                         "'%.*s' is in no group: unknown, or like no other document (the inputs "
-                         "cannot tell: %.500s)",
-                         (int)(id.len < 300 ? id.len : 300), id.data, why);
+        status =
+            bm_fail_field(&inner, field_of(e, id),
+                          "'%.*s' is in no group: unknown, or like no other document (the inputs "
+                          "cannot tell: %.500s)",
+                          (int)(id.len < 300 ? id.len : 300), id.data, why);
     }
     if (status != BM_OK && err != NULL)
         *err = inner;

@@ -755,14 +755,14 @@ static const char *format_ending(bm_format format)
 
 /* The ending of compression that a kept file gets: its own under `same`, in which `own` is what the
  * name has ("" if its bytes are compressed but its name does not say so). */
-static const char *compression_ending(bm_kept kept, const char *own)
+static const char *compression_ending(bm_records kept, const char *own)
 {
     switch (kept) {
-    case BM_KEPT_GZ:
+    case BM_RECORDS_GZ:
         return bm_compression_ending(BM_COMPRESSION_GZ);
-    case BM_KEPT_ZST:
+    case BM_RECORDS_ZST:
         return bm_compression_ending(BM_COMPRESSION_ZST);
-    case BM_KEPT_SAME:
+    case BM_RECORDS_SAME:
         return own;
     default:
         return "";
@@ -907,10 +907,11 @@ static bm_status check_distinct(char *const *names, size_t n, const bm_kept_nami
         bm_free(folder);
     }
     if (clash != NULL)
-        status = bm_fail(err, BM_ERR_USAGE,
-                         "two inputs would both be %s as %s (leave one out, or use `%s` %sno)",
-                         asked->written == BM_WRITTEN_KEPT ? "kept" : "written", clash,
-                         option_of(asked), asked->kept != BM_KEPT_SAME ? "same, or " : "");
+        status =
+            bm_fail_field(err, option_of(asked),
+                          "two inputs would both be %s as %s (leave one out, or use `%s` %sno)",
+                          asked->written == BM_WRITTEN_KEPT ? "kept" : "written", clash,
+                          option_of(asked), asked->kept != BM_RECORDS_SAME ? "same, or " : "");
     bm_free(sorted);
     return status;
 }
@@ -922,11 +923,12 @@ static bm_status check_length(const char *name, const bm_kept_naming *asked, bm_
     const size_t len = strlen(last);
     return len <= NAME_MAX
                ? BM_OK
-               : bm_fail(err, BM_ERR_USAGE,
-                         "the records of %.300s would be written to a name of %zu bytes (at most "
-                         "%d; `%s` %sno)",
-                         last, len, NAME_MAX, option_of(asked),
-                         asked->kept != BM_KEPT_SAME ? "same, or " : "");
+               : bm_fail_field(
+                     err, option_of(asked),
+                     "the records of %.300s would be written to a name of %zu bytes (at most "
+                     "%d; `%s` %sno)",
+                     last, len, NAME_MAX, option_of(asked),
+                     asked->kept != BM_RECORDS_SAME ? "same, or " : "");
 }
 
 /* `below`: the path below the common folder, "-" for standard input. */
@@ -1013,14 +1015,14 @@ out:
 
 /* === kept files === */
 
-static bm_compression compression_of(bm_kept kept, bm_compression own)
+static bm_compression compression_of(bm_records kept, bm_compression own)
 {
     switch (kept) {
-    case BM_KEPT_GZ:
+    case BM_RECORDS_GZ:
         return BM_COMPRESSION_GZ;
-    case BM_KEPT_ZST:
+    case BM_RECORDS_ZST:
         return BM_COMPRESSION_ZST;
-    case BM_KEPT_SAME:
+    case BM_RECORDS_SAME:
         return own;
     default:
         return BM_COMPRESSION_NONE;
@@ -1129,9 +1131,9 @@ static const bm_kept_writer_ops *const writers[] = {
     [BM_FORMAT_PARQUET] = &bm_kept_tables, [BM_FORMAT_SIGNATURES] = &kept_nothing,
     [BM_FORMAT_WET] = &bm_kept_records};
 
-static const bm_kept_writer_ops *writer_of(const bm_input_set *set, bm_kept kept)
+static const bm_kept_writer_ops *writer_of(const bm_input_set *set, bm_records kept)
 {
-    if (kept == BM_KEPT_NO)
+    if (kept == BM_RECORDS_NOT_WRITTEN)
         return &kept_nothing;
     return bm_input_set_is_stream(set) ? &bm_kept_ids : writers[bm_input_set_format(set)];
 }

@@ -46,7 +46,7 @@ typedef struct bm_kept_cfg {
     bm_write_fn write;
     void *write_ctx;
     const bm_input_set *set;
-    bm_kept kept;
+    bm_records kept;
     bm_written written;
     /* Of the memory, where another writer is open beside it and each takes half: both have this
      * one. It is read while a table is written in a share of the memory, and written while one has
@@ -93,7 +93,7 @@ bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
 /* May all that is kept be one stream? BM_ERR_USAGE names a table whose schema is not that of the
  * first. One that cannot be read is left to whoever reads it. Before any work. */
 bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err);
-/* With BM_KEPT_NO every call does nothing. */
+/* With BM_RECORDS_NOT_WRITTEN every call does nothing. */
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err);
 /* Does it want ids (formats files and hashes) rather than records? */
 bool bm_kept_writer_wants_ids(const bm_kept_writer *writer);
@@ -127,7 +127,7 @@ typedef struct bm_kept_source {
 /* How kept files are named. */
 typedef struct bm_kept_naming {
     bm_format format;
-    bm_kept kept;
+    bm_records kept;
     const char *cwd;    /* the directory that relative names start from, absolute */
     bm_written written; /* `removed` or `annotated` stands for `kept` */
 } bm_kept_naming;

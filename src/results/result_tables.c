@@ -196,7 +196,7 @@ static bm_status add_two_json(bm_buf *out, const char *const names[2], const bm_
     bm_json_string(&json, line->id_a);
     bm_json_key(&json, names[1]);
     bm_json_string(&json, line->id_b);
-    bm_json_key_double(&json, bm_option_word(BM_OPTION_MEASURE, line->measure), line->similarity);
+    bm_json_key_double(&json, bm_option_name(BM_OPTION_MEASURE, line->measure), line->similarity);
     if (line->has_edit) {
         bm_json_key(&json, "edit");
         if (line->edit != UINT64_MAX)

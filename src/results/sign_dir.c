@@ -5,7 +5,8 @@
  * Tests: tests/cli/cases/damaged_outputs.sh, tests/unit/results/test_sign_dir.c */
 #include "results/sign_dir.h"
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -192,7 +193,7 @@ static bool known_scheme(const char *name, uint32_t *word_bytes)
     unsigned scheme;
     if (!bm_option_value(BM_OPTION_SCHEME, name, strlen(name), &scheme))
         return false;
-    *word_bytes = bm_scheme_word_bytes((bm_scheme)scheme);
+    *word_bytes = bm_scheme_value_bytes((bm_scheme)scheme);
     return true;
 }
 
@@ -201,9 +202,9 @@ static bm_status fail_scheme(const char *path, const char *name, bm_error *err)
     char known[256] = "";
     const char *word;
     size_t n = 0;
-    for (unsigned i = 0; (word = bm_option_word(BM_OPTION_SCHEME, i)) != NULL && n < sizeof known;
+    for (unsigned i = 0; (word = bm_option_name(BM_OPTION_SCHEME, i)) != NULL && n < sizeof known;
          i++) {
-        const bool last = bm_option_word(BM_OPTION_SCHEME, i + 1) == NULL;
+        const bool last = bm_option_name(BM_OPTION_SCHEME, i + 1) == NULL;
         const char *before = i == 0 ? "" : last ? " or " : ", ";
         n += (size_t)snprintf(known + n, sizeof known - n, "%s\"%s\"", before, word);
     }
@@ -320,7 +321,7 @@ const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir)
 bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
                             bm_error *err)
 {
-    const char *skip = bm_option_word(BM_OPTION_SHORT, BM_SHORT_SKIP);
+    const char *skip = bm_option_name(BM_OPTION_SHORT, BM_SHORT_SKIP);
     BM_TRY(bm_manifest_count(dir->manifest, "short", n_short, err));
     *n_none = strcmp(bm_sign_dir_provenance(dir)->texts[BM_ROW_SHORT], skip) == 0 ? *n_short : 0;
     return BM_OK;

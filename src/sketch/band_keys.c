@@ -55,20 +55,21 @@ static bm_status check(const void *words, size_t n_docs, const bm_band_plan *pla
         return bm_fail_field(err, "perms", "%u permutations (1 to %u)", plan->perms, BM_PERMS_MAX);
     if (plan->bands == 0 || plan->rows == 0 || (uint64_t)plan->bands * plan->rows > plan->perms)
         return bm_fail_field(err, "bands",
-                             "%u bands of %u rows (at least 1 of 1, and at most %u words in all)",
+                             "%u bands of %u rows (at least 1 of 1, and at most %u values in all)",
                              plan->bands, plan->rows, plan->perms);
     if (n_docs != 0 && (words == NULL || keys == NULL))
-        return bm_fail_field(err, words == NULL ? "words" : "keys",
-                             "no place for `words` or `keys` of %zu documents", n_docs);
+        return bm_fail_field(err, words == NULL ? "signatures" : "keys",
+                             "`%s` of %zu documents is NULL", words == NULL ? "signatures" : "keys",
+                             n_docs);
     return BM_OK;
 }
 
-bm_status bm_band_keys(const uint32_t *words, size_t n_docs, const bm_band_plan *plan,
+bm_status bm_band_keys(const uint32_t *signatures, size_t n_docs, const bm_band_plan *plan,
                        uint64_t *keys, bm_error *err)
 {
-    BM_TRY(check(words, n_docs, plan, keys, err));
+    BM_TRY(check(signatures, n_docs, plan, keys, err));
     for (size_t doc = 0; doc < n_docs; doc++) {
-        const uint32_t *row = words + doc * plan->perms;
+        const uint32_t *row = signatures + doc * plan->perms;
         uint32_t all = BM_NO_SHINGLE32;
         for (uint32_t i = 0; i < plan->perms; i++)
             all &= row[i];
@@ -78,12 +79,12 @@ bm_status bm_band_keys(const uint32_t *words, size_t n_docs, const bm_band_plan 
     return BM_OK;
 }
 
-bm_status bm_band_keys64(const uint64_t *words, size_t n_docs, const bm_band_plan *plan,
+bm_status bm_band_keys64(const uint64_t *signatures, size_t n_docs, const bm_band_plan *plan,
                          uint64_t *keys, bm_error *err)
 {
-    BM_TRY(check(words, n_docs, plan, keys, err));
+    BM_TRY(check(signatures, n_docs, plan, keys, err));
     for (size_t doc = 0; doc < n_docs; doc++) {
-        const uint64_t *row = words + doc * plan->perms;
+        const uint64_t *row = signatures + doc * plan->perms;
         uint64_t all = BM_NO_SHINGLE64;
         for (uint32_t i = 0; i < plan->perms; i++)
             all &= row[i];
@@ -95,7 +96,7 @@ bm_status bm_band_keys64(const uint64_t *words, size_t n_docs, const bm_band_pla
 bm_status bm_signed_rows_keys(const bm_signed_rows *rows, const bm_band_plan *plan, uint64_t *keys,
                               bm_error *err)
 {
-    if (bm_scheme_word_bytes(rows->scheme) == sizeof *rows->words)
+    if (bm_scheme_value_bytes(rows->scheme) == sizeof *rows->words)
         return bm_band_keys(rows->words, rows->n, plan, keys, err);
     return bm_band_keys64((const uint64_t *)(const void *)rows->words, rows->n, plan, keys, err);
 }

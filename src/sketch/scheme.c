@@ -3,7 +3,8 @@
  * signatures. A new scheme is a new file and a row here. */
 #include "sketch/scheme.h"
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -40,7 +41,8 @@ bm_status bm_scheme_draw(const bm_sketch_options *options, bm_scheme_params *out
 {
     const bm_scheme_ops *ops = bm_scheme_get(options->scheme);
     if (ops == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "there is no scheme of number %d", (int)options->scheme);
+        return bm_fail_field(err, "scheme", "there is no scheme of number %d",
+                             (int)options->scheme);
     return ops->draw(options, out, err);
 }
 
@@ -63,5 +65,5 @@ bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights
     return bm_fail_field(err, "scheme",
                          ops->weighted ? "scheme %s signs weighted documents only"
                                        : "scheme %s does not sign weighted documents (cws)",
-                         bm_option_word(BM_OPTION_SCHEME, ops->scheme));
+                         bm_option_name(BM_OPTION_SCHEME, ops->scheme));
 }

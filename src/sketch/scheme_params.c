@@ -17,7 +17,7 @@ static uint32_t padded(uint32_t n)
 bm_status bm_scheme_check_perms(uint32_t perms, bm_error *err)
 {
     if (perms == 0 || perms > BM_PERMS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%u permutations (1 to %u)", perms, BM_PERMS_MAX);
+        return bm_fail_field(err, "perms", "%u permutations (1 to %u)", perms, BM_PERMS_MAX);
     return BM_OK;
 }
 

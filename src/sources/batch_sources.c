@@ -184,8 +184,8 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
                              bm_error *err)
 {
     if (offsets_path == NULL)
-        return bm_fail_at(err, BM_ERR_USAGE, hashes_path, 0,
-                          "hashes need `offsets` FILE (.npy <i8, N+1 of them)");
+        return bm_fail_field_at(err, "offsets_path", hashes_path, 0,
+                                "hashes need `offsets_path` (.npy <i8, N+1 of them)");
     bm_hash_input *input = NULL;
     BM_TRY(bm_new_zero(&input, 1, err));
     input->hashes.fd = input->offsets.fd = -1;
@@ -372,10 +372,10 @@ static bm_status hashes_open(bm_input_set *inputs, bm_batch_source **out, bm_err
 {
     const char *offsets_path = inputs->options.offsets_path;
     if (bm_input_set_count(inputs) != 1)
-        return bm_fail(err, BM_ERR_USAGE, "`format` hashes takes one .npy file (%zu given)",
-                       bm_input_set_count(inputs));
+        return bm_fail_field(err, "paths", "`format` hashes takes one .npy file (%zu given)",
+                             bm_input_set_count(inputs));
     if (offsets_path == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "`format` hashes needs `offsets` FILE");
+        return bm_fail_field(err, "offsets_path", "`format` hashes needs `offsets_path`");
     hashes_source *source = NULL;
     BM_TRY(bm_new_zero(&source, 1, err));
     source->base =
@@ -557,8 +557,8 @@ static void keys_close(bm_batch_source *base)
 static bm_status keys_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
 {
     if (bm_input_set_count(inputs) != 1)
-        return bm_fail(err, BM_ERR_USAGE, "`format` keys takes one .npy file (%zu given)",
-                       bm_input_set_count(inputs));
+        return bm_fail_field(err, "paths", "`format` keys takes one .npy file (%zu given)",
+                             bm_input_set_count(inputs));
     keys *source = NULL;
     BM_TRY(bm_new_zero(&source, 1, err));
     source->base = (bm_batch_source){.ops = &bm_source_keys, .inputs = inputs};

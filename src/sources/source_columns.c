@@ -935,7 +935,7 @@ static bm_status check_text(columns_parser *parser, bm_record *record, bm_error 
     bm_record_maker *maker = &parser->maker;
     record->text_bytes = record->text.len;
     if (record->text_bytes > maker->rules->longest) {
-        bm_record_bad(maker, record, "the text is longer than %llu bytes (--max-doc-bytes)",
+        bm_record_bad(maker, record, "the text is longer than %llu bytes (`max_doc_bytes`)",
                       (unsigned long long)maker->rules->longest);
         return BM_OK;
     }

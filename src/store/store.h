@@ -93,6 +93,8 @@ typedef struct bm_store_cfg {
     bool look_ups;
 } bm_store_cfg;
 
+/* Opened again in this process to be read, it is the same store, with the `look_ups` of the first.
+ * BM_ERR_BUSY: this process has it open, and either of the two writes. */
 bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err);
 /* A new one in a directory that has none (the caller made and holds it): nobody else opens it
  * before it is closed. Postings of bands are sorted aside and written at its first commit, as one

@@ -20,6 +20,123 @@
 
 #define ATTEMPTS 64
 
+/* --- one store of an index in a process ---
+ *
+ * LMDB holds lock.mdb by record locks of POSIX, which belong to the process: if it opened the file
+ * again it would take itself for the only user and empty the table of readers, and the first close
+ * of either would let go of both. So the files that are open stand in a list of the process. Who
+ * opens one again to read gets the store that is there; beside a writer that is BM_ERR_BUSY, and so
+ * is a writer beside anybody. An entry of another process is of a parent that forked, and counts
+ * for nothing. */
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t open_changed = PTHREAD_COND_INITIALIZER;
+static bm_store_open_file *open_list;
+
+static void lock_list(void)
+{
+    pthread_mutex_lock(&open_lock);
+}
+
+static void unlock_list(void)
+{
+    pthread_mutex_unlock(&open_lock);
+}
+
+/* A fork while another thread holds the lock would leave it locked in the child. */
+static void guard_forks(void)
+{
+    (void)pthread_atfork(lock_list, unlock_list, unlock_list);
+}
+
+/* Under the lock. */
+static bm_store_open_file *find_open(const struct stat *info)
+{
+    bm_store_open_file *f = open_list;
+    while (f != NULL &&
+           (f->process != getpid() || f->device != info->st_dev || f->inode != info->st_ino))
+        f = f->next;
+    return f;
+}
+
+/* The store of the index that this process has open already, which is to be read; NULL: it has
+ * none. Before the directory is locked, where a writer would take this process for another. */
+static bm_status join_open(const char *dir, bool writes, bm_store **out, bm_error *err)
+{
+    char *path = NULL;
+    struct stat info;
+    bm_store_open_file *file = NULL;
+    *out = NULL;
+    BM_TRY(bm_string_format(&path, err, "%s/" BM_STORE_DATA, dir));
+    lock_list();
+    while (stat(path, &info) == 0 && (file = find_open(&info)) != NULL && !writes &&
+           file->store->cfg.mode == BM_STORE_READ && file->users == 0)
+        pthread_cond_wait(&open_changed, &open_lock);
+    const bool busy = file != NULL && (writes || file->store->cfg.mode == BM_STORE_WRITE);
+    if (file != NULL && !busy) {
+        file->users++;
+        *out = file->store;
+    }
+    unlock_list();
+    bm_free(path);
+    return busy ? bm_fail_at(err, BM_ERR_BUSY, dir, 0,
+                             "this process has the index open already (one handle that writes, or "
+                             "any number of them that read)")
+                : BM_OK;
+}
+
+/* BM_NOT_FOUND: another thread was faster. */
+static bm_status enter_list(bm_store *store, bm_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    bm_store_open_file *file = &store->open_file;
+    struct stat info;
+    pthread_once(&once, guard_forks);
+    if (fstat(store->place.data, &info) != 0)
+        return bm_fail_errno(err, errno, store->place.path, "cannot read its " BM_STORE_DATA);
+    lock_list();
+    const bool there = find_open(&info) != NULL;
+    if (!there) {
+        *file = (bm_store_open_file){info.st_dev, info.st_ino, getpid(), 0, store, open_list};
+        open_list = file;
+    }
+    unlock_list();
+    return there ? BM_NOT_FOUND : BM_OK;
+}
+
+static void count_user(bm_store *store)
+{
+    lock_list();
+    store->open_file.users = 1;
+    pthread_cond_broadcast(&open_changed);
+    unlock_list();
+}
+
+/* Is it nobody's now? */
+static bool leave_user(bm_store *store)
+{
+    bm_store_open_file *file = &store->open_file;
+    lock_list();
+    const bool last = file->users <= 1;
+    file->users -= file->users > 0;
+    unlock_list();
+    return last;
+}
+
+/* Once nothing of it is open. */
+static void leave_list(bm_store *store)
+{
+    bm_store_open_file *file = &store->open_file, **at = &open_list;
+    if (file->process == 0)
+        return;
+    lock_list();
+    while (*at != file)
+        at = &(*at)->next;
+    *at = file->next;
+    pthread_cond_broadcast(&open_changed);
+    unlock_list();
+}
+
 static bm_status make(const bm_store_cfg *cfg, bm_store **out, bm_error *err)
 {
     BM_TRY(bm_new_zero(out, 1, err));
@@ -31,12 +148,13 @@ static bm_status make(const bm_store_cfg *cfg, bm_store **out, bm_error *err)
 
 void bm_store_close(bm_store *store)
 {
-    if (store == NULL)
+    if (store == NULL || !leave_user(store))
         return;
     bm_writer_close(store);
     bm_store_env_close(&store->env);
     bm_store_unmap(store);
     bm_store_place_close(&store->place);
+    leave_list(store);
     bm_free((void *)(uintptr_t)store->facts.settings.data);
     pthread_mutex_destroy(&store->mutex);
     bm_free(store);
@@ -92,6 +210,7 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
     int dead;
     BM_TRY(bm_store_place_open(dir, writes, &store->place, err));
     BM_TRY(bm_store_place_data(&store->place, err));
+    BM_TRY(enter_list(store, err));
     BM_TRY(bm_store_place_map(&store->place, err));
     if (writes)
         BM_TRY(bm_store_place_lock_data(&store->place, true, err));
@@ -143,14 +262,21 @@ bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out
     bm_status status = BM_NOT_FOUND;
     for (int i = 0; status == BM_NOT_FOUND && i < ATTEMPTS; i++) {
         bm_store *store = NULL;
+        BM_TRY(join_open(dir, cfg->mode == BM_STORE_WRITE, &store, err));
+        if (store != NULL) {
+            *out = store;
+            return BM_OK;
+        }
         BM_TRY(make(cfg, &store, err));
         status = open_files(store, dir, err);
         if (status == BM_OK)
             status = begin(store, err);
-        if (status == BM_OK)
+        if (status == BM_OK) {
+            count_user(store);
             *out = store;
-        else
+        } else {
             bm_store_close(store);
+        }
     }
     return status == BM_NOT_FOUND ? BM_ERR_LOCKED : status;
 }
@@ -166,9 +292,10 @@ static bm_status create(bm_store *store, const bm_store_facts *facts, bm_error *
     BM_TRY(bm_look_at(place->dir, BM_STORE_DATA, AT_SYMLINK_NOFOLLOW, &data, NULL, err));
     BM_TRY(bm_look_at(place->dir, BM_STORE_LOCK, AT_SYMLINK_NOFOLLOW, &lock, NULL, err));
     if (data || lock)
-        return bm_fail_at(err, BM_ERR_USAGE, place->path, 0, "there is an index already");
+        return bm_fail_field_at(err, "path", place->path, 0, "there is an index already");
     BM_TRY(bm_store_env_open(&env, &store->env, err));
     BM_TRY(bm_store_place_data(&store->place, err));
+    BM_TRY(enter_list(store, err));
     BM_TRY(bm_store_place_lock_data(place, true, err));
     BM_TRY(keep_facts(store, facts, err));
     BM_TRY(bm_writer_open(store, &(bm_state){.next_run = 1}, err));

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "store/store_pages.h"
 #include "store/store_view.h"
@@ -23,9 +24,20 @@ typedef struct bm_store_map {
     struct bm_store_map *before;
 } bm_store_map;
 
+/* A data file that this process has open (store_open.c). */
+typedef struct bm_store_open_file {
+    dev_t device;
+    ino_t inode;
+    pid_t process;  /* 0: it is not in the list */
+    uint32_t users; /* who opened the store; 0: it is being opened, or closed */
+    bm_store *store;
+    struct bm_store_open_file *next;
+} bm_store_open_file;
+
 struct bm_store {
     bm_store_cfg cfg;
     bm_store_place place;
+    bm_store_open_file open_file;
     bm_store_env env;
     pthread_mutex_t mutex; /* views begin and end: slots of readers, map */
     bm_store_map *map;     /* the last one; all end with the store */

@@ -62,15 +62,17 @@ static bm_status check(const bm_text_options *options, bm_error *err)
 {
     const uint32_t unknown = options->normalize & ~(uint32_t)BM_NORM_ALL;
     if (options->shingle_k < 1 || options->shingle_k > 1024)
-        return bm_fail(err, BM_ERR_USAGE, "shingles of %u units (1 to 1024)", options->shingle_k);
+        return bm_fail_field(err, "shingle_k", "shingles of %u units (1 to 1024)",
+                             options->shingle_k);
     if (unknown != 0)
-        return bm_fail(err, BM_ERR_USAGE, "unknown normaliser bits 0x%x", unknown);
+        return bm_fail_field(err, "normalize", "unknown normaliser bits 0x%x", unknown);
     if ((options->normalize & BM_NORM_NFC) && (options->normalize & BM_NORM_NFKC))
-        return bm_fail(err, BM_ERR_USAGE, "normalisers nfc and nfkc together (one of the two)");
+        return bm_fail_field(err, "normalize",
+                             "normalisers nfc and nfkc together (one of the two)");
     if ((unsigned)options->words > BM_WORDS_TEXT_DEDUP ||
         (unsigned)options->shingle > BM_SHINGLE_STOPWORD ||
         (unsigned)options->short_rule > BM_SHORT_SKIP || (unsigned)options->hash > BM_TOKEN_MURMUR3)
-        return bm_fail(err, BM_ERR_USAGE, "unknown word rule, shingle, short rule or hash");
+        return bm_fail_field(err, "text", "unknown word rule, shingle, short rule or hash");
     return BM_OK;
 }
 

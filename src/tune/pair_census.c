@@ -453,7 +453,7 @@ static uint8_t levels_of(double similarity)
 {
     uint8_t bits = 0;
     for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++)
-        bits |= (uint8_t)((similarity >= BM_TUNE_LEVEL(l)) << l);
+        bits |= (uint8_t)((similarity >= bm_tune_level(l)) << l);
     return bits;
 }
 
@@ -470,7 +470,7 @@ static void count_pair(const walk *w, walker *own, uint32_t place, size_t row, b
     const uint32_t cell = (uint32_t)(scaled / all) + reaches;
     __atomic_fetch_add(&census->seen[(size_t)place * BM_CENSUS_CELLS + cell], 1, __ATOMIC_RELAXED);
     own->offsets[cell] += scaled % all * OFFSET_UNIT / all;
-    if (row < census->rows[place] && similarity >= BM_TUNE_LEVEL(BM_TUNE_LEVELS - 1))
+    if (row < census->rows[place] && similarity >= bm_tune_level(BM_TUNE_LEVELS - 1))
         __atomic_fetch_or(&census->levels[place], levels_of(similarity), __ATOMIC_RELAXED);
     if (both)
         own->sample_pairs[bm_histogram_bin(similarity)]++;

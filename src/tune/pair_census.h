@@ -89,7 +89,7 @@ typedef struct bm_pair_census {
     uint64_t pairs[BM_CENSUS_CELLS];    /* of all drawn documents */
     uint32_t first_at;                  /* the first cell of pairs that reach the threshold */
     uint8_t *levels; /* of each drawn document: bit l where an earlier one reaches
-                                           BM_TUNE_LEVEL(l) */
+                                           bm_tune_level(l) */
     uint64_t sample_pairs[BM_HISTOGRAM_BINS]; /* pairs of two drawn documents, those too that have
                                                  nothing in common */
     bm_trials trials;

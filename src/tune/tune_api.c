@@ -254,7 +254,7 @@ static bm_tune_plan describe(const bm_tune_options *o, bm_band_shape shape)
     const double steepest = bm_band_steepest(b, r);
     return (bm_tune_plan){.bands = b,
                           .rows = r,
-                          .words = b * r,
+                          .used = b * r,
                           .unused = o->perms - b * r,
                           .recall = bm_band_probability(b, r, o->bands.threshold),
                           .at_ceiling = o->ceiling_similarity > 0

@@ -41,7 +41,7 @@ static void write_plan(bm_json *json, const bm_tune_plan *plan)
 {
     bm_json_key_uint(json, "bands", plan->bands);
     bm_json_key_uint(json, "rows", plan->rows);
-    bm_json_key_uint(json, "words", plan->words);
+    bm_json_key_uint(json, "words", plan->used);
     bm_json_key_uint(json, "unused", plan->unused);
     bm_json_key_double(json, "recall", plan->recall);
     bm_json_key_double(json, "at_ceiling", plan->at_ceiling);
@@ -348,7 +348,7 @@ static void put_plans(page *p, const bm_tune_result *r)
         const bm_tune_plan *plan = &r->plans[i];
         put_uint(p, plan->bands, "\t");
         put_uint(p, plan->rows, "\t");
-        put_uint(p, plan->words, "\t");
+        put_uint(p, plan->used, "\t");
         put_uint(p, plan->unused, "\t");
         put_real(p, plan->recall, "\t");
         put_real(p, plan->at_ceiling, "\t");

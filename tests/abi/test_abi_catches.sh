@@ -70,7 +70,7 @@ try fine 'a reserved word becomes a field' types.h "$parts s/uint64_t reserved\[
 try fine 'all of them do' types.h "$parts s/uint64_t reserved\[5\];/double later[5];/"
 and_also fine 'reserved flags become a field' types.h "$flags s/reserved_flags/flags/"
 and_also fine 'a new value behind the others' types.h 's/BM_KEEP_NONE /BM_KEEP_NONE, BM_KEEP_NEWEST /'
-and_also fine 'a new option before their number' words.h 's/^    BM_N_OPTIONS/    BM_OPTION_LATER,\n&/'
+and_also fine 'a new option before their number' option_names.h 's/^    BM_N_OPTIONS/    BM_OPTION_LATER,\n&/'
 and_also fine 'a new constant' types.h 's/^#define BM_PERMS_MAX .*/&\n#define BM_LATER_MAX 7u/'
 and_also fine 'a new type and a function that takes it' device.h \
     's/^BM_API void bm_device_list_close/typedef struct bm_later { int x; } bm_later;\nBM_API int bm_later_x(const bm_later *later);\n&/'
@@ -95,7 +95,7 @@ try 'bm_cluster_result has 48 bytes (40)' 'a struct at the end of another' clust
 and_also 'float (bm_summary const*)' 'another type comes back' job.h 's/^BM_API double bm_summary_seconds/BM_API float bm_summary_seconds/'
 and_also 'gone: [M	bm_sign_options	band_keys' 'a field is gone' job.h "$sign s/^    bool band_keys;.*//"
 and_also 'is new, and not in reserved words' 'a field in the unused bytes of a part' types.h 's/^    bool files_from_nul;.*/&\n    bool early;/'
-and_also 'BM_OPTION_KEEP' 'a new option in the midst' words.h 's/^    BM_OPTION_KEEP,/    BM_OPTION_LATER,\n&/'
+and_also 'BM_OPTION_KEEP' 'a new option in the midst' option_names.h 's/^    BM_OPTION_KEEP,/    BM_OPTION_LATER,\n&/'
 and_also 'BM_NORM_NFKC' 'a bit changes' types.h 's/BM_NORM_NFKC = 1u << 1/BM_NORM_NFKC = 1u << 7/'
 try 'cancelled' 'a callback takes more' types.h 's/\(\*cancelled\)\(void \*ctx\)/(*cancelled)(void *ctx, int n)/'
 

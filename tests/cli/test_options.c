@@ -121,7 +121,7 @@ Test(options, defaults_are_those_of_the_documentation)
     cr_assert_float_eq(got.bands.recall, 0.95, 0);
     cr_assert_eq(got.match.cluster, BM_CLUSTER_COMPONENTS);
     cr_assert_eq(got.match.keep, BM_KEEP_FIRST);
-    cr_assert_eq(got.results.kept, BM_KEPT_SAME);
+    cr_assert_eq(got.results.kept, BM_RECORDS_SAME);
     cr_assert_eq(got.input.header, BM_HEADER_BY_FIELDS);
     cr_assert_eq(got.input.max_errors, UINT64_MAX);
     cr_assert_eq(got.input.max_doc_bytes, UINT64_C(1) << 30);

@@ -92,7 +92,8 @@ static void check_backend(tally *t, bm_scheme scheme, const uint64_t *hashes)
     for (size_t d = 0; d < DOCS; d++) {
         size_t n = (size_t)(offsets[d + 1] - offsets[d]);
         ops->sign(&params, hashes + offsets[d], n, expected);
-        bm_band_keys_of(bm_scheme_word_bytes(scheme))(expected, BANDS, ROWS, n == 0, expected_keys);
+        bm_band_keys_of(bm_scheme_value_bytes(scheme))(expected, BANDS, ROWS, n == 0,
+                                                       expected_keys);
         check(t, memcmp(words + d * row, expected, row * sizeof *words) == 0, "words (document)", d,
               n);
         check(t, memcmp(keys + d * BANDS, expected_keys, sizeof expected_keys) == 0,

@@ -93,7 +93,7 @@ static bm_status run(scratch *s, known_kind kind, bm_error *err)
         options.bands = bands;
     options.verify = kind == WORDS ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
     options.cluster = kind == WORDS ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS;
-    options.kept = BM_KEPT_NO;
+    options.kept = BM_RECORDS_NOT_WRITTEN;
     options.output.path = scratch_at(s, "out");
     options.output.force = true;
     options.device.device = "cpu";

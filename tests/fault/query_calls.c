@@ -117,7 +117,7 @@ static bm_status write_some(bm_index *index, bm_error *err)
 
 static bm_status run_handle(scratch *s, bool writes, size_t *n, bm_error *err)
 {
-    bm_index_statistics stats = {.struct_size = sizeof stats};
+    bm_index_info stats = {.struct_size = sizeof stats};
     bm_index_options o;
     bm_index *index = NULL;
     bm_index_options_init(&o);
@@ -129,7 +129,7 @@ static bm_status run_handle(scratch *s, bool writes, size_t *n, bm_error *err)
     if (status == BM_OK)
         status = ask(index, n, err);
     if (status == BM_OK)
-        status = bm_index_stats(index, &stats, err);
+        status = bm_index_describe(index, &stats, err);
     bm_index_close(index); /* nothing is committed */
     return status;
 }

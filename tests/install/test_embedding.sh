@@ -21,4 +21,6 @@ awk '/^```/ { inside = !inside; next } inside' "$examples/README.md" | diff - "$
 printf '%s\n' "10 commits of 5 documents; the other thread saw whole commits: yes" \
     "child: the index belongs to the process that opened it (a forked child opens one of its own)" \
     "child: 51 answers" "parent: 51 answers" | diff - "$work/index"
+mkdir "$work/more"
+sh "$examples/from_installed.sh" "$work/prefix" "$work/more" "${LD_LIBRARY_PATH#"$work/prefix/"}"
 if "$work/shared_index" "$work/new" > "$work/again" 2>&1; then echo "a directory that is there is no error"; exit 1; fi

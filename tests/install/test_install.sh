@@ -41,6 +41,13 @@ for header in "$prefix"/include/bandmill/*.h; do
     fi
 done
 
+# the pages that the headers name are there
+cat "$prefix"/include/bandmill/*.h | grep -oE 'docs/[a-z-]+\.md' | sort -u > pages
+[ "$(wc -l < pages)" -ge 5 ] || { echo "no pages named in the headers"; exit 1; }
+while read -r page; do
+    [ -s "$prefix/share/doc/bandmill/$page" ] || { echo "$page: named in a header, and not installed"; exit 1; }
+done < pages
+
 # shared
 # shellcheck disable=SC2046
 $cc -std=c11 -Wall -Wextra -Werror consumer/consumer.c -o shared $(pkg-config --cflags --libs bandmill)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
 
 #include "base/error.h"
 #include "opencl/cl_link_rate.h"
@@ -62,7 +62,7 @@ static bm_status build(const bm_scheme_ops *scheme, const char *family,
     for (int i = 0; i < BM_CL_N_KERNELS; ++i) {
         char private_bytes[24], spilled[24];
         if (program.kernels[i] != NULL)
-            printf("%s %s %s %s %s %s\n", bm_option_word(BM_OPTION_SCHEME, scheme->scheme), family,
+            printf("%s %s %s %s %s %s\n", bm_option_name(BM_OPTION_SCHEME, scheme->scheme), family,
                    text->used ? texts[text->kind] : "hashes", kernels[i],
                    bytes_of(program.kernels[i], CL_KERNEL_PRIVATE_MEM_SIZE, private_bytes),
                    bytes_of(program.kernels[i], SPILL_MEM_SIZE_INTEL, spilled));

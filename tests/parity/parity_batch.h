@@ -48,8 +48,8 @@ static void parity_answer(parity_batch *b, const bm_backend_cfg *cfg)
         params.ops->sign(&params, b->hashes + b->offsets[i], size, row);
         memcpy(b->right_words + i * b->row, row, b->row * sizeof *row);
         if (b->bands > 0)
-            bm_band_keys_of(bm_scheme_word_bytes(ops->scheme))(row, b->bands, b->rows, size == 0,
-                                                               b->right_keys + i * b->bands);
+            bm_band_keys_of(bm_scheme_value_bytes(ops->scheme))(row, b->bands, b->rows, size == 0,
+                                                                b->right_keys + i * b->bands);
     }
     free(row);
     bm_scheme_params_reset(&params);

@@ -68,11 +68,11 @@ static void *read_on(void *arg)
     size_t round = 0;
     while (!atomic_load(&stop)) {
         const bm_documents docs = bm_documents_of_texts(text, round++ % 2 == 0 ? 1 : N);
-        bm_index_statistics stats = {.struct_size = sizeof stats};
+        bm_index_info stats = {.struct_size = sizeof stats};
         bm_matches *matches = NULL;
         bm_error err = {0};
         expect(bm_index_query(index, NULL, &docs, &matches, &err) == BM_OK, "query", &err);
-        expect(bm_index_stats(index, &stats, &err) == BM_OK, "stats", &err);
+        expect(bm_index_describe(index, &stats, &err) == BM_OK, "stats", &err);
         bm_matches_free(matches);
     }
     return NULL;

@@ -55,8 +55,9 @@ static bm_signer *open_signer(const char *device, uint32_t threads, const bm_cal
     bm_signer_options options;
     bm_signer_options_init(&options);
     options.sketch.perms = PERMS;
-    options.bands = BANDS;
-    options.rows = ROWS;
+    options.bands.bands = BANDS;
+    options.bands.rows = ROWS;
+    options.band_keys = BANDS != 0;
     options.device.device = device;
     options.resources.threads = threads;
     options.resources.batch_docs = 50;
@@ -71,7 +72,10 @@ static bm_signer *open_signer(const char *device, uint32_t threads, const bm_cal
 
 static bm_signer_out out_of(rows *r)
 {
-    return (bm_signer_out){sizeof(bm_signer_out), r->words, r->keys, r->counts};
+    return (bm_signer_out){.struct_size = sizeof(bm_signer_out),
+                           .signatures = r->words,
+                           .keys = r->keys,
+                           .n_shingles = r->counts};
 }
 
 static bool is_wanted(const rows *r)
@@ -231,7 +235,7 @@ static void *call_on(void *arg)
 static int is_refused(bm_signer *signer)
 {
     uint32_t words[PERMS];
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     const bm_status status = bm_signer_sign_texts(signer, texts, 1, &out, NULL);
     bm_signer_close(signer);
     return status == BM_ERR_USAGE ? 0 : 1;
@@ -352,7 +356,10 @@ int main(void)
 {
     make_texts();
     bm_signer *oracle = open_signer("cpu", 1, NULL);
-    bm_signer_out out = {sizeof out, wanted, wanted_keys, wanted_counts};
+    bm_signer_out out = {.struct_size = sizeof out,
+                         .signatures = wanted,
+                         .keys = wanted_keys,
+                         .n_shingles = wanted_counts};
     check(bm_signer_sign_texts(oracle, texts, N, &out, NULL) == BM_OK, "one thread signs");
     bm_signer_close(oracle);
     test_signer("cpu");

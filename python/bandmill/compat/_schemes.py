@@ -192,9 +192,10 @@ class Signer:
         documents = ffi.new("bm_documents *")
         documents.struct_size = ffi.sizeof("bm_documents")
         documents.n_docs = n
-        alive = [ffi.from_buffer("uint64_t[]", offsets), ffi.from_buffer("uint32_t[]", words)]
+        wide = self._word is not np.uint32
+        alive = [ffi.from_buffer("uint64_t[]", offsets), ffi.from_buffer("uint64_t[]" if wide else "uint32_t[]", words)]
         documents.offsets = alive[0]
-        if len(hashes) and self._word is np.uint32:
+        if len(hashes) and not wide:
             alive.append(ffi.from_buffer("uint32_t[]", hashes))
             documents.hashes32 = alive[2]
         elif len(hashes):
@@ -202,7 +203,10 @@ class Signer:
             documents.hashes = alive[2]
         out = ffi.new("bm_signer_out *")
         out.struct_size = ffi.sizeof("bm_signer_out")
-        out.words = alive[1]
+        if wide:
+            out.signatures64 = alive[1]
+        else:
+            out.signatures = alive[1]
         self._check(lib.bm_signer_sign(self._signer[0], documents, out, self._err))
         return words
 

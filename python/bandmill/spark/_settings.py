@@ -83,7 +83,7 @@ def sign_recipe(df: DataFrame, k: dict[str, Any]) -> tuple[Settings, Recipe]:
     """The same for `sign`, whose bands are those that were asked for, or none."""
     text, id, given = _given(df, bandmill.sign, k)
     scheme = word(lib.BM_OPTION_SCHEME, k["scheme"], "scheme") if k.get("scheme") is not None else lib.BM_SCHEME_AFFINE32
-    if lib.bm_scheme_word_bytes(scheme) != 4:
+    if lib.bm_scheme_value_bytes(scheme) != 4:
         raise Error(f"words of scheme {k['scheme']!r} have 64 bits (a job of Spark's has 32)", field="scheme")
     given.setdefault("device", "cpu")
     signed = bandmill.sign(_no_rows(df, [*text, id]), list(text), id, **given)

@@ -53,7 +53,8 @@ class Signer:
         fill_sketch(o.sketch, options)
         fill_hash(o.text, o.sketch, options)
         fill_device(o.device, self._call, options)
-        o.sketch.perms, o.bands, o.rows = recipe.perms, recipe.bands, recipe.rows
+        o.sketch.perms, o.bands.bands, o.bands.rows = recipe.perms, recipe.bands, recipe.rows
+        o.band_keys = recipe.bands > 0
         o.resources.threads = 1
         self._signer = owned("signer")
         self._call.run(lib.bm_signer_open, o, self._signer)
@@ -66,7 +67,7 @@ class Signer:
         keys = np.empty((n, recipe.bands), dtype=np.uint64)
         out = ffi.new("bm_signer_out *")
         out.struct_size = ffi.sizeof(out[0])
-        out.words = ffi.cast("uint32_t *", ffi.from_buffer(words))
+        out.signatures = ffi.cast("uint32_t *", ffi.from_buffer(words))
         out.n_shingles = ffi.cast("uint32_t *", ffi.from_buffer(n_shingles))
         if recipe.bands:
             out.keys = ffi.cast("uint64_t *", ffi.from_buffer(keys))

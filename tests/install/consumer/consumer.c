@@ -21,7 +21,8 @@ static int check_signer(bm_error *err)
     bm_str texts[3] = {
         {"the quick brown fox jumps", 25}, {"The QUICK brown fox, jumps!", 27}, {"", 0}};
     uint32_t words[3][16], n_shingles[3];
-    bm_signer_out out = {sizeof out, &words[0][0], NULL, n_shingles};
+    bm_signer_out out = {
+        .struct_size = sizeof out, .signatures = &words[0][0], .n_shingles = n_shingles};
 
     bm_signer_options_init(&options);
     options.sketch.perms = 16;
@@ -104,7 +105,7 @@ static int check_refusals(void)
     options.keep = (bm_keep)4000;
     if (bm_job_dedup(&options, &summary, &err) != BM_ERR_USAGE || strcmp(err.field, "keep") != 0)
         return 1;
-    return summary != NULL || bm_option_word(BM_OPTION_KEEP, 4000) != NULL;
+    return summary != NULL || bm_option_name(BM_OPTION_KEEP, 4000) != NULL;
 }
 
 int main(int argc, char **argv)

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     }
     const bm_counts *counts = bm_summary_counts(summary);
     printf("%" PRIu64 " documents, %" PRIu64 " removed, keep = %s\n", counts->documents,
-           counts->removed, bm_option_word(BM_OPTION_KEEP, options.keep));
+           counts->removed, bm_option_name(BM_OPTION_KEEP, options.keep));
     bm_summary_free(summary);
     return 0;
 }

@@ -80,7 +80,7 @@ static expected sign_by_reference(bm_scheme scheme, const bm_sign_task *task,
     for (size_t d = 0; d < task->n_docs; d++) {
         size_t n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
         params.ops->sign(&params, task->hashes + task->offsets[d], n, out.words + d * row);
-        bm_band_keys_of(bm_scheme_word_bytes(params.ops->scheme))(
+        bm_band_keys_of(bm_scheme_value_bytes(params.ops->scheme))(
             out.words + d * row, plan[1], plan[2], n == 0, out.keys + d * plan[1]);
     }
     bm_scheme_params_reset(&params);

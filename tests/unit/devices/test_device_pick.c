@@ -28,13 +28,13 @@ Test(device_pick, without_a_gpu_auto_is_the_cpu_and_says_why)
 {
     bm_device_pick pick;
     setenv("OCL_ICD_VENDORS", "/nonexistent/", 1);
-    static const char *const words[] = {NULL, "", "auto", "all"};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const words[] = {"auto", "all", NULL};
+    for (size_t i = 0; i < 3; i++) {
         cr_assert_eq(pick_of(words[i], NULL, &pick, NULL), BM_OK);
         cr_assert_eq(pick.n, 1);
         cr_assert_eq(pick.devices[0].kind, BM_DEVICE_NATIVE);
-        cr_assert_eq(pick.fallback, i < 3);
-        cr_assert_eq(pick.why[0] != '\0', i < 3);
+        cr_assert_eq(pick.fallback, i == 0);
+        cr_assert_eq(pick.why[0] != '\0', i == 0, "nothing is the native CPU");
         bm_device_pick_reset(&pick);
     }
 }

@@ -76,7 +76,8 @@ static void model_of(row_table *t, uint64_t *hashes, uint64_t *least)
     bm_signer_options_init(&o);
     o.text.shingle_k = 2;
     o.sketch.perms = PERMS;
-    o.bands = BANDS, o.rows = BAND_ROWS;
+    o.bands.bands = BANDS, o.bands.rows = BAND_ROWS;
+    o.band_keys = true;
     o.resources.threads = 1;
     bm_signer *signer = NULL;
     for (size_t i = 0; i < t->n; i++)

@@ -103,7 +103,8 @@ Test(splitter, blocks_hold_the_keys_of_every_document)
     bm_signer_options_init(&o);
     o.text.shingle_k = 2;
     o.sketch.perms = PERMS;
-    o.bands = BANDS, o.rows = BAND_ROWS;
+    o.bands.bands = BANDS, o.bands.rows = BAND_ROWS;
+    o.band_keys = true;
     o.resources.threads = 1;
     bm_signer *signer = NULL;
     for (size_t i = 0; i < t.n; i++)

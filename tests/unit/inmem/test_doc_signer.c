@@ -43,11 +43,13 @@ static void expect_as_public(const bm_doc_signer *signer)
     bm_hash_sets *sets = NULL;
     uint64_t keys[N * BANDS];
     uint32_t words[N * PERMS], n_shingles[N];
-    const bm_signer_out out = {sizeof out, words, keys, n_shingles};
+    const bm_signer_out out = {
+        .struct_size = sizeof out, .signatures = words, .keys = keys, .n_shingles = n_shingles};
     bm_signer_options_init(&options);
     options.sketch = sketch;
-    options.bands = BANDS;
-    options.rows = ROWS;
+    options.bands.bands = BANDS;
+    options.bands.rows = ROWS;
+    options.band_keys = true;
     options.resources.threads = 1;
     cr_assert_eq(bm_signer_open(&options, &other, NULL), BM_OK);
     cr_assert_eq(bm_signer_sign_texts(other, texts, N, &out, NULL), BM_OK);

@@ -246,7 +246,7 @@ static uint32_t *sign(const corpus *c, uint32_t perms)
     options.sketch.perms = perms;
     bm_signer *signer = NULL;
     uint32_t *words = malloc(c->n * perms * 4);
-    bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     bm_documents docs = bm_documents_of_hashes(c->offsets, c->hashes, c->n);
     cr_assert_eq(bm_signer_open(&options, &signer, NULL), BM_OK);
     cr_assert_eq(bm_signer_sign(signer, &docs, &out, NULL), BM_OK);

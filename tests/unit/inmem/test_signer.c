@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <bandmill/sketch.h>
-#include <bandmill/words.h>
+#include <bandmill/schemes.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -29,8 +29,9 @@ static bm_signer *open(uint32_t perms, uint32_t bands, uint32_t rows)
     bm_signer_options options;
     bm_signer_options_init(&options);
     options.sketch.perms = perms;
-    options.bands = bands;
-    options.rows = rows;
+    options.bands.bands = bands;
+    options.bands.rows = rows;
+    options.band_keys = bands != 0;
     options.resources.threads = 2;
     bm_signer *signer = NULL;
     bm_error err = {0};
@@ -121,7 +122,7 @@ Test(signer, a_token_hash_is_signed_as_datasketch_2_does)
     static const uint64_t offsets[] = {0, 1};
     uint32_t words[4], n = 0;
     bm_signer *signer = open(4, 0, 0);
-    bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = &n};
+    bm_signer_out out = {.struct_size = sizeof out, .signatures = words, .n_shingles = &n};
     cr_assert_eq(sign32(signer, offsets, &hello, 1, &out), BM_OK);
     cr_assert(memcmp(words, wanted, 16) == 0);
     cr_assert_eq(n, 1);
@@ -157,8 +158,14 @@ Test(signer, words_keys_and_counts_equal_the_formula_for_hashes_of_both_widths)
         wide[i] = draw() << 32 | x[i];
     bm_signer *signer = open(K, B, R);
     for (int round = 0; round < 2; round++) { /* twice: nothing may be left over */
-        bm_signer_out out32 = {sizeof out32, words[0], keys[0], counts[0]},
-                      out64 = {sizeof out64, words[1], keys[1], counts[1]};
+        bm_signer_out out32 = {.struct_size = sizeof out32,
+                               .signatures = words[0],
+                               .keys = keys[0],
+                               .n_shingles = counts[0]},
+                      out64 = {.struct_size = sizeof out64,
+                               .signatures = words[1],
+                               .keys = keys[1],
+                               .n_shingles = counts[1]};
         memset(words, 0xAB, sizeof words);
         cr_assert_eq(sign32(signer, offsets, x, N, &out32), BM_OK);
         cr_assert_eq(sign64(signer, offsets, wide, N, &out64), BM_OK);
@@ -188,9 +195,12 @@ Test(signer, each_output_alone_is_what_it_is_with_the_others)
     uint32_t *x;
     make(N, offsets, &x);
     bm_signer *signer = open(K, B, R);
-    bm_signer_out all = {sizeof all, words[0], keys[0], counts[0]},
+    bm_signer_out all = {.struct_size = sizeof all,
+                         .signatures = words[0],
+                         .keys = keys[0],
+                         .n_shingles = counts[0]},
                   none = {.struct_size = sizeof none};
-    bm_signer_out only[] = {{sizeof all, .words = words[1]},
+    bm_signer_out only[] = {{sizeof all, .signatures = words[1]},
                             {sizeof all, .keys = keys[1]},
                             {sizeof all, .n_shingles = counts[1]}};
     cr_assert_eq(sign32(signer, offsets, x, N, &all), BM_OK);
@@ -219,7 +229,7 @@ Test(signer, texts_are_signed_by_the_xxh3_of_their_shingles)
     for (int i = 0; i < 4; i++)
         texts[i] = text(sources[i]);
     bm_signer *signer = open(8, 0, 0);
-    bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = counts};
+    bm_signer_out out = {.struct_size = sizeof out, .signatures = words, .n_shingles = counts};
     cr_assert_eq(bm_signer_sign_texts(signer, texts, 4, &out, NULL), BM_OK);
     for (int i = 0; i < 2; i++)
         x[i] = (uint32_t)XXH3_64bits(shingles[i], strlen(shingles[i]));
@@ -251,7 +261,7 @@ Test(signer, bytes_that_are_not_utf8_count_as_one_replacement_for_each_maximal_s
     bm_str texts[] = {text("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64" LETTERS),
                       text("a\uFFFD\uFFFD\uFFFDb\uFFFDc\uFFFD\uFFFDd" LETTERS)};
     uint32_t words[32], counts[2];
-    bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = counts};
+    bm_signer_out out = {.struct_size = sizeof out, .signatures = words, .n_shingles = counts};
     cr_assert_eq(bm_signer_sign_texts(signer, texts, 2, &out, NULL), BM_OK);
     cr_assert(memcmp(words, words + 16, 64) == 0);
     cr_assert_eq(counts[0], 62); /* 64 code points, no 3 of them twice */
@@ -281,7 +291,7 @@ Test(signer, no_documents_and_documents_without_hashes_are_fine)
 {
     static const uint64_t offsets[] = {0, 0, 0};
     uint32_t words[8], counts[2] = {9, 9};
-    bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = counts};
+    bm_signer_out out = {.struct_size = sizeof out, .signatures = words, .n_shingles = counts};
     bm_signer *signer = open(4, 0, 0);
     cr_assert_eq(bm_signer_sign_texts(signer, NULL, 0, &out, NULL), BM_OK);
     cr_assert_eq(sign32(signer, NULL, NULL, 0, &out), BM_OK);
@@ -317,13 +327,14 @@ Test(signer, options_out_of_range_and_unknown_devices_are_refused)
     bad.sketch.perms = 1025;
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
     bad = good;
-    bad.bands = 4;
+    bad.band_keys = true;
+    bad.bands.bands = 4;
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
-    bad.rows = 33;
+    bad.bands.rows = 33;
     bad.sketch.perms = 128;
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
     bad.sketch.perms = 0;
-    bad.bands = bad.rows = 65536;
+    bad.bands.bands = bad.bands.rows = 65536;
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
     bad = good;
     bad.text.shingle_k = 0;
@@ -359,7 +370,7 @@ Test(signer, hashes_whose_low_halves_are_the_same_are_refused_in_any_number_of_c
     for (size_t i = 0; i <= N; i++)
         offsets[i] = i * EACH;
     bm_signer *signer = open(16, 0, 0);
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     const bm_documents docs = bm_documents_of_hashes(offsets, hashes, N);
     bm_error err = {0};
     cr_assert_eq(bm_signer_sign(signer, &docs, &out, &err), BM_ERR_INPUT);
@@ -392,8 +403,8 @@ Test(signer, a_scheme_of_64_bits_fills_words_of_64_bits_and_takes_no_hashes_of_3
     bm_signer *signer = NULL;
     bm_error err = {0};
     cr_assert_eq(bm_signer_open(&options, &signer, &err), BM_OK, "%s", err.message);
-    cr_expect_eq(bm_signer_describe(signer)->word_bytes, 8);
-    const bm_signer_out out = {.struct_size = sizeof out, .words = (uint32_t *)(void *)words};
+    cr_expect_eq(bm_signer_describe(signer)->value_bytes, 8);
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures64 = words};
     const bm_documents documents = bm_documents_of_hashes(offsets, hashes, DOCS_64);
     cr_assert_eq(bm_signer_sign(signer, &documents, &out, &err), BM_OK, "%s", err.message);
     bm_scheme_params params;

@@ -36,7 +36,7 @@ static bm_signer *open_signer(uint32_t threads, const bm_callbacks *callbacks)
 static bm_status sign(bm_signer *signer, const bm_str *from, size_t n, uint32_t *words,
                       bm_error *err)
 {
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     return bm_signer_sign_texts(signer, from, n, &out, err);
 }
 
@@ -71,7 +71,7 @@ static void *make_calls(void *arg)
     for (size_t at = 0; c->right && at < N; at += c->docs_a_call) {
         const size_t n = N - at < c->docs_a_call ? N - at : c->docs_a_call;
         const bm_documents docs = bm_documents_of_texts(texts + at, n);
-        const bm_signer_out out = {.struct_size = sizeof out, .words = words + at * PERMS};
+        const bm_signer_out out = {.struct_size = sizeof out, .signatures = words + at * PERMS};
         uint64_t task;
         if (!c->by_task)
             c->right = bm_signer_sign(c->signer, &docs, &out, NULL) == BM_OK;
@@ -223,7 +223,7 @@ Test(signer_callers, close_ends_tasks_and_those_who_wait_for_them)
         pthread_t ids[TASKS], calls, closes;
         for (size_t i = 0; i < TASKS; i++) { /* the first keeps the others from being done */
             const bm_documents docs = bm_documents_of_texts(i == 0 ? &held : texts, i == 0 ? 1 : N);
-            const bm_signer_out out = {.struct_size = sizeof out, .words = words[i]};
+            const bm_signer_out out = {.struct_size = sizeof out, .signatures = words[i]};
             waiters[i] = (waiter){.signer = signer, .status = BM_OK};
             cr_assert_eq(bm_signer_submit(signer, &docs, &out, &waiters[i].task, NULL), BM_OK);
         }
@@ -267,7 +267,7 @@ static bool call_back(void *ctx)
     called *c = ctx;
     uint32_t words[PERMS];
     const bm_documents docs = bm_documents_of_texts(texts + 1, 1);
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     uint64_t task = 0;
     if (c->signer == NULL) /* it is being opened */
         return false;

@@ -33,7 +33,7 @@ static bm_signer *open_on(const char *device, uint32_t threads)
 
 static bm_status sign(bm_signer *signer, size_t n, uint32_t *words, bm_error *err)
 {
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     return bm_signer_sign_texts(signer, texts, n, &out, err);
 }
 
@@ -113,7 +113,7 @@ Test(signer_fork, a_child_is_refused_closes_and_opens_its_own)
         uint64_t task;
         uint32_t words[PERMS];
         const bm_documents docs = bm_documents_of_texts(texts, 1);
-        const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+        const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
         cr_assert_eq(bm_signer_submit(signer, &docs, &out, &task, NULL), BM_OK);
         cr_assert_eq(exit_code_of_child(signer), 0);
         cr_assert_eq(bm_signer_wait(signer, task, NULL), BM_OK);
@@ -132,7 +132,7 @@ static void *sign_held(void *arg)
 {
     holder *h = arg;
     uint32_t words[PERMS];
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     h->status = bm_signer_sign_texts(h->signer, &h->text, 1, &out, NULL);
     return NULL;
 }

@@ -73,7 +73,7 @@ Test(signer_memory, a_call_like_the_one_before_allocates_nothing)
     options.resources.threads = 1; /* with more, who gets which documents changes */
     bm_signer *signer = NULL;
     cr_assert_eq(bm_signer_open(&options, &signer, NULL), BM_OK);
-    bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = counts};
+    bm_signer_out out = {.struct_size = sizeof out, .signatures = words, .n_shingles = counts};
     bm_documents docs[] = {bm_documents_of_texts(texts, N),
                            bm_documents_of_hashes(offsets, hashes, N),
                            bm_documents_of_hashes32(offsets, hashes32, N)};

@@ -39,7 +39,7 @@ static void make(void)
     for (size_t i = 0; i < N; i++)
         texts[i] = (bm_str){data + i * 400, i % 11 == 0 ? 0 : 400 - i % 300};
     bm_signer *signer = open_signer(1, NULL);
-    bm_signer_out out = {.struct_size = sizeof out, .words = wanted};
+    bm_signer_out out = {.struct_size = sizeof out, .signatures = wanted};
     cr_assert_eq(bm_signer_sign_texts(signer, texts, N, &out, NULL), BM_OK);
     bm_signer_close(signer);
 }
@@ -57,12 +57,12 @@ static void submit(bm_signer *signer, task *t, size_t first)
     bm_error err = {0};
     t->first = first;
     t->docs = bm_documents_of_texts(texts + first, N - first);
-    t->out = (bm_signer_out){.struct_size = sizeof t->out, .words = t->words};
+    t->out = (bm_signer_out){.struct_size = sizeof t->out, .signatures = t->words};
     memset(t->words, 0xAB, sizeof t->words);
     cr_assert_eq(bm_signer_submit(signer, &t->docs, &t->out, &t->number, &err), BM_OK, "%s",
                  err.message);
     t->docs.texts = NULL; /* the structs themselves are the library's no more */
-    t->out.words = NULL;
+    t->out.signatures = NULL;
 }
 
 static void wait_for(bm_signer *signer, task *t)
@@ -121,7 +121,7 @@ Test(signer_tasks, calls_between_tasks_have_their_turn)
     task *tasks = malloc(8 * sizeof *tasks);
     static uint32_t words[N * PERMS];
     bm_signer *signer = open_signer(3, NULL);
-    bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     for (size_t i = 0; i < 8; i++) {
         submit(signer, &tasks[i], i);
         memset(words, 0xAB, sizeof words);

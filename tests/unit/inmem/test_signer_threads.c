@@ -77,7 +77,10 @@ static void drop_rows(rows *r)
 
 static bm_signer_out out_of(const rows *r)
 {
-    return (bm_signer_out){sizeof(bm_signer_out), r->words, r->keys, r->counts};
+    return (bm_signer_out){.struct_size = sizeof(bm_signer_out),
+                           .signatures = r->words,
+                           .keys = r->keys,
+                           .n_shingles = r->counts};
 }
 
 static void expect_rows(const rows *x, const rows *y, size_t n)
@@ -93,8 +96,9 @@ static bm_signer *open_with(bm_text_options text, const char *cpu, bm_resource_o
     bm_signer_options_init(&options);
     options.text = text;
     options.sketch.perms = PERMS;
-    options.bands = BANDS;
-    options.rows = ROWS;
+    options.bands.bands = BANDS;
+    options.bands.rows = ROWS;
+    options.band_keys = true;
     options.device.cpu = cpu;
     options.resources = resources;
     bm_signer *signer = NULL;
@@ -109,8 +113,10 @@ static rows oracle(const texts *t, bm_text_options text)
     rows wanted = make_rows(t->n);
     bm_signer *signer = open_with(text, "scalar", (bm_resource_options){.threads = 1});
     for (size_t i = 0; i < t->n; i++) {
-        bm_signer_out out = {sizeof out, wanted.words + i * PERMS, wanted.keys + i * BANDS,
-                             wanted.counts + i};
+        bm_signer_out out = {.struct_size = sizeof out,
+                             .signatures = wanted.words + i * PERMS,
+                             .keys = wanted.keys + i * BANDS,
+                             .n_shingles = wanted.counts + i};
         cr_assert_eq(bm_signer_sign_texts(signer, &t->texts[i], 1, &out, NULL), BM_OK);
     }
     bm_signer_close(signer);
@@ -133,8 +139,10 @@ static void sign_all_ways(const texts *t, bm_text_options text, const uint32_t *
             cr_assert_eq(bm_signer_sign_texts(signer, t->texts, t->n, &out, NULL), BM_OK);
             expect_rows(&got, &wanted, t->n);
             const size_t first = t->n / 3;
-            bm_signer_out rest = {sizeof rest, got.words + first * PERMS, got.keys + first * BANDS,
-                                  got.counts + first};
+            bm_signer_out rest = {.struct_size = sizeof rest,
+                                  .signatures = got.words + first * PERMS,
+                                  .keys = got.keys + first * BANDS,
+                                  .n_shingles = got.counts + first};
             memset(got.words, 0xAB, t->n * PERMS * 4);
             cr_assert_eq(bm_signer_sign_texts(signer, t->texts + first, t->n - first, &rest, NULL),
                          BM_OK);
@@ -279,8 +287,9 @@ Test(signer_threads, a_call_cancelled_at_any_time_says_so_and_the_next_is_as_if_
     bm_signer_options options;
     bm_signer_options_init(&options);
     options.sketch.perms = PERMS;
-    options.bands = BANDS;
-    options.rows = ROWS;
+    options.bands.bands = BANDS;
+    options.bands.rows = ROWS;
+    options.band_keys = true;
     options.resources.threads = 3;
     options.callbacks = (bm_callbacks){.ctx = &a, .cancelled = stop, .progress = tell};
     bm_signer *signer = NULL;

@@ -34,8 +34,9 @@ static bm_signer *open(bm_scheme scheme, const char *device, uint32_t threads)
     bm_signer_options options;
     bm_signer_options_init(&options);
     options.sketch = (bm_sketch_options){.perms = PERMS, .seed = 5, .scheme = scheme};
-    options.bands = BANDS;
-    options.rows = ROWS;
+    options.bands.bands = BANDS;
+    options.bands.rows = ROWS;
+    options.band_keys = true;
     options.device.device = device;
     options.resources.threads = threads;
     bm_signer *signer = NULL;
@@ -55,7 +56,8 @@ Test(signer_weights, words_and_keys_are_those_of_the_reference_for_any_threads)
     for (uint32_t threads = 1; threads <= 3; threads += 2) {
         bm_signer *signer = open(BM_SCHEME_CWS, threads == 1 ? "auto" : "cpu", threads);
         const bm_documents docs = bm_documents_of_weights(offsets, hashes, weights, DOCS);
-        const bm_signer_out out = {sizeof out, words, keys, n_shingles};
+        const bm_signer_out out = {
+            .struct_size = sizeof out, .signatures = words, .keys = keys, .n_shingles = n_shingles};
         memset(words, 0, sizeof words);
         cr_assert_eq(bm_signer_sign(signer, &docs, &out, NULL), BM_OK);
         cr_expect_str_eq(bm_signer_describe(signer)->device, "cpu");
@@ -82,7 +84,7 @@ Test(signer_weights, a_weight_that_is_none_is_bad_input_and_the_row_is_named)
     const uint64_t begins[] = {0, 2, 2, 5}, x[] = {1, 2, 3, 4, 5};
     double weight[] = {1, 1, 1, 1, 1};
     const bm_documents docs = bm_documents_of_weights(begins, x, weight, 3);
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     bm_signer *signer = open(BM_SCHEME_CWS, "cpu", 1);
     cr_expect_eq(bm_signer_sign(signer, &docs, &out, NULL), BM_OK);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -135,7 +137,7 @@ Test(signer_weights, weights_without_the_scheme_or_the_scheme_without_weights_ar
         {BM_SCHEME_CWS, bm_documents_of_weights(none, NULL, NULL, 1), BM_OK, ""},
         {BM_SCHEME_CWS, bm_documents_of_weights(NULL, NULL, NULL, 0), BM_OK, ""},
         {BM_SCHEME_AFFINE32, bm_documents_of_hashes(none, NULL, 1), BM_OK, ""}};
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bm_error err = {0};
         bm_signer *signer = open(rows[i].scheme, "cpu", 1);

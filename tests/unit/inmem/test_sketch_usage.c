@@ -163,8 +163,8 @@ Test(sketch_usage, each_number_out_of_range_is_refused_by_name)
     EXPECT_BAD(signer_options, open_signer, text.shingle_k, 0, "shingle_k");
     EXPECT_BAD(signer_options, open_signer, text.shingle_k, BM_SHINGLE_K_MAX + 1, "shingle_k");
     EXPECT_BAD(signer_options, open_signer, sketch.perms, BM_PERMS_MAX + 1, "perms");
-    EXPECT_BAD(signer_options, open_signer, bands, 3, "bands");
-    EXPECT_BAD(signer_options, open_signer, rows, 3, "rows");
+    EXPECT_BAD(signer_options, open_signer, bands.bands, 3, "bands");
+    EXPECT_BAD(signer_options, open_signer, bands.rows, 3, "rows");
     EXPECT_BAD(signer_options, open_signer, resources.threads, BM_THREADS_MAX + 1, "threads");
     EXPECT_BAD(signer_options, open_signer, text.reserved[4], 1, "text");
     EXPECT_BAD(signer_options, open_signer, sketch.reserved[0], 1, "sketch");

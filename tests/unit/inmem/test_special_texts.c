@@ -107,7 +107,8 @@ static void sign(bool bag, const bm_documents *docs, uint32_t *words, uint32_t *
     options.resources.threads = 2;
     options.resources.batch_docs = 3;
     cr_assert_eq(bm_signer_open(&options, &signer, &err), BM_OK, "%s", err.message);
-    const bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = n_shingles};
+    const bm_signer_out out = {
+        .struct_size = sizeof out, .signatures = words, .n_shingles = n_shingles};
     cr_assert_eq(bm_signer_sign(signer, docs, &out, &err), BM_OK, "%s", err.message);
     bm_signer_close(signer);
 }

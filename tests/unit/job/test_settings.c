@@ -65,13 +65,13 @@ static void expect_job_defaults(const bm_settings *s)
     cr_expect_eq(s->pairs.cluster, BM_CLUSTER_COMPONENTS);
     cr_expect(s->pairs.keep == NULL || strcmp(s->pairs.keep, "first") == 0);
     cr_expect_eq(s->pairs.sample, 0, "all");
-    cr_expect_eq(s->results.kept, BM_KEPT_SAME);
+    cr_expect_eq(s->results.kept, BM_RECORDS_SAME);
     cr_expect_not(bm_settings_write_removed(s));
     cr_expect_not(s->results.band_keys || s->results.write_pairs || s->results.json);
     cr_expect(s->results.histogram == NULL && s->results.histogram_svg == NULL);
     cr_expect_not(s->output.force || s->results.resume);
     cr_expect_null(s->output.report);
-    cr_expect_null(s->device.device, "auto");
+    cr_expect_null(s->device.device, "cpu");
     cr_expect_eq(s->resources.batch_docs, 0, "by bytes");
     cr_expect_lt(s->resources.checkpoint_seconds, 0, "where it is worth it");
     cr_expect_eq(s->threads, bm_cpu_count(), "all processors");
@@ -260,8 +260,8 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     o.verify = BM_VERIFY_SIGNATURE;
     o.cluster = BM_CLUSTER_STAR;
     o.keep = BM_KEEP_SHORTEST;
-    o.kept = BM_KEPT_ZST;
-    o.removed = BM_KEPT_GZ;
+    o.kept = BM_RECORDS_ZST;
+    o.removed = BM_RECORDS_GZ;
     o.resume = true;
     o.write_pairs = true;
     o.set_fields = BM_FIELD_SEED | BM_FIELD_FORMAT;
@@ -275,8 +275,8 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     cr_expect_eq(s.pairs.cluster, BM_CLUSTER_STAR);
     cr_expect_str_eq(s.pairs.keep, "shortest");
     cr_expect_eq(s.keep.n, 1);
-    cr_expect_eq(s.results.kept, BM_KEPT_ZST);
-    cr_expect_eq(s.results.removed, BM_KEPT_GZ);
+    cr_expect_eq(s.results.kept, BM_RECORDS_ZST);
+    cr_expect_eq(s.results.removed, BM_RECORDS_GZ);
     cr_expect(bm_settings_write_removed(&s));
     cr_expect(s.results.resume && s.results.write_pairs);
     bm_settings_reset(&s);
@@ -328,7 +328,7 @@ Test(settings, what_filter_and_explain_are_asked_for_is_what_they_do)
     bm_explain_options explain;
     bm_filter_options_init(&filter);
     filter.path = "dedup";
-    filter.kept = BM_KEPT_GZ;
+    filter.kept = BM_RECORDS_GZ;
     filter.resources = other_resources;
     filter.output = other_output;
     filter.callbacks = other_callbacks;
@@ -336,7 +336,7 @@ Test(settings, what_filter_and_explain_are_asked_for_is_what_they_do)
     cr_assert_eq(bm_settings_of_filter(&filter, &s, NULL), BM_OK);
     expect_recorded(&s, 0);
     expect_surroundings(&s);
-    cr_expect_eq(s.results.kept, BM_KEPT_GZ);
+    cr_expect_eq(s.results.kept, BM_RECORDS_GZ);
     bm_explain_options_init(&explain);
     explain.device = other_device;
     explain.resources = other_resources;
@@ -482,7 +482,7 @@ Test(settings, what_is_missing_or_does_not_go_together_is_refused_by_its_name)
     filter.output.path = "out";
     expect_refused(bm_settings_of_filter(&filter, &s, &err), &err, "path");
     filter.path = "dedup";
-    filter.kept = BM_KEPT_NO;
+    filter.kept = BM_RECORDS_NOT_WRITTEN;
     expect_refused(bm_settings_of_filter(&filter, &s, &err), &err, "kept");
 }
 

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <bandmill/bandmill.h>
 
@@ -135,9 +137,28 @@ static inline void api_check_init(const api_call *c)
     }
 }
 
+/* A struct_size that nobody has set is not believed: here it leads beyond the last page. */
+static inline void api_check_garbage(const api_call *c)
+{
+    static const size_t garbage[] = {(64 << 10) + 1, 100000, SIZE_MAX / 2, SIZE_MAX};
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *pages =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+    unsigned char *options = api_options(c, 0), *last = pages + page - (c->size + 7) / 8 * 8;
+    memcpy(last, options, c->size);
+    for (size_t i = 0; i < sizeof garbage / sizeof garbage[0]; i++) {
+        memcpy(last, &garbage[i], sizeof garbage[i]);
+        api_expect_usage(c, last, "struct_size");
+    }
+    free(options);
+    munmap(pages, 2 * page);
+}
+
 static inline void api_check_sizes(const api_call *c)
 {
     const size_t more = 24;
+    api_check_garbage(c);
     bm_error err = {0};
     cr_expect_eq(c->call(NULL, &err), BM_ERR_USAGE, "%s", c->type);
     cr_expect_str_eq(err.field, c->type);

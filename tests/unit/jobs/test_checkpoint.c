@@ -178,7 +178,7 @@ static void keep_by_shingles(bench *b)
 
 static void keep_removed(bench *b)
 {
-    b->job.removed = BM_KEPT_GZ;
+    b->job.removed = BM_RECORDS_GZ;
     b->job.keep_rules = "shortest,max:label";
 }
 

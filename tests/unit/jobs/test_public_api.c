@@ -136,7 +136,8 @@ Test(public_api, statuses_have_their_values_for_ever)
                   {BM_ERR_CANCELLED, 10, 130},
                   {BM_ERR_PIPE, 11, 141},
                   {BM_ERR_UNSUPPORTED, 12, 2},
-                  {BM_ERR_INTERNAL, 13, 70}};
+                  {BM_ERR_INTERNAL, 13, 70},
+                  {BM_ERR_BUSY, 14, 9}};
     for (size_t i = 0; i < N_OF(wanted); i++) {
         cr_expect_eq((int)wanted[i].status, wanted[i].value);
         cr_expect_eq(bm_status_exit_code(wanted[i].status), wanted[i].exit_code);
@@ -198,6 +199,10 @@ Test(public_api, text_is_walked_by_characters)
 Test(public_api, the_version_is_that_of_the_headers)
 {
     const bm_version_info *info = bm_version();
+    unsigned part[3] = {0};
+    cr_assert_eq(sscanf(info->version, "%u.%u.%u", &part[0], &part[1], &part[2]), 3);
+    cr_expect_eq(bm_version_number(), part[0] * 10000 + part[1] * 100 + part[2]);
+    cr_expect_eq(bm_version_number(), BM_VERSION_NUMBER);
     char wanted[32];
     snprintf(wanted, sizeof wanted, "%d.%d.%d", BM_VERSION_MAJOR, BM_VERSION_MINOR,
              BM_VERSION_PATCH);
@@ -218,12 +223,12 @@ Test(public_api, options_and_values_that_there_are_not_have_no_word)
     static const unsigned wrong[] = {BM_N_OPTIONS, BM_N_OPTIONS + 1, 4000, (unsigned)-1};
     unsigned value = 99;
     for (size_t i = 0; i < N_OF(wrong); i++) {
-        cr_expect_null(bm_option_word((bm_option)wrong[i], 0));
+        cr_expect_null(bm_option_name((bm_option)wrong[i], 0));
         cr_expect_not(bm_option_value((bm_option)wrong[i], "first", 5, &value));
-        cr_expect_null(bm_option_word(BM_OPTION_KEEP, BM_KEEP_NONE + 1 + i));
+        cr_expect_null(bm_option_name(BM_OPTION_KEEP, BM_KEEP_NONE + 1 + i));
     }
-    cr_expect_null(bm_option_word(BM_OPTION_KEEP, 4000));
-    cr_expect_null(bm_option_word(BM_OPTION_KEEP, (unsigned)-1));
+    cr_expect_null(bm_option_name(BM_OPTION_KEEP, 4000));
+    cr_expect_null(bm_option_name(BM_OPTION_KEEP, (unsigned)-1));
     cr_expect_not(bm_option_value(BM_OPTION_KEEP, NULL, 5, &value));
     cr_expect_not(bm_option_value(BM_OPTION_KEEP, "first", 0, &value));
     cr_expect_not(bm_option_value(BM_OPTION_KEEP, "first", 5, NULL));

@@ -71,8 +71,8 @@ Test(public_api_index, a_call_without_an_index_is_refused)
     expect_field(bm_job_index_check(&check, &err), &err, "path");
     expect_field(bm_job_index_compact(&compact, &summary, &err), &err, "path");
     char *json = NULL;
-    expect_field(bm_index_info(NULL, &json, &err), &err, "path");
-    expect_field(bm_index_info("/nonexistent", NULL, &err), &err, "json");
+    expect_field(bm_index_inspect(NULL, &json, &err), &err, "path");
+    expect_field(bm_index_inspect("/nonexistent", NULL, &err), &err, "json");
     cr_expect_null(summary);
     cr_expect_null(json);
 }

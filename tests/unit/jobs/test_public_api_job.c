@@ -124,8 +124,8 @@ static const api_field dedup_enums[] = {
     ENUM(bm_dedup_options, verify, BM_VERIFY_CONTAINED, "verify"),
     ENUM(bm_dedup_options, cluster, BM_CLUSTER_STAR, "cluster"),
     ENUM(bm_dedup_options, keep, BM_KEEP_NONE, "keep"), /* 4000 crashed once */
-    ENUM(bm_dedup_options, kept, BM_KEPT_NO, "kept"),
-    ENUM(bm_dedup_options, removed, BM_KEPT_NO, "removed")};
+    ENUM(bm_dedup_options, kept, BM_RECORDS_NOT_WRITTEN, "kept"),
+    ENUM(bm_dedup_options, removed, BM_RECORDS_NOT_WRITTEN, "removed")};
 static const api_field dedup_reserved[] = {JOB_RESERVED(bm_dedup_options)};
 static const api_mistake dedup_mistakes[] = {
     INPUT_MISTAKES(bm_dedup_options),
@@ -230,7 +230,8 @@ static void fill_filter(void *options)
     o->output.path = "/tmp/bm_never_made";
 }
 
-static const api_field filter_enums[] = {ENUM(bm_filter_options, kept, BM_KEPT_NO, "kept")};
+static const api_field filter_enums[] = {
+    ENUM(bm_filter_options, kept, BM_RECORDS_NOT_WRITTEN, "kept")};
 static const api_field filter_reserved[] = {
     RESERVED(bm_filter_options, resources.reserved, "resources"),
     RESERVED(bm_filter_options, output.reserved, "output"),
@@ -239,7 +240,7 @@ static const api_mistake filter_mistakes[] = {
     {"path", {SET(bm_filter_options, path, NULL)}},
     {"paths", {SET(bm_filter_options, n_paths, 1)}},
     {"paths", {SET(bm_filter_options, paths, hole), SET(bm_filter_options, n_paths, 2)}},
-    {"kept", {SET(bm_filter_options, kept, BM_KEPT_NO)}},
+    {"kept", {SET(bm_filter_options, kept, BM_RECORDS_NOT_WRITTEN)}},
     {"output", {SET(bm_filter_options, output.path, NULL)}},
     {"threads", {SET(bm_filter_options, resources.threads, BM_THREADS_MAX + 1)}}};
 

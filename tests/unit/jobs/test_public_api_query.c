@@ -87,7 +87,7 @@ Test(public_api_query, a_handle_names_what_is_missing)
     bm_error err = {0};
     bm_str text = {"a", 1};
     const bm_documents docs = bm_documents_of_texts(&text, 1);
-    bm_index_statistics stats = {.struct_size = sizeof stats};
+    bm_index_info stats = {.struct_size = sizeof stats};
     expect_field(bm_index_open(NULL, NULL, &index, &err), &err, "path");
     expect_field(bm_index_open("/nonexistent/index", NULL, NULL, &err), &err, "out");
     bm_index_options_init(&o);
@@ -98,7 +98,7 @@ Test(public_api_query, a_handle_names_what_is_missing)
     expect_field(bm_index_open("/nonexistent/index", &o, &index, &err), &err, "resources");
     cr_expect_eq(bm_index_open("/nonexistent/index", NULL, &index, &err), BM_ERR_IO);
     expect_field(bm_index_query(NULL, NULL, &docs, &matches, &err), &err, "index");
-    expect_field(bm_index_stats(NULL, &stats, &err), &err, "index");
+    expect_field(bm_index_describe(NULL, &stats, &err), &err, "index");
     expect_field(bm_index_add(NULL, &text, &docs, &err), &err, "index");
     expect_field(bm_index_remove(NULL, &text, 1, &err), &err, "index");
     expect_field(bm_index_commit(NULL, &err), &err, "index");

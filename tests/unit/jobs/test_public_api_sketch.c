@@ -128,7 +128,7 @@ static bm_status call_out(const void *options, bm_error *err)
 static const api_call calls[] = {
     {.type = "bm_signer_options",
      .size = sizeof(bm_signer_options),
-     .least = 448,
+     .least = 504,
      .init = init_signer,
      .fill = fill_signer,
      .call = call_signer},
@@ -164,7 +164,7 @@ static const api_call calls[] = {
      .call = call_documents},
     {.type = "bm_signer_out",
      .size = sizeof(bm_signer_out),
-     .least = 32,
+     .least = 40,
      .init = init_zero,
      .fill = fill_nothing,
      .call = call_out},

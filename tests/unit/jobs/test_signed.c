@@ -183,8 +183,9 @@ Test(signed_table, arrays_and_ids_are_those_of_the_documents)
         cr_assert_eq(a->n_bytes[i], n_bytes[i], "%zu", i);
     }
     for (uint32_t k = 0; k < a->perms; k++) {
-        cr_assert_eq(a->words[1 * a->perms + k], BM_NO_SHINGLE32);
-        cr_assert_eq(a->words[0 * a->perms + k], a->words[5 * a->perms + k], "the same text");
+        cr_assert_eq(a->signatures[1 * a->perms + k], BM_NO_SHINGLE32);
+        cr_assert_eq(a->signatures[0 * a->perms + k], a->signatures[5 * a->perms + k],
+                     "the same text");
     }
     char *ids = NULL;
     cr_assert_eq(bm_signed_ids(made, &ids, NULL), BM_OK);
@@ -221,8 +222,8 @@ Test(signed_table, rows_stay_in_their_places_while_arrays_grow)
         cr_assert_eq(a->n_docs, N_TIMES * N_A_TIME);
         for (size_t i = N_A_TIME; i < a->n_docs; i++) {
             const size_t like = i % N_A_TIME;
-            cr_assert_arr_eq(a->words + i * a->perms, a->words + like * a->perms,
-                             a->perms * sizeof *a->words, "%zu", i);
+            cr_assert_arr_eq(a->signatures + i * a->perms, a->signatures + like * a->perms,
+                             a->perms * sizeof *a->signatures, "%zu", i);
             cr_assert_arr_eq(a->keys + i * a->bands, a->keys + like * a->bands,
                              a->bands * sizeof *a->keys, "%zu", i);
             cr_assert_eq(a->n_shingles[i], a->n_shingles[like], "%zu", i);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_field_rows.c -- each row names a field that is there: what is set is read back, a default is
  * none that was asked for, and rows agree with the public bits and words. */
+#include <bandmill/schemes.h>
+
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -49,7 +49,7 @@ static const list lists[] = {
     {BM_OPTION_IDENTICAL, "identical", BM_IDENTICAL_ALL, {"all", "chain"}},
     {BM_OPTION_CLUSTER, "cluster", BM_CLUSTER_COMPONENTS, {"components", "star"}},
     {BM_OPTION_KEEP, "keep", BM_KEEP_FIRST, {"first", "last", "longest", "shortest", "none"}},
-    {BM_OPTION_KEPT, "kept", BM_KEPT_SAME, {"same", "none", "gz", "zst", "no"}},
+    {BM_OPTION_KEPT, "kept", BM_RECORDS_SAME, {"same", "none", "gz", "zst", "no"}},
     {BM_OPTION_OFFLOAD, "text_offload", BM_OFFLOAD_AUTO, {"auto", "off", "trial", "on"}},
     {BM_OPTION_STORE, "store", BM_INDEX_SETS, {"sets", "signatures"}},
     {BM_OPTION_WEIGHTS, "weights", BM_WEIGHTS_NONE, {"none", "tfidf"}},
@@ -61,7 +61,7 @@ static const list lists[] = {
       "parquet"}},
     {BM_OPTION_EXPORT_WHAT, "what", BM_EXPORT_SIGNATURES, {"signatures", "bands"}},
     {BM_OPTION_MEASURE, "measure", BM_MEASURE_JACCARD, {"jaccard", "containment"}},
-    {BM_OPTION_REMOVED, "removed", BM_KEPT_SAME, {"same", "none", "gz", "zst", "no"}},
+    {BM_OPTION_REMOVED, "removed", BM_RECORDS_SAME, {"same", "none", "gz", "zst", "no"}},
 };
 #define N_LISTS (sizeof lists / sizeof lists[0])
 
@@ -82,7 +82,7 @@ Test(option_names, every_word_is_its_value_and_every_value_its_word)
         cr_expect_str_eq(bm_option_field(l->option), l->field);
         for (unsigned w = 0; w < n_words(l); w++) {
             unsigned value = 99;
-            cr_expect_str_eq(bm_option_word(l->option, l->first + w), l->words[w]);
+            cr_expect_str_eq(bm_option_name(l->option, l->first + w), l->words[w]);
             cr_expect(bm_option_value(l->option, l->words[w], strlen(l->words[w]), &value));
             cr_expect_eq(value, l->first + w, "%s %s", l->field, l->words[w]);
         }
@@ -97,15 +97,15 @@ Test(option_names, there_are_no_more_values_and_no_other_words)
         const unsigned wrong[] = {end, end + 1, 4000, (unsigned)-1};
         for (size_t k = 0; k < 4; k++) {
             bm_error err = {0};
-            cr_expect_null(bm_option_word(l->option, wrong[k]), "%s %u", l->field, wrong[k]);
-            cr_expect_str_eq(bm_option_word_or(l->option, wrong[k], "other"), "other");
-            cr_expect_null(bm_option_word_or(l->option, wrong[k], NULL));
+            cr_expect_null(bm_option_name(l->option, wrong[k]), "%s %u", l->field, wrong[k]);
+            cr_expect_str_eq(bm_option_name_or(l->option, wrong[k], "other"), "other");
+            cr_expect_null(bm_option_name_or(l->option, wrong[k], NULL));
             cr_expect_eq(bm_option_check(l->option, wrong[k], &err), BM_ERR_USAGE);
             cr_expect_str_eq(err.field, l->field);
         }
         for (unsigned value = 0; value < end; value++) {
             cr_expect_eq(bm_option_check(l->option, value, NULL), BM_OK);
-            cr_expect_eq(bm_option_word(l->option, value) == NULL, value < l->first);
+            cr_expect_eq(bm_option_name(l->option, value) == NULL, value < l->first);
         }
         unsigned value = 99;
         const char *word = l->words[0];
@@ -123,7 +123,7 @@ Test(option_names, there_are_no_options_beyond_the_list)
     static const unsigned wrong[] = {BM_N_OPTIONS, BM_N_OPTIONS + 1, 4000, (unsigned)-1};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         unsigned value = 99;
-        cr_expect_null(bm_option_word((bm_option)wrong[i], 0));
+        cr_expect_null(bm_option_name((bm_option)wrong[i], 0));
         cr_expect_not(bm_option_value((bm_option)wrong[i], "auto", 4, &value));
         cr_expect_eq(value, 99);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pairs of scheme and hash are those of the tables that the schemes' own authors publish
  * (docs/schemes.md). */
+#include <bandmill/option_names.h>
+
 #include <criterion/criterion.h>
 
 #include "model/scheme_facts.h"
@@ -27,14 +29,14 @@ Test(scheme_facts, each_scheme_goes_with_the_hashes_of_its_authors_alone)
         bm_scheme_hash_words(rows[i].scheme, words);
         cr_assert_eq(strncmp(words, begin, strlen(begin)), 0);
         cr_expect_str_eq(words + strlen(begin), rows[i].hashes);
-        const char *first = bm_option_word(BM_OPTION_HASH, bm_scheme_hash(rows[i].scheme));
+        const char *first = bm_option_name(BM_OPTION_HASH, bm_scheme_hash(rows[i].scheme));
         cr_expect_eq(strncmp(rows[i].hashes, first, strlen(first)), 0);
         cr_expect_eq(bm_scheme_seed(rows[i].scheme), rows[i].seed);
         const bool wide =
             rows[i].scheme == BM_SCHEME_AFFINE64 || rows[i].scheme == BM_SCHEME_DATATROVE;
-        cr_expect_eq(bm_scheme_word_bytes(rows[i].scheme), wide ? 8 : 4);
+        cr_expect_eq(bm_scheme_value_bytes(rows[i].scheme), wide ? 8 : 4);
     }
-    cr_expect_null(bm_option_word(BM_OPTION_SCHEME, sizeof rows / sizeof rows[0]), "all rows");
+    cr_expect_null(bm_option_name(BM_OPTION_SCHEME, sizeof rows / sizeof rows[0]), "all rows");
 }
 
 /* From the formulas of docs/schemes.md: the least hash of oph is at most 2^32 - 2, datatrove is
@@ -52,5 +54,5 @@ Test(scheme_facts, what_is_no_scheme_takes_no_hash)
     cr_expect_not(bm_scheme_accepts_hash((bm_scheme)4000, BM_TOKEN_XXH3));
     cr_expect_eq(bm_scheme_hash((bm_scheme)4000), BM_TOKEN_XXH3);
     cr_expect_eq(bm_scheme_seed((bm_scheme)4000), 1);
-    cr_expect_eq(bm_scheme_word_bytes((bm_scheme)4000), 4);
+    cr_expect_eq(bm_scheme_value_bytes((bm_scheme)4000), 4);
 }

@@ -134,7 +134,7 @@ Test(out_file, dev_stdout_is_refused_with_what_to_do)
 {
     bm_error err = {0};
     cr_expect_eq(write_file("/dev/stdout", false, (content){"y", 1, 0}, &err), BM_ERR_USAGE);
-    cr_expect(strstr(err.message, "without -o") != NULL, "%s", err.message);
+    cr_expect(strstr(err.message, "without `output`") != NULL, "%s", err.message);
 }
 
 Test(out_file, a_file_in_place_of_a_folder_is_an_io_error)

@@ -14,7 +14,7 @@
 /* --- names --- */
 
 static void expect_name(const char *name, bm_compression compression, bm_format format,
-                        bm_kept kept, const char *expected)
+                        bm_records kept, const char *expected)
 {
     bm_kept_source source = {name, compression};
     char *got = NULL;
@@ -30,38 +30,38 @@ Test(kept_names, one_input_is_kept_with_its_own_ending)
 {
     const bm_compression none = BM_COMPRESSION_NONE, gz = BM_COMPRESSION_GZ,
                          zst = BM_COMPRESSION_ZST;
-    expect_name("a.jsonl", none, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl");
-    expect_name("../d.x/a.b.ndjson", none, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.ndjson");
-    expect_name("a.jsonl.zst", zst, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl.zst");
-    expect_name("a.jsonl.zst", zst, BM_FORMAT_JSONL, BM_KEPT_NONE, "kept.jsonl");
-    expect_name("a.jsonl.zst", zst, BM_FORMAT_JSONL, BM_KEPT_GZ, "kept.jsonl.gz");
-    expect_name("a.tsv.gz", gz, BM_FORMAT_TSV, BM_KEPT_GZ, "kept.tsv.gz");
-    expect_name("a.tsv.gz", gz, BM_FORMAT_TSV, BM_KEPT_ZST, "kept.tsv.zst");
-    expect_name("a.tsv.XZ", BM_COMPRESSION_XZ, BM_FORMAT_TSV, BM_KEPT_SAME, "kept.tsv.XZ");
-    expect_name("a.tsv.xz", BM_COMPRESSION_XZ, BM_FORMAT_TSV, BM_KEPT_GZ, "kept.tsv.gz");
-    expect_name("a.tsv.bz2", BM_COMPRESSION_BZ2, BM_FORMAT_TSV, BM_KEPT_NONE, "kept.tsv");
-    expect_name("a.lz4", BM_COMPRESSION_LZ4, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl.lz4");
-    expect_name("-", BM_COMPRESSION_BZ2, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl.bz2");
-    expect_name("a.csv", none, BM_FORMAT_CSV, BM_KEPT_ZST, "kept.csv.zst");
-    expect_name("a.log", none, BM_FORMAT_LINES, BM_KEPT_SAME, "kept.log");
-    expect_name("a.jsonl", gz, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl");
+    expect_name("a.jsonl", none, BM_FORMAT_JSONL, BM_RECORDS_SAME, "kept.jsonl");
+    expect_name("../d.x/a.b.ndjson", none, BM_FORMAT_JSONL, BM_RECORDS_SAME, "kept.ndjson");
+    expect_name("a.jsonl.zst", zst, BM_FORMAT_JSONL, BM_RECORDS_SAME, "kept.jsonl.zst");
+    expect_name("a.jsonl.zst", zst, BM_FORMAT_JSONL, BM_RECORDS_PLAIN, "kept.jsonl");
+    expect_name("a.jsonl.zst", zst, BM_FORMAT_JSONL, BM_RECORDS_GZ, "kept.jsonl.gz");
+    expect_name("a.tsv.gz", gz, BM_FORMAT_TSV, BM_RECORDS_GZ, "kept.tsv.gz");
+    expect_name("a.tsv.gz", gz, BM_FORMAT_TSV, BM_RECORDS_ZST, "kept.tsv.zst");
+    expect_name("a.tsv.XZ", BM_COMPRESSION_XZ, BM_FORMAT_TSV, BM_RECORDS_SAME, "kept.tsv.XZ");
+    expect_name("a.tsv.xz", BM_COMPRESSION_XZ, BM_FORMAT_TSV, BM_RECORDS_GZ, "kept.tsv.gz");
+    expect_name("a.tsv.bz2", BM_COMPRESSION_BZ2, BM_FORMAT_TSV, BM_RECORDS_PLAIN, "kept.tsv");
+    expect_name("a.lz4", BM_COMPRESSION_LZ4, BM_FORMAT_JSONL, BM_RECORDS_SAME, "kept.jsonl.lz4");
+    expect_name("-", BM_COMPRESSION_BZ2, BM_FORMAT_JSONL, BM_RECORDS_SAME, "kept.jsonl.bz2");
+    expect_name("a.csv", none, BM_FORMAT_CSV, BM_RECORDS_ZST, "kept.csv.zst");
+    expect_name("a.log", none, BM_FORMAT_LINES, BM_RECORDS_SAME, "kept.log");
+    expect_name("a.jsonl", gz, BM_FORMAT_JSONL, BM_RECORDS_SAME, "kept.jsonl");
 }
 
 Test(kept_names, without_an_ending_the_formats_own_is_taken)
 {
     const bm_compression none = BM_COMPRESSION_NONE, gz = BM_COMPRESSION_GZ;
-    expect_name("-", none, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl");
-    expect_name("-", gz, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl.gz");
-    expect_name("-", gz, BM_FORMAT_TSV, BM_KEPT_NONE, "kept.tsv");
-    expect_name("x.d/README", none, BM_FORMAT_LINES, BM_KEPT_SAME, "kept.txt");
-    expect_name(".hidden", none, BM_FORMAT_CSV, BM_KEPT_SAME, "kept.csv");
-    expect_name("dot.", none, BM_FORMAT_TSV, BM_KEPT_SAME, "kept.tsv");
-    expect_name("data.gz", gz, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl.gz");
-    expect_name("data.gz", gz, BM_FORMAT_JSONL, BM_KEPT_NONE, "kept.jsonl");
-    expect_name(".gz", none, BM_FORMAT_LINES, BM_KEPT_SAME, "kept.txt");
+    expect_name("-", none, BM_FORMAT_JSONL, BM_RECORDS_SAME, "kept.jsonl");
+    expect_name("-", gz, BM_FORMAT_JSONL, BM_RECORDS_SAME, "kept.jsonl.gz");
+    expect_name("-", gz, BM_FORMAT_TSV, BM_RECORDS_PLAIN, "kept.tsv");
+    expect_name("x.d/README", none, BM_FORMAT_LINES, BM_RECORDS_SAME, "kept.txt");
+    expect_name(".hidden", none, BM_FORMAT_CSV, BM_RECORDS_SAME, "kept.csv");
+    expect_name("dot.", none, BM_FORMAT_TSV, BM_RECORDS_SAME, "kept.tsv");
+    expect_name("data.gz", gz, BM_FORMAT_JSONL, BM_RECORDS_SAME, "kept.jsonl.gz");
+    expect_name("data.gz", gz, BM_FORMAT_JSONL, BM_RECORDS_PLAIN, "kept.jsonl");
+    expect_name(".gz", none, BM_FORMAT_LINES, BM_RECORDS_SAME, "kept.txt");
 }
 
-static void expect_names(size_t n, const char *const *inputs, bm_kept kept, const char *cwd,
+static void expect_names(size_t n, const char *const *inputs, bm_records kept, const char *cwd,
                          const char *const *expected)
 {
     bm_kept_source sources[8];
@@ -82,7 +82,7 @@ static void expect_names(size_t n, const char *const *inputs, bm_kept kept, cons
 
 #define NAMES(...) ((const char *const[]){__VA_ARGS__})
 
-static void expect_written(bm_written written, const char *input, bm_format format, bm_kept kept,
+static void expect_written(bm_written written, const char *input, bm_format format, bm_records kept,
                            const char *expected)
 {
     const bm_kept_source source = {input, BM_COMPRESSION_NONE};
@@ -93,78 +93,80 @@ static void expect_written(bm_written written, const char *input, bm_format form
     bm_free(got);
 }
 
-static void expect_removed(const char *input, bm_format format, bm_kept kept, const char *expected)
+static void expect_removed(const char *input, bm_format format, bm_records kept,
+                           const char *expected)
 {
     expect_written(BM_WRITTEN_REMOVED, input, format, kept, expected);
 }
 
 Test(kept_names, removed_records_leave_the_name_of_the_table_of_removed_documents)
 {
-    expect_removed("x/a.jsonl", BM_FORMAT_JSONL, BM_KEPT_SAME, "removed.jsonl");
-    expect_removed("x/a.jsonl", BM_FORMAT_JSONL, BM_KEPT_ZST, "removed.jsonl.zst");
-    expect_removed("x/a.tsv", BM_FORMAT_TSV, BM_KEPT_GZ, "removed.tsv.gz");
-    expect_removed("x/a.tsv", BM_FORMAT_TSV, BM_KEPT_SAME, "removed/a.tsv");
-    expect_removed("x/a.tsv.gz", BM_FORMAT_TSV, BM_KEPT_NONE, "removed/a.tsv");
-    expect_removed("a.tsv", BM_FORMAT_LINES, BM_KEPT_SAME, "removed/a.tsv");
-    expect_removed("x/rows", BM_FORMAT_TSV, BM_KEPT_SAME, "removed/rows");
-    expect_removed("-", BM_FORMAT_TSV, BM_KEPT_SAME, "removed/stdin.tsv");
+    expect_removed("x/a.jsonl", BM_FORMAT_JSONL, BM_RECORDS_SAME, "removed.jsonl");
+    expect_removed("x/a.jsonl", BM_FORMAT_JSONL, BM_RECORDS_ZST, "removed.jsonl.zst");
+    expect_removed("x/a.tsv", BM_FORMAT_TSV, BM_RECORDS_GZ, "removed.tsv.gz");
+    expect_removed("x/a.tsv", BM_FORMAT_TSV, BM_RECORDS_SAME, "removed/a.tsv");
+    expect_removed("x/a.tsv.gz", BM_FORMAT_TSV, BM_RECORDS_PLAIN, "removed/a.tsv");
+    expect_removed("a.tsv", BM_FORMAT_LINES, BM_RECORDS_SAME, "removed/a.tsv");
+    expect_removed("x/rows", BM_FORMAT_TSV, BM_RECORDS_SAME, "removed/rows");
+    expect_removed("-", BM_FORMAT_TSV, BM_RECORDS_SAME, "removed/stdin.tsv");
 }
 
 Test(kept_names, records_with_their_groups_are_called_annotated)
 {
-    expect_written(BM_WRITTEN_ANNOTATED, "x/a.jsonl", BM_FORMAT_JSONL, BM_KEPT_GZ,
+    expect_written(BM_WRITTEN_ANNOTATED, "x/a.jsonl", BM_FORMAT_JSONL, BM_RECORDS_GZ,
                    "annotated.jsonl.gz");
-    expect_written(BM_WRITTEN_ANNOTATED, "x/a.tsv", BM_FORMAT_TSV, BM_KEPT_SAME, "annotated.tsv");
-    expect_written(BM_WRITTEN_ANNOTATED, "-", BM_FORMAT_CSV, BM_KEPT_SAME, "annotated.csv");
+    expect_written(BM_WRITTEN_ANNOTATED, "x/a.tsv", BM_FORMAT_TSV, BM_RECORDS_SAME,
+                   "annotated.tsv");
+    expect_written(BM_WRITTEN_ANNOTATED, "-", BM_FORMAT_CSV, BM_RECORDS_SAME, "annotated.csv");
 }
 
 Test(kept_names, several_inputs_lie_below_their_deepest_common_directory)
 {
-    expect_names(2, NAMES("data/a.jsonl", "data/b.jsonl"), BM_KEPT_SAME, "/w",
+    expect_names(2, NAMES("data/a.jsonl", "data/b.jsonl"), BM_RECORDS_SAME, "/w",
                  NAMES("kept/a.jsonl", "kept/b.jsonl"));
-    expect_names(2, NAMES("data/x/a.jsonl", "data/y/a.jsonl"), BM_KEPT_SAME, "/w",
+    expect_names(2, NAMES("data/x/a.jsonl", "data/y/a.jsonl"), BM_RECORDS_SAME, "/w",
                  NAMES("kept/x/a.jsonl", "kept/y/a.jsonl"));
-    expect_names(3, NAMES("data/x/a.jsonl", "data/x/b.jsonl", "data/c.jsonl"), BM_KEPT_SAME, "/w",
-                 NAMES("kept/x/a.jsonl", "kept/x/b.jsonl", "kept/c.jsonl"));
-    expect_names(2, NAMES("data/xa/1", "data/xb/2"), BM_KEPT_SAME, "/w",
+    expect_names(3, NAMES("data/x/a.jsonl", "data/x/b.jsonl", "data/c.jsonl"), BM_RECORDS_SAME,
+                 "/w", NAMES("kept/x/a.jsonl", "kept/x/b.jsonl", "kept/c.jsonl"));
+    expect_names(2, NAMES("data/xa/1", "data/xb/2"), BM_RECORDS_SAME, "/w",
                  NAMES("kept/xa/1", "kept/xb/2"));
-    expect_names(2, NAMES("a.jsonl", "./sub//b.jsonl"), BM_KEPT_SAME, "/w",
+    expect_names(2, NAMES("a.jsonl", "./sub//b.jsonl"), BM_RECORDS_SAME, "/w",
                  NAMES("kept/a.jsonl", "kept/sub/b.jsonl"));
-    expect_names(2, NAMES("-", "data/b.jsonl"), BM_KEPT_SAME, "/w",
+    expect_names(2, NAMES("-", "data/b.jsonl"), BM_RECORDS_SAME, "/w",
                  NAMES("kept/stdin.jsonl", "kept/b.jsonl"));
 }
 
 Test(kept_names, absolute_paths_and_dots_stay_below_kept)
 {
-    expect_names(2, NAMES("/etc/a", "/var/b"), BM_KEPT_SAME, "/w",
+    expect_names(2, NAMES("/etc/a", "/var/b"), BM_RECORDS_SAME, "/w",
                  NAMES("kept/etc/a", "kept/var/b"));
-    expect_names(2, NAMES("../../etc/a", "b"), BM_KEPT_SAME, "/home/me/w",
+    expect_names(2, NAMES("../../etc/a", "b"), BM_RECORDS_SAME, "/home/me/w",
                  NAMES("kept/etc/a", "kept/me/w/b"));
-    expect_names(2, NAMES("../../../../../a", "../b"), BM_KEPT_SAME, "/x/y",
+    expect_names(2, NAMES("../../../../../a", "../b"), BM_RECORDS_SAME, "/x/y",
                  NAMES("kept/a", "kept/x/b"));
-    expect_names(2, NAMES("q/../../a", "b"), BM_KEPT_SAME, "/x/y", NAMES("kept/a", "kept/y/b"));
-    expect_names(2, NAMES("...", "..a"), BM_KEPT_SAME, "/x", NAMES("kept/...", "kept/..a"));
+    expect_names(2, NAMES("q/../../a", "b"), BM_RECORDS_SAME, "/x/y", NAMES("kept/a", "kept/y/b"));
+    expect_names(2, NAMES("...", "..a"), BM_RECORDS_SAME, "/x", NAMES("kept/...", "kept/..a"));
 }
 
 Test(kept_names, paths_and_addresses_have_no_directory_in_common)
 {
     expect_names(3, NAMES("/data/x/a.jsonl", "/data/y/b.jsonl", "https://h/p/a.jsonl"),
-                 BM_KEPT_SAME, "/home/me",
+                 BM_RECORDS_SAME, "/home/me",
                  NAMES("kept/x/a.jsonl", "kept/y/b.jsonl", "kept/https:/h/p/a.jsonl"));
-    expect_names(3, NAMES("s3://b/c/a.jsonl", "in.jsonl", "s3://b/c/d.jsonl"), BM_KEPT_SAME,
+    expect_names(3, NAMES("s3://b/c/a.jsonl", "in.jsonl", "s3://b/c/d.jsonl"), BM_RECORDS_SAME,
                  "/home/me",
                  NAMES("kept/s3:/b/c/a.jsonl", "kept/in.jsonl", "kept/s3:/b/c/d.jsonl"));
-    expect_names(3, NAMES("s3://b/c/a.jsonl", "-", "s3://b/c/e/d.jsonl"), BM_KEPT_SAME, "/home/me",
-                 NAMES("kept/a.jsonl", "kept/stdin.jsonl", "kept/e/d.jsonl"));
+    expect_names(3, NAMES("s3://b/c/a.jsonl", "-", "s3://b/c/e/d.jsonl"), BM_RECORDS_SAME,
+                 "/home/me", NAMES("kept/a.jsonl", "kept/stdin.jsonl", "kept/e/d.jsonl"));
 }
 
 Test(kept_names, compression_changes_the_ending_of_each)
 {
-    expect_names(3, NAMES("a.jsonl.gz", "b.jsonl", "c.zst"), BM_KEPT_ZST, "/",
+    expect_names(3, NAMES("a.jsonl.gz", "b.jsonl", "c.zst"), BM_RECORDS_ZST, "/",
                  NAMES("kept/a.jsonl.zst", "kept/b.jsonl.zst", "kept/c.zst"));
-    expect_names(3, NAMES("a.jsonl.gz", "b.jsonl", "c.zst"), BM_KEPT_NONE, "/",
+    expect_names(3, NAMES("a.jsonl.gz", "b.jsonl", "c.zst"), BM_RECORDS_PLAIN, "/",
                  NAMES("kept/a.jsonl", "kept/b.jsonl", "kept/c"));
-    expect_names(3, NAMES("a.jsonl.gz", "b.jsonl", "c.zst"), BM_KEPT_SAME, "/",
+    expect_names(3, NAMES("a.jsonl.gz", "b.jsonl", "c.zst"), BM_RECORDS_SAME, "/",
                  NAMES("kept/a.jsonl.gz", "kept/b.jsonl", "kept/c.zst"));
 }
 
@@ -172,11 +174,11 @@ Test(kept_names, two_inputs_of_one_name_are_refused)
 {
     static const struct {
         const char *a, *b;
-        bm_kept kept;
+        bm_records kept;
     } cases[] = {
-        {"a.jsonl", "a.jsonl.gz", BM_KEPT_NONE}, {"a.jsonl.zst", "a.jsonl.gz", BM_KEPT_GZ},
-        {"a.jsonl", "a.jsonl", BM_KEPT_SAME},    {"a.jsonl", "./x/../a.jsonl", BM_KEPT_SAME},
-        {"stdin.jsonl", "-", BM_KEPT_SAME},      {"a.gz", "a/b", BM_KEPT_NONE}};
+        {"a.jsonl", "a.jsonl.gz", BM_RECORDS_PLAIN}, {"a.jsonl.zst", "a.jsonl.gz", BM_RECORDS_GZ},
+        {"a.jsonl", "a.jsonl", BM_RECORDS_SAME},     {"a.jsonl", "./x/../a.jsonl", BM_RECORDS_SAME},
+        {"stdin.jsonl", "-", BM_RECORDS_SAME},       {"a.gz", "a/b", BM_RECORDS_PLAIN}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bm_kept_source sources[3] = {{cases[i].a, BM_COMPRESSION_NONE},
                                      {"a.b", BM_COMPRESSION_NONE},
@@ -229,9 +231,10 @@ Test(kept_writer, bytes_are_kept_as_they_came_even_without_a_last_newline)
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_SAME},
-                                     &writer, NULL),
-                 BM_OK);
+    cr_assert_eq(
+        bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_SAME},
+                            &writer, NULL),
+        BM_OK);
     cr_expect_not(bm_kept_writer_wants_ids(writer));
     cr_expect_eq(bm_kept_writer_write(writer, str("too early"), NULL), BM_ERR_INTERNAL);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
@@ -267,9 +270,10 @@ Test(kept_writer, each_input_gets_its_file_in_its_compression)
     paths[2] = scratch_at(&s, "c.jsonl.gz");
     bm_input_set *set = open_set(paths, 3, BM_FORMAT_AUTO);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_SAME},
-                                     &writer, NULL),
-                 BM_OK);
+    cr_assert_eq(
+        bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_SAME},
+                            &writer, NULL),
+        BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 1, NULL), BM_OK, "the first is left out");
     cr_assert_eq(bm_kept_writer_write(writer, str("kept b\n"), NULL), BM_OK);
     cr_expect_eq(bm_kept_writer_begin_file(writer, 2, NULL), BM_ERR_INTERNAL, "one at a time");
@@ -302,7 +306,7 @@ Test(kept_writer, formats_without_records_keep_ids)
     const char *path = scratch_at(&s, "doc.txt");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_FILES);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_GZ},
+    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_GZ},
                                      &writer, NULL),
                  BM_OK);
     cr_expect(bm_kept_writer_wants_ids(writer));
@@ -332,9 +336,10 @@ Test(kept_writer, kept_no_writes_nothing)
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_NO},
-                                     &writer, NULL),
-                 BM_OK);
+    cr_assert_eq(
+        bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_NOT_WRITTEN},
+                            &writer, NULL),
+        BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_write(writer, str("{}\n"), NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_id(writer, str("x"), NULL), BM_OK);
@@ -358,7 +363,7 @@ Test(kept_writer, a_writer_closed_early_leaves_nothing)
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_ZST},
+    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_ZST},
                                      &writer, NULL),
                  BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
@@ -412,14 +417,15 @@ Test(kept_writer, waits_for_no_table_of_a_stranger, .timeout = 60)
     bm_input_set *set = open_set(paths, 2, BM_FORMAT_AUTO);
     bm_input_set_assign(set, &(bm_input_resources){.threads = 4, .memory = 1000});
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_SAME},
-                                     &nested.inner, NULL),
-                 BM_OK);
-    bm_kept_writer *inner = nested.inner;
     cr_assert_eq(
-        bm_kept_writer_open(
-            &(bm_kept_cfg){.write = write_nowhere, .set = set, .kept = BM_KEPT_SAME}, &outer, NULL),
+        bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_SAME},
+                            &nested.inner, NULL),
         BM_OK);
+    bm_kept_writer *inner = nested.inner;
+    cr_assert_eq(bm_kept_writer_open(
+                     &(bm_kept_cfg){.write = write_nowhere, .set = set, .kept = BM_RECORDS_SAME},
+                     &outer, NULL),
+                 BM_OK);
     cr_expect_eq(bm_kept_writer_finish(outer, NULL), BM_OK);
     cr_expect(nested.again);
     bm_kept_writer_close(outer);

@@ -105,7 +105,7 @@ Test(band_keys, pointers_that_are_null_are_refused_by_name)
     cr_expect_eq(bm_band_keys(hello, 1, NULL, &key, &err), BM_ERR_USAGE);
     cr_expect_str_eq(err.field, "plan");
     cr_expect_eq(bm_band_keys(NULL, 1, &two_of_two, &key, &err), BM_ERR_USAGE);
-    cr_expect_str_eq(err.field, "words");
+    cr_expect_str_eq(err.field, "signatures");
     cr_expect_eq(bm_band_keys(hello, 1, &two_of_two, NULL, &err), BM_ERR_USAGE);
     cr_expect_str_eq(err.field, "keys");
     cr_expect_eq(bm_band_keys(hello, 1, NULL, &key, NULL), BM_ERR_USAGE);
@@ -131,5 +131,5 @@ Test(band_keys, keys_of_words_of_64_bits_take_all_their_bits)
     cr_assert_eq(bm_band_keys64(words, 2, &plan, keys, NULL), BM_OK);
     cr_expect_arr_eq(keys, expected, sizeof expected);
     cr_expect_eq(bm_band_keys64(NULL, 2, &plan, keys, &err), BM_ERR_USAGE);
-    cr_expect_str_eq(err.field, "words");
+    cr_expect_str_eq(err.field, "signatures");
 }

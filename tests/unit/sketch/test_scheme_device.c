@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What devices are given by the row of each scheme: the buffer `coef`, word for word against what
  * the kernels' headers say of it, and words that are merged from parts. */
-#include <bandmill/words.h>
+#include <bandmill/option_names.h>
+#include <bandmill/schemes.h>
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -87,9 +88,9 @@ Test(scheme_device, words_merged_from_parts_and_finished_are_those_of_the_whole_
                 }
                 if (device->finish != NULL)
                     device->finish(&params, words);
-                cr_assert_arr_eq(words, whole, PERMS * bm_scheme_word_bytes(params.ops->scheme),
+                cr_assert_arr_eq(words, whole, PERMS * bm_scheme_value_bytes(params.ops->scheme),
                                  "%s, cut at %zu and %zu",
-                                 bm_option_word(BM_OPTION_SCHEME, params.ops->scheme), x, y);
+                                 bm_option_name(BM_OPTION_SCHEME, params.ops->scheme), x, y);
             }
         bm_scheme_params_reset(&params);
     }

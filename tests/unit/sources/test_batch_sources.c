@@ -189,7 +189,7 @@ Test(batch_sources, hashes_are_one_array_with_offsets)
         bm_error err = {0};
         cr_assert_eq(bm_input_set_open(&options, NULL, &set, NULL), BM_OK);
         cr_assert_eq(bm_batch_source_open(set, &source, &err), BM_ERR_USAGE);
-        cr_assert_not_null(strstr(err.message, n == 1 ? "`offsets`" : "(2 given)"), "%s",
+        cr_assert_not_null(strstr(err.message, n == 1 ? "`offsets_path`" : "(2 given)"), "%s",
                            err.message);
         cr_assert_null(source);
         bm_input_set_close(set);

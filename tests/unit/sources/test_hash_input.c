@@ -194,6 +194,6 @@ Test(hash_input, offsets_are_asked_for_when_they_are_not_given)
     bm_hash_input *input = NULL;
     bm_error err = {0};
     cr_expect_eq(bm_hash_input_open("h.npy", NULL, &input, &err), BM_ERR_USAGE);
-    cr_expect(strstr(err.message, "`offsets`") != NULL);
+    cr_expect(strstr(err.message, "`offsets_path`") != NULL);
     cr_expect_null(input);
 }

@@ -34,7 +34,7 @@ Test(tune_api, with_a_ceiling_the_cheapest_plan_is_chosen)
     cr_assert_eq(bm_tune(&o, &result, NULL), BM_OK);
     cr_expect_eq(bm_tune_result_chosen(result), 0);
     const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_count(result) - 1);
-    cr_expect(plan->bands == 42 && plan->rows == 3 && plan->words == 126 && plan->unused == 2);
+    cr_expect(plan->bands == 42 && plan->rows == 3 && plan->used == 126 && plan->unused == 2);
     cr_expect(fabs(plan->recall - .9963) < 5e-5 && fabs(plan->at_ceiling - .0052) < 5e-5);
     bm_tune_result_free(result);
 }
