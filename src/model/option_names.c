@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_names.c -- the words of option values (include/bandmill/option_names.h). Each list is in the
- * order of its enum; an empty word is a value that has none.
+/* option_names.c -- the words of option values (include/bandmill/option_names.h). Each list is in
+ * the order of its enum; an empty word is a value that has none.
  *
  * Tests: tests/unit/model/test_option_names.c */
 #include "model/option_words.h"
