@@ -57,9 +57,7 @@ def without_inline(text: str) -> str:
 def constants(text: str) -> dict[str, int]:
     """The macros that are plain numbers."""
     found = {}
-    for name, value in re.findall(
-        r"^#define\s+(BM_\w+)\s+(?:\\\s*)?(0x[0-9A-Fa-f]+|\d+)(?:ull|u)?\s*$", text, re.M
-    ):
+    for name, value in re.findall(r"^#define\s+(BM_\w+)\s+(?:\\\s*)?(0x[0-9A-Fa-f]+|\d+)(?:ull|u)?\s*$", text, re.M):
         found[name] = int(value, 0)
     return found
 
