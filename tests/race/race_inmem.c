@@ -146,8 +146,10 @@ static void *make_calls(void *arg)
     c->ok = r != NULL;
     for (size_t at = 0; c->ok && at < N; at += c->docs_a_call) {
         const size_t n = N - at < c->docs_a_call ? N - at : c->docs_a_call;
-        const bm_signer_out out = {sizeof out, r->words + at * PERMS, r->keys + at * BANDS,
-                                   r->counts + at};
+        const bm_signer_out out = {.struct_size = sizeof out,
+                                   .signatures = r->words + at * PERMS,
+                                   .keys = r->keys + at * BANDS,
+                                   .n_shingles = r->counts + at};
         c->ok = bm_signer_sign_texts(c->signer, texts + at, n, &out, NULL) == BM_OK;
     }
     c->ok = c->ok && is_wanted(r);
