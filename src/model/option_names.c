@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_names.c -- the words of option values (include/bandmill/option_names.h). Each list is in
- * the order of its enum; an empty word is a value that has none.
+/* option_names.c -- the words of option values (include/bandmill/option_names.h), which
+ * stand in options/rows.def.
  *
  * Tests: tests/unit/model/test_option_names.c */
 #include "model/option_words.h"
@@ -11,43 +11,10 @@
 
 #include "base/sized_struct.h"
 
-static const char *const formats[] = {"auto",    "jsonl",      "tsv",  "csv",   "lines",
-                                      "files",   "hashes",     "json", "arrow", "keys",
-                                      "parquet", "signatures", "wet"};
-static const char *const headers[] = {"", "yes", "no"};
-static const char *const duplicate_ids[] = {"error", "number", "skip", "replace"};
-static const char *const on_errors[] = {"fail", "skip"};
-static const char *const invalid_utf8[] = {"replace", "error"};
-static const char *const normalize[] = {"nfc",    "nfkc",  "lower",    "strip-accents",
-                                        "digits", "punct", "invisible"};
-static const char *const words[] = {"alnum", "space", "text-dedup"};
-static const char *const shingles[] = {"word", "char", "byte", "stopword"};
-static const char *const shorts[] = {"whole", "skip"};
-static const char *const schemes[] = {"affine32", "oph",   "cws",      "legacy",   "text-dedup",
-                                      "nemo",     "lance", "affine64", "datatrove"};
-static const char *const candidates[] = {"lsh", "all", "length"};
-static const char *const verify[] = {"auto", "exact", "signature", "none", "contained"};
-static const char *const identical[] = {"all", "chain"};
-static const char *const clusters[] = {"components", "star"};
-static const char *const keeps[] = {"first", "last", "longest", "shortest", "none"};
-static const char *const kepts[] = {"same", "none", "gz", "zst", "no"};
-static const char *const text_offloads[] = {"auto", "off", "trial", "on"};
-static const char *const stores[] = {"sets", "signatures"};
-static const char *const weights[] = {"none", "tfidf"};
+#define WORDS(option, field, ...) static const char *const words_##option[] = {__VA_ARGS__};
+#include "options/rows.def"
 
-static const char *const hashes[] = {"xxh3", "xxh64", "sha1", "murmur3"};
-static const char *const exchanges[] = {"leanminhash", "datatrove", "nemo", "text-dedup",
-                                        "milvus",      "lance",     "npy",  "tsv",
-                                        "arrow",       "parquet"};
-static const char *const export_whats[] = {"signatures", "bands"};
-static const char *const measures[] = {"jaccard", "containment"};
-
-#define N_NORMALIZE (unsigned)(sizeof normalize / sizeof normalize[0])
-
-#define LIST(field, names)                                                                         \
-    {                                                                                              \
-        field, names, sizeof names / sizeof names[0]                                               \
-    }
+#define N_NORMALIZE (unsigned)(sizeof words_NORMALIZE / sizeof words_NORMALIZE[0])
 
 /* A row an option, in the order of bm_option: its field in the options, its words. */
 static const struct {
@@ -55,30 +22,10 @@ static const struct {
     const char *const *words;
     unsigned n;
 } lists[BM_N_OPTIONS] = {
-    LIST("format", formats),
-    LIST("header", headers),
-    LIST("duplicate_ids", duplicate_ids),
-    LIST("on_error", on_errors),
-    LIST("invalid_utf8", invalid_utf8),
-    LIST("normalize", normalize),
-    LIST("words", words),
-    LIST("shingle", shingles),
-    LIST("short_rule", shorts),
-    LIST("scheme", schemes),
-    LIST("candidates", candidates),
-    LIST("verify", verify),
-    LIST("identical", identical),
-    LIST("cluster", clusters),
-    LIST("keep", keeps),
-    LIST("kept", kepts),
-    LIST("text_offload", text_offloads),
-    LIST("store", stores),
-    LIST("weights", weights),
-    LIST("hash", hashes),
-    LIST("to", exchanges),
-    LIST("what", export_whats),
-    LIST("measure", measures),
-    LIST("removed", kepts),
+#define WORDS(option, field, ...)                                                                  \
+    [BM_OPTION_##                                                                                  \
+        option] = {field, words_##option, sizeof words_##option / sizeof words_##option[0]},
+#include "options/rows.def"
 };
 
 const char *bm_option_name(bm_option option, unsigned value)
@@ -127,7 +74,7 @@ void bm_normalize_words(uint32_t bits, char *out, size_t cap)
         const unsigned bit = (i + N_NORMALIZE - 1) % N_NORMALIZE; /* the last is applied first */
         if ((bits & (1u << bit)) != 0 && used < cap)
             used += (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? "" : ",",
-                                     normalize[bit]);
+                                     words_NORMALIZE[bit]);
     }
 }
 

@@ -7,7 +7,7 @@
 set -eu
 cd "${1:?usage: check_licences.sh ROOT}"
 find . \( -name .git -o -name .venv -o -name build -o -name 'build-*' -o -name '.*_cache' \) -prune -o \
-    -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cl' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' -o -name '*.cmake' \
+    -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cl' -o -name '*.def' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' -o -name '*.cmake' \
     -o -name CMakeLists.txt -o -name Containerfile \) -print0 |
     LC_ALL=C sort -z | xargs -0 awk '
     function end_of_file() {

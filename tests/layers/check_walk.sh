@@ -16,8 +16,8 @@ for argument; do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-find src kernels include -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cl' \) | LC_ALL=C sort > "$work/sources"
-walk() { tr '\n' '\0' < "$work/sources" | xargs -0 awk -v fields=src/model/field_rows.c -v list="${1:-}" -f "$here/walk.awk"; }
+find src kernels include -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cl' -o -name '*.def' \) | LC_ALL=C sort > "$work/sources"
+walk() { tr '\n' '\0' < "$work/sources" | xargs -0 awk -v fields=src/options/rows.def -v list="${1:-}" -f "$here/walk.awk"; }
 
 walk > "$work/counts"
 awk -F '\t' -v OFS='\t' -v lower="$lower" '

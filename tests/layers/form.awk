@@ -30,7 +30,7 @@ FNR == 1 {
 /^\/\* [a-z][a-z0-9_]* -- / && $2 != stem ".c" { violation("section", "\"" $2 " --\" (write \"=== words ===\")") }
 
 /^#include / {
-    if (seen_code && $0 !~ /_(loops|groups)\.h"/) violation("include", $2 " behind code (before it)")
+    if (seen_code && $0 !~ /(_(loops|groups)\.h|\.def)"/) violation("include", $2 " behind code (before it)")
     next
 }
 

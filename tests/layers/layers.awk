@@ -23,7 +23,7 @@ BEGIN {
 function report(rule, what) { printf "%s:%d: %s: %s\n", FILENAME, FNR, rule, what; bad++ }
 
 # A row names rooms above it, once each, and libraries that there are; nobody sees the command line, which sees the public headers, the
-# room `program`, headers of what the library offers to its own program, and rooms of the program, which no other row names.
+# rooms `program`, headers of what the library offers to its own program, and `options`, their rows, and rooms of the program, which no other row names.
 function check_table(   i, j, n, r, part, seen) {
     for (i = 1; i <= n_rooms; i++) {
         r = room_at[i]
@@ -35,7 +35,7 @@ function check_table(   i, j, n, r, part, seen) {
             seen[r, part[j]] = 1
             if (part[j] == "opencl" && !in_list(r, SEES_OPENCL)) row_is_wrong(r, "may not see opencl (only " SEES_OPENCL ")")
             if (in_list(part[j], OF_PROGRAM) && r != "cli") row_is_wrong(r, "is of the library and may not see " part[j])
-            if (r == "cli" && !in_list(part[j], "program " OF_PROGRAM)) row_is_wrong(r, "sees the public headers, program and " OF_PROGRAM " only")
+            if (r == "cli" && !in_list(part[j], "program options " OF_PROGRAM)) row_is_wrong(r, "sees the public headers, program, options and " OF_PROGRAM " only")
         }
         n = split(libraries[r], part, " ")
         for (j = 1; j <= n; j++)

@@ -222,7 +222,7 @@ longer() {
     [ "$(printf '%s\n' "$out" | grep -c 'at most')" = 1 ] || wrong "more than $name grew by $file" "$out"
 }
 restore
-echo 'VALUE(K, "k", "k", PLACE_TEXT(shingle_k), UINT32)' > src/model/field_rows.c # for all of them
+echo 'VALUE(K, "k", "k", PLACE_TEXT(shingle_k), UINT32)' > src/options/rows.def # for all of them
 sed 's/^\([a-z].*\)\t.*/\1\t999/' "$here/walk.tsv" > "$work/walk.tsv"
 passes 'bounds that are far off' sh "$here/check_walk.sh" "$tree" "$work/walk.tsv" lower
 passes 'bounds as they are' sh "$here/check_walk.sh" "$tree" "$work/walk.tsv"
@@ -235,7 +235,7 @@ longer status_ladders src/lsh/w.c '    if (status == BM_OK && n > 0)'
 longer fields_repeated src/lsh/w.c 'typedef struct w_options {' '    uint32_t shingle_k, shingle_k;' '} w_options;'
 was=$(sed -n 's/^one_includer\t//p' "$work/walk.tsv")
 longer one_includer src/lsh/w.h 'int w(void);'
-rm src/model/field_rows.c
+rm src/options/rows.def
 restore
 
 # ---- circles

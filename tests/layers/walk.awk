@@ -9,7 +9,7 @@
 #   job_forks               lines that ask which job it is (kind == BM_JOB_, or !=), outside the table of jobs
 #   status_ladders          lines with `if (status == BM_OK`: BM_TRY and BM_TRY_OUT say it shorter (base/error.h)
 #   fields_repeated         members of the structs NAME_options and NAME_settings of src that declare a field of the table of fields
-#                           (FIELDS, src/model/field_rows.c) with the type that another one or a public struct gives it: beyond one in the
+#                           (FIELDS, src/options/rows.def) with the type that another one or a public struct gives it: beyond one in the
 #                           program's settings (src/cli/option_settings.h) and one in the jobs' (src/model/job_settings.h)
 #
 # Plain POSIX awk.
