@@ -16,9 +16,7 @@ $cxx "$here/progress.cpp" -o "$work/progress" -L"$lib" -lbandmill -pthread
 # The first OpenCL device, where there is one.
 if [ "${BM_OPENCL:-}" = yes ]; then "$work/own_buckets" opencl; fi
 
-awk 'BEGIN { for (i = 0; i < 400; i++) printf "{\"id\": \"%d\", \"text\": \"document %d of a few words that a shingle holds, and %d more\"}\n", i, i, i * i }' \
-    > "$work/texts.jsonl"
-sed -n 1,20p "$work/texts.jsonl" | sed 's/"id": "/&copy of /' >> "$work/texts.jsonl"
+sh "$here/texts.sh" > "$work/texts.jsonl"
 rm -rf "$work/result"
 said=$("$work/progress" "$work/texts.jsonl" "$work/result" 2> "$work/meter")
 [ "$said" = '420 documents, 20 removed' ] || { say "progress: $said"; cat "$work/meter"; exit 1; }

@@ -111,7 +111,7 @@ int main(int argc, char **argv)
         }
     fill_buckets(signatures, table, found, &others);
     for (uint32_t i = 0; i < DOCS; i++)
-        copies += (uint32_t)found[i];
+        copies += found[i] ? 1u : 0u;
     printf("%s: %u of %d copies found, %llu other pairs\n", bm_signer_describe(signer)->device,
            copies, COPIES, (unsigned long long)others);
     failed = copies != COPIES;

@@ -272,9 +272,9 @@ typedef struct bm_find_options {
     bm_sketch_options sketch;
     bm_band_options bands; /* `threshold` in any case */
     bm_candidate_rule candidates;
-    bm_verify
-        verify; /* AUTO and EXACT: Jaccard of the hashes; SIGNATURE: the share of equal values;
-                         NONE: every candidate, its similarity is NaN */
+    /* AUTO and EXACT: Jaccard of the hashes; SIGNATURE: the share of equal values; NONE: every
+     * candidate, its similarity is NaN */
+    bm_verify verify;
     uint64_t max_pairs;            /* more are BM_ERR_NOMEM; 0: no limit */
     const char *cpu;               /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
     bm_resource_options resources; /* `threads`; `memory`: more is BM_ERR_NOMEM, 0: no bound */

@@ -321,9 +321,9 @@ typedef struct bm_device_options {
      * exit handlers of the driver may wait for them. Valid as long as a device is open; NULL:
      * nobody asks. */
     uint32_t *n_stuck;
-    bool
-        by_default; /* nobody asked for `device`, the program chose it: what "auto" comes to is then
-                        logged as BM_LOG_DEBUG, else as BM_LOG_INFO */
+    /* nobody asked for `device`, the program chose it: the choice of "auto" is then logged as
+     * BM_LOG_DEBUG, else as BM_LOG_INFO */
+    bool by_default;
     uint32_t reserved_flags;
     uint64_t reserved[8];
 } bm_device_options;
