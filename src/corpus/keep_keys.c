@@ -32,7 +32,7 @@ bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, ui
         if (kind == BM_KEEP_RULE_MAX || kind == BM_KEEP_RULE_MIN || kind == BM_KEEP_RULE_ORDER)
             out->counts[n++].rule = &rules->rules[i];
     }
-    status = bm_sorted_bytes_open(temp_dir, bm_keep_keys_memory(memory), &out->sorter, err);
+    status = bm_sorted_runs_open_bytes(temp_dir, bm_keep_keys_memory(memory), &out->sorter, err);
 out:
     if (status != BM_OK)
         bm_keep_keys_close(out);
@@ -41,7 +41,7 @@ out:
 
 void bm_keep_keys_close(bm_keep_keys *keys)
 {
-    bm_sorted_bytes_close(keys->sorter);
+    bm_sorted_runs_close(keys->sorter);
     bm_keep_keys_forget(keys);
     bm_free(keys->counts);
     bm_buf_reset(&keys->names);
@@ -104,7 +104,8 @@ bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err)
     BM_TRY(count(keys, &key, err));
     keys->n++;
     /* of equal keys the least number comes first */
-    return bm_sorted_bytes_add(keys->sorter, key, keys->rules->last ? UINT32_MAX - doc : doc, err);
+    return bm_sorted_runs_add_bytes(keys->sorter, key, keys->rules->last ? UINT32_MAX - doc : doc,
+                                    err);
 }
 
 bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batch, bm_error *err)
@@ -181,13 +182,13 @@ bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err
     bm_status status = BM_OK;
     BM_TRY_OUT(check_fields(keys, err));
     BM_TRY_OUT(bm_new(&ranks, keys->n, err));
-    BM_TRY_OUT(bm_sorted_bytes_begin(keys->sorter, err));
+    BM_TRY_OUT(bm_sorted_runs_begin(keys->sorter, err));
     for (;;) {
-        BM_TRY_OUT(bm_sorted_bytes_next(keys->sorter, &record, err));
+        BM_TRY_OUT(bm_sorted_runs_next_bytes(keys->sorter, &record, err));
         ranks[keys->rules->last ? UINT32_MAX - record.number : record.number] = rank++;
     }
 out:
-    bm_sorted_bytes_close(keys->sorter);
+    bm_sorted_runs_close(keys->sorter);
     keys->sorter = NULL;
     if (status == BM_NOT_FOUND) {
         *out = (bm_keep_rank){.ranks = ranks, .n = keys->n};

@@ -35,7 +35,7 @@ typedef struct bm_unsaved_keys {
 typedef struct bm_keep_keys {
     const bm_keep_rules *rules; /* borrowed; NULL: no field ranks documents */
     const char *temp_dir;       /* borrowed */
-    bm_sorted_bytes *sorter;    /* NULL: ranks were made */
+    bm_sorted_runs *sorter;     /* NULL: ranks were made */
     size_t n;
     bool saves; /* somebody saves them: */
     bm_unsaved_keys unsaved;

@@ -49,25 +49,25 @@ static int by_key(const void *x, const void *y)
 static void check(size_t n, size_t longest, const char *dir, bool spills)
 {
     record *records = make(n, longest, n + longest);
-    bm_sorted_bytes *sorter;
+    bm_sorted_runs *sorter;
     bm_bytes_record got;
-    cr_assert_eq(bm_sorted_bytes_open(dir, 1, &sorter, NULL), BM_OK);
+    cr_assert_eq(bm_sorted_runs_open_bytes(dir, 1, &sorter, NULL), BM_OK);
     for (size_t i = 0; i < n; i++)
-        cr_assert_eq(bm_sorted_bytes_add(sorter, (bm_str){records[i].bytes, records[i].len},
-                                         records[i].number, NULL),
+        cr_assert_eq(bm_sorted_runs_add_bytes(sorter, (bm_str){records[i].bytes, records[i].len},
+                                              records[i].number, NULL),
                      BM_OK);
     qsort(records, n, sizeof *records, by_key);
-    cr_assert_eq(bm_sorted_bytes_begin(sorter, NULL), BM_OK);
-    cr_expect_eq(bm_sorted_bytes_spilled(sorter) > 0, spills);
+    cr_assert_eq(bm_sorted_runs_begin(sorter, NULL), BM_OK);
+    cr_expect_eq(bm_sorted_runs_spilled(sorter) > 0, spills);
     for (size_t i = 0; i < n; i++) {
-        cr_assert_eq(bm_sorted_bytes_next(sorter, &got, NULL), BM_OK);
+        cr_assert_eq(bm_sorted_runs_next_bytes(sorter, &got, NULL), BM_OK);
         cr_assert_eq(got.number, records[i].number, "record %zu of %zu", i, n);
         cr_assert_eq(got.bytes.len, records[i].len);
         cr_assert_eq(memcmp(got.bytes.data, records[i].bytes, got.bytes.len), 0);
     }
-    cr_assert_eq(bm_sorted_bytes_next(sorter, &got, NULL), BM_NOT_FOUND);
-    cr_assert_eq(bm_sorted_bytes_next(sorter, &got, NULL), BM_NOT_FOUND);
-    bm_sorted_bytes_close(sorter);
+    cr_assert_eq(bm_sorted_runs_next_bytes(sorter, &got, NULL), BM_NOT_FOUND);
+    cr_assert_eq(bm_sorted_runs_next_bytes(sorter, &got, NULL), BM_NOT_FOUND);
+    bm_sorted_runs_close(sorter);
     for (size_t i = 0; i < n; i++)
         free(records[i].bytes);
     free(records);
