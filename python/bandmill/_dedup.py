@@ -18,29 +18,8 @@ from bandmill._data import Source, no_data, rows_of
 from bandmill._errors import Error
 from bandmill._ids import TEXT, Ids, kind_of, kind_of_known
 from bandmill._index import Index
-from bandmill._keywords import (
-    Candidates,
-    Cluster,
-    DuplicateIds,
-    Format,
-    Hash,
-    Header,
-    InvalidUtf8,
-    Kept,
-    Names,
-    OnError,
-    Path,
-    Paths,
-    Preset,
-    Progress,
-    Scheme,
-    Short,
-    Size,
-    Store,
-    Weights,
-    Words,
-    described,
-)
+from bandmill._keywords import described
+from bandmill._kinds import Names, Path
 from bandmill._native import lib
 from bandmill._options import fill, new, verified, word
 from bandmill._page import Explanation, Page, head_of, page_of, write_page
@@ -49,6 +28,9 @@ from bandmill._workplace import DAMAGED, Workplace, checked, digest_of_parcel, p
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from typing_extensions import Unpack
+
+    from bandmill._option_rows import DedupOptions, Kept, Store
 
 
 Array = np.ndarray[Any, Any]
@@ -285,57 +267,7 @@ def dedup(
     data: Any = None,
     text: Names = "text",
     id: str | None = None,
-    *,
-    paths: Paths = None,
-    threshold: float | None = None,
-    recall: float | None = None,
-    cluster: Cluster = "components",
-    keep: str = "first",
-    max_group_size: int | None = None,
-    candidates: Candidates = "lsh",
-    verify: str = "exact",
-    against: Any = None,
-    against_text: Names = None,
-    against_id: str | None = None,
-    pairs: bool = False,
-    output: Path | None = None,
-    kept: Kept = "same",
-    removed: Kept = "no",
-    force: bool = False,
-    resume: bool = False,
-    sources: Path | None = None,
-    shingle: str | None = None,
-    words: Words | None = None,
-    normalize: Names = None,
-    short: Short | None = None,
-    stopwords: Path | None = None,
-    bag: bool = False,
-    weights: Weights | None = None,
-    preset: Preset | None = None,
-    perms: int | None = None,
-    seed: int | None = None,
-    scheme: Scheme | None = None,
-    hash: Hash | None = None,
-    bands: int | None = None,
-    rows: int | None = None,
-    format: Format | None = None,
-    header: Header | None = None,
-    delimiter: str | None = None,
-    include: Names = None,
-    exclude: Names = None,
-    offsets: Path | None = None,
-    duplicate_ids: DuplicateIds | None = None,
-    on_error: OnError | None = None,
-    max_errors: int | None = None,
-    invalid_utf8: InvalidUtf8 | None = None,
-    max_doc_bytes: Size = None,
-    device: str | None = "auto",
-    cpu: str | None = None,
-    threads: int = 0,
-    memory: Size = None,
-    batch_docs: int = 0,
-    temp_dir: Path | None = None,
-    progress: Progress = False,
+    **options: Unpack[DedupOptions],
 ) -> Dedup:
     """Group near-duplicates: which documents are kept, and why the others are removed.
 
@@ -349,38 +281,35 @@ def dedup(
         >>> r.removed.select(["id", "kept", "reason"]).to_pylist()
         [{'id': 1, 'kept': 0, 'reason': 'equal'}]
     """
-    k = dict(locals())
-    call = Call(progress)
-    source = Source(data, call, paths)
+    k: dict[str, Any] = {"text": text, "id": id, **options}
+    call = Call(k["progress"])
+    source = Source(data, call, k["paths"])
+    output, against = k["output"], k["against"]
     call.text(output, "output")
     beside_it: Workplace | None = None
-    work = Workplace(temp_dir, None) if output is None else None
+    work = Workplace(k["temp_dir"], None) if output is None else None
     out = work.path / "d" if work is not None else pathlib.Path(output or "")
     try:
         o = new("dedup")
         fill(o, call, source, k)
         o.output.path = call.text(out, "output")
-        o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
-        o.max_group_size = max_group_size or 0
-        o.candidates = word(lib.BM_OPTION_CANDIDATES, candidates, "candidates")
-        verify, share = _contained(verify)
-        rules = None if verify == "contained" and keep == "first" else keep
+        verify, share = _contained(k["verify"])
+        rules = None if verify == "contained" and k["keep"] == "first" else k["keep"]
         o.keep_rules = call.text(rules, "keep", "rules, separated by commas")
         o.verify, o.containment = verified(verify), share
-        o.kept, o.removed = word(lib.BM_OPTION_KEPT, kept, "kept"), word(lib.BM_OPTION_REMOVED, removed, "removed")
-        o.output.force, o.resume, o.sources = force, resume, call.text(sources, "sources")
+        o.output.force, o.resume, o.sources = k["force"], k["resume"], call.text(k["sources"], "sources")
         if output is None:
             for name, usual in (("kept", "same"), ("removed", "no"), ("force", False), ("resume", False)):
                 if k[name] != usual:
                     raise Error(f"{name} is for output=, a directory that stays", field=name)
             o.kept = lib.BM_RECORDS_NOT_WRITTEN
-        o.write_pairs = pairs
         known, beside_it = _known_of(against, k)
         o.against, o.n_against = call.texts(known, "against"), len(known)
         if beside_it is None:
-            fields = [] if against_text is None else [against_text] if isinstance(against_text, str) else list(against_text)
+            fields = k["against_text"] or []
+            fields = [fields] if isinstance(fields, str) else list(fields)
             o.against_text_fields, o.n_against_text_fields = call.texts(fields, "against_text"), len(fields)
-            o.against_id_field = call.text(against_id, "against_id")
+            o.against_id_field = call.text(k["against_id"], "against_id")
         watch = Watch(o.input, call) if source.stream is not None else None
         seen = None if watch is not None else _seen_of(data, source, text, id)
         beside = getattr(against, "_alone", lambda call, job: job())  # of an open index, which a job opens itself

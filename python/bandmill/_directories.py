@@ -10,7 +10,8 @@ from typing import Any
 from bandmill._dedup import Dedup
 from bandmill._errors import Error
 from bandmill._index import Index
-from bandmill._keywords import Kept, Path
+from bandmill._kinds import Path
+from bandmill._option_rows import Kept
 from bandmill._page import Explanation, Page
 from bandmill._signatures import Signatures
 

@@ -16,35 +16,19 @@ from bandmill._call import NOT_FOUND, Call
 from bandmill._data import Source, are_paths, texts_of
 from bandmill._errors import Error, text_of
 from bandmill._ids import Ids, kind_of, kind_of_column, kind_of_index, text_of_id, typed
-from bandmill._keywords import (
-    DuplicateIds,
-    DuplicateIdsOfIndex,
-    Format,
-    Hash,
-    Header,
-    InvalidUtf8,
-    Measure,
-    Names,
-    OnError,
-    Path,
-    Paths,
-    Preset,
-    Progress,
-    Scheme,
-    Short,
-    Size,
-    Store,
-    Words,
-    described,
-)
+from bandmill._keywords import described
+from bandmill._kinds import Names, Progress
 from bandmill._native import ffi, lib
-from bandmill._options import fill, new, number, share, word
+from bandmill._options import OF_RECORDS, fill, new, number, share, word
 from bandmill._workplace import Workplace
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     import pyarrow as pa
+    from typing_extensions import Unpack
+
+    from bandmill._option_rows import IndexAddOptions, IndexBuildOptions, IndexQueryOptions
 
 
 T = TypeVar("T")
@@ -61,7 +45,7 @@ def _answers(query: str, target: str, measure: str, rows: tuple[Ids, Ids, list[f
     return pa.table({name: pa.array(row, getattr(pa, kind)()) for (name, kind), row in zip(types, rows)})
 
 
-_OF_A_JOB = ("skip_same_id", "on_error", "max_errors", "invalid_utf8", "max_doc_bytes", "duplicate_ids", "memory")
+_OF_A_JOB = ("skip_same_id", "memory", *OF_RECORDS)
 
 
 class _Asked:
@@ -205,54 +189,16 @@ class Index:
         data: Any = None,
         text: Names = "text",
         id: str | None = None,
-        *,
-        paths: Paths = None,
-        threshold: float | None = None,
-        recall: float | None = None,
-        store: Store = "sets",
-        force: bool = False,
-        sources: Path | None = None,
-        shingle: str | None = None,
-        words: Words | None = None,
-        normalize: Names = None,
-        short: Short | None = None,
-        stopwords: Path | None = None,
-        bag: bool = False,
-        preset: Preset | None = None,
-        perms: int | None = None,
-        seed: int | None = None,
-        scheme: Scheme | None = None,
-        hash: Hash | None = None,
-        bands: int | None = None,
-        rows: int | None = None,
-        format: Format | None = None,
-        header: Header | None = None,
-        delimiter: str | None = None,
-        include: Names = None,
-        exclude: Names = None,
-        offsets: Path | None = None,
-        duplicate_ids: DuplicateIdsOfIndex | None = None,
-        on_error: OnError | None = None,
-        max_errors: int | None = None,
-        invalid_utf8: InvalidUtf8 | None = None,
-        max_doc_bytes: Size = None,
-        device: str | None = "auto",
-        cpu: str | None = None,
-        threads: int = 0,
-        memory: Size = None,
-        batch_docs: int = 0,
-        temp_dir: Path | None = None,
-        progress: Progress = False,
+        **options: Unpack[IndexBuildOptions],
     ) -> Index:
         """Make an index of documents. This fixes how texts are cut and signed, and the band plan. Raises Error."""
-        k = dict(locals())
-        call = Call(progress)
+        k: dict[str, Any] = {"text": text, "id": id, **options}
+        call = Call(k["progress"])
         o = new("index_build")
-        fill(o, call, Source(data, call, paths), k)
-        o.store = word(lib.BM_OPTION_STORE, store, "store")
-        o.output.path, o.output.force, o.sources = call.text(path), force, call.text(sources, "sources")
+        fill(o, call, Source(data, call, k["paths"]), k)
+        o.output.path, o.output.force, o.sources = call.text(path), k["force"], call.text(k["sources"], "sources")
         call.job(lib.bm_job_index_build, o)
-        return cls.open(path, threads=threads)
+        return cls.open(path, threads=k["threads"])
 
     # --- the handle: opened, closed and counted in `apart` alone ---
 
@@ -342,48 +288,28 @@ class Index:
         data: Any = None,
         text: Names = "text",
         id: str | None = None,
-        *,
-        paths: Paths = None,
-        top: int = 0,
-        threshold: float | None = None,
-        skip_same_id: bool = False,
-        measure: Measure = "jaccard",
-        format: Format | None = None,
-        header: Header | None = None,
-        delimiter: str | None = None,
-        include: Names = None,
-        exclude: Names = None,
-        offsets: Path | None = None,
-        duplicate_ids: DuplicateIds | None = None,
-        on_error: OnError | None = None,
-        max_errors: int | None = None,
-        invalid_utf8: InvalidUtf8 | None = None,
-        max_doc_bytes: Size = None,
-        device: str | None = "auto",
-        memory: Size = None,
-        batch_docs: int = 0,
-        temp_dir: Path | None = None,
-        progress: Progress = False,
+        **options: Unpack[IndexQueryOptions],
     ) -> pa.Table:
         """For each document, the documents of the index that reach the threshold: query, target, jaccard, the best first.
 
         ``measure`` "containment" is the share of the query that a target holds. Documents without ids are numbered by row.
         """
-        top = number(top, "top", 2**64 - 1)
-        least = share(threshold, "threshold") if threshold is not None else 0.0
-        k = dict(locals())
-        asked = None if paths is not None or any(k[name] for name in _OF_A_JOB) else _Asked.of(data, text, id)
+        k: dict[str, Any] = {"text": text, "id": id, **options}
+        top, measure = number(k["top"], "top", 2**64 - 1), k["measure"]
+        least = share(k["threshold"], "threshold") if k["threshold"] is not None else 0.0
+        k["threshold"] = None
+        asked = None if k["paths"] is not None or any(k[name] for name in _OF_A_JOB) else _Asked.of(data, text, id)
         if asked is not None:
             return self._query_texts(asked, top, least, measure)
         k["threshold"] = None
-        call = Call(progress)
+        call = Call(k["progress"])
         o = new("query")
-        fill(o, call, Source(data, call, paths), k)
+        fill(o, call, Source(data, call, k["paths"]), k)
         o.path = call.text(self.path)
-        o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, least, skip_same_id
+        o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, least, k["skip_same_id"]
         o.answers.measure = word(lib.BM_OPTION_MEASURE, measure, "measure")
         o.resources.threads = self._threads
-        with Workplace(temp_dir, None) as work:
+        with Workplace(k["temp_dir"], None) as work:
             o.output.path = call.text(work / "rows.tsv")
             report = self._alone(call, lambda: call.job(lib.bm_job_query, o, also=(NOT_FOUND,)))
             return _files.read_tsv(work / "rows.tsv", _rows_of(kind_of(report), self._ids(), measure))
@@ -416,42 +342,21 @@ class Index:
         data: Any = None,
         text: Names = "text",
         id: str | None = None,
-        *,
-        paths: Paths = None,
-        unique: bool = False,
-        resume: bool = False,
-        sources: Path | None = None,
-        threshold: float | None = None,
-        duplicate_ids: DuplicateIdsOfIndex | None = None,
-        on_error: OnError | None = None,
-        max_errors: int | None = None,
-        invalid_utf8: InvalidUtf8 | None = None,
-        max_doc_bytes: Size = None,
-        format: Format | None = None,
-        header: Header | None = None,
-        delimiter: str | None = None,
-        include: Names = None,
-        exclude: Names = None,
-        offsets: Path | None = None,
-        device: str | None = "auto",
-        threads: int = 0,
-        memory: Size = None,
-        batch_docs: int = 0,
-        progress: Progress = False,
+        **options: Unpack[IndexAddOptions],
     ) -> pa.Table | None:
         """More documents, cut and signed as those of the index, with ids of the type that the first ones had.
 
         A document without an id gets the next number that was not the id of a document before, in the type of the others.
         Returns None, or with ``unique`` a table of query, target, jaccard. Raises Error.
         """
-        k = dict(locals())
-        k["threshold"] = None
-        call = Call(progress)
+        k: dict[str, Any] = {"text": text, "id": id, **options}
+        least, unique = share(k.pop("threshold") or 0, "threshold"), k["unique"]
+        call = Call(k["progress"])
         o = new("index_add")
-        fill(o, call, Source(data, call, paths), k)
+        fill(o, call, Source(data, call, k["paths"]), k)
         o.path = call.text(self.path)
-        o.resume, o.sources = resume, call.text(sources, "sources")
-        o.unique, o.threshold, o.json = unique, share(threshold or 0, "threshold"), unique
+        o.resume, o.sources = k["resume"], call.text(k["sources"], "sources")
+        o.threshold, o.json = least, unique
         if unique:
             o.write, o.write_ctx = lib.bm_py_write, call.ctx
         self._alone(call, lambda: call.job(lib.bm_job_index_add, o))

@@ -11,7 +11,9 @@ from bandmill._call import LOG, Call
 from bandmill._data import Source
 from bandmill._errors import Error, text_of
 from bandmill._native import ffi, lib
+from bandmill._option_rows import FILLED
 
+_MOST = {"uint32": 0xFFFFFFFF, "uint64": 2**64 - 1}
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -48,6 +50,35 @@ def size(value: int | str | None, field: str = "memory") -> int:
     return bytes_
 
 
+_BY_HAND = {"header", "verify", "shard", "hash", "scheme"}  # keywords that need more than their row
+# How a record is read, in memory too.
+OF_RECORDS = tuple(k for k, part, _, _ in FILLED if part == "input" and k not in ("format", "header"))
+
+
+def _value(value: Any, how: str, keyword: str, least: int) -> Any:
+    if how == "flag":
+        return bool(value)
+    if how == "share":
+        return share(value, keyword)
+    if how == "size":
+        return size(value, keyword)
+    if how in _MOST:
+        return number(value, keyword, _MOST[how], least)
+    return word(getattr(lib, f"BM_OPTION_{how}"), value, keyword)
+
+
+def fill_part(o: Any, part: str | None, k: dict[str, Any]) -> None:
+    """A struct of options of this name, by the rows of the keywords; None: a call's own members."""
+    members = (
+        {name for name, kind in ffi.typeof(o).item.fields if kind.type.kind in ("primitive", "enum")} if part is None else ()
+    )
+    for keyword, of, member, how in FILLED:
+        if keyword in _BY_HAND or k.get(keyword) is None or not (of == part or member in members):
+            continue
+        least = 1 if how == "uint32" and keyword != "seed" else 0
+        setattr(o, member, _value(k[keyword], how, keyword, least))
+
+
 def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
     """bm_text_options."""
     if k.get("normalize") is not None:
@@ -57,8 +88,6 @@ def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
         for name in names:
             if name.strip() not in ("none", ""):
                 o.normalize |= 1 << word(lib.BM_OPTION_NORMALIZE, name.strip(), "normalize")
-    if k.get("words") is not None:
-        o.words = word(lib.BM_OPTION_WORDS, k["words"], "words")
     if k.get("shingle") is not None:
         found = re.fullmatch(r"([^:]*):([0-9]+)", str(k["shingle"]))
         if not found:
@@ -67,19 +96,12 @@ def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
         o.shingle_k = min(int(found[2]), 0xFFFFFFFF)
     if k.get("stopwords") is not None:
         o.stopwords = call.text(k["stopwords"], "stopwords")
-    o.bag = bool(k.get("bag"))
-    if k.get("weights") is not None:
-        o.weights = word(lib.BM_OPTION_WEIGHTS, k["weights"], "weights")
-    if k.get("short") is not None:
-        o.short_rule = word(lib.BM_OPTION_SHORT, k["short"], "short")
+    fill_part(o, "text", k)
 
 
 def fill_sketch(o: Any, k: dict[str, Any]) -> None:
     """bm_sketch_options."""
-    if k.get("perms") is not None:
-        o.perms = number(k["perms"], "perms", least=1)
-    if k.get("seed") is not None:
-        o.seed = number(k["seed"], "seed")
+    fill_part(o, "sketch", k)
     scheme = k.get("scheme") or ("cws" if k.get("weights") is not None else None)
     if scheme is not None:
         o.scheme = word(lib.BM_OPTION_SCHEME, scheme, "scheme")
@@ -145,12 +167,7 @@ def share(value: Any, field: str) -> float:
 
 def fill_bands(o: Any, k: dict[str, Any]) -> None:
     """bm_band_options."""
-    for name in ("threshold", "recall"):
-        if k.get(name) is not None:
-            setattr(o, name, share(k[name], name))
-    for name in ("bands", "rows"):
-        if k.get(name) is not None:
-            setattr(o, name, number(k[name], name, least=1))
+    fill_part(o, "bands", k)
 
 
 def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
@@ -169,18 +186,7 @@ def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
     if given is not None:
         o.id_field = call.text(given, "id", "the name of a field or column")
     _fill_files(o, call, source, k)
-    if k.get("format") is not None:
-        o.format = word(lib.BM_OPTION_FORMAT, k["format"], "format")
-    if k.get("duplicate_ids") is not None:
-        o.duplicate_ids = word(lib.BM_OPTION_DUPLICATE_IDS, k["duplicate_ids"], "duplicate_ids")
-    if k.get("on_error") is not None:
-        o.on_error = word(lib.BM_OPTION_ON_ERROR, k["on_error"], "on_error")
-    if k.get("max_errors") is not None:
-        o.max_errors = number(k["max_errors"], "max_errors", 2**64 - 1)
-    if k.get("invalid_utf8") is not None:
-        o.invalid_utf8 = word(lib.BM_OPTION_INVALID_UTF8, k["invalid_utf8"], "invalid_utf8")
-    if k.get("max_doc_bytes") is not None:
-        o.max_doc_bytes = size(k["max_doc_bytes"], "max_doc_bytes")
+    fill_part(o, "input", k)
 
 
 def _fill_files(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
@@ -242,6 +248,7 @@ def fill(o: Any, call: Call, source: Source | None, k: dict[str, Any]) -> None:
         fill_hash(o.text, o.sketch, k)
     if "bands" in parts and ffi.typeof(o[0].bands).kind == "struct":
         fill_bands(o.bands, k)
+    fill_part(o, None, k)
     if "device" in parts:
         fill_device(o.device, call, k)
     if "resources" in parts:

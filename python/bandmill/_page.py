@@ -13,7 +13,7 @@ from bandmill._call import Call
 from bandmill._data import Source
 from bandmill._errors import Error
 from bandmill._ids import text_of_id
-from bandmill._keywords import Path
+from bandmill._kinds import Path
 from bandmill._native import ffi, lib
 from bandmill._options import new, number
 

@@ -18,31 +18,17 @@ from bandmill._call import OK, Call
 from bandmill._data import Source, rows_of
 from bandmill._errors import Error, text_of
 from bandmill._ids import Ids, kind_of, typed
-from bandmill._keywords import (
-    DuplicateIds,
-    Format,
-    Hash,
-    Header,
-    InvalidUtf8,
-    Names,
-    OnError,
-    Path,
-    Paths,
-    Preset,
-    Progress,
-    Scheme,
-    Short,
-    Size,
-    Weights,
-    Words,
-    described,
-)
+from bandmill._keywords import described
+from bandmill._kinds import Names
 from bandmill._native import ffi, lib
 from bandmill._options import fill, fill_shard, new
 from bandmill._workplace import Workplace, checked, packed, unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from typing_extensions import Unpack
+
+    from bandmill._option_rows import SignOptions
 
 Array = np.ndarray[Any, Any]
 _MANIFEST = "manifest.json"
@@ -242,43 +228,7 @@ def sign(
     data: Any = None,
     text: Names = "text",
     id: str | None = None,
-    *,
-    paths: Paths = None,
-    threshold: float | None = None,
-    recall: float | None = None,
-    shingle: str | None = None,
-    words: Words | None = None,
-    normalize: Names = None,
-    short: Short | None = None,
-    stopwords: Path | None = None,
-    bag: bool = False,
-    weights: Weights | None = None,
-    preset: Preset | None = None,
-    perms: int | None = None,
-    seed: int | None = None,
-    scheme: Scheme | None = None,
-    hash: Hash | None = None,
-    bands: int | None = None,
-    rows: int | None = None,
-    format: Format | None = None,
-    header: Header | None = None,
-    delimiter: str | None = None,
-    include: Names = None,
-    exclude: Names = None,
-    offsets: Path | None = None,
-    duplicate_ids: DuplicateIds | None = None,
-    on_error: OnError | None = None,
-    max_errors: int | None = None,
-    invalid_utf8: InvalidUtf8 | None = None,
-    max_doc_bytes: Size = None,
-    shard: str | None = None,
-    device: str | None = "auto",
-    cpu: str | None = None,
-    threads: int = 0,
-    memory: Size = None,
-    batch_docs: int = 0,
-    temp_dir: Path | None = None,
-    progress: Progress = False,
+    **options: Unpack[SignOptions],
 ) -> Signatures:
     """Compute MinHash signatures of documents; with ``threshold``, or ``bands`` and ``rows``, also band keys.
 
@@ -289,16 +239,16 @@ def sign(
         >>> s.signatures.shape, s.n_shingles.tolist(), s.ids
         ((2, 128), [2, 1], [0, 1])
     """
-    k = dict(locals())
+    k: dict[str, Any] = {"text": text, "id": id, **options}
     k["band_keys"] = any(k[name] is not None for name in ("threshold", "recall", "bands"))  # a preset asks for none
-    call, held = Call(progress), Call()
-    source = Source(data, held, paths)
+    call, held = Call(k["progress"]), Call()
+    source = Source(data, held, k["paths"])
     made = _sign_in_memory(call, source, k)
     if made is not None:
         return made
     n = rows_of(data)
-    wanted = None if n is None else n * (4 * (perms or 128) + 64 + 8 * (bands or 0)) + (1 << 20)
-    work = Workplace(temp_dir, wanted)
+    wanted = None if n is None else n * (4 * (k["perms"] or 128) + 64 + 8 * (k["bands"] or 0)) + (1 << 20)
+    work = Workplace(k["temp_dir"], wanted)
     try:
         o = new("sign")
         fill(o, call, source, k)

@@ -14,28 +14,8 @@ from bandmill._call import Call
 from bandmill._errors import Error
 from bandmill._ids import TEXT, kind_of_column
 from bandmill._index import Index
-from bandmill._keywords import (
-    Cluster,
-    DuplicateIds,
-    Exchange,
-    Format,
-    Hash,
-    Header,
-    InvalidUtf8,
-    Measure,
-    Names,
-    OnError,
-    Path,
-    Preset,
-    Progress,
-    Scheme,
-    Short,
-    Size,
-    Store,
-    What,
-    Words,
-    described,
-)
+from bandmill._keywords import described
+from bandmill._kinds import Names, Path, Progress
 from bandmill._native import ffi, lib
 from bandmill._options import fill, new, share, word
 from bandmill._signatures import Signatures
@@ -43,6 +23,9 @@ from bandmill._workplace import Workplace
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from typing_extensions import Unpack
+
+    from bandmill._option_rows import Cluster, Exchange, ExportOptions, QueryOptions
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _COUNTS = {"threshold": "float64", "pairs": "int64", "groups": "int64", "largest": "int64", "removed": "int64"}
@@ -109,16 +92,7 @@ def export(
     signatures: Signatures | Path,
     to: Exchange,
     output: Path,
-    *,
-    what: What = "signatures",
-    threshold: float | None = None,
-    recall: float | None = None,
-    bands: int | None = None,
-    rows: int | None = None,
-    force: bool = False,
-    threads: int = 0,
-    memory: Size = None,
-    progress: Progress = False,
+    **options: Unpack[ExportOptions],
 ) -> pathlib.Path:
     """Write signatures in the form of another tool to a directory. Returns its path. Raises Error.
 
@@ -128,14 +102,15 @@ def export(
     >>> "signatures.npy" in os.listdir(out)
     True
     """
-    k = dict(locals())
-    call = Call(progress)
+    k: dict[str, Any] = {"to": to, **options}
+    call = Call(k["progress"])
     o = new("export")
     fill(o, call, None, k)
     place = signatures.path if isinstance(signatures, Signatures) else signatures
     o.path = call.text(place, "signatures", "what sign returned, or its path")
-    o.to, o.what = word(lib.BM_OPTION_EXCHANGE, to, "to"), word(lib.BM_OPTION_EXPORT_WHAT, what, "what")
-    o.output.path, o.output.force = call.text(output, "output"), force
+    o.to = word(lib.BM_OPTION_EXCHANGE, to, "to")
+    o.what = word(lib.BM_OPTION_EXPORT_WHAT, k["what"], "what")
+    o.output.path, o.output.force = call.text(output, "output"), k["force"]
     call.job(lib.bm_job_export, o)
     return pathlib.Path(output)
 
@@ -145,45 +120,7 @@ def query(
     queries: Any = None,
     text: Names = "text",
     id: str | None = None,
-    *,
-    targets: Any = None,
-    index: Path | None = None,
-    top: int = 0,
-    threshold: float | None = None,
-    recall: float | None = None,
-    skip_same_id: bool = False,
-    measure: Measure = "jaccard",
-    store: Store = "sets",
-    shingle: str | None = None,
-    words: Words | None = None,
-    normalize: Names = None,
-    short: Short | None = None,
-    stopwords: Path | None = None,
-    bag: bool = False,
-    preset: Preset | None = None,
-    perms: int | None = None,
-    seed: int | None = None,
-    scheme: Scheme | None = None,
-    hash: Hash | None = None,
-    bands: int | None = None,
-    rows: int | None = None,
-    format: Format | None = None,
-    header: Header | None = None,
-    delimiter: str | None = None,
-    include: Names = None,
-    exclude: Names = None,
-    duplicate_ids: DuplicateIds | None = None,
-    on_error: OnError | None = None,
-    max_errors: int | None = None,
-    invalid_utf8: InvalidUtf8 | None = None,
-    max_doc_bytes: Size = None,
-    device: str | None = "auto",
-    cpu: str | None = None,
-    threads: int = 0,
-    memory: Size = None,
-    batch_docs: int = 0,
-    temp_dir: Path | None = None,
-    progress: Progress = False,
+    **options: Unpack[QueryOptions],
 ) -> pa.Table:
     """For each query, the documents of ``targets`` or an ``index`` that reach the threshold, the best first. Raises Error.
 
@@ -194,7 +131,8 @@ def query(
         >>> bandmill.query(["one two three four five six!"], targets=targets).to_pylist()
         [{'query': 0, 'target': 0, 'jaccard': 1.0}]
     """
-    k = {name: value for name, value in locals().items() if name not in ("queries", "text", "id", "targets", "index")}
+    k: dict[str, Any] = {**options}
+    targets, index = k.pop("targets"), k.pop("index")
     if (targets is None) == (index is None):
         raise Error("query takes targets= or index=", field="targets")
     asked = {name: k.pop(name) for name in ("top", "skip_same_id", "measure")}
@@ -203,10 +141,10 @@ def query(
         for name in k.keys() - taken.keys() - {"threads", "cpu"}:
             if k[name] != usual[name].default:
                 raise Error(f"{name} is fixed in the index", field=name)
-        with Index.open(index, threads=threads) as known:
+        with Index.open(index, threads=k["threads"]) as known:
             return known.query(queries, text, id, **asked, **{name: k[name] for name in k.keys() & taken.keys()})
     asked.update({name: k[name] for name in ("format", "header", "delimiter", "include", "exclude", "progress")})
-    with Workplace(temp_dir, None) as work, Index.build(work / "i", targets, text, id, **k) as known:
+    with Workplace(k["temp_dir"], None) as work, Index.build(work / "i", targets, text, id, **k) as known:
         return known.query(queries, text, id, **asked)
 
 

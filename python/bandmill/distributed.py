@@ -30,9 +30,9 @@ from bandmill._data import _capsule
 from bandmill._dedup import dedup
 from bandmill._errors import Error
 from bandmill._jobs import hash_shingles, pairs
-from bandmill._keywords import Names
+from bandmill._kinds import Names
 from bandmill._native import ffi, lib
-from bandmill._options import fill_device, fill_hash, fill_preset, fill_sketch, fill_text, new, number, size, word
+from bandmill._options import OF_RECORDS, fill_device, fill_hash, fill_part, fill_preset, fill_sketch, fill_text, new, number
 
 __all__ = ["Components", "Plan", "join"]
 
@@ -123,10 +123,7 @@ class Plan:
         fill_hash(o.text, o.sketch, k)
         fill_device(o.device, call, self.options)
         o.sketch.perms, o.bands, o.rows, o.parts = self.perms, self.bands, self.rows, self.parts
-        for name, option in (("on_error", lib.BM_OPTION_ON_ERROR), ("invalid_utf8", lib.BM_OPTION_INVALID_UTF8)):
-            if self.options.get(name) is not None:
-                setattr(o, name, word(option, self.options[name], name))
-        o.max_doc_bytes = size(self.options.get("max_doc_bytes"), "max_doc_bytes")
+        fill_part(o, None, {name: self.options.get(name) for name in OF_RECORDS})
         o.resources.threads = 1
         out = owned("splitter")
         call.run(lib.bm_splitter_open, o, out)

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import bandmill
-from bandmill import _dedup, _index, _jobs, _keywords, _signatures
+from bandmill import _dedup, _index, _jobs, _keywords, _option_rows, _signatures
 
 CALLS = {
     "sign": bandmill.sign,
@@ -97,7 +97,7 @@ def test_no_exception_is_out_of_date(options):
 
 @pytest.mark.parametrize("call", CALLS)
 def test_words_of_a_keyword_are_the_programs(options, call):
-    modules = (_dedup, _signatures, _index, _jobs, _keywords)
+    modules = (_dedup, _signatures, _index, _jobs, _keywords, _option_rows)
     hints = typing.get_type_hints(
         CALLS[call], {"pa": pa} | {name: of for module in modules for name, of in vars(module).items()}
     )
@@ -107,6 +107,21 @@ def test_words_of_a_keyword_are_the_programs(options, call):
         of = hints[name]
         words = {w for one in (typing.get_args(of) or ()) for w in (typing.get_args(one) or (one,)) if isinstance(w, str)}
         assert words == set(option["words"]), name
+
+
+def test_types_of_keywords_are_found_by_who_asks():
+    hints = typing.get_type_hints(bandmill.dedup)
+    assert set(hints) == set(parameters("dedup")) | {"return"}
+    assert hints["cluster"] == typing.Literal["components", "star"]
+
+
+def test_a_wrong_keyword_is_answered_with_the_one_that_is_meant():
+    with pytest.raises(TypeError, match=r"dedup\(\) got an unexpected keyword argument 'num_perm' \(here it is perms=\)"):
+        bandmill.dedup(["a"], num_perm=64)
+    for name, value in (("max_group_size", "many"), ("max_group_size", -1), ("sample", 1.5)):
+        with pytest.raises(bandmill.Error, match=f"{name} .* \\(a whole number from 0 to ") as e:
+            (bandmill.dedup if name == "max_group_size" else bandmill.pairs)(["a"], **{name: value})
+        assert e.value.field == name
 
 
 @pytest.mark.parametrize("function", [*CALLS.values(), bandmill.hash_shingles])

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 import bandmill
 from bandmill import Error
-from bandmill._keywords import Names
+from bandmill._kinds import Names
 from bandmill.distributed import Components
 from bandmill.spark import _tasks
 from bandmill.spark._settings import Settings, check, documents, id_type, sign_recipe
