@@ -114,20 +114,15 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->sketch = settings->sketch;
     options->bands = settings->bands;
     options->candidates = settings->match.candidates;
-    options->verify = settings->match.verify;
     options->containment = settings->match.containment;
-    options->cluster = settings->match.cluster;
     options->keep_rules = settings->match.keep;
-    options->max_group_size = settings->match.max_group_size;
-    options->kept = settings->results.kept;
-    options->removed = settings->results.removed;
+#define OF_DEDUP(member, given, taken) options->member = settings->given;
+#include "options/rows.def"
     options->device = settings->device;
     options->resources = settings->resources;
     options->output = cli_job_output(context);
     options->write = settings->results.to_stdout ? cli_write : NULL;
     options->write_ctx = &context->console;
-    options->resume = settings->results.resume;
-    options->write_pairs = settings->results.write_pairs;
     options->callbacks = cli_callbacks(context);
     options->set_fields = cli_set_fields(settings);
     options->sources = settings->files.sources;

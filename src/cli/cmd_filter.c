@@ -23,12 +23,12 @@ bm_status cli_run_filter(cli_context *context, bm_error *err)
     options.n_include = settings->input.patterns.n_include;
     options.exclude = settings->input.patterns.exclude;
     options.n_exclude = settings->input.patterns.n_exclude;
-    options.kept = settings->results.kept;
+#define OF_FILTER(member, given, taken) options.member = settings->given;
+#include "options/rows.def"
     options.resources = settings->resources;
     options.output = cli_job_output(context);
     options.callbacks = cli_callbacks(context);
     options.sources = settings->files.sources;
-    options.annotate = settings->results.annotate;
     const bm_status status = cli_end_job(context, bm_job_filter(&options, &summary, err), err);
     if (summary != NULL) {
         char n[3][48];

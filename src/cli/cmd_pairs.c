@@ -15,19 +15,14 @@ static void fill_options(cli_context *context, bm_pairs_options *options)
     options->sketch = settings->sketch;
     options->bands = settings->bands;
     options->candidates = settings->match.candidates;
-    options->measure = settings->match.measure;
-    options->edit = settings->match.edit;
-    options->verify = settings->match.verify;
-    options->identical = settings->match.identical;
-    options->sample = settings->match.sample;
+#define OF_PAIRS(member, given, taken) options->member = settings->given;
+#include "options/rows.def"
     options->device = settings->device;
     options->resources = settings->resources;
     options->output = cli_job_output(context);
     options->write = cli_write;
     options->write_ctx = &context->console;
     options->json = settings->messages.json;
-    options->histogram = settings->results.histogram;
-    options->histogram_svg = settings->results.histogram_svg;
     options->callbacks = cli_callbacks(context);
     options->set_fields = cli_set_fields(settings);
     options->sources = settings->files.sources;

@@ -54,17 +54,12 @@ typedef struct cli_thresholds {
 
 /* which documents become pairs, and how they are grouped */
 typedef struct cli_match_settings {
+#define PAIR_SETTING(type, name) type name;
+#include "options/rows.def"
     bm_candidate_rule candidates;
-    bm_measure measure;
-    bool edit;
-    bm_verify verify;
-    double containment; /* of contained; 0: not given */
-    bm_identical identical;
-    bm_cluster cluster;
-    const char *keep; /* of dedup */
-    uint64_t max_group_size;
+    double containment;                    /* of contained; 0: not given */
+    const char *keep;                      /* of dedup */
     bm_keep cluster_keep;                  /* of cluster */
-    uint64_t sample;                       /* 0: all */
     cli_thresholds thresholds;             /* cluster */
     arg_list against, against_text_fields; /* dedup */
     const char *against_id_field;          /* NULL: not given */
@@ -85,10 +80,10 @@ typedef struct cli_shard {
 
 /* which results are written, and how */
 typedef struct cli_result_settings {
-    bm_records kept, removed;
-    bool band_keys, write_pairs, annotate, resume;
+#define RESULT_SETTING(type, name) type name;
+#include "options/rows.def"
+    bool band_keys;
     bool to_stdout; /* the kept records of dedup */
-    const char *histogram, *histogram_svg;
     cli_shard shard;
     cli_exchange_settings exchange;
 } cli_result_settings;

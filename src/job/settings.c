@@ -1043,28 +1043,23 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
 {
     bm_dedup_options o = dedup_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err));
-    *out = (bm_settings){.kind = BM_JOB_DEDUP,
-                         DOCUMENT_PARTS(o),
-                         .pairs = {.candidates = exact_rule(o.candidates),
-                                   .verify = o.verify,
-                                   .cluster = o.cluster,
-                                   .keep = keep_of(&o),
-                                   .max_group_size = o.max_group_size,
-                                   .against = o.against,
-                                   .n_against = o.n_against,
-                                   .against_text_fields = o.against_text_fields,
-                                   .n_against_text_fields = o.n_against_text_fields,
-                                   .against_id_field = o.against_id_field,
-                                   .against_threshold = o.against_threshold,
-                                   .by_shingles = is_by_shingles(&o),
-                                   .containment = containment_of(&o)},
-                         .results = {.kept = o.kept,
-                                     .removed = o.removed,
-                                     .write_pairs = o.write_pairs,
-                                     .resume = o.resume,
-                                     .write = o.output.path == NULL ? o.write : NULL,
-                                     .write_ctx = o.write_ctx},
-                         .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
+    *out = (bm_settings){
+        .kind = BM_JOB_DEDUP,
+        DOCUMENT_PARTS(o),
+        .pairs = {.candidates = exact_rule(o.candidates),
+                  .keep = keep_of(&o),
+                  .against = o.against,
+                  .n_against = o.n_against,
+                  .against_text_fields = o.against_text_fields,
+                  .n_against_text_fields = o.n_against_text_fields,
+                  .against_id_field = o.against_id_field,
+                  .against_threshold = o.against_threshold,
+                  .by_shingles = is_by_shingles(&o),
+                  .containment = containment_of(&o)},
+        .results = {.write = o.output.path == NULL ? o.write : NULL, .write_ctx = o.write_ctx},
+        .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
+#define OF_DEDUP(member, given, taken) out->taken = o.member;
+#include "options/rows.def"
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(out->results.write != NULL ? check_stream(out, err) : check_has_output(out, err));
     BM_TRY(check_pairs(out, err));
@@ -1108,18 +1103,11 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
         .kind = BM_JOB_PAIRS,
         DOCUMENT_PARTS(o),
         .pairs = {.candidates = o.measure == BM_MEASURE_CONTAINMENT ? BM_CANDIDATES_ALL
-                                                                    : exact_rule(o.candidates),
-                  .measure = o.measure,
-                  .verify = o.verify,
-                  .identical = o.identical,
-                  .edit = o.edit,
-                  .sample = o.sample},
-        .results = {.json = o.json,
-                    .write = o.write,
-                    .write_ctx = o.write_ctx,
-                    .histogram = o.histogram,
-                    .histogram_svg = o.histogram_svg},
+                                                                    : exact_rule(o.candidates)},
+        .results = {.json = o.json, .write = o.write, .write_ctx = o.write_ctx},
         .recorded = {.set_fields = o.set_fields, .sources = o.sources, .read_twice = o.edit}};
+#define OF_PAIRS(member, given, taken) out->taken = o.member;
+#include "options/rows.def"
     const bm_option_parts parts = bm_settings_parts(out);
     bm_status status = BM_OK;
     BM_TRY_OUT(check_measure(&o, err));
@@ -1150,11 +1138,12 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_filter_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_FILTER,
                          BM_DOCUMENT_DEFAULTS,
-                         .results = {.kept = o.kept, .annotate = o.annotate},
                          .resources = o.resources,
                          .output = o.output,
                          .callbacks = o.callbacks,
                          .recorded = {.sources = o.sources}};
+#define OF_FILTER(member, given, taken) out->taken = o.member;
+#include "options/rows.def"
     out->input.patterns.include = o.include;
     out->input.patterns.n_include = o.n_include;
     out->input.patterns.exclude = o.exclude;

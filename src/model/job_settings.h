@@ -12,17 +12,14 @@
  * longest, first. */
 #define BM_KEEP_BY_SHINGLES "shingles,longest"
 
-/* These settings choose pairs, and the document of a group that stays. */
+/* These settings choose pairs, and the document of a group that stays. Those of options that are
+ * handed over as they were given stand in options/rows.def; `verify` is AUTO until it is resolved.
+ */
 typedef struct bm_pair_settings {
+#define PAIR_SETTING(type, name) type name;
+#include "options/rows.def"
     bm_candidate_rule candidates;
-    bm_measure measure;
-    bm_verify verify; /* AUTO until it is resolved */
-    bm_identical identical;
-    bm_cluster cluster;
     const char *keep;           /* the list of rules; NULL: first */
-    bool edit;                  /* edit distances of pairs */
-    uint64_t max_group_size;    /* of components; 0: any */
-    uint64_t sample;            /* 0: all documents */
     const char *const *against; /* an index, signatures or inputs of known documents; NULL: none */
     size_t n_against;
     const char *const *against_text_fields; /* of such inputs; NULL: those of the inputs */
@@ -40,17 +37,15 @@ typedef struct bm_exchange_settings {
     bm_export_what what;
 } bm_exchange_settings;
 
-/* These results are written beside the rows and the summary. */
+/* These results are written beside the rows and the summary: `removed` of dedup alone, as
+ * bm_settings_write_removed says. */
 typedef struct bm_result_settings {
-    bm_records kept;
-    bm_records removed; /* of dedup alone: bm_settings_write_removed */
-    bool band_keys, write_pairs;
-    bool resume;       /* go on from what an interrupted job left */
-    bool annotate;     /* every document, with its group */
+#define RESULT_SETTING(type, name) type name;
+#include "options/rows.def"
+    bool band_keys;
     bool json;         /* rows as JSON Lines, where they go to `write` */
     bm_write_fn write; /* of rows, or of the kept records; NULL: they go to files */
     void *write_ctx;
-    const char *histogram, *histogram_svg;
     uint32_t shard, n_shards; /* of the inputs; 0: all of them */
     bm_exchange_settings exchange;
 } bm_result_settings;
