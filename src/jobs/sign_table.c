@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_table.c -- signatures in memory: the ingest computes words where they stay, and a thread
- * that has signed a batch brings what else its documents have to their places.
+/* sign_table.c -- signatures in memory: the ingest computes words and keys in columns, where they
+ * stay, and what else documents have is put beside them.
  *
  * Tests: tests/unit/jobs/test_signed.c */
 #include <bandmill/arrow.h>
@@ -8,7 +8,6 @@
 #include <bandmill/schemes.h>
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -33,7 +32,6 @@ struct bm_signed {
     bm_settings settings;    /* without an output */
     bm_signed_arrays arrays; /* pointers into the columns below, once all is signed */
     bm_column words, keys, n_shingles, n_bytes, content, texts;
-    atomic_uint_least64_t reserved; /* documents that these have room for */
     bm_doc_table docs; /* ids; of a table without them: none, until they are asked for */
     bool has_table;    /* `docs` is of all documents */
     bm_id_kind ids;    /* their type */
@@ -48,6 +46,7 @@ struct bm_signed {
 /* --- arrays --- */
 
 #define N_COLUMNS 6u
+#define N_SIGNED  2u /* words and keys, to which the ingest brings documents itself */
 
 typedef struct array_column {
     bm_column *column;
@@ -66,95 +65,70 @@ static array_column column_of(bm_signed *made, size_t i)
     return columns[i];
 }
 
-/* Make room for so many documents in all. */
-static bm_status reserve(bm_signed *made, uint64_t n_docs, bm_error *err)
+/* Make room for so many documents in all, in the columns from `first` on. */
+static bm_status reserve(bm_signed *made, size_t first, uint64_t n_docs, bm_error *err)
 {
-    for (size_t i = 0; i < N_COLUMNS; i++) {
+    for (size_t i = first; i < N_COLUMNS; i++) {
         const array_column c = column_of(made, i);
         if (n_docs > SIZE_MAX / 2 / (c.row_bytes + 1))
             return bm_fail_nomem(err, SIZE_MAX);
         BM_TRY(bm_column_grow(c.column, (size_t)n_docs * c.row_bytes, NULL, err));
     }
-    atomic_store(&made->reserved, n_docs);
     return BM_OK;
 }
 
 /* --- the sink --- */
 
-typedef struct place {
+typedef struct table_sink {
     bm_signed *made;
-    const bm_device_set *devices;
-    const char *name;     /* of the table */
-    pthread_mutex_t lock; /* of whoever makes room */
-} place;
+    const char *name; /* of the table */
+} table_sink;
 
-static bm_status make_room(place *p, uint64_t n_docs, bm_error *err)
-{
-    bm_status status = BM_OK;
-    if (n_docs <= atomic_load(&p->made->reserved))
-        return BM_OK;
-    pthread_mutex_lock(&p->lock);
-    if (n_docs > atomic_load(&p->made->reserved))
-        status = reserve(p->made, n_docs, err);
-    pthread_mutex_unlock(&p->lock);
-    return status;
-}
-
-static bm_status begin_batch(void *ctx, bm_ingest_batch *batch, bm_error *err)
-{
-    place *p = ctx;
-    const uint64_t first = batch->turn.first_doc;
-    BM_TRY(make_room(p, first + batch->n_docs, err));
-    batch->task.words = (uint32_t *)p->made->words.data + first * p->devices->row_uints;
-    batch->task.keys = (uint64_t *)p->made->keys.data;
-    if (batch->task.keys != NULL)
-        batch->task.keys += first * p->made->arrays.bands;
-    return BM_OK;
-}
-
-static void end_batch(void *ctx, const bm_ingest_batch *batch)
-{
-    place *p = ctx;
-    const uint64_t first = batch->turn.first_doc, *offsets = batch->shingles.offsets;
-    uint32_t *n_shingles = (uint32_t *)p->made->n_shingles.data + first;
-    uint64_t *n_bytes = (uint64_t *)p->made->n_bytes.data + first;
-    const size_t n = batch->status == BM_OK ? batch->n_docs : 0;
-    for (size_t i = 0; i < n; i++)
-        n_shingles[i] = (uint32_t)(offsets[i + 1] - offsets[i]);
-    uint64_t *texts = (uint64_t *)p->made->texts.data + first;
-    for (size_t i = 0; i < n; i++) {
-        n_bytes[i] = batch->nameless ? batch->texts[i].bytes : batch->docs[i].row.text_bytes;
-        texts[i] = batch->nameless ? batch->texts[i].hash : batch->docs[i].row.text_hash;
-    }
-    if (n > 0)
-        memcpy((bm_hash128 *)p->made->content.data + first, batch->shingles.content,
-               n * sizeof *batch->shingles.content);
-}
-
-static bm_status count_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+/* In order: how many documents there are, and room for them. */
+static bm_status place_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                              bm_error *err)
 {
     (void)first_row;
-    place *p = ctx;
+    const table_sink *sink = ctx;
+    bm_signed *made = sink->made;
     const uint64_t n_docs = batch->turn.first_doc + batch->n_docs;
     if (n_docs > BM_DOCS_MAX)
-        return bm_fail_at(err, BM_ERR_INPUT, p->name, n_docs, "more than %u documents in one run",
-                          (unsigned)BM_DOCS_MAX);
-    p->made->arrays.n_docs = n_docs;
-    p->made->has_table |= batch->n_docs > 0 && !batch->nameless;
+        return bm_fail_at(err, BM_ERR_INPUT, sink->name, n_docs,
+                          "more than %u documents in one run", (unsigned)BM_DOCS_MAX);
+    made->arrays.n_docs = n_docs;
+    made->has_table |= batch->n_docs > 0 && !batch->nameless;
+    return reserve(made, N_SIGNED, n_docs, err);
+}
+
+/* On any thread: what else documents have than words and keys. */
+static bm_status put_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    (void)first_row;
+    (void)err;
+    const bm_signed *made = ((const table_sink *)ctx)->made;
+    const uint64_t first = batch->turn.first_doc, *offsets = batch->shingles.offsets;
+    uint32_t *n_shingles = (uint32_t *)made->n_shingles.data + first;
+    uint64_t *n_bytes = (uint64_t *)made->n_bytes.data + first;
+    uint64_t *texts = (uint64_t *)made->texts.data + first;
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        n_shingles[i] = (uint32_t)(offsets[i + 1] - offsets[i]);
+        n_bytes[i] = batch->nameless ? batch->texts[i].bytes : batch->docs[i].row.text_bytes;
+        texts[i] = batch->nameless ? batch->texts[i].hash : batch->docs[i].row.text_hash;
+    }
+    memcpy((bm_hash128 *)made->content.data + first, batch->shingles.content,
+           batch->n_docs * sizeof *batch->shingles.content);
     return BM_OK;
 }
 
 static bm_status ingest(bm_job_context *context, bm_signed *made, bm_error *err)
 {
-    place p = {.made = made,
-               .devices = &context->devices.set,
-               .name = bm_batch_source_file(context->inputs.source, 0)};
-    pthread_mutex_init(&p.lock, NULL);
+    table_sink sink = {.made = made, .name = bm_batch_source_file(context->inputs.source, 0)};
     const bm_ingest_request request = {
-        .sink = count_batch, .sink_ctx = &p, .in_place = {begin_batch, end_batch, &p}};
+        .sink = place_batch,
+        .sink_ctx = &sink,
+        .put = {.fn = put_batch, .ctx = &sink},
+        .in_place = {&made->words, made->arrays.bands > 0 ? &made->keys : NULL}};
     const bm_status status = bm_job_context_ingest(context, &request, err);
-    pthread_mutex_destroy(&p.lock);
     context->counts.kept = context->counts.records;
     return status;
 }
@@ -184,7 +158,7 @@ static bm_status sign_all(bm_job *job, bm_signed *made, bm_error *err)
     BM_TRY(bm_job_begin(job, steps, err));
     made->settings.input.stream = NULL; /* moved */
     bm_job_context_stage(context, BM_STAGE_SIGN, "bytes");
-    BM_TRY(reserve(made, FIRST_DOCS, err));
+    BM_TRY(reserve(made, 0, FIRST_DOCS, err));
     BM_TRY(ingest(context, made, err));
     const bool wide = made->arrays.value_bytes == sizeof *made->arrays.signatures64;
     made->arrays.signatures = wide ? NULL : made->words.data;

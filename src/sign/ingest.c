@@ -179,7 +179,7 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
     size_t bytes = hashes * BYTES_PER_HASH;
     if (bytes < BATCH_BYTES_MIN)
         bytes = hashes == 0 ? 8 * BATCH_BYTES_MIN : BATCH_BYTES_MIN;
-    const size_t usual = cfg->in_place.begin != NULL ? IN_PLACE_BYTES : BATCH_BYTES_MAX;
+    const size_t usual = cfg->in_place.words != NULL ? IN_PLACE_BYTES : BATCH_BYTES_MAX;
     most = most < usual ? most : usual;
     return bytes > most ? most : bytes;
 }
@@ -416,7 +416,7 @@ static bm_status ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *
     out->cfg = cfg;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_batch_parser_open(cfg->source, &out->parser, err));
-    out->parser->own_ids = cfg->in_place.begin != NULL;
+    out->parser->own_ids = cfg->in_place.words != NULL;
     BM_TRY_OUT(bm_isa_choose(cfg->cpu, &out->sets.isa, err));
     out->sets.bag = cfg->text->bag;
     if (cfg->source->ops->has_text && cfg->docs != NULL)
@@ -659,7 +659,7 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     batch->as_text = cfg->source->ops->has_text && cfg->device_set != NULL &&
                      cfg->device_set->path.taken && !batch->turn.share.alone &&
                      !(cfg->hashes_of_long && batch->turn.share.cost > 0) &&
-                     cfg->weigh.fn == NULL && cfg->in_place.begin == NULL;
+                     cfg->weigh.fn == NULL && cfg->in_place.words == NULL;
     batch->shingles.counted = cfg->weigh.fn != NULL;
     batch->status =
         bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
@@ -901,12 +901,36 @@ typedef struct host_worker {
     double mark; /* since when the time has not been added to `times` */
 } host_worker;
 
+/* Make room in the columns for so many documents. read_lock is held. */
+static bm_status make_room(const bm_ingest_cfg *cfg, uint64_t n_docs, bm_error *err)
+{
+    const bm_ingest_in_place *to = &cfg->in_place;
+    const size_t words = cfg->device_set->row_uints * sizeof(uint32_t);
+    const size_t keys = to->keys != NULL ? cfg->device_set->bands * sizeof(uint64_t) : 0;
+    if (n_docs > SIZE_MAX / (words + keys))
+        return bm_fail_nomem(err, SIZE_MAX);
+    BM_TRY(bm_column_grow(to->words, (size_t)n_docs * words, NULL, err));
+    return keys == 0 ? BM_OK : bm_column_grow(to->keys, (size_t)n_docs * keys, NULL, err);
+}
+
+/* Its words and keys go to their places in the columns. */
+static void sign_in_place(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
+{
+    const bm_ingest_in_place *to = &cfg->in_place;
+    const uint64_t first = batch->turn.first_doc;
+    batch->task.words = (uint32_t *)to->words->data + first * cfg->device_set->row_uints;
+    batch->task.keys =
+        to->keys == NULL ? NULL : (uint64_t *)to->keys->data + first * cfg->device_set->bands;
+}
+
 /* Number the documents of the batch. read_lock is held. */
 static bm_status number(ingest *in, bm_ingest_batch *batch, bm_error *err)
 {
     bm_batch_source *source = in->cfg->source;
     uint64_t n = 0;
-    const bm_status status = source->ops->count(source, batch->raw, &n, err);
+    bm_status status = source->ops->count(source, batch->raw, &n, err);
+    if (status == BM_OK)
+        status = make_room(in->cfg, in->n_records + n, err);
     if (status != BM_OK)
         bm_ingest_batch_drop_raw(in->cfg, batch);
     batch->turn.first_doc = in->n_records;
@@ -930,7 +954,7 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
             bm_ingest_order_release(&in->order, &in->now.share);
         batch->turn.share = in->now.share;
     }
-    if (status == BM_OK && got == BM_BATCH_READ && in->cfg->in_place.begin != NULL)
+    if (status == BM_OK && got == BM_BATCH_READ && in->cfg->in_place.words != NULL)
         status = number(in, batch, err);
     in->read_end = status != BM_OK || got != BM_BATCH_READ;
     if (in->read_end) {
@@ -1041,13 +1065,9 @@ static bool sign(host_worker *w, bm_ingest_batch *batch)
         if (!device_set->use_cpu)
             return true; /* the ingest stops */
     }
-    const bm_ingest_in_place *in_place = &in->cfg->in_place;
-    if (in_place->begin != NULL)
-        batch->status = in_place->begin(in_place->ctx, batch, &batch->error);
-    if (batch->status == BM_OK)
-        batch->status = ingest_sign_cpu(in->cfg, batch, w->worker.shingler, &batch->error);
-    if (in_place->begin != NULL)
-        in_place->end(in_place->ctx, batch);
+    if (in->cfg->in_place.words != NULL)
+        sign_in_place(in->cfg, batch);
+    batch->status = ingest_sign_cpu(in->cfg, batch, w->worker.shingler, &batch->error);
     bm_ingest_lap(&w->times.sign, &w->mark);
     return true;
 }

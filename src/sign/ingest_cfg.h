@@ -9,6 +9,7 @@
 #include <bandmill/job.h>
 
 #include "base/clock.h"
+#include "base/column.h"
 #include "base/meter.h"
 #include "devices/device_set.h"
 #include "input/batch_source.h"
@@ -199,17 +200,13 @@ typedef struct bm_ingest_put {
     bm_status (*enter)(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err);
 } bm_ingest_put;
 
-/* A sink that has the words and keys of all documents side by side: they are computed where they
- * stay. Records become documents or end the ingest, so that the number of a batch's first document
- * is known when the batch is read. The native CPU signs, and records without ids of their own get
- * none: a batch of these is nameless. begin NULL: words and keys are the batch's own. */
+/* Columns that get the words and keys of all documents side by side: these are computed where they
+ * stay, at the number of each document (turn.first_doc). The ingest makes room as batches are read.
+ * Records become documents or end the ingest, so that the number of a batch's first document is
+ * known when the batch is read. The native CPU signs, and records without ids of their own get
+ * none: a batch of these is nameless. words NULL: words and keys are the batch's own. */
 typedef struct bm_ingest_in_place {
-    /* Set the words and keys of batch->task to the places of its documents, from turn.first_doc on.
-     * `end` follows on the same thread, when they are written, or not, after a failure. Any number
-     * of batches at once. */
-    bm_status (*begin)(void *ctx, bm_ingest_batch *batch, bm_error *err);
-    void (*end)(void *ctx, const bm_ingest_batch *batch);
-    void *ctx;
+    bm_column *words, *keys; /* keys: NULL where they are not wanted */
 } bm_ingest_in_place;
 
 /* Asked behind each batch: where it is due, `fn` is called once all before it has been put, and
