@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_options.sh ROOT [list] -- ten options: how many files of src, include and python/bandmill name each, as a whole word, is no more than
-# options.tsv allows. Prints the counts; with `list` also the files. Exit 1 where a count is beyond its bound. A bound is lowered when a count
-# falls; raising one is a decision, whose commit says why. Then, where there is a Python, the package's keywords are held against the rows of
-# src/options/rows.def, of which python/tools/make_options.py makes them.
+# check_options.sh ROOT [list] -- how many files of src, include and python/bandmill name each of ten options, as a whole word, is no more
+# than options.tsv allows. Prints the counts, with `list` also the files. A bound is lowered when a count falls; raising one is a decision,
+# whose commit says why. Then each member of a public struct of options has a row, or a reason (options.awk). Then, where there is a Python,
+# the keywords of the package are those that python/tools/make_options.py makes of the rows. Exit 1 if one of these does not hold.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
@@ -20,6 +20,7 @@ while IFS="$(printf '\t')" read -r name most; do
         failed=1
     fi
 done < "$here/options.tsv"
+awk -f "$here/options.awk" src/options/rows.def include/bandmill/types.h include/bandmill/job.h || failed=1
 if command -v python3 > /dev/null; then
     python3 python/tools/make_options.py src/options/rows.def python/bandmill/_option_rows.py --check || failed=1
 fi

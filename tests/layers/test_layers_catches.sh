@@ -238,6 +238,14 @@ longer one_includer src/lsh/w.h 'int w(void);'
 rm src/options/rows.def
 restore
 
+# ---- options
+
+real=$here/../..
+options() { awk -f "$here/options.awk" "$real/src/options/rows.def" "$real/include/bandmill/types.h" "$1"; }
+passes 'the options as they are' options "$real/include/bandmill/job.h"
+sed 's/^    uint64_t max_group_size;.*/&\n    uint32_t planted;/' "$real/include/bandmill/job.h" > "$work/job.h"
+refuses 'a member of options without a row' 'bm_dedup_options.planted: no row' options "$work/job.h"
+
 # ---- circles
 
 # circle NAME PATTERN FILE=LINE...: a tree of these files, and objects of its sources.
