@@ -71,7 +71,10 @@ void bm_parser_close(bm_parser *parser)
     if (parser == NULL)
         return;
     bm_json_exact_close(parser->json);
-    bm_free_all(parser->json_fields, parser->cells);
+    bm_json_exact_close(parser->places);
+    bm_free_all(parser->json_fields, parser->cells, parser->place_fields);
+    bm_buf_reset(&parser->parts);
+    bm_buf_reset(&parser->edits);
     bm_keyer_reset(&parser->keyer);
     bm_buf_reset(&parser->text);
     bm_buf_reset(&parser->id);

@@ -45,3 +45,55 @@ void bm_read_again_close(bm_read_again *again); /* NULL is fine */
  * BM_ERR_IO where a file cannot be read. What stands there now may be anything. */
 bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_record_place *places,
                             size_t n, bm_record_fn fn, void *ctx, bm_error *err);
+
+/* cut_record -- text taken out of a record, whatever its format: exactly the bytes that encode it
+ * are deleted, and all others stay.
+ *
+ *     record     {"id":1,"text":"one\ntwo\ud83d\ude00\n","n":2}      text   one·two😀·
+ *     cut 4 … 12                 ^^^^^^^^^^^^^^^^^^^^
+ *     becomes    {"id":1,"text":"one\n","n":2}
+ *
+ * The text is the one that readers of the record see, before its repair (bm_record.as_read), its
+ * fields and elements joined by newlines. Those newlines stand in no record, so a range that holds
+ * one deletes what lies on both sides. An escape, a surrogate pair, a doubled quote goes as a
+ * whole, and only if all that it encodes lies in the range. A number in a list of texts stays,
+ * because JSON has no empty one. A record of WET states the length of its text: that number is
+ * replaced.
+ *
+ * Threads: as the parser, a parser a thread. */
+
+/* Bytes `from` to `to` of a text, half open. */
+typedef struct bm_text_range {
+    uint64_t from, to;
+} bm_text_range;
+
+typedef enum bm_text_coding {
+    BM_CODING_PLAIN,
+    BM_CODING_JSON,   /* between the quotes of a string */
+    BM_CODING_QUOTED, /* a cell of csv with doubled quotes */
+    BM_CODING_FIXED   /* a number, which stays */
+} bm_text_coding;
+
+/* A text field, or an element of one that leads through lists. */
+typedef struct bm_text_part {
+    size_t begin, end;   /* what encodes it, in bytes of record->raw */
+    bm_text_range range; /* its place in the text */
+    bm_text_coding coding;
+} bm_text_part;
+
+/* Bytes of record->raw that are deleted, and what stands there instead, mostly nothing. */
+typedef struct bm_record_edit {
+    size_t from, to;
+    char with[21];
+    uint8_t n_with;
+} bm_record_edit;
+
+/* The parts of the text of a record that is no bad one, in order, during the callback that has it.
+ * *parts is the parser's, until the next call of this or the next function. BM_ERR_UNSUPPORTED: the
+ * format has no records with bytes of their own. */
+bm_status bm_parser_text_parts(bm_parser *parser, const bm_record *record,
+                               const bm_text_part **parts, size_t *n, bm_error *err);
+/* The same record without n ranges of its text, which ascend and do not overlap: *edits, the
+ * parser's, ascend too. */
+bm_status bm_parser_cut(bm_parser *parser, const bm_record *record, const bm_text_range *ranges,
+                        size_t n, const bm_record_edit **edits, size_t *n_edits, bm_error *err);

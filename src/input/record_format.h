@@ -102,6 +102,12 @@ const char *bm_elements_unclosed(const bm_scan *scan);
 #define BM_WET_URI    "WARC-Target-URI"
 size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to);
 
+/* Where text and length of a record of wet stand, which is no bad one. */
+typedef struct bm_wet_place {
+    bm_str text, length; /* views of the record */
+} bm_wet_place;
+bm_wet_place bm_wet_find(bm_str record);
+
 /* `row` without "\n" or "\r\n" at its end. */
 static inline bm_str bm_without_line_end(bm_str row)
 {
@@ -176,6 +182,10 @@ struct bm_parser {
     bm_json_field *json_fields;
     bm_str *cells; /* of the text fields of a table, then those of `keep`; data NULL: missing */
     bm_keyer keyer;
+    /* to cut text out of records (cut_record.c): */
+    bm_json_exact *places; /* of the text fields; NULL: not opened */
+    bm_json_field *place_fields;
+    bm_buf parts, edits;
 };
 
 /* record_formats -- the table of the formats of records. To add one: a split_*.c or parse_*.c

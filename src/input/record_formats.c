@@ -760,7 +760,7 @@ static size_t wet_likely_end(const bm_end_hint *hint, const char *data, size_t l
 
 /* The header of a record; a field that it lacks has data NULL. */
 typedef struct wet_record {
-    bm_str type, id, uri, text;
+    bm_str type, id, uri, text, length_digits;
     const char *broken; /* why it is none, for people; NULL: nothing is wrong with it */
     uint64_t length;
     bool blank; /* nothing but line ends */
@@ -796,6 +796,7 @@ static wet_record read_record(bm_str all)
                 *fields[i].out = value;
         }
     }
+    r.length_digits = r.text;
     has_length = read_length(r.text, &r.length);
     const uint64_t left = all.len - at;
     if (r.type.data == NULL)
@@ -806,6 +807,12 @@ static wet_record read_record(bm_str all)
         r.broken = BM_WET_LENGTH " is more than there is (the file was cut short?)";
     r.text = (bm_str){all.data + at, r.length <= left ? (size_t)r.length : 0};
     return r;
+}
+
+bm_wet_place bm_wet_find(bm_str record)
+{
+    const wet_record r = read_record(record);
+    return (bm_wet_place){r.text, r.length_digits};
 }
 
 static bool is_word(bm_str value, const char *word)

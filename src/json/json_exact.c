@@ -60,6 +60,7 @@ struct bm_json_exact {
     size_t pos;
     state state;
     bool as_read; /* strings are not repaired */
+    bool places;  /* strings are told by their places */
     uint32_t depth;
     uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit a level; else it is an array */
     bm_buf out;                               /* the strings that had to be rewritten */
@@ -474,6 +475,20 @@ static bool deliver_string(bm_json_exact *x, bm_str said, bool in_out, size_t of
     return true;
 }
 
+/* The place of a string that is wanted, to the paths that want it. */
+static bool deliver_place(bm_json_exact *x, const bm_json_span *span)
+{
+    const size_t offset = x->out.len;
+    const bm_json_place place = {span->begin, span->end};
+    char bytes[1 + sizeof place] = {BM_JSON_PLACE};
+    memcpy(bytes + 1, &place, sizeof place);
+    const bm_status status = bm_buf_add(&x->out, bytes, sizeof bytes, x->err);
+    if (status != BM_OK)
+        return no_memory(x, status);
+    return deliver_string(x, (bm_str){x->out.data + offset, x->out.len - offset}, true, offset,
+                          &(bm_json_repair){0});
+}
+
 /* The string is a value: read it, and unescape it once for all paths that want it. A short text is
  * unescaped as it is read; of a long one, strings that need no rewriting are not copied. */
 static bool read_string_value(bm_json_exact *x)
@@ -485,7 +500,7 @@ static bool read_string_value(bm_json_exact *x)
     bool wanted = false;
     for (size_t i = 0; i < x->n_paths; i++)
         wanted = wanted || x->follows[i].wanted;
-    const bool copies = wanted && x->text.len <= COPY_MAX && !x->as_read;
+    const bool copies = wanted && x->text.len <= COPY_MAX && !x->as_read && !x->places;
     const size_t offset = x->out.len;
     char *copy = copies ? x->out.data + offset : NULL;
     const char *why = copies ? bm_json_string_copy(x->text, x->pos + 1, &span, copy, &repair)
@@ -495,6 +510,8 @@ static bool read_string_value(bm_json_exact *x)
     x->pos = span.end + 1;
     if (!wanted)
         return true;
+    if (x->places)
+        return deliver_place(x, &span);
     const bm_str raw = {.data = x->text.data + span.begin, .len = span.end - span.begin};
     const bm_str said = copies ? (bm_str){copy, (size_t)repair.len_bytes} : raw;
     if ((copies || !span.escapes) &&
@@ -731,5 +748,15 @@ bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_f
     exact->as_read = true;
     const bm_status status = bm_json_exact_run(exact, text, fields, &broken_why, err);
     exact->as_read = false;
+    return status;
+}
+
+bm_status bm_json_exact_run_places(bm_json_exact *exact, bm_str text, bm_json_field *fields,
+                                   bm_error *err)
+{
+    const char *broken_why;
+    exact->places = true;
+    const bm_status status = bm_json_exact_run(exact, text, fields, &broken_why, err);
+    exact->places = false;
     return status;
 }
