@@ -19,7 +19,7 @@ done
 kept=${BANDMILL_TEST_CACHE:-$build}
 mkdir -p "$kept"
 known=$kept/tidy-${3:-written}.known now=$build/tidy.now look=$build/tidy.look
-find "$root/src" "$root/include" "$root/kernels" -name '*.[ch]' ! -name unicode_tables.c | LC_ALL=C sort | xargs sha256sum |
+find "$root/src" "$root/include" "$root/kernels" \( -name '*.[ch]' -o -name '*.def' \) ! -name unicode_tables.c | LC_ALL=C sort | xargs sha256sum |
     awk -v root="$root" -v commands="$build/compile_commands.json" -f "$here/tidy_keys.awk" | grep "^$root/src/" | LC_ALL=C sort -u |
     sed "s|$build|BUILD|g; s|$root/|ROOT/|g; s|$root|ROOT|g" > "$now"
 [ -s "$now" ] || { echo "no sources of $root/src in $build/compile_commands.json"; exit 1; }
