@@ -15,7 +15,7 @@ and as texts: the CPU seconds of the program that stands in comparing/, which ch
 not check, in per cent of native signing. Less than two runs differ is not seen: the figure is that of the least of the runs.
 
 --auto measures, instead, what `--device auto` does with devices that need ten times as long as native code for all of `sign --shingle char:5`,
-as long, and a tenth (CL_DOUBLE_ITEMS, found by a run whose device is slow), with documents of the same four sizes: seconds, as a multiple of
+as long, and a tenth (CL_DOUBLE_HASHES, found by a run whose device is slow), with documents of the same four sizes: seconds, as a multiple of
 those of the CPU, and who signed; however small the job is (BANDMILL_CL_TEXT=trial). --before names an earlier program that stands beside its own double, to be asked in turns.
 
 --opening measures, instead, how long one and eight devices take to open whose contexts take half a second. --bounds holds what CI holds:
@@ -119,14 +119,14 @@ def measure_auto(args, folder):
     for name, size in SIZES.items():
         write_sized(documents, args.megabytes, size)
         cpu = min(job("cpu") for _ in range(args.runs))
-        items = 1e8
-        while (slow := job("gpu", BANDMILL_CL_TEXT="0", CL_DOUBLE_ITEMS=f"{items:g}")) < 3 * cpu:
-            items /= 4
+        hashes = 1e9
+        while (slow := job("gpu", BANDMILL_CL_TEXT="0", CL_DOUBLE_HASHES=f"{hashes:g}")) < 3 * cpu:
+            hashes /= 4
         for speed, factor in SPEEDS.items():
             row = found[f"{name}, {speed}"] = {"cpu_seconds": cpu}
             for _ in range(args.runs):
                 for when, program in programs.items():
-                    seconds = job("auto", program, BANDMILL_CL_TEXT="trial", CL_DOUBLE_ITEMS=f"{items * slow / cpu * factor:g}")
+                    seconds = job("auto", program, BANDMILL_CL_TEXT="trial", CL_DOUBLE_HASHES=f"{hashes * slow / cpu * factor:g}")
                     row[when] = min(row.get(when, seconds / cpu), seconds / cpu)
                     row[f"signed {when}"] = signed_by()
     return found

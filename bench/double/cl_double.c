@@ -11,8 +11,9 @@
  *     CL_DOUBLE_GPUS=N          so many devices (1), each of 80 GiB, not sharing the host's memory
  *     CL_DOUBLE_LINK=GB/S       a copy takes its bytes at this rate (0: no time)
  *     CL_DOUBLE_KERNEL=SECONDS  a launch takes this long (0)
- *     CL_DOUBLE_ITEMS=N,N…      work-items that a device does in a second, in all its queues
- *                               together (0: any number); the last number holds for the rest
+ *     CL_DOUBLE_HASHES=N,N…     hashes that a device signs in a second, in all its queues together,
+ *                               given as such or as texts (0: any number); the last number holds
+ *                               for the rest
  *     CL_DOUBLE_OPEN=SECONDS    a context takes this long to be made (0)
  *
  * and what a driver says of itself:
@@ -52,8 +53,8 @@ struct _cl_platform_id {
 };
 struct _cl_device_id {
     pthread_mutex_t lock;
-    double items; /* a second; 0: any number */
-    double end;   /* of the work-items of all queues */
+    double hashes; /* a second; 0: any number */
+    double end;    /* of the work-items of all queues */
 };
 struct _cl_context {
     char unused;
@@ -62,7 +63,8 @@ struct _cl_program {
     char unused;
 };
 struct _cl_kernel {
-    char unused;
+    char name[32];
+    cl_uint4 four; /* the last argument of four numbers */
 };
 struct _cl_mem {
     pthread_mutex_t lock;
@@ -78,13 +80,13 @@ struct _cl_command_queue {
     pthread_mutex_t lock;
     double end; /* of what was enqueued */
     cl_device_id device;
+    bool texts; /* their hashes were made and paid for, and are to be signed */
 };
 
 static struct _cl_platform_id platforms[PLATFORMS_MAX];
 static struct _cl_device_id devices[PLATFORMS_MAX][DEVICES_MAX];
 static struct _cl_context context;
 static struct _cl_program program;
-static struct _cl_kernel kernel;
 
 static double asked(const char *name, double otherwise)
 {
@@ -164,11 +166,11 @@ static unsigned n_platforms(char *name, size_t cap, unsigned at)
 
 __attribute__((constructor)) static void init_devices(void)
 {
-    char items[32];
+    char hashes[32];
     for (unsigned p = 0; p < PLATFORMS_MAX; p++)
         for (unsigned d = 0; d < DEVICES_MAX; d++) {
-            word_of("CL_DOUBLE_ITEMS", "0", d, items, sizeof items);
-            devices[p][d].items = strtod(items, NULL);
+            word_of("CL_DOUBLE_HASHES", "0", d, hashes, sizeof hashes);
+            devices[p][d].hashes = strtod(hashes, NULL);
             pthread_mutex_init(&devices[p][d].lock, NULL);
         }
 }
@@ -278,7 +280,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t cap, voi
     }
 }
 
-/* --- contexts, programs, kernels: all are one --- */
+/* --- contexts and programs: all are one --- */
 
 cl_context clCreateContext(const cl_context_properties *properties, cl_uint n,
                            const cl_device_id *ids,
@@ -345,17 +347,23 @@ cl_int clReleaseProgram(cl_program p)
 
 cl_kernel clCreateKernel(cl_program p, const char *name, cl_int *code)
 {
-    set_code(code, CL_SUCCESS);
-    return &kernel;
+    cl_kernel kernel = calloc(1, sizeof *kernel);
+    set_code(code, kernel != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY);
+    if (kernel != NULL)
+        snprintf(kernel->name, sizeof kernel->name, "%s", name);
+    return kernel;
 }
 
 cl_int clReleaseKernel(cl_kernel k)
 {
+    free(k);
     return CL_SUCCESS;
 }
 
 cl_int clSetKernelArg(cl_kernel k, cl_uint index, size_t size, const void *value)
 {
+    if (size == sizeof k->four)
+        memcpy(&k->four, value, size);
     return CL_SUCCESS;
 }
 
@@ -509,15 +517,28 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking,
     return clEnqueueWriteBuffer(queue, mem, blocking, offset, bytes, NULL, n, before, event);
 }
 
+/* Hashes that the launch makes of texts, or signs as they were given: of quads, of which a number
+ * among the arguments says how many (kernels/text_hash.cl: units; kernels/sign_gpu.cl: where the
+ * offsets begin, behind the hashes). */
+static double hashes_of(cl_command_queue queue, cl_kernel k)
+{
+    const bool texts = queue->texts;
+    if (strcmp(k->name, "bm_text_hash") == 0) {
+        queue->texts = true;
+        return 4.0 * k->four.s[3];
+    }
+    if (strcmp(k->name, "bm_sign") != 0)
+        return 0;
+    queue->texts = false;
+    return texts ? 0 : 4.0 * k->four.s[0];
+}
+
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel k, cl_uint dims,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint n, const cl_event *before, cl_event *event)
 {
-    const double rate = queue->device->items;
-    size_t items = 1;
-    for (cl_uint i = 0; i < dims; i++)
-        items *= global[i];
-    return enqueue_work(queue, rate > 0 ? (double)items / rate : 0, asked("CL_DOUBLE_KERNEL", 0), n,
+    const double rate = queue->device->hashes, hashes = hashes_of(queue, k);
+    return enqueue_work(queue, rate > 0 ? hashes / rate : 0, asked("CL_DOUBLE_KERNEL", 0), n,
                         before, event);
 }
 
