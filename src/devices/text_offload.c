@@ -6,9 +6,9 @@
  * again; the first time does not count, since it allocates. Processor time is counted there, so that
  * others who have the processor for a moment do not look like slow loops.
  *
- *     a device   one small batch, twice: what a batch takes when it is alone
- *                batches of some milliseconds, staged once and submitted again and again, as many
- *                in flight as the device likes; the better of two stretches counts
+ *     a device   a small batch, and larger ones until one takes some milliseconds
+ *                batches of that size, staged once and submitted again and again, as many in flight
+ *                as the device likes; the better of two stretches counts
  *
  * A device on which the small batch takes long, at a rate that is nothing beside the CPU's, is not
  * tried further.
@@ -31,12 +31,13 @@
 #define LANE_DOCS     16u   /* that a thread makes at once: its caches hold them */
 #define LANE_SECONDS  0.002 /* that each part of the CPU's work is measured at least */
 #define LANE_ROUNDS   64u
-#define FIRST_DOCS    32u   /* of a device's first batch */
-#define BATCH_SECONDS 0.008 /* that later ones should take */
-#define SLOW_SECONDS  0.010 /* for a first batch */
+#define FIRST_DOCS    8u    /* of a device's first batch */
+#define FOLD_MOST     8u    /* by which a batch is larger than the one before it */
+#define BATCH_SECONDS 0.004 /* that the last ones should take */
+#define SLOW_SECONDS  0.005 /* for a first batch */
 #define SLOW_PART     20    /* of the CPU's rate */
 #define DEPTH_MAX     4u
-#define STRETCHES     4u
+#define STRETCHES     2u
 
 static const bm_text_options given_hashes = {.shingle = BM_SHINGLE_CHAR, .shingle_k = 5};
 
@@ -352,22 +353,40 @@ static bm_status wait_for(const timing *x, uint32_t i, bm_error *err)
     return x->backend->ops->wait(x->backend, &x->trial->tasks[i], err);
 }
 
-/* One batch that is alone on the device, twice: the second counts. */
-static bm_status time_first(timing *x, double *seconds, bm_error *err)
+/* One batch of x->n_docs that is alone on the device. */
+static bm_status time_one(timing *x, double *seconds, bm_error *err)
 {
-    x->n_docs = FIRST_DOCS;
-    for (int tries = 0; tries < 2; tries++) {
-        const double mark = bm_clock_seconds(), cpu = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID);
-        set_task(x, 0);
-        BM_TRY(submit(x, 0, err));
-        BM_TRY(wait_for(x, 0, err));
-        *seconds = bm_clock_seconds() - mark;
-        x->out->beside = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    }
+    const double mark = bm_clock_seconds(), cpu = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    set_task(x, 0);
+    BM_TRY(submit(x, 0, err));
+    BM_TRY(wait_for(x, 0, err));
+    *seconds = bm_clock_seconds() - mark;
     *seconds = *seconds > 0 ? *seconds : 1e-9;
-    x->out->rate = bytes_of(x->trial, FIRST_DOCS) / *seconds;
-    x->out->beside *= (double)TRIAL_DOCS / FIRST_DOCS;
+    x->out->rate = bytes_of(x->trial, x->n_docs) / *seconds;
+    x->out->beside = (bm_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu) * TRIAL_DOCS / (double)x->n_docs;
     return BM_OK;
+}
+
+/* Batches that are alone, each larger than the one before, until one takes long enough. The first of
+ * a size may take its time to allocate, so a long one is timed again. *slow: a batch of the first
+ * size shows all that is worth knowing. */
+static bm_status time_alone(timing *x, bool *slow, bm_error *err)
+{
+    *slow = false;
+    for (x->n_docs = FIRST_DOCS;;) {
+        double seconds;
+        BM_TRY(time_one(x, &seconds, err));
+        if (seconds >= BATCH_SECONDS / 2)
+            BM_TRY(time_one(x, &seconds, err));
+        if (x->n_docs == FIRST_DOCS)
+            *slow = seconds > SLOW_SECONDS &&
+                    x->out->rate * SLOW_PART < bm_text_trial_cpu_rate(x->trial);
+        if (seconds >= BATCH_SECONDS / 2 || x->n_docs == TRIAL_DOCS)
+            return BM_OK;
+        const double fold = BATCH_SECONDS / seconds;
+        x->n_docs = fold < FOLD_MOST ? (size_t)(fold * (double)x->n_docs) : FOLD_MOST * x->n_docs;
+        x->n_docs = x->n_docs < TRIAL_DOCS ? x->n_docs : TRIAL_DOCS;
+    }
 }
 
 static void unstage(const timing *x)
@@ -380,20 +399,22 @@ static void unstage(const timing *x)
     }
 }
 
-/* Every task, once; and staged, where the backend has places, which grow when a task is submitted
- * that they were too small for. `*seconds`: what staging took of one task. */
+/* Set every task, and stage it where the backend has places, which grow when a task is submitted that
+ * they were too small for. *seconds: what staging took of one task. */
 static bm_status stage(const timing *x, double *seconds, bm_error *err)
 {
     *seconds = 0;
     for (uint32_t i = 0; i < x->depth; i++) {
         bm_sign_task *task = set_task(x, i);
         for (int tries = 0; tries < 2 && task->staged == NULL; tries++) {
+            if (tries > 0) {
+                BM_TRY(submit(x, i, err));
+                BM_TRY(wait_for(x, i, err));
+            }
             const double mark = bm_clock_of(CLOCK_THREAD_CPUTIME_ID);
             task->staged = bm_backend_stage(x->backend, task);
             if (task->staged != NULL)
                 *seconds = bm_clock_of(CLOCK_THREAD_CPUTIME_ID) - mark;
-            BM_TRY(submit(x, i, err));
-            BM_TRY(wait_for(x, i, err));
         }
     }
     return BM_OK;
@@ -402,7 +423,7 @@ static bm_status stage(const timing *x, double *seconds, bm_error *err)
 /* Batches in flight: the better of some stretches of them. */
 static bm_status time_flight(const timing *x, double staging, bm_error *err)
 {
-    const uint32_t each = 2 * x->depth;
+    const uint32_t each = x->depth;
     const double fold = (double)TRIAL_DOCS / (double)x->n_docs;
     double least = 0, beside = 0;
     uint32_t n = 0;
@@ -436,17 +457,13 @@ static bm_status time_staged(const timing *x, bm_error *err)
 
 static bm_status time_form(timing *x, bm_error *err)
 {
-    bm_text_trial *t = x->trial;
-    double seconds;
-    BM_TRY(time_first(x, &seconds, err));
-    if (seconds > SLOW_SECONDS && x->out->rate * SLOW_PART < bm_text_trial_cpu_rate(t))
+    bool slow;
+    BM_TRY(time_alone(x, &slow, err));
+    if (slow)
         return BM_OK;
-    const double docs = FIRST_DOCS * BATCH_SECONDS / seconds;
-    x->n_docs = docs > TRIAL_DOCS ? TRIAL_DOCS : docs < FIRST_DOCS ? FIRST_DOCS : (size_t)docs;
-    bm_status status = time_staged(x, err);
-    if (status == BM_ERR_UNSUPPORTED) /* too much for its buffers at once: as the first batch was */
-        status = BM_OK;
-    BM_TRY(status);
+    const bm_status status = time_staged(x, err);
+    if (status != BM_ERR_UNSUPPORTED) /* else too much for its buffers at once: as it was alone */
+        BM_TRY(status);
     BM_TRY(x->backend->ops->drain(x->backend, err));
     unstage(x);
     return BM_OK;

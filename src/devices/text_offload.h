@@ -6,7 +6,7 @@
  * device then hashes and counts. Devices that are all made of the host's own processors get hashes:
  * no link is spared there, and the host's loops are the faster ones. Elsewhere it depends on the
  * device, the link, the shingles and the threads, so both ways are tried on a fixed text when the
- * devices are opened (some hundredths of a second), and the faster one is taken for the whole job:
+ * devices are opened (a tenth of a second, about), and the faster one is taken for the whole job:
  *
  *     rate of a way = the slower of what the host's threads and what the devices do
  *     of the host   = by the seconds of its processors: to make texts or hashes, and beside the
