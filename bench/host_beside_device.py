@@ -2,7 +2,7 @@
 """What the host does beside a device that costs nothing: CPU seconds a GB of JSON Lines, against signing on the CPU in the same run.
 
     bench/host_beside_device.py [--program build/release/bench/double/bandmill] [--megabytes 200] [--runs 5] [--threads 2] [--gpus 1]
-                                [--link GB/S] [--json] [--opening] [--check] [--auto [--before PROGRAM]] [--bounds]
+                                [--link GB/S] [--json] [--opening] [--check] [--auto [--before PROGRAM] [--out FILE]] [--bounds]
 
 The program is the one that stands beside the double of the OpenCL library (bench/double/cl_double.c): copies and kernels take no time, so what
 is left is reading, parsing, cutting or packing texts, enqueuing and writing. `sign`, `dedup` and `dedup --verify none`, whose devices can be
@@ -14,9 +14,10 @@ equal, lose nothing.
 and as texts: the CPU seconds of the program that stands in comparing/, which checks and believes all the same, less those of the one that does
 not check, in per cent of native signing. Less than two runs differ is not seen: the figure is that of the least of the runs.
 
---auto measures, instead, what `--device auto` does with devices that need ten times as long as native code for all of `sign --shingle char:5`,
-as long, and a tenth (CL_DOUBLE_HASHES, found by a run whose device is slow), with documents of the same four sizes: seconds, as a multiple of
-those of the CPU, and who signed; however small the job is (BANDMILL_CL_TEXT=trial). --before names an earlier program that stands beside its own double, to be asked in turns.
+--auto measures, instead, what `--device auto` does with devices that need ten times as long as native code for all of `sign`,
+as long, and a tenth (CL_DOUBLE_HASHES, found by a run whose device is slow), with documents of the same four sizes: seconds and CPU seconds, as
+multiples of those of native code in the same turns, and who signed; and the same with word:5, and with the sample check; however small the job
+is (BANDMILL_CL_TEXT=trial). --before names an earlier program that stands beside its own double, to be asked in turns; --out FILE keeps all.
 
 --opening measures, instead, how long one and eight devices take to open whose contexts take half a second. --bounds holds what CI holds:
 bounds that do not depend on the machine, wide enough for one that is crowded; 1 where one is passed. Standard library only."""
@@ -29,6 +30,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import measure
 
 JOBS = {"sign word:5": ["sign", "--shingle", "word:5"], "sign char:5": ["sign", "--shingle", "char:5"],
         "dedup word:5": ["dedup", "--shingle", "word:5", "--kept", "no"], "dedup char:5": ["dedup", "--shingle", "char:5", "--kept", "no"],
@@ -101,16 +104,23 @@ def measure_check(args, folder):
 
 
 SPEEDS = {"a tenth as fast": 0.1, "as fast": 1, "ten times as fast": 10}
+SHAPES = ("char:5", "word:5")
+NOTHING_YET = {"cpu_seconds": float("inf"), "seconds": float("inf")}
+
+
+def keep_least(row, spent):
+    row["cpu_seconds"], row["seconds"] = min(row["cpu_seconds"], spent[0]), min(row["seconds"], spent[1])
 
 
 def measure_auto(args, folder):
-    """Seconds, as a multiple of the CPU's, and who signed, by size of document and speed of the device."""
+    """What native code and `auto` take, and who signed, by shingles, size of document and speed of the device."""
     documents, found = os.path.join(folder, "documents.jsonl"), {}
-    programs = {"now": args.program, **({"before": os.path.abspath(args.before)} if args.before else {})}
+    checked = os.path.join(os.path.dirname(args.program), "comparing", "bandmill")
+    programs = {**({"before": os.path.abspath(args.before)} if args.before else {}), "now": args.program, "now, checked": checked}
 
-    def job(device, program=args.program, **env):
+    def job(shape, device, program=args.program, **env):
         env = {"BANDMILL_CACHE_DIR": os.path.join(folder, "cache"), "CL_DOUBLE_GPUS": str(args.gpus), "CL_DOUBLE_LINK": str(args.link), **env}
-        return run(program, ["sign", "--shingle", "char:5", "--device", device, "--threads", str(args.threads)], documents, folder, env)[1]
+        return run(program, ["sign", "--shingle", shape, "--device", device, "--threads", str(args.threads)], documents, folder, env)
 
     def signed_by():
         with open(os.path.join(folder, "out", "manifest.json"), encoding="utf-8") as file:
@@ -118,18 +128,34 @@ def measure_auto(args, folder):
 
     for name, size in SIZES.items():
         write_sized(documents, args.megabytes, size)
-        cpu = min(job("cpu") for _ in range(args.runs))
-        hashes = 1e9
-        while (slow := job("gpu", BANDMILL_CL_TEXT="0", CL_DOUBLE_HASHES=f"{hashes:g}")) < 3 * cpu:
-            hashes /= 4
-        for speed, factor in SPEEDS.items():
-            row = found[f"{name}, {speed}"] = {"cpu_seconds": cpu}
+        for shape in SHAPES:
+            native = dict(NOTHING_YET)
             for _ in range(args.runs):
-                for when, program in programs.items():
-                    seconds = job("auto", program, BANDMILL_CL_TEXT="trial", CL_DOUBLE_HASHES=f"{hashes * slow / cpu * factor:g}")
-                    row[when] = min(row.get(when, seconds / cpu), seconds / cpu)
-                    row[f"signed {when}"] = signed_by()
+                keep_least(native, job(shape, "cpu"))
+            hashes = 1e9
+            while (slow := job(shape, "gpu", BANDMILL_CL_TEXT="0", CL_DOUBLE_HASHES=f"{hashes:g}")[1]) < 3 * native["seconds"]:
+                hashes /= 4
+            # What an idle machine would take, since others do not slow the double.
+            as_fast = hashes * slow / (native["cpu_seconds"] / args.threads)
+            for speed, factor in SPEEDS.items():
+                row = found[f"{shape}, {name}, {speed}"] = {"native": dict(native), **{when: {**NOTHING_YET, "signed": []} for when in programs}}
+                for _ in range(args.runs):
+                    keep_least(row["native"], job(shape, "cpu"))
+                    for when, program in programs.items():
+                        keep_least(row[when], job(shape, "auto", program, BANDMILL_CL_TEXT="trial", CL_DOUBLE_HASHES=f"{as_fast * factor:g}"))
+                        row[when]["signed"].append(signed_by())
     return found
+
+
+def auto_result(args, found):
+    """In the form of bench/results."""
+    for row in found.values():
+        for of in row.values():
+            of.update(seconds=round(of["seconds"], 3), cpu_seconds=round(of["cpu_seconds"], 3))
+            if "signed" in of:
+                of["signed"] = of["signed"][0] if len(set(of["signed"])) == 1 else ", ".join(of["signed"])
+    return {"question": "what does --device auto take, and what does that cost beside native code?", **measure.provenance(args.program),
+            "megabytes": args.megabytes, "runs": args.runs, "threads": args.threads, "rows": found}
 
 
 def measure_host(args, folder, one):
@@ -159,6 +185,7 @@ def main():
     parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--link", type=float, default=0)
     parser.add_argument("--before")
+    parser.add_argument("--out")
     for flag in ("--json", "--opening", "--check", "--auto", "--bounds"):
         parser.add_argument(flag, action="store_true")
     args = parser.parse_args()
@@ -169,15 +196,21 @@ def main():
             file.write('{"text":"a few words of one text"}\n')
         found = measure_opening(args, folder, one) if args.opening else measure_check(args, folder) if args.check \
             else measure_auto(args, folder) if args.auto else measure_host(args, folder, one)
+    if args.auto:
+        result = auto_result(args, found)
+        if args.out:
+            measure.write(args.out, result)
     if args.json:
         print(json.dumps(found, indent=2))
     elif args.check:
         for name, cost in found.items():
             print(f"{name:<16} {cost:6.2f} % of native signing")
     elif args.auto:
+        print(f"{'':<36}" + "".join(f"{when:>28}" for when in next(iter(found.values())) if when != "native"))
         for name, row in found.items():
-            print(f"{name:<28}" + "".join(f"  {when} {row[when]:5.2f} times the CPU's seconds, by the {row['signed ' + when]}"
-                                          for when in ("before", "now") if when in row))
+            times = {when: f"{of['seconds'] / row['native']['seconds']:.2f}, CPU {of['cpu_seconds'] / row['native']['cpu_seconds']:.2f}"
+                     for when, of in row.items() if when != "native"}
+            print(f"{name:<36}" + "".join(f"{row[when]['signed'] + ' ' + ratios:>28}" for when, ratios in times.items()))
     elif args.opening:
         print(f"one device {found['one']:.2f} s, eight {found['eight']:.2f} s: {found['ratio']:.2f} times as long")
     else:
