@@ -15,7 +15,7 @@ and as texts: the CPU seconds of the program that stands in comparing/, which ch
 not check, in per cent of native signing. Less than two runs differ is not seen: the figure is that of the least of the runs.
 
 --auto measures, instead, what `--device auto` does with devices that need ten times as long as native code for all of `sign`,
-as long, and a tenth (CL_DOUBLE_HASHES, found by a run whose device is slow), with documents of the same four sizes: seconds and CPU seconds, as
+as long, and a tenth (CL_DOUBLE_HASHES, by the CPU seconds of native code), with documents of the same four sizes: seconds and CPU seconds, as
 multiples of those of native code in the same turns, and who signed; and the same with word:5, and with the sample check; however small the job
 is (BANDMILL_CL_TEXT=trial). --before names an earlier program that stands beside its own double, to be asked in turns; --out FILE keeps all.
 
@@ -37,6 +37,7 @@ JOBS = {"sign word:5": ["sign", "--shingle", "word:5"], "sign char:5": ["sign", 
         "dedup word:5": ["dedup", "--shingle", "word:5", "--kept", "no"], "dedup char:5": ["dedup", "--shingle", "char:5", "--kept", "no"],
         "none word:5": ["dedup", "--shingle", "word:5", "--kept", "no", "--verify", "none"],
         "none char:5": ["dedup", "--shingle", "char:5", "--kept", "no", "--verify", "none"]}
+SHAPES = ("char:5", "word:5")
 # Of the host beside the double to native signing; and of eight devices to one.
 BOUNDS = {"sign word:5": 2, "sign char:5": 0.6, "dedup word:5": 2, "dedup char:5": 1.6, "none word:5": 2, "none char:5": 0.6}
 OPENING = 2.5
@@ -52,10 +53,17 @@ def write_documents(path, megabytes):
 
 
 def write_sized(path, megabytes, size):
+    """Returns how many shingles they have."""
     rng, words = random.Random(11), [f"{i:x}word" for i in range(50000)]
+    shingles = dict.fromkeys(SHAPES, 0)
     with open(path, "w", encoding="ascii") as file:
         while file.tell() < megabytes * 1e6:
-            file.write('{"text":"%s"}\n' % " ".join(rng.choices(words, k=max(6, size // 9))))
+            chosen = rng.choices(words, k=max(6, size // 9))
+            text = " ".join(chosen)
+            shingles["char:5"] += len(text) - 4
+            shingles["word:5"] += len(chosen) - 4
+            file.write('{"text":"%s"}\n' % text)
+    return shingles
 
 
 def run(program, job, source, folder, env):
@@ -104,7 +112,6 @@ def measure_check(args, folder):
 
 
 SPEEDS = {"a tenth as fast": 0.1, "as fast": 1, "ten times as fast": 10}
-SHAPES = ("char:5", "word:5")
 NOTHING_YET = {"cpu_seconds": float("inf"), "seconds": float("inf")}
 
 
@@ -127,16 +134,11 @@ def measure_auto(args, folder):
             return "CPU" if [d["device"] for d in json.load(file)["run"]["devices"]] == ["cpu"] else "device"
 
     for name, size in SIZES.items():
-        write_sized(documents, args.megabytes, size)
-        for shape in SHAPES:
+        for shape, n_shingles in write_sized(documents, args.megabytes, size).items():
             native = dict(NOTHING_YET)
             for _ in range(args.runs):
                 keep_least(native, job(shape, "cpu"))
-            hashes = 1e9
-            while (slow := job(shape, "gpu", BANDMILL_CL_TEXT="0", CL_DOUBLE_HASHES=f"{hashes:g}")[1]) < 3 * native["seconds"]:
-                hashes /= 4
-            # What an idle machine would take, since others do not slow the double.
-            as_fast = hashes * slow / (native["cpu_seconds"] / args.threads)
+            as_fast = n_shingles / (native["cpu_seconds"] / args.threads)  # on an idle machine
             for speed, factor in SPEEDS.items():
                 row = found[f"{shape}, {name}, {speed}"] = {"native": dict(native), **{when: {**NOTHING_YET, "signed": []} for when in programs}}
                 for _ in range(args.runs):
