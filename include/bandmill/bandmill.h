@@ -15,6 +15,7 @@
 #include <bandmill/index.h>
 #include <bandmill/job.h>
 #include <bandmill/option_names.h>
+#include <bandmill/overlap.h>
 #include <bandmill/report.h>
 #include <bandmill/schemes.h>
 #include <bandmill/signed.h>

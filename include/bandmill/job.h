@@ -227,6 +227,14 @@ typedef struct bm_left_out {
     uint64_t not_regular;     /* pipes, sockets, devices */
 } bm_left_out;
 
+/* counts of overlap (overlap.h) */
+typedef struct bm_overlap_counts {
+    uint64_t items, too_short, empty; /* of the test set; not looked for: of few words, of none */
+    uint64_t shingles;                /* distinct, of all items together */
+    uint64_t found;                   /* items that a document holds */
+    uint64_t rows;                    /* of overlap.tsv */
+} bm_overlap_counts;
+
 /* Counts are in documents unless their name says otherwise. The library's own: read by pointer,
  * later versions may add fields behind. */
 typedef struct bm_counts {
@@ -244,6 +252,7 @@ typedef struct bm_counts {
      * those of which that is so beside the one kept, which results.removed_identical does not
      * count. */
     uint64_t equal, removed_equal;
+    bm_overlap_counts overlap;
 } bm_counts;
 
 typedef struct bm_summary bm_summary; /* memory: a forked child may read and free its copy */

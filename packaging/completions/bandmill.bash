@@ -29,12 +29,12 @@ _bandmill_devices() {
     _bandmill_words "$1 $(bandmill devices 2> /dev/null | sed -n '2,${s/[[:space:]].*//;/:/p}')"
 }
 
-_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --against-text-field --against-id-field --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress '
+_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --against --against-text-field --against-id-field --min-words --stop-shingles --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress '
 _bandmill_firsts=' index '
 
 _bandmill_value() {
     case "$command $prev" in
-    'dedup --output' | 'dedup -o')
+    'dedup --output' | 'dedup -o' | 'overlap --output' | 'overlap -o')
         _bandmill_dirs
         ;;
     'sign --output' | 'sign -o' | 'filter --output' | 'filter -o' | 'export --output' | 'export -o' | 'import --output' | 'import -o')
@@ -65,7 +65,7 @@ _bandmill_value() {
         ;;
     'report --text-bytes')
         ;;
-    'dedup --kept' | 'filter --kept')
+    'dedup --kept' | 'overlap --kept' | 'filter --kept')
         _bandmill_words 'same none gz zst no'
         ;;
     'dedup --removed')
@@ -80,10 +80,10 @@ _bandmill_value() {
     'tune --svg')
         _bandmill_files '.svg'
         ;;
-    'sign --report' | 'dedup --report' | 'pairs --report' | 'filter --report' | 'index build --report' | 'index add --report' | 'index remove --report' | 'index compact --report' | 'query --report' | 'export --report' | 'import --report')
+    'sign --report' | 'dedup --report' | 'pairs --report' | 'overlap --report' | 'filter --report' | 'index build --report' | 'index add --report' | 'index remove --report' | 'index compact --report' | 'query --report' | 'export --report' | 'import --report')
         _bandmill_files '.json'
         ;;
-    'sign --temp-dir' | 'dedup --temp-dir' | 'pairs --temp-dir' | 'filter --temp-dir' | 'tune --temp-dir' | 'index build --temp-dir' | 'index compact --temp-dir' | 'query --temp-dir')
+    'sign --temp-dir' | 'dedup --temp-dir' | 'pairs --temp-dir' | 'overlap --temp-dir' | 'filter --temp-dir' | 'tune --temp-dir' | 'index build --temp-dir' | 'index compact --temp-dir' | 'query --temp-dir')
         _bandmill_dirs
         ;;
     'index build --store')
@@ -92,12 +92,12 @@ _bandmill_value() {
     'query --targets')
         _bandmill_files '.jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy'
         ;;
-    'sign --files-from' | 'dedup --files-from' | 'pairs --files-from' | 'filter --files-from' | 'tune --files-from' | 'index build --files-from' | 'index add --files-from' | 'query --files-from')
+    'sign --files-from' | 'dedup --files-from' | 'pairs --files-from' | 'overlap --files-from' | 'filter --files-from' | 'tune --files-from' | 'index build --files-from' | 'index add --files-from' | 'query --files-from')
         _bandmill_files ''
         ;;
-    'sign --include' | 'dedup --include' | 'pairs --include' | 'filter --include' | 'tune --include' | 'index build --include' | 'index add --include' | 'query --include')
+    'sign --include' | 'dedup --include' | 'pairs --include' | 'overlap --include' | 'filter --include' | 'tune --include' | 'index build --include' | 'index add --include' | 'query --include')
         ;;
-    'sign --exclude' | 'dedup --exclude' | 'pairs --exclude' | 'filter --exclude' | 'tune --exclude' | 'index build --exclude' | 'index add --exclude' | 'query --exclude')
+    'sign --exclude' | 'dedup --exclude' | 'pairs --exclude' | 'overlap --exclude' | 'filter --exclude' | 'tune --exclude' | 'index build --exclude' | 'index add --exclude' | 'query --exclude')
         ;;
     'dedup --sources' | 'pairs --sources' | 'filter --sources' | 'explain --sources' | 'report --sources' | 'index build --sources' | 'index add --sources')
         _bandmill_dirs
@@ -110,49 +110,52 @@ _bandmill_value() {
         ;;
     'import --signature-field')
         ;;
-    'sign --format' | 'dedup --format' | 'pairs --format' | 'filter --format' | 'tune --format' | 'index build --format' | 'index add --format' | 'query --format')
+    'sign --format' | 'dedup --format' | 'pairs --format' | 'overlap --format' | 'filter --format' | 'tune --format' | 'index build --format' | 'index add --format' | 'query --format')
         _bandmill_words 'auto jsonl tsv csv lines files hashes json arrow keys parquet wet'
         ;;
-    'sign --text-field' | 'dedup --text-field' | 'pairs --text-field' | 'filter --text-field' | 'tune --text-field' | 'index build --text-field' | 'index add --text-field' | 'query --text-field')
+    'sign --text-field' | 'dedup --text-field' | 'pairs --text-field' | 'overlap --text-field' | 'filter --text-field' | 'tune --text-field' | 'index build --text-field' | 'index add --text-field' | 'query --text-field')
         ;;
-    'sign --id-field' | 'dedup --id-field' | 'pairs --id-field' | 'filter --id-field' | 'tune --id-field' | 'index build --id-field' | 'index add --id-field' | 'query --id-field' | 'import --id-field')
+    'sign --id-field' | 'dedup --id-field' | 'pairs --id-field' | 'overlap --id-field' | 'filter --id-field' | 'tune --id-field' | 'index build --id-field' | 'index add --id-field' | 'query --id-field' | 'import --id-field')
         _bandmill_words 'none'
         ;;
-    'sign --header' | 'dedup --header' | 'pairs --header' | 'filter --header' | 'tune --header' | 'index build --header' | 'index add --header' | 'query --header')
+    'sign --header' | 'dedup --header' | 'pairs --header' | 'overlap --header' | 'filter --header' | 'tune --header' | 'index build --header' | 'index add --header' | 'query --header')
         _bandmill_words 'yes no'
         ;;
-    'sign --delimiter' | 'dedup --delimiter' | 'pairs --delimiter' | 'tune --delimiter' | 'index build --delimiter' | 'index add --delimiter' | 'query --delimiter')
+    'sign --delimiter' | 'dedup --delimiter' | 'pairs --delimiter' | 'overlap --delimiter' | 'tune --delimiter' | 'index build --delimiter' | 'index add --delimiter' | 'query --delimiter')
         ;;
-    'sign --offsets' | 'dedup --offsets' | 'pairs --offsets' | 'filter --offsets' | 'tune --offsets' | 'index build --offsets' | 'index add --offsets' | 'query --offsets')
+    'sign --offsets' | 'dedup --offsets' | 'pairs --offsets' | 'overlap --offsets' | 'filter --offsets' | 'tune --offsets' | 'index build --offsets' | 'index add --offsets' | 'query --offsets')
         _bandmill_files '.npy'
         ;;
     'index build --duplicate-ids' | 'index add --duplicate-ids')
         _bandmill_words 'error number skip replace'
         ;;
-    'sign --duplicate-ids' | 'dedup --duplicate-ids' | 'pairs --duplicate-ids' | 'filter --duplicate-ids' | 'tune --duplicate-ids' | 'query --duplicate-ids' | 'import --duplicate-ids')
+    'sign --duplicate-ids' | 'dedup --duplicate-ids' | 'pairs --duplicate-ids' | 'overlap --duplicate-ids' | 'filter --duplicate-ids' | 'tune --duplicate-ids' | 'query --duplicate-ids' | 'import --duplicate-ids')
         _bandmill_words 'error number'
         ;;
-    'sign --on-error' | 'dedup --on-error' | 'pairs --on-error' | 'filter --on-error' | 'tune --on-error' | 'index build --on-error' | 'index add --on-error' | 'query --on-error')
+    'sign --on-error' | 'dedup --on-error' | 'pairs --on-error' | 'overlap --on-error' | 'filter --on-error' | 'tune --on-error' | 'index build --on-error' | 'index add --on-error' | 'query --on-error')
         _bandmill_words 'fail skip'
         ;;
-    'sign --max-errors' | 'dedup --max-errors' | 'pairs --max-errors' | 'filter --max-errors' | 'tune --max-errors' | 'index build --max-errors' | 'index add --max-errors' | 'query --max-errors')
+    'sign --max-errors' | 'dedup --max-errors' | 'pairs --max-errors' | 'overlap --max-errors' | 'filter --max-errors' | 'tune --max-errors' | 'index build --max-errors' | 'index add --max-errors' | 'query --max-errors')
         ;;
-    'sign --invalid-utf8' | 'dedup --invalid-utf8' | 'pairs --invalid-utf8' | 'filter --invalid-utf8' | 'tune --invalid-utf8' | 'index build --invalid-utf8' | 'index add --invalid-utf8' | 'query --invalid-utf8')
+    'sign --invalid-utf8' | 'dedup --invalid-utf8' | 'pairs --invalid-utf8' | 'overlap --invalid-utf8' | 'filter --invalid-utf8' | 'tune --invalid-utf8' | 'index build --invalid-utf8' | 'index add --invalid-utf8' | 'query --invalid-utf8')
         _bandmill_words 'replace error'
         ;;
-    'sign --max-doc-bytes' | 'dedup --max-doc-bytes' | 'pairs --max-doc-bytes' | 'filter --max-doc-bytes' | 'tune --max-doc-bytes' | 'index build --max-doc-bytes' | 'index add --max-doc-bytes' | 'query --max-doc-bytes')
+    'sign --max-doc-bytes' | 'dedup --max-doc-bytes' | 'pairs --max-doc-bytes' | 'overlap --max-doc-bytes' | 'filter --max-doc-bytes' | 'tune --max-doc-bytes' | 'index build --max-doc-bytes' | 'index add --max-doc-bytes' | 'query --max-doc-bytes')
         ;;
     'sign --shard')
         ;;
-    'sign --normalize' | 'dedup --normalize' | 'pairs --normalize' | 'tune --normalize' | 'index build --normalize' | 'index add --normalize' | 'query --normalize' | 'import --normalize' | 'bench --normalize')
+    'sign --normalize' | 'dedup --normalize' | 'pairs --normalize' | 'overlap --normalize' | 'tune --normalize' | 'index build --normalize' | 'index add --normalize' | 'query --normalize' | 'import --normalize' | 'bench --normalize')
         list=${cur%"${cur##*,}"} cur=${cur##*,}
         _bandmill_words 'none nfc nfkc lower strip-accents digits punct invisible'
         COMPREPLY=("${COMPREPLY[@]/#/$list}") cur=$list$cur
         ;;
-    'sign --words' | 'dedup --words' | 'pairs --words' | 'tune --words' | 'index build --words' | 'index add --words' | 'query --words' | 'import --words' | 'bench --words')
+    'sign --words' | 'dedup --words' | 'pairs --words' | 'overlap --words' | 'tune --words' | 'index build --words' | 'index add --words' | 'query --words' | 'import --words' | 'bench --words')
         _bandmill_words 'alnum space text-dedup'
         ;;
     'sign --shingle' | 'dedup --shingle' | 'pairs --shingle' | 'index build --shingle' | 'index add --shingle' | 'query --shingle' | 'import --shingle' | 'bench --shingle')
+        _bandmill_words 'word: char: byte: stopword:'
+        ;;
+    'overlap --shingle')
         _bandmill_words 'word: char: byte: stopword:'
         ;;
     'tune --shingle')
@@ -189,6 +192,8 @@ _bandmill_value() {
         ;;
     'sign --threshold' | 'dedup --threshold' | 'tune --threshold' | 'index build --threshold' | 'query --threshold' | 'export --threshold')
         ;;
+    'overlap --threshold')
+        ;;
     'cluster --threshold')
         ;;
     'sign --recall' | 'dedup --recall' | 'pairs --recall' | 'tune --recall' | 'index build --recall' | 'query --recall' | 'export --recall')
@@ -208,9 +213,15 @@ _bandmill_value() {
     'dedup --against')
         _bandmill_files '.jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy'
         ;;
-    'dedup --against-text-field')
+    'overlap --against')
         ;;
-    'dedup --against-id-field')
+    'dedup --against-text-field' | 'overlap --against-text-field')
+        ;;
+    'dedup --against-id-field' | 'overlap --against-id-field')
+        ;;
+    'overlap --min-words')
+        ;;
+    'overlap --stop-shingles')
         ;;
     'query --top')
         ;;
@@ -248,11 +259,11 @@ _bandmill_value() {
         _bandmill_devices 'auto cpu gpu opencl all'
         COMPREPLY=("${COMPREPLY[@]/#/$list}") cur=$list$cur
         ;;
-    'sign --threads' | 'dedup --threads' | 'pairs --threads' | 'filter --threads' | 'explain --threads' | 'report --threads' | 'tune --threads' | 'index build --threads' | 'index add --threads' | 'index remove --threads' | 'index check --threads' | 'index compact --threads' | 'query --threads' | 'export --threads' | 'import --threads' | 'bench --threads')
+    'sign --threads' | 'dedup --threads' | 'pairs --threads' | 'overlap --threads' | 'filter --threads' | 'explain --threads' | 'report --threads' | 'tune --threads' | 'index build --threads' | 'index add --threads' | 'index remove --threads' | 'index check --threads' | 'index compact --threads' | 'query --threads' | 'export --threads' | 'import --threads' | 'bench --threads')
         ;;
-    'sign --memory' | 'dedup --memory' | 'pairs --memory' | 'filter --memory' | 'explain --memory' | 'report --memory' | 'tune --memory' | 'index build --memory' | 'index add --memory' | 'index remove --memory' | 'index compact --memory' | 'query --memory' | 'export --memory' | 'import --memory' | 'inspect --memory')
+    'sign --memory' | 'dedup --memory' | 'pairs --memory' | 'overlap --memory' | 'filter --memory' | 'explain --memory' | 'report --memory' | 'tune --memory' | 'index build --memory' | 'index add --memory' | 'index remove --memory' | 'index compact --memory' | 'query --memory' | 'export --memory' | 'import --memory' | 'inspect --memory')
         ;;
-    'sign --batch-docs' | 'dedup --batch-docs' | 'pairs --batch-docs' | 'index build --batch-docs' | 'index add --batch-docs' | 'query --batch-docs')
+    'sign --batch-docs' | 'dedup --batch-docs' | 'pairs --batch-docs' | 'overlap --batch-docs' | 'index build --batch-docs' | 'index add --batch-docs' | 'query --batch-docs')
         ;;
     'bench --repeats')
         ;;
@@ -266,7 +277,7 @@ _bandmill_value() {
         ;;
     'bench --watts')
         ;;
-    'sign --progress' | 'dedup --progress' | 'pairs --progress' | 'filter --progress' | 'cluster --progress' | 'explain --progress' | 'report --progress' | 'tune --progress' | 'index build --progress' | 'index add --progress' | 'index remove --progress' | 'index check --progress' | 'index compact --progress' | 'query --progress' | 'export --progress' | 'import --progress' | 'bench --progress')
+    'sign --progress' | 'dedup --progress' | 'pairs --progress' | 'overlap --progress' | 'filter --progress' | 'cluster --progress' | 'explain --progress' | 'report --progress' | 'tune --progress' | 'index build --progress' | 'index add --progress' | 'index remove --progress' | 'index check --progress' | 'index compact --progress' | 'query --progress' | 'export --progress' | 'import --progress' | 'bench --progress')
         _bandmill_words 'auto always never'
         ;;
     *) return 1 ;;
@@ -279,6 +290,7 @@ _bandmill_options() {
     'sign') options='--output -o --force --band-keys --report --temp-dir --resume --json --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'dedup') options='--output -o --force --pairs --kept --removed --report --temp-dir --resume --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --against --against-text-field --against-id-field --cluster --keep --max-group-size --candidates --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'pairs') options='--output -o --force --histogram --histogram-svg --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --sample --candidates --measure --edit --identical --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
+    'overlap') options='--output -o --force --kept --report --temp-dir --resume --json --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --threshold --against --against-text-field --against-id-field --min-words --stop-shingles --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'filter') options='--output -o --force --kept --annotate --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'cluster') options='--output -o --force --json --threshold --cluster --keep --progress --quiet -q --verbose -v --help -h' ;;
     'explain') options='--output -o --force --json --dot --sources --group --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
@@ -305,7 +317,7 @@ _bandmill_options() {
 _bandmill_operands() {
     case $command in
     '')
-        _bandmill_words 'sign dedup pairs filter cluster explain report tune index query export import inspect devices bench completions help'
+        _bandmill_words 'sign dedup pairs overlap filter cluster explain report tune index query export import inspect devices bench completions help'
         ;;
     'index')
         _bandmill_words 'build add remove info check compact'
@@ -318,6 +330,8 @@ _bandmill_operands() {
         ;;
     'pairs')
         _bandmill_files '.jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy'
+        ;;
+    'overlap')
         ;;
     'filter')
         _bandmill_files '.jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy'
@@ -373,7 +387,7 @@ _bandmill_operands() {
         _bandmill_words 'install bash zsh fish'
         ;;
     'help')
-        _bandmill_words 'sign dedup pairs filter cluster explain report tune index query export import inspect devices bench completions help'
+        _bandmill_words 'sign dedup pairs overlap filter cluster explain report tune index query export import inspect devices bench completions help'
         ;;
     esac
 }

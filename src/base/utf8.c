@@ -82,6 +82,12 @@ static size_t skip_ascii(const unsigned char *s, size_t at, size_t len)
     return at;
 }
 
+size_t bm_utf8_broken_len(const char *data, size_t len)
+{
+    bool whole;
+    return sequence((const unsigned char *)data, len, &whole);
+}
+
 size_t bm_utf8_valid_prefix(const char *data, size_t len)
 {
     const unsigned char *s = (const unsigned char *)data;

@@ -167,7 +167,7 @@ void cli_report_not(cli_context *context, const char *verb, const bm_counts *cou
     const cli_command_id command = context->console.command;
     const bool listed = settings->output.path != NULL &&
                         settings->input.on_error == BM_ON_ERROR_SKIP &&
-                        (command == CLI_DEDUP || command == CLI_SIGN);
+                        (command == CLI_DEDUP || command == CLI_SIGN || command == CLI_OVERLAP);
     const struct kind {
         uint64_t n;
         const char *noun, *what;
@@ -199,7 +199,8 @@ static bool looks_like_file(const cli_context *context, const char *output)
                                           ".lz4",    ".arrow", ".npy", ".parquet"};
     const cli_command_id command = context->console.command;
     const char *dot = strrchr(output, '.');
-    if (dot == NULL || (command != CLI_DEDUP && command != CLI_FILTER && command != CLI_SIGN))
+    if (dot == NULL || (command != CLI_DEDUP && command != CLI_FILTER && command != CLI_SIGN &&
+                        command != CLI_OVERLAP))
         return false;
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
         if (strcmp(dot, endings[i]) == 0)

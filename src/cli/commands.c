@@ -88,6 +88,22 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                      "every pair, exactly, without bands: for thousands of documents"},
                     {"bandmill pairs articles.jsonl -o near.tsv --histogram-svg near.svg",
                      "and a picture of their similarities"}}},
+    [CLI_OVERLAP] =
+        {"TRAIN...",
+         "find the items of a test set in documents, and keep the documents without them",
+         "Reads the items of --against, then the documents of TRAIN, and compares them exactly: "
+         "which documents hold\nat least the share --threshold of an item's shingles, how much, "
+         "and where. Writes overlap.tsv (a row for\neach item that a document holds), items.tsv "
+         "(a row for each item), the documents that hold none,\nremoved.tsv, sources.tsv and "
+         "report.json. Items of fewer than --min-words words are listed and not looked for;\n"
+         "those of fewer words than a shingle has are looked for as they are.",
+         {{"bandmill overlap articles.jsonl --against questions.jsonl -o clean",
+           "clean/overlap.tsv says where, clean/kept.jsonl has the other documents"},
+          {"bandmill overlap articles.jsonl --against questions.jsonl -o near "
+           "--shingle word:5 --threshold 0.3",
+           "also items of which single words were changed"},
+          {"bandmill overlap articles.jsonl --against questions.jsonl -o - > kept.jsonl",
+           "only the documents that hold no item"}}},
     [CLI_FILTER] =
         {"DIR [INPUT...]",
          "write the documents that an earlier dedup keeps",

@@ -16,6 +16,7 @@
     X(SIGN, "sign", sign)                                                                          \
     X(DEDUP, "dedup", dedup)                                                                       \
     X(PAIRS, "pairs", pairs)                                                                       \
+    X(OVERLAP, "overlap", overlap)                                                                 \
     X(FILTER, "filter", filter)                                                                    \
     X(CLUSTER, "cluster", cluster)                                                                 \
     X(EXPLAIN, "explain", explain)                                                                 \
@@ -61,7 +62,7 @@ typedef struct cli_match_settings {
     const char *keep;                      /* of dedup */
     bm_keep cluster_keep;                  /* of cluster */
     cli_thresholds thresholds;             /* cluster */
-    arg_list against, against_text_fields; /* dedup */
+    arg_list against, against_text_fields; /* dedup, overlap */
     const char *against_id_field;          /* NULL: not given */
 } cli_match_settings;
 

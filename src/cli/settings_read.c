@@ -82,7 +82,7 @@ static bm_status resolve_dash(cli_settings *s, cli_command_id command, bm_error 
                              files[i].name);
     if (s->output.path == NULL || strcmp(s->output.path, "-") != 0)
         return BM_OK;
-    s->results.to_stdout = command == CLI_DEDUP;
+    s->results.to_stdout = command == CLI_DEDUP || command == CLI_OVERLAP;
     if ((BIT(command) & DIRS) && !s->results.to_stdout)
         return args_fail(err, "--output: \"-\" is no directory (expected its name, such as ./-)");
     s->output.path = NULL;
@@ -212,7 +212,10 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     }
     if ((BIT(command) & DIRS) && s->output.path == NULL && !s->results.to_stdout)
         return args_fail(err, "no output (expected -o DIR)%s",
-                         command == CLI_DEDUP ? "; -o - is stdout" : "");
+                         command == CLI_DEDUP || command == CLI_OVERLAP ? "; -o - is stdout" : "");
+    if (command == CLI_OVERLAP && s->match.against.n == 0)
+        return args_fail(err, "no items (expected --against and the documents that are looked "
+                              "for, such as a test set)");
     const size_t before = BIT(command) & FILLS ? 1 : 0; /* the index */
     s->input.paths = s->operands.items + before;
     s->input.n_paths = s->operands.n - before;

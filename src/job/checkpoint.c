@@ -277,14 +277,18 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                            .last = bm_clock_seconds(),
                            .rate = START_RATE,
                            .every = settings->resources.checkpoint_seconds};
-    out->can_save = saves && bm_input_set_stays(job->inputs.set) && job->inputs.source->ops->places;
+    /* A job that pairs signatures may have no inputs; any other looks whether it is done. */
+    const bool looks = saves || !bm_job_does(settings, BM_JOB_MATCHES);
+    const bool stays =
+        looks && bm_input_set_stays(job->inputs.set) && job->inputs.source->ops->places;
+    out->can_save = saves && stays;
     job->wants_places = out->can_save;
-    if (settings->results.resume && saves && !out->can_save)
+    if (settings->results.resume && looks && !stays)
         return bm_fail_field(
             err, "resume",
             "`resume` needs inputs that can be read again (regular files, not standard "
             "input or a pipe)");
-    if (settings->results.resume && saves)
+    if (settings->results.resume && looks)
         BM_TRY(checkpoint_done(job, &out->done, err));
     if (out->done != NULL) {
         bm_meter_log(&job->meter, BM_LOG_INFO,

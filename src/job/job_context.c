@@ -594,7 +594,7 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 
 static bool reads_texts_twice(const bm_settings *s)
 {
-    return s->recorded.read_twice || bm_settings_weigh(s);
+    return s->recorded.read_twice || bm_settings_weigh(s) || s->pairs.stop_shingles > 0;
 }
 
 /* Are the inputs read once more? Of a table in memory ids alone are written, so nothing is copied
@@ -919,6 +919,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
                          .pause = request->pause,
                          .reclaim = {request->reclaim, request->reclaim_ctx},
                          .weigh = {job->frequencies != NULL ? weigh : NULL, job->frequencies},
+                         .scan = request->scan,
                          .times = &job->stats.ingest_times};
     bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_log(&job->meter, BM_LOG_DEBUG, "the flow was bound by: %s",
@@ -938,8 +939,9 @@ static bm_status count_batch(void *ctx, bm_shingle_batch *shingles, bm_error *er
     return bm_df_count_add(ctx, shingles, err);
 }
 
-/* Count all inputs; skipped records are reported when they are read again. */
-static bm_status count_documents(bm_job_context *job, bm_df_count *count, bm_error *err)
+/* Read all inputs once before; skipped records are reported when they are read again. */
+static bm_status read_before(bm_job_context *job, bm_ingest_weigh weigh_by, bm_ingest_scan scan,
+                             bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_meter meter;
@@ -957,10 +959,16 @@ static bm_status count_documents(bm_job_context *job, bm_df_count *count, bm_err
                                .source = job->inputs.source,
                                .meter = &meter,
                                .counts = &counts,
-                               .weigh = {count_batch, count}};
+                               .weigh = weigh_by,
+                               .scan = scan};
     bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_reset(&meter);
     return status;
+}
+
+bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_scan *scan, bm_error *err)
+{
+    return read_before(job, (bm_ingest_weigh){0}, *scan, err);
 }
 
 /* Say what was counted; is it what a manifest says? */
@@ -989,7 +997,7 @@ bm_status bm_job_weights_count(bm_job_context *job, bm_error *err)
     bm_job_context_stage(job, BM_STAGE_COUNT, "bytes");
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_df_count_open(&cfg, &count, err));
-    BM_TRY_OUT(count_documents(job, count, err));
+    BM_TRY_OUT(read_before(job, (bm_ingest_weigh){count_batch, count}, (bm_ingest_scan){0}, err));
     status = bm_df_count_end(count, &job->frequencies, err);
 out:
     bm_df_count_close(count);

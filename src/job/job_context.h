@@ -133,11 +133,14 @@ typedef struct bm_ingest_request {
     bm_ingest_put put;
     bm_ingest_in_place in_place;
     bm_ingest_pause pause;
+    bm_ingest_scan scan;
     /* As bm_ingest_reclaim; its ctx is reclaim_ctx. */
     bm_status (*reclaim)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
     void *reclaim_ctx;
 } bm_ingest_request;
 
+/* Read all documents once before, for `scan` alone: no table, no counts, nothing is reported. */
+bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_scan *scan, bm_error *err);
 /* Documents through the devices into the job's document table and the sink, in input order. */
 bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *request,
                                 bm_error *err);

@@ -746,7 +746,7 @@ static void write_containment_recall(bm_json *json, const bm_job_context *job)
 static void write_against(bm_json *json, const bm_job_context *job)
 {
     const bm_job_against *against = &job->against;
-    if (job->settings->pairs.n_against == 0)
+    if (job->settings->pairs.n_against == 0 || !bm_job_does(job->settings, BM_JOB_MATCHES))
         return;
     bm_json_key_object(json, "against");
     bm_json_key_uint(json, "documents", against->documents);
@@ -981,8 +981,9 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     write_containment_recall(&json, job);
     write_sample(&json, job);
     report_counts(&json, &job->counts,
-                  job->settings->pairs.n_against > 0 ? BM_COUNTS_OF_AGAINST
-                                                     : bm_job_row_of(job->settings)->counts);
+                  bm_job_does(job->settings, BM_JOB_MATCHES) && job->settings->pairs.n_against > 0
+                      ? BM_COUNTS_OF_AGAINST
+                      : bm_job_row_of(job->settings)->counts);
     write_against(&json, job);
     write_not_ranked(&json, &job->keep);
     if (grouping != NULL)

@@ -306,6 +306,8 @@ static const char *reason_name(bm_reason reason)
         return BM_REMOVED_IS_CONTAINED;
     case BM_REASON_KNOWN:
         return BM_REMOVED_IS_KNOWN;
+    case BM_REASON_OVERLAP:
+        return BM_REMOVED_IS_OVERLAP;
     case BM_REASON_KEPT:
         break;
     }

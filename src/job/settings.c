@@ -57,6 +57,8 @@ const bm_job_row bm_job_rows[BM_N_JOBS] = {
     [BM_JOB_INDEX_COMPACT] = {"index compact", 0, BM_FIELD_OF_PAIRS, BM_COUNTS_OF_INDEX, .03, .05},
     [BM_JOB_TUNE] = {"tune", BM_JOB_COMPARES, BM_FIELD_OF_PAIRS, BM_COUNTS_OF_GROUPS, 0, 0},
     [BM_JOB_QUERY] = {"query", 0, BM_FIELD_OF_PAIRS, BM_COUNTS_OF_GROUPS, .03, .05},
+    [BM_JOB_OVERLAP] = {"overlap", BM_JOB_GROUPS | BM_JOB_WRITES_DIR, BM_FIELD_OF_OVERLAP,
+                        BM_COUNTS_OF_OVERLAP, .5, .05},
     [BM_JOB_EXPORT] = {"export", BM_JOB_WRITES_DIR | BM_JOB_TAKES_WEIGHTS, BM_FIELD_OF_EXPORT,
                        BM_COUNTS_OF_ALL, .03, .05},
 };
@@ -681,6 +683,9 @@ BM_OPTIONS_INIT(sign, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 BM_OPTIONS_INIT(dedup, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS,
                 .removed = BM_RECORDS_NOT_WRITTEN)
 BM_OPTIONS_INIT(pairs, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
+BM_OPTIONS_INIT(overlap, .input = BM_INPUT_DEFAULTS, .text = BM_OVERLAP_TEXT_DEFAULTS,
+                .threshold = 0.5, .min_words = BM_OVERLAP_MIN_WORDS,
+                .resources = BM_RESOURCE_DEFAULTS)
 BM_OPTIONS_INIT(filter, .resources = BM_RESOURCE_DEFAULTS)
 BM_OPTIONS_INIT(explain, .resources = BM_RESOURCE_DEFAULTS)
 
@@ -1130,6 +1135,119 @@ out:
     if (status != BM_OK)
         bm_settings_reset(out);
     return status;
+}
+
+bm_input_options bm_settings_input_of_against(const bm_settings *settings)
+{
+    const bm_pair_settings *pairs = &settings->pairs;
+    bm_input_options input = settings->input;
+    input.paths = pairs->against;
+    input.n_paths = pairs->n_against;
+    input.names = NULL;
+    input.stream = NULL;
+    input.files_from = NULL;
+    input.files_from_nul = false;
+    input.offsets_path = NULL;
+    input.patterns = (bm_name_patterns){0};
+    bm_input_format_by_name(&input);
+    if (pairs->n_against_text_fields > 0) {
+        input.text_fields = pairs->against_text_fields;
+        input.n_text_fields = pairs->n_against_text_fields;
+    }
+    if (pairs->against_id_field != NULL)
+        input.id_field = pairs->against_id_field;
+    return input;
+}
+
+/* Messages about known documents name the options that say how these are read, and no index, which
+ * nobody has asked for. */
+void bm_settings_name_against(const char *message, char *out, size_t cap)
+{
+    static const char *const words[][2] = {
+        {"`text_field", "`against_text_field"},
+        {"`id_field", "`against_id_field"},
+        {" is in the index already", " is among the known ones already"},
+        {"`duplicate_ids` skip, replace or number says what becomes of it",
+         "`duplicate_ids` number makes them differ"}};
+    enum { N_WORDS = sizeof words / sizeof words[0] };
+    size_t used = 0;
+    while (*message != '\0' && used + 1 < cap) {
+        size_t i = 0;
+        while (i < N_WORDS && strncmp(message, words[i][0], strlen(words[i][0])) != 0)
+            i++;
+        if (i == N_WORDS) {
+            out[used++] = *message++;
+            continue;
+        }
+        snprintf(out + used, cap - used, "%s", words[i][1]);
+        used += strlen(out + used);
+        message += strlen(words[i][0]);
+    }
+    out[used] = '\0';
+}
+
+static bm_status check_overlap(const bm_overlap_options *o, const bm_settings *s, bm_error *err)
+{
+    const bm_format format = o->input.format;
+    if (o->n_against == 0)
+        return bm_fail_field(err, "against", "no items given (`against`)");
+    BM_TRY(check_against(&s->pairs, err));
+    if (!(o->threshold > 0 && o->threshold <= 1))
+        return bm_fail_field(err, "threshold", "`threshold` %g (more than 0, at most 1)",
+                             o->threshold);
+    if (o->min_words < 1 || o->min_words > BM_OVERLAP_MIN_WORDS_MAX)
+        return bm_fail_field(err, "min_words", "`min_words` %" PRIu32 " (1 to %u)", o->min_words,
+                             BM_OVERLAP_MIN_WORDS_MAX);
+    if (o->text.shingle == BM_SHINGLE_STOPWORD)
+        return bm_fail_field(err, "shingle",
+                             "`shingle` stopword:K of overlap (word:K, char:K or byte:K)");
+    const char *field = o->text.bag                            ? "bag"
+                        : o->text.weights != BM_WEIGHTS_NONE   ? "weights"
+                        : o->text.short_rule != BM_SHORT_WHOLE ? "short_rule"
+                        : o->text.hash != BM_TOKEN_XXH3        ? "hash"
+                                                               : NULL;
+    if (field != NULL)
+        return bm_fail_field(err, field, "`%s` means nothing for overlap", field);
+    if (format == BM_FORMAT_HASHES || format == BM_FORMAT_KEYS)
+        return bm_fail_field(err, "format", "`format` %s has no texts, which overlap compares",
+                             bm_option_name(BM_OPTION_FORMAT, format));
+    return bm_fields_check(BM_PART_RESULTS, &(bm_option_parts){.results = &s->results}, err);
+}
+
+bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings *out, bm_error *err)
+{
+    bm_overlap_options o = overlap_defaults;
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_overlap_options, set_fields), &o, err));
+    *out = (bm_settings){.kind = BM_JOB_OVERLAP,
+                         .input = o.input,
+                         .text = o.text,
+                         .sketch = BM_SKETCH_DEFAULTS,
+                         .bands = BM_BAND_DEFAULTS,
+                         .device = o.device,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .callbacks = o.callbacks,
+                         .pairs = {.candidates = BM_CANDIDATES_ALL,
+                                   .against = o.against,
+                                   .n_against = o.n_against,
+                                   .against_text_fields = o.against_text_fields,
+                                   .n_against_text_fields = o.n_against_text_fields,
+                                   .against_id_field = o.against_id_field,
+                                   .stop_shingles = o.stop_shingles,
+                                   .min_words = o.min_words},
+                         .results = {.kept = o.kept,
+                                     .removed = BM_RECORDS_NOT_WRITTEN,
+                                     .resume = o.resume,
+                                     .write = o.output.path == NULL ? o.write : NULL,
+                                     .write_ctx = o.write_ctx},
+                         .recorded = {.set_fields = o.set_fields}};
+    out->bands.threshold = o.threshold;
+    out->sketch.perms = BM_PERMS_DEFAULT; /* of no meaning, but provenance has it */
+    const bm_option_parts parts = bm_settings_parts(out);
+    BM_TRY(out->results.write != NULL ? check_stream(out, err) : check_has_output(out, err));
+    BM_TRY(bm_option_set_fields_check(o.set_fields, err));
+    BM_TRY(check_overlap(&o, out, err));
+    return bm_settings_resolve(out, &parts, err);
 }
 
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err)

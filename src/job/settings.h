@@ -12,6 +12,7 @@
 
 #include <bandmill/explain.h>
 #include <bandmill/job.h>
+#include <bandmill/overlap.h>
 
 #include "model/counts.h"
 #include "model/job_settings.h"
@@ -35,6 +36,7 @@ typedef enum bm_job_kind {
     BM_JOB_TUNE,
     BM_JOB_QUERY,
     BM_JOB_EXPORT,
+    BM_JOB_OVERLAP,
     BM_N_JOBS
 } bm_job_kind;
 
@@ -129,6 +131,13 @@ bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out,
 bm_status bm_settings_plan_signatures(bm_settings *settings, bm_error *err);
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
+bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings *out,
+                                 bm_error *err);
+/* How the inputs of pairs.against are read: as those of the job, but for their fields; their format
+ * goes by their names. */
+bm_input_options bm_settings_input_of_against(const bm_settings *settings);
+/* Copy a message about such inputs, so that it names the options that say how they are read. */
+void bm_settings_name_against(const char *message, char *out, size_t cap);
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out,
                                  bm_error *err);

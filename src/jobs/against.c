@@ -249,61 +249,11 @@ out:
     return status;
 }
 
-/* Their format goes by their names. */
-static bm_input_options input_of_known(const bm_settings *settings)
-{
-    const bm_pair_settings *pairs = &settings->pairs;
-    bm_input_options input = settings->input;
-    input.paths = pairs->against;
-    input.n_paths = pairs->n_against;
-    input.names = NULL;
-    input.stream = NULL;
-    input.files_from = NULL;
-    input.files_from_nul = false;
-    input.offsets_path = NULL;
-    input.patterns = (bm_name_patterns){0};
-    bm_input_format_by_name(&input);
-    if (pairs->n_against_text_fields > 0) {
-        input.text_fields = pairs->against_text_fields;
-        input.n_text_fields = pairs->n_against_text_fields;
-    }
-    if (pairs->against_id_field != NULL)
-        input.id_field = pairs->against_id_field;
-    return input;
-}
-
-/* Messages about known documents name the options that say how these are read, and no index, which
- * nobody has asked for. */
-static void name_known_options(const char *message, char *out, size_t cap)
-{
-    static const char *const words[][2] = {
-        {"`text_field", "`against_text_field"},
-        {"`id_field", "`against_id_field"},
-        {" is in the index already", " is among the known ones already"},
-        {"`duplicate_ids` skip, replace or number says what becomes of it",
-         "`duplicate_ids` number makes them differ"}};
-    enum { N_WORDS = sizeof words / sizeof words[0] };
-    size_t used = 0;
-    while (*message != '\0' && used + 1 < cap) {
-        size_t i = 0;
-        while (i < N_WORDS && strncmp(message, words[i][0], strlen(words[i][0])) != 0)
-            i++;
-        if (i == N_WORDS) {
-            out[used++] = *message++;
-            continue;
-        }
-        snprintf(out + used, cap - used, "%s", words[i][1]);
-        used += strlen(out + used);
-        message += strlen(words[i][0]);
-    }
-    out[used] = '\0';
-}
-
 static void log_of_known(void *ctx, bm_log_level level, const char *message)
 {
     const bm_callbacks *callbacks = ctx;
     char words[1200];
-    name_known_options(message, words, sizeof words);
+    bm_settings_name_against(message, words, sizeof words);
     callbacks->log(callbacks->ctx, level, words);
 }
 
@@ -322,7 +272,7 @@ static bool cancelled_of_known(void *ctx)
 static bm_status index_known(bm_job_context *job, const bm_settings *settings,
                              bm_unnamed_index *index, bm_error *err)
 {
-    const bm_input_options input = input_of_known(settings);
+    const bm_input_options input = bm_settings_input_of_against(settings);
     bm_callbacks callbacks = settings->callbacks;
     bm_settings known = *settings;
     bm_error why = {0};
@@ -334,7 +284,7 @@ static bm_status index_known(bm_job_context *job, const bm_settings *settings,
     const bm_status status = bm_index_of_documents(job, &known, &input, index, &why);
     if (status != BM_OK && err != NULL) {
         *err = why;
-        name_known_options(why.message, err->message, sizeof err->message);
+        bm_settings_name_against(why.message, err->message, sizeof err->message);
     }
     return status;
 }

@@ -663,7 +663,11 @@ static bm_status resolve(filter *f, const bm_filter_options *options, bm_setting
                          bm_error *err)
 {
     BM_TRY(bm_manifest_open_dir(f->path, settings->memory, &f->manifest, err));
-    BM_TRY(bm_result_check_kind(f->manifest, f->path, err));
+    const bool overlap = strcmp(bm_manifest_kind(f->manifest), "overlap") == 0;
+    if (!overlap)
+        BM_TRY(bm_result_check_kind(f->manifest, f->path, err));
+    if (overlap && settings->results.annotate)
+        return bm_fail_field(err, "annotate", "`annotate` of %s, which has no groups", f->path);
     f->recipe = (bm_recipe){.manifests = (const bm_manifest *const *)&f->manifest, .n = 1};
     BM_TRY(bm_recipe_apply(&f->recipe, settings, err));
     f->drops.by_id = only_ids_tell(settings->input.format) || settings->results.annotate;

@@ -138,7 +138,8 @@ typedef enum bm_reason {
     BM_REASON_NEAR,      /* itself at the threshold to the kept document */
     BM_REASON_CHAINED,   /* joined to the kept document by way of others only */
     BM_REASON_CONTAINED, /* held by the kept document (edges.h) */
-    BM_REASON_KNOWN      /* at the threshold to the kept document, which is a known one */
+    BM_REASON_KNOWN,     /* at the threshold to the kept document, which is a known one */
+    BM_REASON_OVERLAP    /* it holds an item of a test set (parts/overlap_parts.h) */
 } bm_reason;
 
 #define BM_NO_KEPT UINT32_MAX /* no document of its group is kept */

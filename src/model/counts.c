@@ -51,6 +51,15 @@ const bm_count_row bm_count_rows[] = {
     {"matched", offsetof(bm_counts, results.index.matched), BM_COUNTS_OF_INDEX, false},
     {"removed", offsetof(bm_counts, results.index.removed), BM_COUNTS_OF_INDEX, false},
     {"not_there", offsetof(bm_counts, results.index.not_there), BM_COUNTS_OF_INDEX, false},
+    {"removed", offsetof(bm_counts, removed), BM_COUNTS_OF_OVERLAP, false},
+    {"kept", offsetof(bm_counts, kept), BM_COUNTS_OF_OVERLAP, false},
+    {"removed_bytes", offsetof(bm_counts, results.removed_bytes), BM_COUNTS_OF_OVERLAP, false},
+    {"items", offsetof(bm_counts, overlap.items), BM_COUNTS_OF_OVERLAP, false},
+    {"items_too_short", offsetof(bm_counts, overlap.too_short), BM_COUNTS_OF_OVERLAP, false},
+    {"items_empty", offsetof(bm_counts, overlap.empty), BM_COUNTS_OF_OVERLAP, false},
+    {"items_found", offsetof(bm_counts, overlap.found), BM_COUNTS_OF_OVERLAP, false},
+    {"item_shingles", offsetof(bm_counts, overlap.shingles), BM_COUNTS_OF_OVERLAP, false},
+    {"overlap_rows", offsetof(bm_counts, overlap.rows), BM_COUNTS_OF_OVERLAP, false},
     {"index_documents", offsetof(bm_counts, results.index.documents), BM_COUNTS_OF_INDEX, false},
 };
 

@@ -11,6 +11,7 @@ typedef enum bm_report_counts_of {
     BM_COUNTS_OF_GROUPS,
     BM_COUNTS_OF_AGAINST,
     BM_COUNTS_OF_INDEX,
+    BM_COUNTS_OF_OVERLAP,
     BM_COUNTS_OF_SOME, /* of all reports where it is not 0 */
     BM_COUNTS_OF_LOSS  /* of groups, where they are known */
 } bm_report_counts_of;
@@ -22,7 +23,7 @@ typedef struct bm_count_row {
     bool of_reading; /* directories of signatures say it of their documents: it is their sum */
 } bm_count_row;
 
-enum { BM_N_COUNTS = 44 };
+enum { BM_N_COUNTS = 53 };
 extern const bm_count_row bm_count_rows[BM_N_COUNTS];
 
 static inline uint64_t *bm_count_at(bm_counts *counts, const bm_count_row *row)

@@ -57,6 +57,8 @@ typedef enum bm_field_id {
     BM_ROW_MAX_GROUP_SIZE,
     BM_ROW_KEEP,
     BM_ROW_AGAINST,
+    BM_ROW_MIN_WORDS,
+    BM_ROW_STOP_SHINGLES,
     BM_ROW_TO,
     BM_ROW_WHAT,
     BM_ROW_KEPT,
@@ -115,7 +117,8 @@ enum {                                   /* what a field is for: bits of bm_fiel
        BM_FIELD_OF_ADDING = 1u << 10, /* of those that add to one, */
        BM_FIELD_OF_EXPORT = 1u << 11, /* of an export; */
        BM_FIELD_OF_OUTPUT = 1u << 12, /* of every job, but in no report: what it writes; */
-       BM_FIELD_WHERE_SET = 1u << 13  /* but not where it has its default */
+       BM_FIELD_WHERE_SET = 1u << 13, /* but not where it has its default */
+       BM_FIELD_OF_OVERLAP = 1u << 14 /* as a parameter of overlap */
 };
 
 struct bm_option_parts;

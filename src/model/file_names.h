@@ -43,6 +43,8 @@ typedef enum bm_compression {
 #define BM_FILE_REMOVED    "removed.tsv"
 #define BM_FILE_PAIRS      "pairs.tsv"
 #define BM_FILE_GROUPS     "groups.jsonl"
+#define BM_FILE_OVERLAP    "overlap.tsv"
+#define BM_FILE_ITEMS      "items.tsv"
 #define BM_FILE_MANIFEST   "manifest.json" /* of `sign` */
 #define BM_FILE_REPORT     "report.json"   /* of `dedup` and `filter` */
 /* files that `export` writes */

@@ -38,6 +38,10 @@ static inline bool bm_verify_reads_sets(bm_verify verify)
     {                                                                                              \
         .normalize = BM_NORM_INVISIBLE | BM_NORM_LOWER, .shingle_k = 5                             \
     }
+#define BM_OVERLAP_TEXT_DEFAULTS                                                                   \
+    {                                                                                              \
+        .normalize = BM_NORM_INVISIBLE | BM_NORM_LOWER, .shingle_k = BM_OVERLAP_SHINGLE_K          \
+    }
 #define BM_SKETCH_DEFAULTS                                                                         \
     {                                                                                              \
         .seed = 1                                                                                  \

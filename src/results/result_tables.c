@@ -36,6 +36,12 @@ static const struct {
     [BM_TABLE_ANSWERS] = {"answers", NULL, {BM_HEAD_ANSWERS, 0}},
     [BM_TABLE_HOLDERS] = {"answers", NULL, {BM_HEAD_HOLDERS, 0}},
     [BM_TABLE_HISTOGRAM] = {"histogram", NULL, {BM_HEAD_HISTOGRAM, 0}},
+    [BM_TABLE_OVERLAP] = {"overlap",
+                          BM_FILE_OVERLAP,
+                          {"id\titem\tcoverage\thits\tlongest\tfrom\tto\tfile\tline", 0}},
+    [BM_TABLE_ITEMS] = {"items",
+                        BM_FILE_ITEMS,
+                        {"item\tshingles\tdocuments\tcoverage\ttogether\tfile\tline", 0}},
 };
 
 bm_table bm_table_of_pairs(bm_measure measure, bool edit)
@@ -236,6 +242,32 @@ bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error
     BM_TRY(bm_buf_add(out, "\t", 1, err));
     if (line->lost != UINT64_MAX)
         BM_TRY(add_uint(out, line->lost, err));
+    return bm_buf_add(out, "\n", 1, err);
+}
+
+bm_status bm_overlap_line_add(bm_buf *out, const bm_overlap_line *line, bm_error *err)
+{
+    BM_TRY(add_field(out, line->id, '\t', err));
+    BM_TRY(add_field(out, line->item, '\t', err));
+    BM_TRY(add_similarity(out, line->coverage, err));
+    BM_TRY(bm_buf_add_format(out, err, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t",
+                             line->hits, line->longest, line->from, line->to));
+    BM_TRY(add_field(out, text_of(line->file), '\t', err));
+    BM_TRY(add_uint(out, line->line, err));
+    return bm_buf_add(out, "\n", 1, err);
+}
+
+bm_status bm_item_line_add(bm_buf *out, const bm_item_line *line, bm_error *err)
+{
+    BM_TRY(add_field(out, line->item, '\t', err));
+    BM_TRY(
+        bm_buf_add_format(out, err, "%" PRIu64 "\t%" PRIu64 "\t", line->shingles, line->documents));
+    BM_TRY(add_similarity(out, line->coverage, err));
+    BM_TRY(bm_buf_add(out, "\t", 1, err));
+    BM_TRY(add_similarity(out, line->together, err));
+    BM_TRY(bm_buf_add(out, "\t", 1, err));
+    BM_TRY(add_field(out, text_of(line->file), '\t', err));
+    BM_TRY(add_uint(out, line->line, err));
     return bm_buf_add(out, "\n", 1, err);
 }
 

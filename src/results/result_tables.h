@@ -25,6 +25,8 @@ typedef enum bm_table {
     BM_TABLE_ANSWERS,    /* of `query` */
     BM_TABLE_HOLDERS,    /* of `query` by containment */
     BM_TABLE_HISTOGRAM,  /* of `pairs` */
+    BM_TABLE_OVERLAP,    /* overlap.tsv */
+    BM_TABLE_ITEMS,      /* items.tsv */
     BM_N_TABLES
 } bm_table;
 
@@ -49,6 +51,27 @@ enum {
 #define BM_REMOVED_IS_CHAINED   "chained"
 #define BM_REMOVED_IS_CONTAINED "contained"
 #define BM_REMOVED_IS_KNOWN     "known"
+#define BM_REMOVED_IS_OVERLAP   "overlap"
+enum {
+    BM_OVERLAP_ID = 0,
+    BM_OVERLAP_ITEM = 1,
+    BM_OVERLAP_COVERAGE = 2,
+    BM_OVERLAP_HITS = 3,
+    BM_OVERLAP_LONGEST = 4,
+    BM_OVERLAP_FROM = 5,
+    BM_OVERLAP_TO = 6,
+    BM_OVERLAP_FILE = 7,
+    BM_OVERLAP_LINE = 8
+};
+enum {
+    BM_ITEM_ID = 0,
+    BM_ITEM_SHINGLES = 1,
+    BM_ITEM_DOCUMENTS = 2,
+    BM_ITEM_COVERAGE = 3,
+    BM_ITEM_TOGETHER = 4,
+    BM_ITEM_FILE = 5,
+    BM_ITEM_LINE = 6
+};
 enum { BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1, BM_SKIPPED_REASON = 2 };
 enum {
     BM_SOURCES_FILE = 0,
@@ -109,6 +132,25 @@ typedef struct bm_removed_line {
     uint64_t lost; /* its shingles that the kept one lacks; UINT64_MAX: not known */
 } bm_removed_line;
 bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err);
+
+/* An item that a document holds. */
+typedef struct bm_overlap_line {
+    bm_str id, item;
+    double coverage;
+    uint64_t hits, longest, from, to;
+    const char *file;
+    uint64_t line;
+} bm_overlap_line;
+bm_status bm_overlap_line_add(bm_buf *out, const bm_overlap_line *line, bm_error *err);
+
+typedef struct bm_item_line {
+    bm_str item;
+    uint64_t shingles, documents;
+    double coverage, together; /* NaN: no shingle is left */
+    const char *file;
+    uint64_t line;
+} bm_item_line;
+bm_status bm_item_line_add(bm_buf *out, const bm_item_line *line, bm_error *err);
 
 typedef struct bm_source_line {
     const char *file;

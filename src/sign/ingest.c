@@ -425,6 +425,8 @@ static bm_status ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *
         bm_budget_kept(cfg->budget != NULL ? cfg->budget->total : 0, cfg->threads);
     if (cfg->source->ops->has_text)
         BM_TRY_OUT(bm_shingler_open(cfg->text, cfg->cpu, &out->shingler, err));
+    if (cfg->scan.document != NULL)
+        BM_TRY_OUT(cfg->scan.open(cfg->scan.ctx, &out->lane, err));
 out:
     if (status != BM_OK)
         bm_ingest_worker_close(out);
@@ -437,8 +439,11 @@ void bm_ingest_worker_close(bm_ingest_worker *worker)
     bm_shingler_close(worker->shingler);
     bm_set_shingler_reset(&worker->sets);
     bm_ingest_entries_reset(&worker->entries);
+    if (worker->cfg->scan.close != NULL)
+        worker->cfg->scan.close(worker->lane);
     worker->parser = NULL;
     worker->shingler = NULL;
+    worker->lane = NULL;
 }
 
 static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, const bm_record *record,
@@ -569,6 +574,8 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
     bm_ingest_batch *batch = worker->batch;
     if (batch->as_text)
         return bm_unit_text_add(worker->shingler, record->text, &batch->text, err);
+    if (worker->cfg->scan.document != NULL)
+        return worker->cfg->scan.document(worker->lane, worker->shingler, record, batch, err);
     if (worker->shingler != NULL) {
         BM_TRY(bm_shingler_add(worker->shingler, record->text, &batch->shingles, err));
         bm_ingest_entries_keep(&worker->entries, record->entry, &batch->shingles);
@@ -618,10 +625,11 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     bool was_made = false;
     if (worker->joined != 0)
         BM_TRY(hash_joined(worker, bm_ingest_long_held(record->raw.len), err));
-    if (record->entry != 0 && !batch->as_text)
+    const bool scans = worker->cfg->scan.document != NULL;
+    if (record->entry != 0 && !batch->as_text && !scans)
         BM_TRY(bm_ingest_entries_add(&worker->entries, record->entry, &batch->shingles, &was_made,
                                      err));
-    const bool joins = batch->turn.share.alone && worker->shingler != NULL && !was_made;
+    const bool joins = batch->turn.share.alone && worker->shingler != NULL && !was_made && !scans;
     if (!joins && !was_made)
         BM_TRY(add_shingles(worker, record, err));
     bm_doc_row row = {.line = record->line,

@@ -16,6 +16,7 @@
 #include "model/batches.h"
 #include "model/ids.h"
 #include "sign/budget.h"
+#include "text/shingler.h"
 
 /* ingest_times -- where the time of an ingest went. */
 
@@ -145,6 +146,7 @@ typedef struct bm_ingest_batch {
     bm_nameless_text *texts; /* of each (bm_ingest_in_place) */
     bm_buf ids;
     bm_buf keep_keys; /* where fields rank documents (input/keep_key.h) */
+    bm_buf scanned;   /* what bm_ingest_scan has found in its documents */
     bm_skipped *skipped;
     size_t n_skipped;
     uint64_t n_invalid;
@@ -233,6 +235,18 @@ typedef struct bm_ingest_weigh {
     void *ctx;
 } bm_ingest_weigh;
 
+/* For who looks at the texts and needs no sets: in place of shingling, `document` is called for
+ * each record, by the thread that parses it. It adds one document to the batch's shingles, which
+ * may be empty, and appends what it finds to `batch->scanned`; the number of the document is
+ * batch->n_docs. Each worker has a lane of its own. document NULL: not wanted. */
+typedef struct bm_ingest_scan {
+    bm_status (*open)(void *ctx, void **lane, bm_error *err);
+    bm_status (*document)(void *lane, bm_shingler *shingler, const bm_record *record,
+                          bm_ingest_batch *batch, bm_error *err);
+    void (*close)(void *lane); /* NULL is fine */
+    void *ctx;
+} bm_ingest_scan;
+
 typedef struct bm_ingest_cfg {
     bm_batch_source *source;
     const bm_input_options *input; /* what to do about bad records */
@@ -263,5 +277,6 @@ typedef struct bm_ingest_cfg {
     bm_ingest_pause pause;
     bm_ingest_reclaim reclaim;
     bm_ingest_weigh weigh;
+    bm_ingest_scan scan;
     bm_ingest_times *times; /* filled; NULL: not wanted */
 } bm_ingest_cfg;

@@ -50,6 +50,7 @@ typedef struct bm_ingest_worker {
     bm_batch_parser *parser;
     bm_hash64_fn *hash;     /* of texts, for the document table; NULL: there are none */
     bm_shingler *shingler;  /* NULL where the source has no texts */
+    void *lane;             /* of cfg->scan; else NULL */
     bm_set_shingler sets;   /* of shingle hashes that were read */
     bm_ingest_batch *batch; /* being filled by the parser's callback */
     bm_ingest_entries entries;

@@ -54,6 +54,9 @@ typedef struct document {
     size_t n_distinct, n_run; /* hashes so far: distinct ones, and all */
     bm_content_sums content;  /* where the document is one window */
     bool streamed;            /* it is more, and shingler->content has it */
+    bm_shingle_run_fn *scan;  /* whoever looks at its hashes, which then go nowhere; else NULL */
+    void *scan_ctx;
+    bm_shingle_run place; /* for `scan`: where the hashes of a window begin */
 } document;
 
 /* --- open and close --- */
@@ -251,6 +254,13 @@ static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool wh
 {
     if (n == 0) /* there may be no array of hashes yet */
         return BM_OK;
+    if (doc->scan != NULL) {
+        doc->place.hashes = shingler->run;
+        doc->place.n = n;
+        doc->place.first = doc->n_run;
+        doc->n_run += n;
+        return doc->scan(doc->scan_ctx, &doc->place, err);
+    }
     if (shingler->sequence != NULL)
         bm_stream_hash_add(shingler->sequence, shingler->run, n * sizeof *shingler->run);
     if (whole && !doc->streamed) {
@@ -294,7 +304,7 @@ static bm_status add_repeats(bm_shingler *shingler, document *doc, bm_error *err
 /* Where each byte is a unit: byte shingles, and character shingles of ASCII. */
 static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
-    const size_t k = shingler->options.shingle_k, len = shingler->joined.len;
+    const size_t k = shingler->units, len = shingler->joined.len;
     *n_units = len;
     if (len < k)
         return BM_OK;
@@ -304,6 +314,7 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
         const bm_slices windows = {
             .joined = shingler->joined.data + at, .k = k, .hashes = shingler->run};
         bm_token_hash_windows(&shingler->hash, &windows, m);
+        doc->place.first_byte = at;
         BM_TRY(add_run(shingler, doc, m, n <= WINDOW, err));
     }
     return BM_OK;
@@ -355,6 +366,7 @@ static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_unit
     const char *data = shingler->joined.data;
     size_t *starts = shingler->starts;
     size_t n = 0;
+    doc->place.starts = starts;
     *n_units = 0;
     if (len == 0)
         return BM_OK;
@@ -480,4 +492,22 @@ bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingl
     bm_status status = add_document(shingler, batch, err);
     trim_scratch(shingler);
     return status;
+}
+
+bm_status bm_shingler_scan(bm_shingler *shingler, uint32_t k, bm_shingle_run_fn *fn, void *ctx,
+                           uint64_t *n_units, bm_error *err)
+{
+    const size_t units = shingler->units;
+    document doc = {.scan = fn, .scan_ctx = ctx};
+    size_t n = 0;
+    shingler->units = k;
+    bm_status status = hash_joined(shingler, &doc, &n, err);
+    shingler->units = units;
+    *n_units = n;
+    return status;
+}
+
+uint64_t bm_shingler_hash_one(const bm_shingler *shingler, const char *bytes, size_t len)
+{
+    return bm_token_hash_one(&shingler->hash, bytes, len);
 }

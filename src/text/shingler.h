@@ -49,3 +49,21 @@ const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);
 /* Append the document that `joined` was made of, as bm_shingler_add would from its text. */
 bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingle_batch *batch,
                                  bm_error *err);
+
+/* A stretch of a document's shingles, one after another, with repeats. */
+typedef struct bm_shingle_run {
+    const uint64_t *hashes;
+    size_t n;
+    uint64_t first;       /* the unit with which the first of them begins */
+    const size_t *starts; /* where each begins in the joined text; NULL: every byte is a unit */
+    size_t first_byte;    /* where the first one begins then */
+} bm_shingle_run;
+
+typedef bm_status bm_shingle_run_fn(void *ctx, const bm_shingle_run *run, bm_error *err);
+/* Call back for all shingles of k units, at most as many as the shingler's, of what
+ * bm_shingler_join has joined last; none is of a stop word. *n_units: the units of the text; of
+ * fewer than k there is no shingle. */
+bm_status bm_shingler_scan(bm_shingler *shingler, uint32_t k, bm_shingle_run_fn *fn, void *ctx,
+                           uint64_t *n_units, bm_error *err);
+/* The hash of bytes of joined text that are a shingle. */
+uint64_t bm_shingler_hash_one(const bm_shingler *shingler, const char *bytes, size_t len);

@@ -262,6 +262,68 @@ Test(public_api_job, filter_checks_its_options)
     api_check(&call);
 }
 
+/* --- bm_job_overlap --- */
+
+static void init_overlap(void *options, size_t struct_size)
+{
+    bm_overlap_options_init_sized(options, struct_size);
+}
+
+static bm_status call_overlap(const void *options, bm_error *err)
+{
+    bm_summary *summary = PLACE;
+    bm_status status = bm_job_overlap(options, &summary, err);
+    cr_expect_neq(status, BM_OK);
+    cr_expect_eq(summary, PLACE);
+    return status;
+}
+
+static void fill_overlap(void *options)
+{
+    static const char *const items[] = {"/nonexistent/items.jsonl"};
+    bm_overlap_options *o = options;
+    fill_parts(&o->input, &o->output, &o->device);
+    o->against = items;
+    o->n_against = 1;
+}
+
+static const api_field overlap_enums[] = {
+    ENUM(bm_overlap_options, kept, BM_RECORDS_NOT_WRITTEN, "kept")};
+static const api_field overlap_reserved[] = {
+    RESERVED(bm_overlap_options, resources.reserved, "resources"),
+    RESERVED(bm_overlap_options, output.reserved, "output"),
+    RESERVED(bm_overlap_options, callbacks.reserved, "callbacks")};
+static const api_mistake overlap_mistakes[] = {
+    {"against", {SET(bm_overlap_options, n_against, 0)}},
+    {"against", {SET(bm_overlap_options, against, hole), SET(bm_overlap_options, n_against, 2)}},
+    {"threshold", {SET(bm_overlap_options, threshold, 0)}},
+    {"threshold", {SET(bm_overlap_options, threshold, 1.5)}},
+    {"min_words", {SET(bm_overlap_options, min_words, 0)}},
+    {"min_words", {SET(bm_overlap_options, min_words, BM_OVERLAP_MIN_WORDS_MAX + 1)}},
+    {"shingle", {SET(bm_overlap_options, text.shingle, BM_SHINGLE_STOPWORD)}},
+    {"bag", {SET(bm_overlap_options, text.bag, true)}},
+    {"hash", {SET(bm_overlap_options, text.hash, BM_TOKEN_SHA1)}},
+    {"short_rule", {SET(bm_overlap_options, text.short_rule, BM_SHORT_SKIP)}},
+    {"output", {SET(bm_overlap_options, output.path, NULL)}}};
+
+Test(public_api_job, overlap_checks_its_options)
+{
+    const api_call call = {.type = "bm_overlap_options",
+                           .size = sizeof(bm_overlap_options),
+                           .least = sizeof(bm_overlap_options),
+                           .init = init_overlap,
+                           .fill = fill_overlap,
+                           .passes = BM_ERR_IO,
+                           .call = call_overlap,
+                           .enums = overlap_enums,
+                           .n_enums = N_OF(overlap_enums),
+                           .reserved = overlap_reserved,
+                           .n_reserved = N_OF(overlap_reserved),
+                           .mistakes = overlap_mistakes,
+                           .n_mistakes = N_OF(overlap_mistakes)};
+    api_check(&call);
+}
+
 /* --- places for what comes out --- */
 
 Test(public_api_job, a_call_without_a_place_for_its_summary_is_refused)

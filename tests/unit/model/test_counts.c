@@ -8,12 +8,16 @@
 
 Test(counts, a_report_has_no_name_and_no_place_twice)
 {
-    static const bm_report_counts_of kinds[] = {BM_COUNTS_OF_GROUPS, BM_COUNTS_OF_INDEX};
-    for (size_t kind = 0; kind < 2; kind++) {
-        const bm_report_counts_of other = kinds[1 - kind];
+    static const bm_report_counts_of kinds[] = {BM_COUNTS_OF_GROUPS, BM_COUNTS_OF_INDEX,
+                                                BM_COUNTS_OF_OVERLAP};
+    for (size_t kind = 0; kind < 3; kind++) {
+        const bm_report_counts_of other = kinds[(kind + 1) % 3], third = kinds[(kind + 2) % 3];
         for (size_t i = 0; i < BM_N_COUNTS; i++)
             for (size_t k = 0; k < i; k++) {
-                if (bm_count_rows[i].of == other || bm_count_rows[k].of == other)
+                const bm_report_counts_of a = bm_count_rows[i].of, b = bm_count_rows[k].of;
+                const bool loss = a == BM_COUNTS_OF_LOSS || b == BM_COUNTS_OF_LOSS;
+                if (a == other || b == other || a == third || b == third ||
+                    (loss && kinds[kind] != BM_COUNTS_OF_GROUPS))
                     continue;
                 cr_expect_str_neq(bm_count_rows[i].name, bm_count_rows[k].name);
                 cr_expect_neq(bm_count_rows[i].at, bm_count_rows[k].at, "%s and %s",

@@ -37,6 +37,8 @@ Test(result_tables, headers_are_told_apart_whole)
         {"answers", "query\ttarget\tjaccard"},
         {"answers", "query\ttarget\tcontainment"},
         {"histogram", "low\thigh\tpairs"},
+        {"overlap", "id\titem\tcoverage\thits\tlongest\tfrom\tto\tfile\tline"},
+        {"items", "item\tshingles\tdocuments\tcoverage\ttogether\tfile\tline"},
     };
     for (unsigned i = 0; i < BM_N_TABLES; i++) {
         const char *header = wanted[i].header;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* overlap.h -- how much of a test set stands in training text: which items, in which documents, and
+ * where.
+ *
+ * Items are documents of their own: the questions of a benchmark, say. An item is the set of its
+ * distinct shingles. A document *holds* an item where at least `threshold` of these shingles stand
+ * in it. The comparison is exact: there are no signatures, and no pair is missed.
+ *
+ * Example
+ *
+ *     const char *const train[] = {"train.jsonl"}, *const test[] = {"test.jsonl"};
+ *     bm_overlap_options options;
+ *     bm_summary *summary = NULL;
+ *     bm_error err = {0};
+ *     bm_overlap_options_init(&options);
+ *     options.input.paths = train;
+ *     options.input.n_paths = 1;
+ *     options.against = test;
+ *     options.n_against = 1;
+ *     options.output.path = "clean";
+ *     if (bm_job_overlap(&options, &summary, &err) != BM_OK)
+ *         fprintf(stderr, "%s\n", err.message);
+ *     bm_summary_free(summary);
+ *
+ * The output is a directory (docs/formats.md): overlap.tsv has a row for each item that a document
+ * holds, items.tsv a row for each item, kept… the documents that hold none, removed.tsv the
+ * others. bm_counts: `edges` are the rows of overlap.tsv. */
+#ifndef BANDMILL_OVERLAP_H
+#define BANDMILL_OVERLAP_H
+
+#include <bandmill/job.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define BM_OVERLAP_SHINGLE_K     13u
+#define BM_OVERLAP_MIN_WORDS     8u
+#define BM_OVERLAP_MIN_WORDS_MAX 1024u
+
+typedef struct bm_overlap_options {
+    size_t struct_size;
+    bm_input_options input;
+    /* Words, characters or bytes; BM_SHINGLE_WORD of 13 by default. BM_ERR_USAGE: shingles of stop
+     * words, and anything but the default in all fields below `shingle_k`. */
+    bm_text_options text;
+    /* The documents with which those of `input` are compared: files or directories, which are read
+     * first, and never written. Their ids are a space of their own. Standard input is
+     * BM_ERR_USAGE. */
+    const char *const *against;
+    size_t n_against;
+    /* Fields of the items, whose format goes by their names. NULL: those of `input`. */
+    const char *const *against_text_fields;
+    size_t n_against_text_fields;
+    const char *against_id_field;
+    double threshold; /* the share of an item's shingles; more than 0, at most 1; 0.5 by default */
+    /* Items of fewer words are not looked for. Those of fewer units than a shingle has are looked
+     * for as one run of all of them. 1 to BM_OVERLAP_MIN_WORDS_MAX. */
+    uint32_t min_words;
+    /* Shingles that stand in more documents of `input` than this do not count, neither among those
+     * of an item nor among those that are found; `input` is read twice then. 0: all count. */
+    uint64_t stop_shingles;
+    bm_records kept;
+    bm_device_options device; /* `cpu` alone is looked at: nothing runs on a device */
+    bm_resource_options resources;
+    bm_output_options output;
+    /* Without output.path the kept records go here, as in bm_dedup_options. */
+    bm_write_fn write;
+    void *write_ctx;
+    bool resume;
+    bm_callbacks callbacks;
+    uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
+} bm_overlap_options;
+
+/* Every default of the documentation. */
+BM_API void bm_overlap_options_init_sized(bm_overlap_options *options, size_t struct_size);
+static inline void bm_overlap_options_init(bm_overlap_options *options)
+{
+    bm_overlap_options_init_sized(options, sizeof *options);
+}
+
+/* BM_OK and a summary (the caller frees it), or an error and nothing left at the target.
+ * BM_ERR_USAGE, BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM (also where the shingles of the items do not
+ * fit into `memory`), BM_ERR_FORMAT, BM_ERR_LOCKED, BM_ERR_CANCELLED, BM_ERR_PIPE. */
+BM_API bm_status bm_job_overlap(const bm_overlap_options *options, bm_summary **out, bm_error *err);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

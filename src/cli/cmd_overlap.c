@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_overlap.c -- bandmill overlap: find the items of a test set in documents.
+ *
+ * Tests: tests/cli/cases/overlap.sh */
+#include "cli/cmd_job.h"
+#include "cli/job_callbacks.h"
+#include "cli/options.h"
+
+static void fill_options(cli_context *context, bm_overlap_options *options)
+{
+    const cli_settings *settings = &context->settings;
+    const cli_match_settings *match = &settings->match;
+    bm_overlap_options_init(options);
+    const bm_text_options usual = options->text;
+    options->input = settings->input;
+    options->text = settings->text;
+    if (!cli_was_given(settings, "shingle")) {
+        options->text.shingle = usual.shingle;
+        options->text.shingle_k = usual.shingle_k;
+    }
+    if (cli_was_given(settings, "threshold"))
+        options->threshold = settings->bands.threshold;
+    if (match->min_words > 0)
+        options->min_words = match->min_words;
+    options->stop_shingles = match->stop_shingles;
+    options->against = match->against.items;
+    options->n_against = match->against.n;
+    options->against_text_fields = match->against_text_fields.items;
+    options->n_against_text_fields = match->against_text_fields.n;
+    options->against_id_field = match->against_id_field;
+    options->kept = settings->results.kept;
+    options->device = settings->device;
+    options->resources = settings->resources;
+    options->output = cli_job_output(context);
+    options->write = settings->results.to_stdout ? cli_write : NULL;
+    options->write_ctx = &context->console;
+    options->resume = settings->results.resume;
+    options->callbacks = cli_callbacks(context);
+    options->set_fields = cli_set_fields(settings);
+}
+
+static void report_found(cli_context *context, const bm_counts *counts)
+{
+    char n[4][48], share[16], removed[64];
+    if (counts->documents == 0)
+        return;
+    cli_format_share(counts->removed, counts->documents, share, sizeof share);
+    snprintf(removed, sizeof removed, "%s removed",
+             cli_format_count(counts->removed, n[0], sizeof n[0]));
+    cli_report_number(&context->console, removed, "%s kept, %s (%s %%): %s hold an item",
+                      cli_format_count(counts->kept, n[1], sizeof n[1]), removed, share,
+                      counts->removed == 1 ? "it" : "they");
+    const bm_overlap_counts *overlap = &counts->overlap;
+    if (overlap->items == overlap->too_short + overlap->empty)
+        return;
+    cli_report_note(&context->console, "%s of %s found",
+                    cli_format_count(overlap->found, n[2], sizeof n[2]),
+                    cli_format_of(overlap->items, "item", n[3], sizeof n[3]));
+}
+
+bm_status cli_run_overlap(cli_context *context, bm_error *err)
+{
+    bm_summary *summary = NULL;
+    bm_overlap_options options;
+    fill_options(context, &options);
+    const bm_status status = cli_end_job(context, bm_job_overlap(&options, &summary, err), err);
+    if (summary != NULL) {
+        const bm_counts *counts = bm_summary_counts(summary);
+        cli_report_details(context, summary);
+        cli_report_read(context, counts);
+        report_found(context, counts);
+        cli_report_not(context, "compared", counts);
+        cli_report_end(context, "done", summary);
+    }
+    bm_summary_free(summary);
+    return status;
+}

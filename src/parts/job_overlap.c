@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_overlap.c -- a test set, then training text, to what each document holds of the items.
+ *
+ *     items       read by a job within the job, whose table of documents has their ids
+ *     documents   counted where shingles that stand in many of them do not count; then looked up
+ *     files       overlap.tsv, items.tsv, removed.tsv, sources.tsv; and the documents that hold no
+ *                 item, as dedup copies what it keeps
+ *
+ * Tests: tests/cli/cases/overlap.sh */
+#include <bandmill/overlap.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "job/kept_pass.h"
+#include "job/rows.h"
+#include "match/edges.h"
+#include "model/file_names.h"
+#include "parts/overlap_parts.h"
+#include "results/sign_dir.h"
+
+typedef struct overlapping {
+    bm_job *job, *build;
+    bm_settings *settings;
+    bm_items items;
+    bm_overlap_found found;
+} overlapping;
+
+/* --- items --- */
+
+static bm_status digest_items(const bm_job_context *build, bm_settings *settings, bm_error *err)
+{
+    const bm_input_set *inputs = build->inputs.set;
+    const size_t n = bm_input_set_count(inputs);
+    char digest[BM_HASH128_HEX];
+    bm_hash128 *digests = NULL;
+    BM_TRY(bm_new(&digests, n + 1, err));
+    for (size_t i = 0; i < n; i++)
+        digests[i] = bm_input_set_source(inputs, i)->digest;
+    const XXH128_hash_t all = XXH3_128bits(digests, n * sizeof *digests);
+    bm_hash128_hex((bm_hash128){.lo = all.low64, .hi = all.high64}, digest);
+    bm_free(digests);
+    snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state,
+             "%zu documents of %zu files %s", build->docs.n, n, digest);
+    return BM_OK;
+}
+
+static bm_status read_items(overlapping *o, bm_error *err)
+{
+    bm_job_context *build = &o->build->context;
+    BM_TRY(bm_job_begin(o->build, BM_STEP_INPUTS, err));
+    o->items.settings = build->settings;
+    o->items.most_bytes = build->budget.total == 0 ? 0 : bm_budget_rows(&build->budget) / 2;
+    BM_TRY(bm_items_read(o->build, &o->items, err));
+    BM_TRY(digest_items(build, o->settings, err));
+    bm_job_context_reserve(&o->job->context, o->items.bytes);
+    o->job->context.counts.overlap = (bm_overlap_counts){.items = o->items.n,
+                                                         .too_short = o->items.n_short,
+                                                         .empty = o->items.n_empty,
+                                                         .shingles = o->items.n_own};
+    return BM_OK;
+}
+
+static void log_items(const overlapping *o)
+{
+    bm_meter *meter = &o->job->context.meter;
+    const uint64_t n = o->items.n, few = o->items.n_short;
+    if (n == few + o->items.n_empty)
+        bm_meter_log(meter, BM_LOG_WARNING,
+                     "none of the %" PRIu64 " items of `against` is looked for: %" PRIu64
+                     " have fewer words than `min_words` %" PRIu32 ", %" PRIu64 " have none",
+                     n, few, o->settings->pairs.min_words, o->items.n_empty);
+    bm_meter_log(meter, BM_LOG_DEBUG, "%" PRIu64 " items, %zu of them different, %zu shingles", n,
+                 o->items.n_classes, o->items.n_shingles);
+}
+
+/* --- documents --- */
+
+/* Shingles that stand in too many documents do not count. */
+static bm_status stop_shingles(overlapping *o, bm_error *err)
+{
+    bm_items *items = &o->items;
+    const uint64_t most = o->settings->pairs.stop_shingles;
+    if (most == 0)
+        return BM_OK;
+    BM_TRY(bm_new_zero(&o->found.counts, items->n_shingles + 1, err));
+    bm_job_context_stage(&o->job->context, BM_STAGE_COUNT, "bytes");
+    const bm_ingest_scan counting = bm_overlap_counting(&o->found);
+    BM_TRY(bm_job_context_count(&o->job->context, &counting, err));
+    BM_TRY(bm_new_zero(&items->stopped, items->n_shingles / 8 + 1, err));
+    for (size_t i = 0; i < items->n_shingles; i++)
+        if (o->found.counts[i] > most)
+            items->stopped[i / 8] |= (uint8_t)(1u << i % 8);
+    for (size_t i = 0; i < items->n_classes; i++)
+        for (uint64_t k = items->classes[i].begin; k < items->classes[i].end; k++)
+            items->classes[i].n -= o->found.counts[items->sets[k]] > most;
+    bm_free(o->found.counts);
+    o->found.counts = NULL;
+    return BM_OK;
+}
+
+static bm_status look_up(overlapping *o, bm_error *err)
+{
+    bm_job_context *context = &o->job->context;
+    const bm_settings *s = context->settings;
+    BM_TRY(bm_overlap_open(&o->items, &o->found, err));
+    context->docs.temp_dir = s->temp_dir;
+    o->found.temp_dir = s->temp_dir;
+    o->found.memory = context->budget.total == 0 ? 0 : bm_budget_rows(&context->budget) / 4;
+    BM_TRY(stop_shingles(o, err));
+    bm_job_context_plan(context, BM_START_DOCUMENTS);
+    bm_job_context_stage(context, BM_STAGE_READ, "bytes");
+    const bm_ingest_request request = {
+        .sink = bm_overlap_sink, .sink_ctx = &o->found, .scan = bm_overlap_scan(&o->found)};
+    BM_TRY(bm_job_context_ingest(context, &request, err));
+    bm_doc_table_end_adding(&context->docs);
+    return BM_OK;
+}
+
+/* --- files --- */
+
+static void count(overlapping *o, uint8_t *dropped)
+{
+    bm_job_context *context = &o->job->context;
+    bm_counts *counts = &context->counts;
+    for (uint64_t i = 0; i < o->found.n_rows; i++) {
+        const bm_overlap_row *row = &o->found.rows[i];
+        counts->edges += o->items.item_begin[row->class + 1] - o->items.item_begin[row->class];
+        counts->removed += dropped[row->doc] == 0;
+        dropped[row->doc] = BM_REASON_OVERLAP;
+    }
+    counts->results.removed_bytes = 0;
+    for (size_t i = 0; i < context->docs.n; i++)
+        if (dropped[i] != 0)
+            counts->results.removed_bytes += bm_doc_table_row(&context->docs, i)->text_bytes;
+    counts->kept = counts->documents - counts->removed;
+    counts->overlap.rows = counts->edges;
+    for (size_t i = 0; i < o->items.n_classes; i++)
+        if (o->found.holders[i] > 0)
+            counts->overlap.found += o->items.item_begin[i + 1] - o->items.item_begin[i];
+}
+
+static bm_status write_files(overlapping *o, const bm_grouping *grouping, bm_error *err)
+{
+    bm_job_context *context = &o->job->context;
+    bm_out_dir *dir = o->job->checkpoint.dir;
+    const bm_file_names *names = &context->inputs.names;
+    const bool has_text = context->inputs.source->ops->has_text;
+    bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
+    if (dir == NULL) /* the kept documents alone, to the caller */
+        return bm_kept_pass(context, grouping->reason, has_text, NULL, err);
+    BM_TRY(bm_overlap_write(context, &o->build->context, &o->found, dir, err));
+    BM_TRY(bm_rows_sources(dir, &context->docs, grouping, names, err));
+    if (context->settings->input.on_error == BM_ON_ERROR_SKIP)
+        BM_TRY(bm_rows_skipped(dir, &context->docs, names, err));
+    return bm_kept_pass(context, grouping->reason, has_text, dir, err);
+}
+
+static bm_status write_all(overlapping *o, bm_error *err)
+{
+    bm_job_context *context = &o->job->context;
+    bm_grouping grouping = {.n = context->docs.n};
+    const bm_job_ending ending = {
+        .dir = o->job->checkpoint.dir, .report_name = BM_FILE_REPORT, .commit_checkpoint = true};
+    BM_TRY(bm_new_zero(&grouping.reason, grouping.n + 1, err));
+    bm_status status = BM_OK;
+    count(o, grouping.reason);
+    BM_TRY_OUT(write_files(o, &grouping, err));
+    status = bm_job_finish(o->job, &ending, err);
+out:
+    bm_free(grouping.reason);
+    return status;
+}
+
+static bm_status run_all(overlapping *o, bm_error *err)
+{
+    const unsigned dir = o->settings->output.path != NULL ? BM_STEP_DIRECTORY : 0;
+    BM_TRY(read_items(o, err));
+    log_items(o);
+    BM_TRY(bm_job_begin(o->job, BM_STEP_INPUTS | dir, err));
+    if (o->job->summary != NULL)
+        return BM_OK;
+    BM_TRY(look_up(o, err));
+    return write_all(o, err);
+}
+
+/* The job that reads the items. */
+static bm_settings settings_of_items(const bm_settings *asking)
+{
+    bm_settings s = *asking;
+    s.input = bm_settings_input_of_against(asking);
+    s.output = (bm_output_options){0};
+    s.results =
+        (bm_result_settings){.kept = BM_RECORDS_NOT_WRITTEN, .removed = BM_RECORDS_NOT_WRITTEN};
+    s.recorded = (bm_recorded_inputs){.set_fields = asking->recorded.set_fields};
+    s.pairs.n_against = 0;
+    return s;
+}
+
+/* A message about the items names the options that say how they are read. */
+static void name_against(bm_error *err)
+{
+    char words[sizeof err->message];
+    bm_settings_name_against(err->message, words, sizeof words);
+    snprintf(err->message, sizeof err->message, "%s", words);
+}
+
+static bm_status run(bm_settings *settings, bm_summary **out, bm_error *err)
+{
+    bm_job job, build;
+    bm_summary *none = NULL;
+    bm_settings of_items = settings_of_items(settings);
+    overlapping o = {.job = &job, .build = &build, .settings = settings};
+    bm_error why = {0};
+    BM_TRY(
+        bm_sign_dir_refuse(settings->input.paths, settings->input.n_paths, settings->memory, err));
+    BM_TRY(bm_job_context_check_outputs(settings, settings->input.paths, settings->input.n_paths,
+                                        err));
+    BM_TRY(bm_job_open(settings, &job, err));
+    bm_status status = bm_job_open(&of_items, &build, err);
+    if (status != BM_OK)
+        return bm_job_close(&job, status, out);
+    status = run_all(&o, &why);
+    if (o.items.n == 0 && status != BM_OK) /* while the items were read */
+        name_against(&why);
+    bm_checkpoint_close(&job.checkpoint, status, &why);
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    bm_overlap_reset(&o.found);
+    bm_items_reset(&o.items);
+    (void)bm_job_close(&build, BM_OK, &none);
+    return bm_job_close(&job, status, out);
+}
+
+bm_status bm_job_overlap(const bm_overlap_options *options, bm_summary **out, bm_error *err)
+{
+    bm_settings settings;
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the summary given");
+    BM_TRY(bm_settings_of_overlap(options, &settings, err));
+    const bm_status status = run(&settings, out, err);
+    bm_settings_reset(&settings);
+    return status;
+}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# overlap: items of a test set in documents, verbatim, wrapped, embedded and cropped; short items; stop shingles; what is refused.
+# shellcheck shell=sh disable=SC2086,SC2154
+words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
+doc() { printf '{"id":"%s","text":"%s"}\n' "$1" "$2"; }
+item() { printf '{"qid":%s,"question":"%s"}\n' "$1" "$2"; }
+mkdir tests
+{ item 1 "$(words 1 40)"; item 2 "$(words 101 110)"; } > tests/a.jsonl # the second has fewer words than a shingle
+{ item 3 "$(words 1 40)"; item 4 "a few words"; item 5 ""; } > tests/b.jsonl
+{
+    doc verbatim "$(words 1 40)"
+    doc wrapped "$(words 1 20)\\n\\n$(words 21 30)\\n$(words 31 40)"
+    doc embedded "$(words 900 1300) $(words 1 40) $(words 1400 1700)"
+    doc cropped "$(words 1 26)" # 14 of 28 shingles
+    doc less "$(words 1 25)"    # 13
+    doc short "z $(words 101 110) z"
+    doc nearly "$(words 101 109)"
+    doc none "$(words 2000 2100)"
+    doc empty ""
+} > train.jsonl
+fields='--against-text-field question --against-id-field qid'
+bm overlap train.jsonl --against tests $fields -o out; exits 0
+says ../err '4 kept, 5 removed'
+says ../err '3 of 5 items found'
+holds out/overlap.tsv <<'END'
+id	item	coverage	hits	longest	from	to	file	line
+verbatim	1	1.000000	28	40	0	150	train.jsonl	1
+verbatim	3	1.000000	28	40	0	150	train.jsonl	1
+wrapped	1	1.000000	28	40	0	151	train.jsonl	2
+wrapped	3	1.000000	28	40	0	151	train.jsonl	2
+embedded	1	1.000000	28	40	2306	2456	train.jsonl	3
+embedded	3	1.000000	28	40	2306	2456	train.jsonl	3
+cropped	1	0.500000	14	26	0	94	train.jsonl	4
+cropped	3	0.500000	14	26	0	94	train.jsonl	4
+short	2	1.000000	1	10	2	51	train.jsonl	6
+END
+holds out/items.tsv <<'END'
+item	shingles	documents	coverage	together	file	line
+1	28	4	1.000000	1.000000	tests/a.jsonl	1
+2	1	1	1.000000	1.000000	tests/a.jsonl	2
+3	28	4	1.000000	1.000000	tests/b.jsonl	1
+4	0	0			tests/b.jsonl	2
+5	0	0			tests/b.jsonl	3
+END
+holds out/removed.tsv <<'END'
+id	kept	jaccard	reason	file	line	lost
+verbatim	1		overlap	train.jsonl	1	
+wrapped	1		overlap	train.jsonl	2	
+embedded	1		overlap	train.jsonl	3	
+cropped	1		overlap	train.jsonl	4	
+short	2		overlap	train.jsonl	6	
+END
+grep -E '"id":"(less|nearly|none|empty)"' train.jsonl > kept
+holds out/kept.jsonl < kept
+tr -d ' \n' < out/report.json > flat
+says flat '"kind":"overlap"'
+says flat '"items":5,"items_too_short":1,"items_empty":1,"items_found":3'
+says flat '"against":"tests","against_state":"5documentsof2files[0-9a-f]{32}"'
+
+# what reads the directory
+bm filter out -q -o filtered; exits 0
+holds filtered/kept.jsonl < kept
+bm filter out -q -o marked --annotate; exits 2
+bm inspect out; exits 0
+says ../out 'kind: overlap'
+bm inspect out/overlap.tsv out/items.tsv; exits 0
+
+# the same bytes: threads, batches, memory, compression, shards, standard input and output, several --against
+same() { for file in overlap.tsv items.tsv removed.tsv; do cut -f "1-$2" "out/$file" > wanted; cut -f "1-$2" "$1/$file" | holds wanted; done; }
+bm overlap train.jsonl --against tests $fields -o four --threads 4 --batch-docs 2 --memory 64M; exits 0
+same four 9
+bm overlap train.jsonl --against tests/a.jsonl --against tests/b.jsonl $fields -o two; exits 0
+same two 9
+gzip -k train.jsonl
+bm overlap train.jsonl.gz --against tests $fields -o gz --kept none; exits 0
+same gz 4
+holds gz/kept.jsonl < kept
+bm overlap train.jsonl --against tests $fields -o -; exits 0
+holds ../out < kept
+"$PROGRAM" overlap - --against tests $fields -o - < train.jsonl > stdin 2> ../err || fail "standard input"
+holds stdin < kept
+bm overlap train.jsonl --against tests $fields -o out --resume; exits 0
+says ../err 'done'
+
+# short items and those of few words; a lower threshold; other units
+bm overlap train.jsonl --against tests $fields -o lower --threshold 0.4 -q; exits 0
+says lower/overlap.tsv '^less	1	0.464286	13	25	0	90'
+bm overlap train.jsonl --against tests $fields -o few --min-words 3 -q; exits 0
+says few/items.tsv '^4	1	0	0.000000	0.000000'
+bm overlap train.jsonl --against tests $fields -o chars --shingle char:20 -q; exits 0
+says chars/overlap.tsv '^wrapped	1	[0-9.]+	[0-9]+	150	0	151'
+printf '{"id":"zh","text":"一二三四五六七八九十百千万一二三四"}\n' > zh.jsonl
+bm overlap zh.jsonl --against zh.jsonl -o zh -q; exits 0
+says zh/overlap.tsv '^zh	zh	1.000000	5	17	0	51'
+
+# shingles in more documents than asked for leave both sides; runs cross them
+bm overlap train.jsonl --against tests $fields -o stop --stop-shingles 4 -q; exits 0
+says stop/items.tsv '^1	15	3	1.000000	1.000000'
+says stop/overlap.tsv '^verbatim	1	1.000000	15	40	0	150'
+says stop/removed.tsv '^short	2'
+
+# bytes before repair, and of several fields
+printf '{"id":"bad","text":"\377\377 %s \355\240\200"}\n' "$(words 1 40)" > bad.jsonl
+bm overlap bad.jsonl --against tests $fields -o bad -q; exits 0
+says bad/overlap.tsv '^bad	1	1.000000	28	40	3	153'
+printf '{"id":"two","title":"%s","text":"%s"}\n' "$(words 1 20)" "$(words 21 40)" > two.jsonl
+bm overlap two.jsonl --text-field title --text-field text --against tests $fields -o fields -q; exits 0
+says fields/overlap.tsv '^two	1	1.000000	28	40	0	150'
+
+# what is refused
+for option in '--bag' '--weights tfidf' '--perms 64' '--scheme oph' '--bands 4' '--verify exact' '--shingle stopword:3' '--cut' \
+    '--threshold 0' '--min-words 0' '--hash sha1'; do
+    bm overlap train.jsonl --against tests $fields -o refused $option; exits 2
+done
+bm overlap train.jsonl -o refused; exits 2
+says ../err 'no items'
+bm overlap train.jsonl --against - -o refused < /dev/null; exits 2
+bm overlap train.jsonl --against tests -o refused; exits 3
+says ../err 'against-text-field'
+bm sign train.jsonl -o signed -q; exits 0
+bm overlap signed --against tests $fields -o refused; exits 2
+bm overlap train.jsonl --against signed $fields -o refused; exits 2
+bm overlap train.jsonl --against tests $fields -o out; exits 2
+[ ! -e refused ] || fail "something is left at a refused output"
