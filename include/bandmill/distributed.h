@@ -93,6 +93,11 @@ BM_API void bm_splitter_close(bm_splitter *splitter); /* NULL is fine */
 /* The hash of each id in the column `id` of an array, without nulls: `array->length`, filled. */
 BM_API bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray *array,
                              uint64_t *hashes, bm_error *err);
+/* The digest of each text in the column `text` of an array: `2 * array->length`, filled: XXH3 of 128
+ * bits, the lower half first; null is an empty text. By it whoever moves documents sends one text
+ * of all copies. */
+BM_API bm_status bm_hash_texts(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                               uint64_t *digests, bm_error *err);
 
 /* --- blocks to components --- */
 

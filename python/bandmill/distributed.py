@@ -34,7 +34,7 @@ from bandmill._kinds import Names
 from bandmill._native import ffi, lib
 from bandmill._options import OF_RECORDS, fill_device, fill_hash, fill_part, fill_preset, fill_sketch, fill_text, new, number
 
-__all__ = ["Components", "Plan", "join"]
+__all__ = ["Components", "Plan", "join", "text_digests"]
 
 Array = np.ndarray[Any, Any]
 BLOCK_DOCS = 1 << 16  # documents whose keys become blocks together
@@ -320,6 +320,19 @@ def _column(batch: Any, name: str) -> Any:
             raise Error(f"no column {name!r} ({', '.join(batch.schema.names)})", "input", field=name)
         found = pc.struct_field(batch.column(first), rest)
     return found.combine_chunks() if hasattr(found, "combine_chunks") else found
+
+
+def text_digests(texts: Any) -> Any:
+    """An array of texts or bytes to one of 16 bytes each, equal for equal texts. Null is an empty text.
+
+    By it whoever moves documents to their tasks can send one text of all copies.
+    """
+    pa = _files.arrow()
+    found = np.empty((len(texts), 2), dtype=np.uint64)
+    schema, array, keep = _lent(pa.RecordBatch.from_arrays([texts], names=["text"]))
+    Call().run(lib.bm_hash_texts, schema, array, ffi.cast("uint64_t *", ffi.from_buffer(found)))
+    del keep
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(found), [None, pa.py_buffer(found)])
 
 
 class _Joiner:

@@ -37,7 +37,7 @@
 #define PART_SHIFT 40    /* the bits below are the key of an entry */
 #define SHOWN      64    /* characters of an id in a message */
 
-/* --- ids --- */
+/* --- columns --- */
 
 /* A column that is looked for by its name. */
 static bm_status find_column(const struct ArrowSchema *schema, const struct ArrowArray *array,
@@ -61,6 +61,12 @@ static bm_status find_column(const struct ArrowSchema *schema, const struct Arro
                        bm_arrow_column_type_name(child), integers ? " or integers" : " or bytes");
     const char *wrong = bm_arrow_column_open(array, &path, type, out);
     return wrong == NULL ? BM_OK : bm_fail(err, BM_ERR_INPUT, "the column '%s': %s", name, wrong);
+}
+
+static bm_str text_at(const bm_arrow_column *texts, size_t row)
+{
+    return bm_arrow_column_is_null(texts, row) ? (bm_str){"", 0}
+                                               : bm_arrow_column_bytes(texts, row);
 }
 
 static bool is_integer(const bm_arrow_column *column)
@@ -90,6 +96,22 @@ bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray 
         if (bm_arrow_column_is_null(&ids, row))
             return bm_fail(err, BM_ERR_INPUT, "row %zu: the id is null", row + 1);
         hashes[row] = id_hash(&ids, row);
+    }
+    return BM_OK;
+}
+
+bm_status bm_hash_texts(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                        uint64_t *digests, bm_error *err)
+{
+    bm_arrow_column texts;
+    BM_TRY(find_column(schema, array, "text", false, &texts, err));
+    if (digests == NULL && array->length > 0)
+        return bm_fail_field(err, "digests", "no place for the digests given");
+    for (size_t row = 0; row < (size_t)array->length; row++) {
+        const bm_str text = text_at(&texts, row);
+        const XXH128_hash_t sum = XXH3_128bits(text.data, text.len);
+        digests[2 * row] = sum.low64;
+        digests[2 * row + 1] = sum.high64;
     }
     return BM_OK;
 }
@@ -311,9 +333,7 @@ bm_status bm_splitter_add(bm_splitter *splitter, const struct ArrowSchema *schem
     BM_TRY(find_column(schema, array, "text", false, &texts, err));
     size_t n = 0;
     for (size_t row = 0; row < (size_t)array->length; row++) {
-        const bm_str text = bm_arrow_column_is_null(&texts, row)
-                                ? (bm_str){"", 0}
-                                : bm_arrow_column_bytes(&texts, row);
+        const bm_str text = text_at(&texts, row);
         const bool skip = splitter->on_error == BM_ON_ERROR_SKIP;
         const bm_status status = check_record(splitter, &ids, row, text, skip ? NULL : err);
         if (status != BM_OK && !skip)

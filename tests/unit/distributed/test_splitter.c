@@ -41,6 +41,33 @@ Test(splitter, hashes_of_ids_are_those_of_spark)
     }
 }
 
+/* XXH3 of 128 bits, by the Python package xxhash. */
+Test(splitter, digests_of_texts)
+{
+    static const char bytes[] = "abcabc";
+    const int32_t offsets[] = {0, 3, 3, 6};
+    const uint8_t all_but_the_second = 5;
+    const void *buffers[] = {&all_but_the_second, offsets, bytes};
+    struct ArrowSchema text = {.format = "z", .name = "text"}, *texts = &text;
+    struct ArrowArray column = {.length = 3, .null_count = 1, .n_buffers = 3, .buffers = buffers},
+                      *pointer = &column;
+    struct ArrowSchema schema = {.format = "+s", .n_children = 1, .children = &texts};
+    struct ArrowArray array = {.length = 3, .n_children = 1, .children = &pointer};
+    const uint64_t abc[] = {UINT64_C(0x78af5f94892f3950), UINT64_C(0x6b05ab6733a6185)},
+                   empty[] = {UINT64_C(0x6001c324468d497f), UINT64_C(0x99aa06d3014798d8)};
+    uint64_t digests[6];
+    cr_assert_eq(bm_hash_texts(&schema, &array, digests, NULL), BM_OK);
+    cr_expect_arr_eq(digests, abc, sizeof abc);
+    cr_expect_arr_eq(digests + 2, empty, sizeof empty);
+    cr_expect_arr_eq(digests + 4, abc, sizeof abc);
+    bm_error err = {0};
+    cr_expect_eq(bm_hash_texts(&schema, &array, NULL, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "digests");
+    text.name = "body";
+    cr_expect_eq(bm_hash_texts(&schema, &array, digests, &err), BM_ERR_INPUT);
+    cr_expect_str_eq(err.message, "no column 'text'");
+}
+
 static uint64_t u64_at(const char *at)
 {
     uint64_t word;
