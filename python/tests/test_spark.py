@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import bandmill.spark
-from bandmill.spark import _frames, _tasks
+from bandmill.spark import _frames, _settings, _tasks
 
 CHAIN, COPIES = 1000, 60
 
@@ -79,6 +79,12 @@ def expect_same(found, theirs):
         for r in group:
             assert r["jaccard"] == (1.0 if r["kept"] else pytest.approx(why[str(r["id"])]["jaccard"], abs=6e-7))
             assert r["reason"] == (None if r["kept"] else why[str(r["id"])]["reason"])
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    """These tables are not too small for spark.sql.shuffle.partitions."""
+    monkeypatch.setattr(_settings, "PART_BYTES", (1, 1 << 40))
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +167,7 @@ def test_copies_are_sent_once_and_stand_once_in_a_task():
     thin = list(_tasks.thin(iter(rows.to_batches(max_chunksize=70))))
     assert sum(len(b) - b.column("text").null_count for b in thin) == 3
     other = list(_tasks.thin(iter(rows.slice(0, 2).to_batches())))  # of another partition: texts that come again
-    whole = _tasks._whole(iter([*thin[::-1], *other]))
+    whole = _tasks._whole(iter([*thin[::-1], *other]), [600])
     assert whole.column_names == ["id", "text"] and len(whole) == 602
     texts = whole.column("text").chunk(0).dictionary_decode().to_pylist()
     assert list(zip(whole["id"].to_pylist(), texts))[4:] == list(zip(rows["id"].to_pylist(), rows["text"].to_pylist()))[2:]
@@ -181,6 +187,33 @@ def test_similarities_have_all_digits(spark):
     assert {r["id"]: r["jaccard"] for r in found.collect()} == {1: 1.0, 2: 6 / 8}
     near = bandmill.spark.pairs(frame(spark, pa.table({"id": [1, 3], "text": texts[::2]}), 2), threshold=0.4, shingle="word:1")
     assert [tuple(r) for r in near.collect()] == [(1, 3, 3 / 7)]
+
+
+def test_a_dataframe_that_changes_between_its_scans_is_refused(spark, tmp_path):
+    mark = tmp_path / "scanned"
+
+    def fewer(batches):
+        for batch in batches:
+            yield batch.slice(0, 20) if mark.exists() else batch
+        mark.touch()
+
+    texts = [f"one two three four five six seven {i // 2}" for i in range(40)]
+    df = spark.createDataFrame(pa.table({"id": list(range(40)), "text": texts})).coalesce(1)
+    with pytest.raises(bandmill.Error, match=r"a second scan gave 20 of 40 documents of a task: .* \(persist it first\)") as e:
+        bandmill.spark.dedup(df.mapInArrow(fewer, df.schema))
+    assert (e.value.status, e.value.field) == ("input", "data")
+
+
+def test_parts_follow_the_bytes(spark, tmp_path, monkeypatch):
+    path = str(tmp_path / "rows")
+    spark.createDataFrame(TABLE).write.parquet(path)
+    rows = spark.read.parquet(path)
+    size = sum(p.stat().st_size for p in (tmp_path / "rows").glob("*.parquet"))
+    for bounds, wanted in (((1 << 22, 1 << 26), 1), ((1 << 10, 1 << 26), 2), ((1, 1 << 12), -(-size // (1 << 12)))):
+        monkeypatch.setattr(_settings, "PART_BYTES", bounds)
+        assert _settings._parts(rows) == wanted
+    unknown = spark.createDataFrame(spark.sparkContext.parallelize([("a", "b")]), "id string, text string")
+    assert _settings._parts(unknown) == 2  # spark.sql.shuffle.partitions
 
 
 def test_what_is_persisted_can_be_freed(spark):
@@ -296,11 +329,36 @@ def test_on_executors_of_their_own(tmp_path, theirs):
         assert len(lost) == 2
         os.kill(lost[0], signal.SIGKILL)  # with its part of what is persisted, and of both exchanges
         expect_same(found, theirs)
+        found.unpersist()
+        session.sparkContext.setJobGroup("lost", "an executor is lost in each job")
+        lossy = df.mapInArrow(killing(tmp_path), df.schema)
+        expect_same(bandmill.spark.dedup(lossy), theirs)
+        assert sorted(p.name for p in tmp_path.glob("bandmill*")) == ["bandmill: compare", "bandmill: sign"]
+        assert session.sparkContext.getLocalProperty("spark.job.description") == "an executor is lost in each job"
     finally:
         application = session.sparkContext.applicationId
         session.stop()
         shutil.rmtree(os.path.join(_find_spark_home(), "work", application), ignore_errors=True)
     expect_little_at_the_driver(place)
+
+
+def killing(place):
+    """Rows as they come; the first task of each job that gets so far kills its executor, with what others left there."""
+
+    def run(batches):
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        mark = place / context.getLocalProperty("spark.job.description")
+        if context.partitionId() == 5 and not mark.exists():
+            mark.touch()
+            process = os.getpid()
+            while b"CoarseGrainedExecutorBackend" not in pathlib.Path(f"/proc/{process}/cmdline").read_bytes():
+                process = int(pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+            os.kill(process, signal.SIGKILL)
+        yield from batches
+
+    return run
 
 
 def executors_of(process):

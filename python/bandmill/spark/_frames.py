@@ -76,7 +76,7 @@ def pairs(
     if report is not None:
         report.update(job.counts())
     schema = f"id_a {job.kind}, id_b {job.kind}, jaccard double"
-    return job.candidates().mapInArrow(_tasks.pairs(settings.plan, {"identical": identical}), schema)
+    return job.candidates().mapInArrow(_tasks.pairs(settings.plan, job.sizes(), {"identical": identical}), schema)
 
 
 def dedup(
@@ -142,25 +142,40 @@ class Job:
     def _own_name(self, field: str) -> str:
         return {"id": self.settings.id, "text": self.settings.text[0]}.get(field, field)
 
-    def _describe(self, what: str) -> None:
-        with contextlib.suppress(Exception):  # Spark Connect has no descriptions
-            self.spark.sparkContext.setJobDescription(what)
+    @contextlib.contextmanager
+    def described(self, what: str) -> Iterator[None]:
+        """Jobs have this description, and later ones what they had before. Spark Connect has no descriptions."""
+        context, before = None, None
+        with contextlib.suppress(Exception):
+            context = self.spark.sparkContext
+            before = context.getLocalProperty("spark.job.description")
+            context.setJobDescription(what)
+        try:
+            yield
+        finally:
+            if context is not None:
+                context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
 
     def find(self) -> None:
         """The first job: which documents are candidates."""
         parts = self.plan.parts
-        self._describe("bandmill: sign")
         rows = self._documents.select("id", "text").mapInArrow(
             _tasks.split(self.plan, _tasks.salts(parts)), _tasks.BLOCK_SCHEMA
         )
-        blocks = rows.repartition(parts, "part").mapInArrow(_tasks.forests, "block binary").toArrow()
-        self._describe("")
+        with self.described("bandmill: sign"):
+            blocks = rows.repartition(parts, "part").mapInArrow(_tasks.forests, "block binary").toArrow()
         self.found = self.plan.components(blocks.to_batches(), self._task_docs(blocks))
 
     def _task_docs(self, blocks: pa.Table) -> int:
         """So many documents that all tasks of a shuffle have some, and none too many."""
         forest_bytes = int(blocks.nbytes)
         return max(1000, min(TASK_DOCS, math.ceil(forest_bytes / 16 / self.plan.parts)))
+
+    def sizes(self) -> list[int]:
+        """How many documents each task gets, or more where the hashes of ids meet."""
+        assert self.found is not None
+        found: list[int] = np.bincount(self.found.tasks, minlength=self.found.n_tasks).tolist()
+        return found
 
     def counts(self) -> dict[str, int]:
         """Of all documents."""
@@ -187,7 +202,7 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     schema = f"first {job.kind}, id {job.kind}, kept boolean, jaccard double, reason string, not_compared long"
     seen = Observation()
     reason = F.col("reason")
-    counted = job.candidates().mapInArrow(_tasks.dedup(job.plan), schema)
+    counted = job.candidates().mapInArrow(_tasks.dedup(job.plan, job.sizes()), schema)
     counted = counted.observe(
         seen,
         F.coalesce(F.sum("not_compared"), F.lit(0)).alias("not_compared"),
@@ -197,19 +212,18 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     )
     members = counted.where("id is not null").drop("not_compared")
     out_schema = f"id {job.kind}, group long, kept boolean, jaccard double, reason string"
-    job._describe("bandmill: compare")
     held = None
-    if len(job.found.id_hashes) <= ONE_TASK_DOCS:
-        ranked, offsets = members.repartition(1).sortWithinPartitions("first", "id"), {}
-    else:
-        held = members.repartitionByRange(job.plan.parts, "first").sortWithinPartitions("first", "id").persist()
-        sizes = held.mapInArrow(_tasks.count_groups, "part int, n long").toArrow()
-        order = np.argsort(np.asarray(sizes["part"]))
-        part, n = (np.asarray(sizes[name])[order] for name in ("part", "n"))
-        ranked, offsets = held, dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
-    found = ranked.mapInArrow(_tasks.number(offsets), out_schema).persist()
-    found.count()
+    with job.described("bandmill: compare"):
+        if len(job.found.id_hashes) <= ONE_TASK_DOCS:
+            ranked, offsets = members.repartition(1).sortWithinPartitions("first", "id"), {}
+        else:
+            held = members.repartitionByRange(job.plan.parts, "first").sortWithinPartitions("first", "id").persist()
+            sizes = held.mapInArrow(_tasks.count_groups, "part int, n long").toArrow()
+            order = np.argsort(np.asarray(sizes["part"]))
+            part, n = (np.asarray(sizes[name])[order] for name in ("part", "n"))
+            ranked, offsets = held, dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
+        found = ranked.mapInArrow(_tasks.number(offsets), out_schema).persist()
+        found.count()
     if held is not None:
         held.unpersist()
-    job._describe("")
     return found, {name: int(n) for name, n in seen.get.items()}

@@ -20,6 +20,8 @@ from bandmill.distributed import ABSENT, Plan
 from bandmill.spark._sign import Recipe
 
 MOST_PARTS = 1 << 16
+UNKNOWN_BYTES = 1 << 50  # what Spark says of an RDD is more
+PART_BYTES = 1 << 22, 1 << 26  # of files, mostly compressed, that a part has: at least, at most
 _OF_PAIRS = ("measure", "identical", "edit")  # of these `edit` and another measure are refused
 _ABSENT = {
     **ABSENT,
@@ -53,7 +55,13 @@ def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None) -> Set
     # What the plan reads is what `documents` hands over; the names are checked with the columns of the data.
     Plan(list(text), id, parts=1, like=like, **given)
     columns = {"id": _kind(like, id), "text": pa.binary(), **{name: like.schema.field(name).type for name in fields}}
-    plan = Plan("text", "id", parts=parts or _shuffle_partitions(df), like=pa.schema(columns).empty_table(), **given)
+    plan = Plan(
+        "text",
+        "id",
+        parts=parts or _parts(df.select(F.col(id), *map(F.col, text))),
+        like=pa.schema(columns).empty_table(),
+        **given,
+    )
     return Settings(text, id, fields, plan)
 
 
@@ -106,8 +114,17 @@ def sign_recipe(df: DataFrame, k: dict[str, Any]) -> tuple[Settings, Recipe]:
 TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "device", "cpu")
 
 
-def _shuffle_partitions(df: DataFrame) -> int:
-    return max(1, min(MOST_PARTS, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)))
+def _parts(df: DataFrame) -> int:
+    """spark.sql.shuffle.partitions, within bounds by the bytes that Spark expects, where it knows any."""
+    wanted, most = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1), MOST_PARTS
+    try:
+        size = int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+    except AttributeError:  # Spark Connect has no such numbers
+        size = UNKNOWN_BYTES
+    if size < UNKNOWN_BYTES:
+        least, most = (max(1, -(-size // each)) for each in reversed(PART_BYTES))
+        wanted = max(wanted, least)
+    return max(1, min(MOST_PARTS, most, wanted))
 
 
 def _id_of(df: DataFrame, given: str | None) -> str:

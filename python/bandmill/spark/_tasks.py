@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import itertools
 import json
 import os
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bandmill._errors import Error
-from bandmill.distributed import Plan, join
+from bandmill.distributed import Plan, join, text_digests
 
 Array = np.ndarray[Any, Any]
 Batches = Iterator[pa.RecordBatch]
@@ -93,21 +92,36 @@ def thin(batches: Batches) -> Batches:
             continue
         place = batch.schema.get_field_index("text")
         texts = batch.column(place).fill_null(b"")
-        digests = [hashlib.blake2b(text.as_buffer(), digest_size=16).digest() for text in texts]
-        again = np.zeros(len(digests), dtype=bool)
-        for i, digest in enumerate(digests):
-            again[i] = digest in seen
+        digests = text_digests(texts)
+        n, again = len(seen), []
+        for digest in digests.to_pylist():
             seen.add(digest)
-        if again.any():
+            again.append(len(seen) == n)
+            n = len(seen)
+        if any(again):
             texts = pc.if_else(pa.array(again), pa.scalar(None, texts.type), texts)
-        columns = [*batch.columns, pa.array(digests, pa.binary())]
+        columns = [*batch.columns, digests.cast(pa.binary())]
         columns[place] = texts
         yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "digest"])
 
 
-def _whole(batches: Batches) -> pa.Table | None:
-    """The documents of a task, by id; texts that are copies stand once in a dictionary."""
+def _partition() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def _whole(batches: Batches, sizes: list[int]) -> pa.Table | None:
+    """The documents of a task, by id; texts that are copies stand once in a dictionary. ``sizes``: of each task, at least."""
     rows = list(batches)
+    n, wanted = sum(len(b) for b in rows), sizes[_partition()]
+    if n < wanted:
+        raise Error(
+            f"a second scan gave {n} of {wanted} documents of a task: the DataFrame changes between scans (persist it first)",
+            "input",
+            field="data",
+        )
     if not rows:
         return None
     table = pa.Table.from_batches(rows).combine_chunks()
@@ -132,14 +146,14 @@ def _place() -> dict[str, Any]:
     return {"temp_dir": place} if place and os.path.isdir(place) else {}
 
 
-def dedup(plan: Plan) -> Callable[[Batches], Batches]:
+def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
     """All documents of a task (task, id, text, …) -> (first, id, kept, jaccard, reason, not_compared).
 
     A row without an id has what the task counted.
     """
 
     def run(batches: Batches) -> Batches:
-        documents = _whole(batches)
+        documents = _whole(batches, sizes)
         if documents is None:
             return
         found, counts = plan.dedup(documents, **_place())
@@ -155,11 +169,11 @@ def dedup(plan: Plan) -> Callable[[Batches], Batches]:
     return told(run)
 
 
-def pairs(plan: Plan, options: dict[str, Any]) -> Callable[[Batches], Batches]:
+def pairs(plan: Plan, sizes: list[int], options: dict[str, Any]) -> Callable[[Batches], Batches]:
     """All documents of a task -> (id_a, id_b, jaccard)."""
 
     def run(batches: Batches) -> Batches:
-        documents = _whole(batches)
+        documents = _whole(batches, sizes)
         if documents is None:
             return
         found = plan.pairs(documents, **options, **_place())
@@ -181,26 +195,19 @@ def _starts(batch: pa.RecordBatch, last: Any) -> tuple[Array, Any]:
 
 def count_groups(batches: Batches) -> Batches:
     """Sorted members of one partition -> (part, n): how many groups it has."""
-    from pyspark import TaskContext
-
     n, last = 0, None
     for batch in batches:
         if batch.num_rows:
             begins, last = _starts(batch, last)
             n += int(begins.sum())
-    context = TaskContext.get()
-    part = context.partitionId() if context is not None else 0
-    yield pa.RecordBatch.from_arrays([pa.array([part], pa.int32()), pa.array([n])], names=["part", "n"])
+    yield pa.RecordBatch.from_arrays([pa.array([_partition()], pa.int32()), pa.array([n])], names=["part", "n"])
 
 
 def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
     """Sorted members of one partition -> (id, group, kept, jaccard, reason). ``offsets``: groups of the partitions before."""
 
     def run(batches: Batches) -> Batches:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        n = offsets.get(context.partitionId() if context is not None else 0, 0)
+        n = offsets.get(_partition(), 0)
         last = None
         for batch in batches:
             if batch.num_rows == 0:
