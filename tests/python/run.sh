@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh PART BUILD PROGRAM -- the tests (package, checked, interrupts; corpora for those that use the corpora beside the repository; spark, spark_files and
-# executors for those that need Java), types or form of the Python package that stands in BUILD/bandmill. Where it was not built: a message and
+# run.sh PART BUILD PROGRAM -- the tests (package, checked, interrupts; corpora for those that use the corpora beside the repository; spark, spark_connect,
+# spark_files and executors for those that need Java), types or form of the Python package that stands in BUILD/bandmill. Where it was not built: a message and
 # 77, or a failure where BANDMILL_REQUIRE_PYTHON=1.
 #
 # `checked` runs the tests of bandmill.compat in BUILD/checked/bandmill, whose own C (python/tools, and what cffi makes) has AddressSanitizer
@@ -23,7 +23,7 @@ package | corpora)
     if [ "$1" = corpora ]; then
         set -- $with_corpora
     else
-        set -- --ignore test_spark.py --ignore test_spark_files.py $(printf -- '--ignore %s ' $with_corpora) .
+        set -- --ignore-glob 'test_spark*.py' $(printf -- '--ignore %s ' $with_corpora) .
     fi
     exec "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" "$@"
     ;;
@@ -39,7 +39,7 @@ checked)
     set -- "$2" "$3" "$root/python/tests/test_compat.py" "$root/python/tests/test_compat_sessions.py" "$root/python/tests/test_jobs.py"
     which="(compat and not constructors and not thresholds and not calls_of_sketches) or test_tune"
     if [ "${BANDMILL_CHECKED:-}" = all ]; then
-        set -- "$1" "$2" --ignore "$root/python/tests/test_spark.py" --ignore "$root/python/tests/test_spark_files.py" "$root/python/tests"
+        set -- "$1" "$2" --ignore-glob "$root/python/tests/test_spark*.py" "$root/python/tests"
         which="not no_leak" # freed memory is kept for a while
     fi
     build=$1 program=$2
@@ -51,7 +51,7 @@ checked)
         BANDMILL_PROGRAM=$program exec $fixed "$python" -m pytest --capture=sys -p no:cacheprovider -c "$root/python/pyproject.toml" -k "$which" "$@"
     ;;
 interrupts) PYTHONPATH=$2 exec "$python" "$root/tests/python/interrupts.py" ;; # before a release: --interrupts 2000 --uncaught 30
-spark | spark_files | executors) # in processes of their own: one has one session
+spark | spark_connect | spark_files | executors) # in processes of their own: one has one session
     which="not on_executors" file=test_$1.py
     [ "$1" != executors ] || which=on_executors file=test_spark.py
     PYTHONPATH=$2 BANDMILL_PROGRAM=$3 "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" -rs -W ignore -k "$which" \
