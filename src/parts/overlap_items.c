@@ -48,6 +48,11 @@ static bool has_hash(const void *owner, uint32_t number, const void *key)
     return items->hashes[number] == *(const uint64_t *)key;
 }
 
+void bm_items_fetch(const bm_items *items, uint64_t hash)
+{
+    bm_hash_table_fetch(&items->table, slot_hash(items, hash));
+}
+
 uint32_t bm_items_find(const bm_items *items, uint64_t hash)
 {
     const size_t at =

@@ -92,6 +92,8 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
         passed[n] = (uint16_t)i;
         n += bm_items_may_have(lane->items, run->hashes[i]);
     }
+    for (size_t i = 0; i < n; i++) /* the table is larger than a cache */
+        bm_items_fetch(lane->items, run->hashes[passed[i]]);
     for (size_t i = 0; i < n; i++) {
         const uint32_t shingle = bm_items_find(lane->items, run->hashes[passed[i]]);
         if (shingle != BM_NO_CLASS)

@@ -83,6 +83,8 @@ static inline bool bm_items_may_have(const bm_items *items, uint64_t hash)
                           UINT64_C(1) << (mixed >> 12 & 63);
     return (word & bits) == bits;
 }
+/* A shingle will soon be asked for: fetch its slot. */
+void bm_items_fetch(const bm_items *items, uint64_t hash);
 /* Its number, or BM_NO_CLASS. */
 uint32_t bm_items_find(const bm_items *items, uint64_t hash);
 
