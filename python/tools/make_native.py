@@ -23,6 +23,7 @@ ORDER = [
     "signed",
     "sketch",
     "distributed",
+    "overlap",
     "cluster",
     "explain",
     "report",
