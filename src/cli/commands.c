@@ -97,9 +97,9 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "(a row for each item), the documents that hold none,\nremoved.tsv, sources.tsv and "
          "report.json. Items of fewer than --min-words words are listed and not looked for;\n"
          "those of fewer words than a shingle has are looked for as they are.",
-         {{"bandmill overlap articles.jsonl --against questions.jsonl -o clean",
-           "clean/overlap.tsv says where, clean/kept.jsonl has the other documents"},
-          {"bandmill overlap articles.jsonl --against questions.jsonl -o near "
+         {{"bandmill overlap articles.jsonl --against questions.jsonl -o unseen",
+           "unseen/overlap.tsv says where, unseen/kept.jsonl has the other documents"},
+          {"bandmill overlap articles.jsonl --against questions.jsonl -o unseen-near "
            "--shingle word:5 --threshold 0.3",
            "also items of which single words were changed"},
           {"bandmill overlap articles.jsonl --against questions.jsonl -o - > kept.jsonl",

@@ -93,7 +93,7 @@ class Pages:
             env = {**os.environ, "PATH": os.path.join(folder, "bin") + ":" + os.environ["PATH"], "BANDMILL_DEVICE": "cpu", "LC_ALL": "C.UTF-8",
                    "HOME": folder, "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": "", "SHELL": "/bin/bash"}
             setup = os.path.join(self.root, "tests", "docs", "setup", "use.sh")
-            more = "jq -c '.id = \"new-\" + .id' articles.jsonl > new.jsonl; echo swifts > gone.txt"
+            more = "jq -c '.id = \"new-\" + .id' articles.jsonl > new.jsonl; echo swifts > gone.txt; head -n 2 new.jsonl > questions.jsonl"
             done = run("bash", "-euc", f". {setup}; {more}", cwd=here, env=env)
             self.check(done.returncode == 0, f"the files could not be laid out: {done.stderr}")
             for command, line in examples:
