@@ -369,6 +369,8 @@ static bm_status add_units(const mapping *m, bm_shingle_kind kind, bm_text_units
                               : !words && ((unsigned char)data[i] & 0xC0) != 0x80;
         if (!words && ends) {
             BM_TRY(add_unit(m, begin, i, out, err));
+            if (kind == BM_SHINGLE_CHAR && data[begin] == ' ' && i < n) /* a run of White_Space */
+                out->list[out->n - 1].to = m->begins[m->segments[i]];
             begin = i;
         }
         if (words && data[i - 1] == ' ') {
