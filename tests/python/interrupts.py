@@ -28,7 +28,8 @@ WORDS = [a + b for a in ("ar", "be", "co", "du", "el", "fi") for b in ("ba", "ce
 UNCAUGHT = """
 import signal, sys, bandmill, pyarrow as pa
 texts = [f"{i} {i + 1} {i % 7} some words of a text {i * 3}" for i in range(300)]
-with bandmill.Index.build(sys.argv[1], texts[:50], device="cpu", threads=1) as ix:
+first = pa.table({"id": [f"first-{j}" for j in range(50)], "text": texts[:50]})
+with bandmill.Index.build(sys.argv[1], first, id="id", device="cpu", threads=1) as ix:
     made = bandmill.sign(texts, device="cpu")
     print("ready", flush=True)
     for i in range(10**6):
