@@ -25,8 +25,9 @@
 static bm_status add_part(struct bm_parser *parser, bm_text_coding coding, bm_str bytes,
                           const char *raw, uint64_t len, bm_error *err)
 {
-    const bm_text_part *last = (const bm_text_part *)(parser->parts.data + parser->parts.len) - 1;
-    const uint64_t from = parser->parts.len > 0 ? last->range.to + 1 : 0;
+    const size_t n_parts = parser->parts.len / sizeof(bm_text_part);
+    const bm_text_part *parts = (const bm_text_part *)parser->parts.data;
+    const uint64_t from = n_parts > 0 ? parts[n_parts - 1].range.to + 1 : 0;
     const size_t begin = bytes.data != NULL ? (size_t)(bytes.data - raw) : 0;
     const bm_text_part part = {begin, begin + bytes.len, {from, from + len}, coding};
     return bm_buf_add(&parser->parts, &part, sizeof part, err);
@@ -177,8 +178,9 @@ bm_status bm_parser_text_parts(bm_parser *parser, const bm_record *record,
 
 static bm_status add_edit(struct bm_parser *parser, size_t from, size_t to, bm_error *err)
 {
-    bm_record_edit *last = (bm_record_edit *)(parser->edits.data + parser->edits.len) - 1;
-    if (parser->edits.len > 0 && last->to == from && last->n_with == 0) {
+    const size_t n = parser->edits.len / sizeof(bm_record_edit);
+    bm_record_edit *last = n > 0 ? (bm_record_edit *)parser->edits.data + (n - 1) : NULL;
+    if (last != NULL && last->to == from && last->n_with == 0) {
         last->to = to;
         return BM_OK;
     }

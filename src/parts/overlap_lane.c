@@ -431,6 +431,8 @@ static bm_status add_rows(bm_overlap_found *found, uint32_t doc, const char *row
 bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     bm_overlap_found *found = ctx;
+    if (batch->scanned.len == 0)
+        return BM_OK;
     const char *at = batch->scanned.data, *const end = at + batch->scanned.len;
     while (at < end) {
         said head;
