@@ -269,7 +269,7 @@ bm_status bm_parser_cut(bm_parser *parser, const bm_record *record, const bm_tex
     for (size_t i = 0; i < parser->parts.len / sizeof *parts; i++) {
         while (first < n && ranges[first].to <= parts[i].range.from)
             first++;
-        if (parts[i].coding != BM_CODING_FIXED)
+        if (first < n && parts[i].coding != BM_CODING_FIXED)
             BM_TRY(cut_part(parser, record->raw.data, &parts[i], ranges + first, n - first, err));
     }
     unite(parser);
