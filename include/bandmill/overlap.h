@@ -51,7 +51,7 @@ typedef struct bm_overlap_options {
      * BM_ERR_USAGE. */
     const char *const *against;
     size_t n_against;
-    /* Fields of the items, whose format goes by their names. NULL: those of `input`. */
+    /* Fields of the items; NULL: the fields of `input`. The names of their files tell their format. */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
     const char *against_id_field;

@@ -4,9 +4,6 @@
  * Tests: tests/cli/cases/against_documents.sh, tests/cli/cases/query.sh */
 #include "index/index_of_documents.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/error.h"
 #include "base/memory.h"
 #include "index/index_fill.h"
@@ -62,19 +59,6 @@ out:
     return status;
 }
 
-static bm_status digest_inputs(const bm_input_set *inputs, bm_unnamed_index *out, bm_error *err)
-{
-    bm_hash128 *digests = NULL;
-    out->n_inputs = bm_input_set_count(inputs);
-    BM_TRY(bm_new(&digests, out->n_inputs + 1, err));
-    for (size_t i = 0; i < out->n_inputs; i++)
-        digests[i] = bm_input_set_source(inputs, i)->digest;
-    const XXH128_hash_t all = XXH3_128bits(digests, out->n_inputs * sizeof *digests);
-    out->digest = (bm_hash128){.lo = all.low64, .hi = all.high64};
-    bm_free(digests);
-    return BM_OK;
-}
-
 bm_status bm_index_of_documents(bm_job_context *job, const bm_settings *settings,
                                 const bm_input_options *input, bm_unnamed_index *out, bm_error *err)
 {
@@ -90,7 +74,8 @@ bm_status bm_index_of_documents(bm_job_context *job, const bm_settings *settings
         s.device.device = "cpu";
     BM_TRY_OUT(bm_job_begin(&build, BM_STEP_DEVICES | BM_STEP_KEYS, err));
     BM_TRY_OUT(fill(&build, job, out, err));
-    status = digest_inputs(build.context.inputs.set, out, err);
+    status = bm_input_set_state(build.context.inputs.set, bm_store_view_counts(out->view).documents,
+                                out->state, err);
 out:
     status = bm_job_close(&build, status, &none);
     if (status != BM_OK) {

@@ -10,11 +10,10 @@
 #define BM_INDEX_FEW_BYTES ((uint64_t)256 << 20) /* of input: not worth starting a driver for */
 
 typedef struct bm_unnamed_index {
-    bm_store *store;     /* the caller's: bm_store_close */
-    bm_store_view *view; /* the caller's: bm_store_view_close, before it */
-    uint32_t perms_used; /* words of a signature that its documents took */
-    size_t n_inputs;     /* files that were read */
-    bm_hash128 digest;   /* of their digests, in order */
+    bm_store *store;                /* the caller's: bm_store_close */
+    bm_store_view *view;            /* the caller's: bm_store_view_close, before it */
+    uint32_t perms_used;            /* words of a signature that its documents took */
+    char state[BM_INPUT_SET_STATE]; /* which documents they are (input/input_set.h) */
 } bm_unnamed_index;
 
 /* Read the documents of `input` as `index build` with the text, sketch, plan and verification of

@@ -18,10 +18,11 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "input/record_format.h"
+#include "json/json_string.h"
 
 /* --- parts --- */
 
-/* Append a part that follows those before it in the text, behind the newline that joins them. */
+/* Append a part. In the text, a newline stands between it and the part before. */
 static bm_status add_part(struct bm_parser *parser, bm_text_coding coding, bm_str bytes,
                           const char *raw, uint64_t len, bm_error *err)
 {
@@ -38,41 +39,19 @@ static bm_status find_plain(struct bm_parser *parser, bm_str text, const char *r
     return add_part(parser, BM_CODING_PLAIN, text, raw, text.len, err);
 }
 
-static uint32_t hex_of(const char *digits)
-{
-    uint32_t value = 0;
-    for (size_t i = 0; i < 4; i++) {
-        const uint32_t c = (unsigned char)digits[i];
-        value = value << 4 | (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-    }
-    return value;
-}
-
 /* One step through what encodes a text: bytes of the record, and of the text. */
 typedef struct step {
     size_t raw, text;
 } step;
 
-static step step_json(const char *at, const char *end)
-{
-    if (*at != '\\')
-        return (step){1, 1};
-    if (end - at < 6 || at[1] != 'u')
-        return (step){2, 1};
-    const uint32_t unit = hex_of(at + 2);
-    if (unit >= 0xD800 && unit < 0xDC00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u') {
-        const uint32_t low = hex_of(at + 8);
-        if (low >= 0xDC00 && low < 0xE000)
-            return (step){12, 4};
-    }
-    return (step){6, unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3};
-}
-
 static step step_of(bm_text_coding coding, const char *at, const char *end)
 {
-    if (coding == BM_CODING_JSON)
-        return step_json(at, end);
-    return (step){coding == BM_CODING_QUOTED && *at == '"' && end - at > 1 ? 2 : 1, 1};
+    step s = {1, 1};
+    if (coding == BM_CODING_JSON && *at == '\\')
+        s.raw = bm_json_string_escape((bm_str){at, (size_t)(end - at)}, 0, &s.text);
+    else if (coding == BM_CODING_QUOTED && *at == '"' && end - at > 1)
+        s.raw = 2;
+    return s;
 }
 
 /* Bytes of text that are so encoded. */
@@ -188,7 +167,7 @@ static bm_status add_edit(struct bm_parser *parser, size_t from, size_t to, bm_e
                       sizeof(bm_record_edit), err);
 }
 
-/* The bytes of a part that encode text of the ranges, of which the first `*next` end before it. */
+/* Add the bytes of a part that encode text of the ranges. */
 static bm_status cut_part(struct bm_parser *parser, const char *raw, const bm_text_part *part,
                           const bm_text_range *ranges, size_t n, bm_error *err)
 {

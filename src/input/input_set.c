@@ -7,12 +7,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/address.h"
 #include "base/error.h"
@@ -56,6 +60,22 @@ size_t bm_input_set_count(const bm_input_set *set)
 bm_source *bm_input_set_source(const bm_input_set *set, size_t index)
 {
     return &set->sources[index];
+}
+
+bm_status bm_input_set_state(const bm_input_set *set, uint64_t n_docs, char out[BM_INPUT_SET_STATE],
+                             bm_error *err)
+{
+    const size_t n = set->n_sources;
+    char digest[BM_HASH128_HEX];
+    bm_hash128 *digests = NULL;
+    BM_TRY(bm_new(&digests, n + 1, err));
+    for (size_t i = 0; i < n; i++)
+        digests[i] = set->sources[i].digest;
+    const XXH128_hash_t all = XXH3_128bits(digests, n * sizeof *digests);
+    bm_hash128_hex((bm_hash128){.lo = all.low64, .hi = all.high64}, digest);
+    bm_free(digests);
+    snprintf(out, BM_INPUT_SET_STATE, "%" PRIu64 " documents of %zu files %s", n_docs, n, digest);
+    return BM_OK;
 }
 
 bm_source *bm_input_set_offsets(bm_input_set *set)

@@ -19,6 +19,11 @@ struct bm_held;
 void bm_input_set_close(bm_input_set *set); /* NULL is fine */
 size_t bm_input_set_count(const bm_input_set *set);
 bm_source *bm_input_set_source(const bm_input_set *set, size_t index);
+/* Write which documents the set had, once all of it was read: how many, in how many files, and a
+ * digest of the digests of these files, in order. */
+#define BM_INPUT_SET_STATE 128u
+bm_status bm_input_set_state(const bm_input_set *set, uint64_t n_docs, char out[BM_INPUT_SET_STATE],
+                             bm_error *err);
 /* The file of offsets beside an array of hashes; NULL: none. */
 bm_source *bm_input_set_offsets(bm_input_set *set);
 /* Where files are not where they once were: their names, one for each source, as ids and messages

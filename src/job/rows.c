@@ -54,6 +54,16 @@ bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err)
     return status;
 }
 
+bm_status bm_rows_close(bm_rows *rows, bm_status status, bm_error *err)
+{
+    bm_rows_reset(rows);
+    if (rows->file == NULL)
+        return status;
+    const bm_status closed = bm_out_file_close(rows->file, status == BM_OK ? err : NULL);
+    rows->file = NULL;
+    return status != BM_OK ? status : closed;
+}
+
 bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, bm_error *err)
 {
     bm_rows_reset(rows);
@@ -171,10 +181,8 @@ static bm_status write_file(bm_out_dir *dir, const char *name, fill_fn fill, con
     bm_status status = BM_OK;
     BM_TRY_OUT(fill(&rows, c, err));
     status = bm_rows_flush(&rows, true, err);
-out:;
-    bm_status closed = bm_out_file_close(rows.file, status == BM_OK ? err : NULL);
-    bm_rows_reset(&rows);
-    return status != BM_OK ? status : closed;
+out:
+    return bm_rows_close(&rows, status, err);
 }
 
 /* --- ids.txt --- */

@@ -31,7 +31,10 @@ void bm_rows_reset(bm_rows *rows);
 /* Reset, and close the file, if there is one, or abort it where `status` is a failure. Returns
  * `status`, or that of closing. */
 bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err);
-/* The same, but the file is complete without its name, which it gets with the group. */
+/* Reset, and close the file, if there is one, of a directory that is not whole yet. Returns
+ * `status`, or that of closing. */
+bm_status bm_rows_close(bm_rows *rows, bm_status status, bm_error *err);
+/* As bm_rows_end, but the file is complete without its name, which it gets with the group. */
 bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, bm_error *err);
 
 /* Files of a directory, written whole; on the threads of `pool`, or, NULL, by the caller alone. */

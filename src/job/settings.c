@@ -467,6 +467,11 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
     .input = (o).input, .text = (o).text, .sketch = (o).sketch, .bands = (o).bands,                \
     .device = (o).device, .resources = (o).resources, .output = (o).output,                        \
     .callbacks = (o).callbacks
+/* The documents with which those of the input are compared, as pair settings have them. */
+#define AGAINST_PARTS(o)                                                                           \
+    .against = (o).against, .n_against = (o).n_against,                                            \
+    .against_text_fields = (o).against_text_fields,                                                \
+    .n_against_text_fields = (o).n_against_text_fields, .against_id_field = (o).against_id_field
 
 BM_OPTIONS_INIT(index_build, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 BM_OPTIONS_INIT(index_add, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
@@ -1053,11 +1058,7 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
         DOCUMENT_PARTS(o),
         .pairs = {.candidates = exact_rule(o.candidates),
                   .keep = keep_of(&o),
-                  .against = o.against,
-                  .n_against = o.n_against,
-                  .against_text_fields = o.against_text_fields,
-                  .n_against_text_fields = o.n_against_text_fields,
-                  .against_id_field = o.against_id_field,
+                  AGAINST_PARTS(o),
                   .against_threshold = o.against_threshold,
                   .by_shingles = is_by_shingles(&o),
                   .containment = containment_of(&o)},
@@ -1228,11 +1229,7 @@ bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings 
                          .output = o.output,
                          .callbacks = o.callbacks,
                          .pairs = {.candidates = BM_CANDIDATES_ALL,
-                                   .against = o.against,
-                                   .n_against = o.n_against,
-                                   .against_text_fields = o.against_text_fields,
-                                   .n_against_text_fields = o.n_against_text_fields,
-                                   .against_id_field = o.against_id_field,
+                                   AGAINST_PARTS(o),
                                    .stop_shingles = o.stop_shingles,
                                    .min_words = o.min_words},
                          .results = {.kept = o.kept,

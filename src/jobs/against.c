@@ -295,15 +295,12 @@ bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings 
     if (against->kind != BM_AGAINST_DOCUMENTS)
         return BM_OK;
     bm_unnamed_index index;
-    char digest[33];
     close_store(against); /* of a run that gave way */
     BM_TRY(index_known(job, settings, &index, err));
     against->store = index.store;
     against->view = index.view;
-    bm_hash128_hex(index.digest, digest);
-    snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state,
-             "%" PRIu64 " documents of %zu files %s", bm_store_view_counts(index.view).documents,
-             index.n_inputs, digest);
+    snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state, "%s",
+             index.state);
     return BM_OK;
 }
 

@@ -44,12 +44,10 @@ static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram
                           .chain = true,
                           .histogram = histogram};
     BM_TRY(bm_out_dir_file(dir, BM_FILE_PAIRS, &rows.file, err));
-    bm_status status = bm_rows_pairs(&rows, &pairs, err);
+    const bm_status status = bm_rows_pairs(&rows, &pairs, err);
     pairing->job->context.counts.results.pairs = pairs.n_written;
     pairing->job->context.counts.results.identical_pairs = pairs.n_identical;
-    bm_rows_reset(&rows);
-    bm_status closed = bm_out_file_close(rows.file, status == BM_OK ? err : NULL);
-    return status != BM_OK ? status : closed;
+    return bm_rows_close(&rows, status, err);
 }
 
 static bm_status write_files(const bm_pairing *pairing, const bm_grouping *grouping,

@@ -46,6 +46,13 @@ typedef struct follow {
     bm_buf text;
 } follow;
 
+/* How strings are told. */
+typedef enum told {
+    TOLD_REPAIRED, /* as valid UTF-8 */
+    TOLD_AS_READ,  /* without repair */
+    TOLD_PLACES    /* by where they stand */
+} told;
+
 struct bm_json_exact {
     const bm_json_path *paths;
     bm_json_path *split; /* the same, where they are its own; else NULL */
@@ -59,8 +66,7 @@ struct bm_json_exact {
     bm_str text;
     size_t pos;
     state state;
-    bool as_read; /* strings are not repaired */
-    bool places;  /* strings are told by their places */
+    told told;
     uint32_t depth;
     uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit a level; else it is an array */
     bm_buf out;                               /* the strings that had to be rewritten */
@@ -500,7 +506,7 @@ static bool read_string_value(bm_json_exact *x)
     bool wanted = false;
     for (size_t i = 0; i < x->n_paths; i++)
         wanted = wanted || x->follows[i].wanted;
-    const bool copies = wanted && x->text.len <= COPY_MAX && !x->as_read && !x->places;
+    const bool copies = wanted && x->text.len <= COPY_MAX && x->told == TOLD_REPAIRED;
     const size_t offset = x->out.len;
     char *copy = copies ? x->out.data + offset : NULL;
     const char *why = copies ? bm_json_string_copy(x->text, x->pos + 1, &span, copy, &repair)
@@ -510,12 +516,12 @@ static bool read_string_value(bm_json_exact *x)
     x->pos = span.end + 1;
     if (!wanted)
         return true;
-    if (x->places)
+    if (x->told == TOLD_PLACES)
         return deliver_place(x, &span);
     const bm_str raw = {.data = x->text.data + span.begin, .len = span.end - span.begin};
     const bm_str said = copies ? (bm_str){copy, (size_t)repair.len_bytes} : raw;
-    if ((copies || !span.escapes) &&
-        (!span.beyond_ascii || x->as_read || bm_simd_utf8_valid(said.data, said.len))) {
+    if ((copies || !span.escapes) && (!span.beyond_ascii || x->told == TOLD_AS_READ ||
+                                      bm_simd_utf8_valid(said.data, said.len))) {
         if (copies)
             x->out.len += said.len;
         else
@@ -523,8 +529,8 @@ static bool read_string_value(bm_json_exact *x)
         return deliver_string(x, said, copies, offset, &repair);
     }
     repair = (bm_json_repair){0};
-    bm_status status =
-        bm_json_string_plain(raw, span.beyond_ascii, &x->out, x->as_read ? NULL : &repair, x->err);
+    bm_status status = bm_json_string_plain(raw, span.beyond_ascii, &x->out,
+                                            x->told == TOLD_AS_READ ? NULL : &repair, x->err);
     if (status == BM_OK && copies) /* the rest of the text still fits */
         status = bm_buf_reserve(&x->out, x->text.len + BM_JSON_COPY_MORE, x->err);
     if (status != BM_OK)
@@ -741,22 +747,24 @@ bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fi
     return BM_OK;
 }
 
+static bm_status run_telling(bm_json_exact *exact, told as, bm_str text, bm_json_field *fields,
+                             bm_error *err)
+{
+    const char *broken_why;
+    exact->told = as;
+    const bm_status status = bm_json_exact_run(exact, text, fields, &broken_why, err);
+    exact->told = TOLD_REPAIRED;
+    return status;
+}
+
 bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                     bm_error *err)
 {
-    const char *broken_why;
-    exact->as_read = true;
-    const bm_status status = bm_json_exact_run(exact, text, fields, &broken_why, err);
-    exact->as_read = false;
-    return status;
+    return run_telling(exact, TOLD_AS_READ, text, fields, err);
 }
 
 bm_status bm_json_exact_run_places(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                    bm_error *err)
 {
-    const char *broken_why;
-    exact->places = true;
-    const bm_status status = bm_json_exact_run(exact, text, fields, &broken_why, err);
-    exact->places = false;
-    return status;
+    return run_telling(exact, TOLD_PLACES, text, fields, err);
 }

@@ -88,11 +88,11 @@ bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fi
  * as they are, an unpaired surrogate as the three bytes that UTF-8 would have for it. */
 bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                     bm_error *err);
-/* The same with the places of strings instead of what they say: BM_JSON_PLACE and a bm_json_place,
- * which is to be copied from there. Numbers are their source text, null is empty. */
+/* Fill fields with the places of strings: each is BM_JSON_PLACE and the bytes of a bm_json_place.
+ * A number is its source text, and null is empty. */
 #define BM_JSON_PLACE '"'
 typedef struct bm_json_place {
-    size_t begin, end; /* what is between the quotes, in bytes of the text */
+    size_t begin, end; /* bytes of the text, between the quotes */
 } bm_json_place;
 bm_status bm_json_exact_run_places(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                    bm_error *err);

@@ -178,6 +178,12 @@ static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64
     return pos;
 }
 
+size_t bm_json_string_escape(bm_str raw, size_t pos, size_t *n_text)
+{
+    char unused[4];
+    return unescape(raw, pos, unused, n_text, NULL) - pos;
+}
+
 /* bm_json_string_end and bm_json_string_copy, made for each: `copy` is NULL or not. */
 static inline const char *read_string(bm_str text, size_t from, bm_json_span *span, char *copy,
                                       bm_json_repair *repair)

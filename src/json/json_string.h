@@ -28,6 +28,11 @@ const char *bm_json_string_end(bm_str text, size_t from, bm_json_span *span);
 const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, char *copy,
                                 bm_json_repair *repair);
 
+/* Measure an escape of a string that bm_json_string_end has passed, the backslash at raw.data[pos]:
+ * of a pair of surrogates both halves. Returns its bytes, and *n_text, those of the text that it
+ * stands for before repair. */
+size_t bm_json_string_escape(bm_str raw, size_t pos, size_t *n_text);
+
 /* Append what a string says, as valid UTF-8, and add to the counts of `repair`. `raw` is what
  * stands between its quotes, and `beyond_ascii` is as bm_json_string_end found it: false leaves
  * bytes as they are. BM_ERR_FORMAT: a broken escape, in a string that bm_json_string_end has not

@@ -12,9 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/error.h"
 #include "base/memory.h"
 #include "job/kept_pass.h"
@@ -33,23 +30,6 @@ typedef struct overlapping {
 
 /* --- items --- */
 
-static bm_status digest_items(const bm_job_context *build, bm_settings *settings, bm_error *err)
-{
-    const bm_input_set *inputs = build->inputs.set;
-    const size_t n = bm_input_set_count(inputs);
-    char digest[BM_HASH128_HEX];
-    bm_hash128 *digests = NULL;
-    BM_TRY(bm_new(&digests, n + 1, err));
-    for (size_t i = 0; i < n; i++)
-        digests[i] = bm_input_set_source(inputs, i)->digest;
-    const XXH128_hash_t all = XXH3_128bits(digests, n * sizeof *digests);
-    bm_hash128_hex((bm_hash128){.lo = all.low64, .hi = all.high64}, digest);
-    bm_free(digests);
-    snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state,
-             "%zu documents of %zu files %s", build->docs.n, n, digest);
-    return BM_OK;
-}
-
 static bm_status read_items(overlapping *o, bm_error *err)
 {
     bm_job_context *build = &o->build->context;
@@ -57,7 +37,8 @@ static bm_status read_items(overlapping *o, bm_error *err)
     o->items.settings = build->settings;
     o->items.most_bytes = build->budget.total == 0 ? 0 : bm_budget_rows(&build->budget) / 2;
     BM_TRY(bm_items_read(o->build, &o->items, err));
-    BM_TRY(digest_items(build, o->settings, err));
+    BM_TRY(bm_input_set_state(build->inputs.set, build->docs.n, o->settings->pairs.against_state,
+                              err));
     bm_job_context_reserve(&o->job->context, o->items.bytes);
     o->job->context.counts.overlap = (bm_overlap_counts){.items = o->items.n,
                                                          .too_short = o->items.n_short,

@@ -150,16 +150,6 @@ static bm_status write_items(writing *w, uint32_t *all, bm_error *err)
     return bm_rows_flush(&w->overlap, true, err);
 }
 
-static bm_status close_rows(bm_rows *rows, bm_status status, bm_error *err)
-{
-    bm_rows_reset(rows);
-    if (rows->file == NULL)
-        return status;
-    const bm_status closed = bm_out_file_close(rows->file, status == BM_OK ? err : NULL);
-    rows->file = NULL;
-    return status == BM_OK ? closed : status;
-}
-
 bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *against,
                            const bm_overlap_found *found, bm_out_dir *dir, bm_error *err)
 {
@@ -169,14 +159,14 @@ bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *agai
     BM_TRY_OUT(bm_out_dir_file(dir, BM_FILE_OVERLAP, &w.overlap.file, err));
     BM_TRY_OUT(bm_out_dir_file(dir, BM_FILE_REMOVED, &w.removed.file, err));
     BM_TRY_OUT(write_rows(&w, err));
-    BM_TRY_OUT(close_rows(&w.removed, BM_OK, err));
-    BM_TRY_OUT(close_rows(&w.overlap, BM_OK, err));
+    BM_TRY_OUT(bm_rows_close(&w.removed, BM_OK, err));
+    BM_TRY_OUT(bm_rows_close(&w.overlap, BM_OK, err));
     BM_TRY_OUT(bm_out_dir_file(dir, BM_FILE_ITEMS, &w.overlap.file, err));
     BM_TRY_OUT(bm_new_zero(&all, found->items->n_classes + 1, err));
     status = write_items(&w, all, err);
 out:
-    status = close_rows(&w.removed, status, err);
-    status = close_rows(&w.overlap, status, err);
+    status = bm_rows_close(&w.removed, status, err);
+    status = bm_rows_close(&w.overlap, status, err);
     bm_buf_reset(&w.room);
     bm_free_all(w.list, all);
     return status;

@@ -365,10 +365,8 @@ static bm_status make_filter(bm_items *items, bm_error *err)
     items->filter_shift = 64 - bits;
     BM_TRY(bm_new_zero(&items->filter, items->n_filter, err));
     for (size_t i = 0; i < items->n_shingles; i++) {
-        const uint64_t mixed = items->hashes[i] * UINT64_C(0x9E3779B97F4A7C15);
-        items->filter[mixed >> items->filter_shift] |= UINT64_C(1) << (mixed & 63) |
-                                                       UINT64_C(1) << (mixed >> 6 & 63) |
-                                                       UINT64_C(1) << (mixed >> 12 & 63);
+        uint64_t set;
+        *bm_items_filter(items, items->hashes[i], &set) |= set;
     }
     return BM_OK;
 }

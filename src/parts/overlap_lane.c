@@ -81,12 +81,10 @@ static bool has_bit(const uint8_t *bits, size_t at)
 
 /* --- places --- */
 
-#define PASSED_MAX 4097u /* hashes of a run */
-
 static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
 {
     overlap_lane *lane = ctx;
-    uint16_t passed[PASSED_MAX];
+    uint16_t passed[BM_SHINGLE_RUN_MAX];
     size_t n = 0;
     for (size_t i = 0; i < run->n; i++) {
         passed[n] = (uint16_t)i;

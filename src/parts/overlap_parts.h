@@ -74,13 +74,19 @@ typedef struct bm_items {
  * complete. BM_ERR_NOMEM names the `memory` that would do. */
 bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err);
 void bm_items_reset(bm_items *items);
+/* The word of the filter that a shingle has bits in, and these bits. */
+static inline uint64_t *bm_items_filter(const bm_items *items, uint64_t hash, uint64_t *bits)
+{
+    const uint64_t mixed = hash * UINT64_C(0x9E3779B97F4A7C15);
+    *bits = UINT64_C(1) << (mixed & 63) | UINT64_C(1) << (mixed >> 6 & 63) |
+            UINT64_C(1) << (mixed >> 12 & 63);
+    return &items->filter[mixed >> items->filter_shift];
+}
 /* A shingle may be one of the items': ask the table. */
 static inline bool bm_items_may_have(const bm_items *items, uint64_t hash)
 {
-    const uint64_t mixed = hash * UINT64_C(0x9E3779B97F4A7C15);
-    const uint64_t word = items->filter[mixed >> items->filter_shift];
-    const uint64_t bits = UINT64_C(1) << (mixed & 63) | UINT64_C(1) << (mixed >> 6 & 63) |
-                          UINT64_C(1) << (mixed >> 12 & 63);
+    uint64_t bits;
+    const uint64_t word = *bm_items_filter(items, hash, &bits);
     return (word & bits) == bits;
 }
 /* A shingle will soon be asked for: fetch its slot. */

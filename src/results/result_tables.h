@@ -52,26 +52,6 @@ enum {
 #define BM_REMOVED_IS_CONTAINED "contained"
 #define BM_REMOVED_IS_KNOWN     "known"
 #define BM_REMOVED_IS_OVERLAP   "overlap"
-enum {
-    BM_OVERLAP_ID = 0,
-    BM_OVERLAP_ITEM = 1,
-    BM_OVERLAP_COVERAGE = 2,
-    BM_OVERLAP_HITS = 3,
-    BM_OVERLAP_LONGEST = 4,
-    BM_OVERLAP_FROM = 5,
-    BM_OVERLAP_TO = 6,
-    BM_OVERLAP_FILE = 7,
-    BM_OVERLAP_LINE = 8
-};
-enum {
-    BM_ITEM_ID = 0,
-    BM_ITEM_SHINGLES = 1,
-    BM_ITEM_DOCUMENTS = 2,
-    BM_ITEM_COVERAGE = 3,
-    BM_ITEM_TOGETHER = 4,
-    BM_ITEM_FILE = 5,
-    BM_ITEM_LINE = 6
-};
 enum { BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1, BM_SKIPPED_REASON = 2 };
 enum {
     BM_SOURCES_FILE = 0,

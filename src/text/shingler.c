@@ -23,8 +23,8 @@
 #include "text/token_hash.h"
 #include "text/unreadable.h"
 
-#define WINDOW      ((size_t)4096)    /* bytes of joined text */
-#define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */
+#define WINDOW      ((size_t)BM_SHINGLE_RUN_MAX - 1) /* bytes of joined text */
+#define SCRATCH_MAX ((size_t)1 << 20)                /* bytes of each buffer that stay allocated */
 
 struct bm_shingler {
     bm_text_options options;

@@ -50,7 +50,8 @@ const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);
 bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingle_batch *batch,
                                  bm_error *err);
 
-/* A stretch of a document's shingles, one after another, with repeats. */
+/* A stretch of a document's shingles, one after another, with repeats: at most so many. */
+#define BM_SHINGLE_RUN_MAX 4097u
 typedef struct bm_shingle_run {
     const uint64_t *hashes;
     size_t n;
