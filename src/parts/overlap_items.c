@@ -365,8 +365,9 @@ static bm_status make_filter(bm_items *items, bm_error *err)
     items->filter_shift = 64 - bits;
     BM_TRY(bm_new_zero(&items->filter, items->n_filter, err));
     for (size_t i = 0; i < items->n_shingles; i++) {
-        uint64_t set;
-        *bm_items_filter(items, items->hashes[i], &set) |= set;
+        uint64_t mask;
+        uint64_t *word = bm_items_filter(items, items->hashes[i], &mask);
+        *word |= mask;
     }
     return BM_OK;
 }

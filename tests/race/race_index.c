@@ -13,12 +13,15 @@
 
 #include <bandmill/bandmill.h>
 
+#include "tests/unit/base/quiet_fork.h"
+
 enum { N = 600, READERS = 3, ROUNDS = 8 };
 
 static char texts[N][256];
 static bm_str text[N];
 static atomic_bool stop;
 static atomic_int failures;
+static pthread_rwlock_t pause_of_readers; /* locked for writing: for a quiet fork */
 
 static void expect(bool holds, const char *what, const bm_error *err)
 {
@@ -71,14 +74,25 @@ static void *read_on(void *arg)
         bm_index_info stats = {.struct_size = sizeof stats};
         bm_matches *matches = NULL;
         bm_error err = {0};
+        pthread_rwlock_rdlock(&pause_of_readers);
         expect(bm_index_query(index, NULL, &docs, &matches, &err) == BM_OK, "query", &err);
         expect(bm_index_describe(index, &stats, &err) == BM_OK, "stats", &err);
         bm_matches_free(matches);
+        pthread_rwlock_unlock(&pause_of_readers);
     }
     return NULL;
 }
 
 /* --- forks --- */
+
+static void init_pause(void)
+{
+    pthread_rwlockattr_t attr;
+    pthread_rwlockattr_init(&attr);
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&pause_of_readers, &attr);
+    pthread_rwlockattr_destroy(&attr);
+}
 
 static int is_refused(bm_index *index)
 {
@@ -94,9 +108,13 @@ static void fork_once(bm_index *index)
 {
     const bm_error none = {.message = ""};
     int how = 1;
-    const pid_t child = fork();
+    if (FORKS_QUIETLY)
+        pthread_rwlock_wrlock(&pause_of_readers);
+    const pid_t child = quiet_fork();
     if (child == 0)
         _exit(is_refused(index));
+    if (FORKS_QUIETLY)
+        pthread_rwlock_unlock(&pause_of_readers);
     expect(waitpid(child, &how, 0) == child && how == 0, "a child is refused, and closes", &none);
 }
 
@@ -171,6 +189,7 @@ int main(void)
     if (mkdtemp(folder) == NULL)
         return 1;
     make_texts();
+    init_pause();
     build(folder);
     snprintf(path, sizeof path, "%s/index", folder);
     bm_index_options_init(&options);

@@ -15,6 +15,7 @@
 
 #include <bandmill/bandmill.h>
 
+#include "tests/unit/base/quiet_fork.h"
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/inmem/held_text.h"
 
@@ -495,7 +496,7 @@ static int use_in_child(bm_index *index, scratch *s, const corpus *c)
 static int exit_code_of_child(bm_index *index, scratch *s, const corpus *c)
 {
     int how = 0;
-    const pid_t child = fork();
+    const pid_t child = quiet_fork();
     if (child == 0) {
         alarm(120); /* what waits for a thread that is not there waits for ever */
         _exit(use_in_child(index, s, c));

@@ -12,6 +12,7 @@
 #include <bandmill/device.h>
 #include <bandmill/sketch.h>
 
+#include "tests/unit/base/quiet_fork.h"
 #include "tests/unit/inmem/held_text.h"
 
 enum { N = 2000, PERMS = 16, LENGTH = 200 };
@@ -94,7 +95,7 @@ static int use_in_child(bm_signer *signer)
 static int exit_code_of_child(bm_signer *signer)
 {
     int how = 0;
-    const pid_t child = fork();
+    const pid_t child = quiet_fork();
     if (child == 0) {
         alarm(120); /* a call that waits for a thread that is not there waits for ever */
         _exit(use_in_child(signer));

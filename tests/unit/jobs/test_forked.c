@@ -10,6 +10,7 @@
 
 #include <bandmill/bandmill.h>
 
+#include "tests/unit/base/quiet_fork.h"
 #include "tests/unit/base/scratch.h"
 
 enum { N = 6 };
@@ -128,7 +129,7 @@ Test(forked, a_child_reads_and_frees_its_copies_of_results)
     make_in_memory(&r);
     make_of_files(&s, &r);
     cr_assert_eq(read_all(&r), 0, "%d", read_all(&r));
-    const pid_t child = fork();
+    const pid_t child = quiet_fork();
     if (child == 0) {
         alarm(120); /* what waits for a thread that is not there waits for ever */
         _exit(use_in_child(&r));

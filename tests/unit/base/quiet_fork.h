@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quiet_fork.h -- fork() for tests whose process has threads. AddressSanitizer's allocator (clang
+ * 14) leaves its locks as they are in a child, so a child that is forked while another thread
+ * starts, or allocates, may wait for them for ever. Under that sanitizer quiet_fork waits until all
+ * other threads sleep; other builds fork at once. */
+#ifndef BM_TESTS_QUIET_FORK_H
+#define BM_TESTS_QUIET_FORK_H
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BM_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if defined(BM_ADDRESS_SANITIZER) || defined(__SANITIZE_ADDRESS__)
+enum { FORKS_QUIETLY = 1 };
+#else
+enum { FORKS_QUIETLY = 0 };
+#endif
+
+static inline bool thread_sleeps(const char *id)
+{
+    char path[300], stat[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%s/stat", id);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return true; /* it has ended */
+    const bool told = fgets(stat, sizeof stat, file) != NULL;
+    const char *name_end = strrchr(stat, ')');
+    fclose(file);
+    return !told || (name_end != NULL && strchr("SDZX", name_end[2]) != NULL);
+}
+
+static inline bool other_threads_sleep(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    bool sleep = true;
+    if (tasks == NULL)
+        return true;
+    for (const struct dirent *task; (task = readdir(tasks)) != NULL;)
+        if (task->d_name[0] != '.' && strtol(task->d_name, NULL, 10) != gettid())
+            sleep = sleep && thread_sleeps(task->d_name);
+    closedir(tasks);
+    return sleep;
+}
+
+/* Five looks, because a thread that starts sleeps now and then on its way. */
+static inline pid_t quiet_fork(void)
+{
+    for (int n = 0; FORKS_QUIETLY && n < 5; n = other_threads_sleep() ? n + 1 : 0)
+        sched_yield();
+    return fork();
+}
+
+#endif
