@@ -51,6 +51,12 @@ void bm_column_leave(const bm_column *column);
  * looking at its pages. False: they are in memory, or the file cannot be read in this way. */
 bool bm_column_read(const bm_column *column, void *out, size_t n, uint64_t at);
 
+/* Do the pages from `in_memory` on lie in a file? */
+static inline bool bm_column_has_file(const bm_column *column)
+{
+    return atomic_load_explicit(&column->file, memory_order_relaxed) != 0;
+}
+
 /* Bytes of the column that `bytes` in all would have in memory, and in a file. */
 typedef struct bm_column_sums {
     uint64_t in_memory, in_file;

@@ -197,7 +197,7 @@ static inline uint64_t bm_corpus_columns_part(const bm_corpus *corpus)
 /* Are columns of the corpus in files? */
 static inline bool bm_corpus_is_apart(const bm_corpus *corpus)
 {
-    return atomic_load(&corpus->rep_column.file) != 0;
+    return bm_column_has_file(&corpus->rep_column);
 }
 
 void bm_corpus_leave(const bm_corpus *corpus);

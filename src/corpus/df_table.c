@@ -1,66 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* df_table.c -- a sorted list of keys, in chunks of memory or in blocks of a file.
+/* df_table.c -- a sorted list of keys and their frequencies, in a column (base/column.h).
  *
- *     memory   chunks of 65,536 keys and frequencies
- *              starts: where the keys of each leading bits begin
- *     file     [ 512 keys | 512 frequencies ][ … ]
- *              firsts: the first key of each block
+ *     entries   [ key, df | key, df | ... ]   12 bytes each, keys ascending
+ *     starts    [ 0 | 7 | 19 | ... ]          where the keys of each leading bits begin
  *
- * Keys are mixed, so that their leading bits spread evenly and a look-up in memory is a scan of a
- * few keys. In a file, the hashes that are looked up together are sorted first and each block that
- * they need is read once; pages come from the system's cache as long as it has room.
+ * Keys are mixed, so their leading bits spread evenly, and a look-up is a scan of the few entries
+ * from one start to the next. The column is memory as long as the list takes its share of it, and
+ * from then on a file as a whole. There are fewer starts then, because memory is short. The hashes
+ * that are looked up together are sorted first, and the entries between two starts are read once;
+ * they come from the system's cache as long as it has room.
  *
  * Tests: tests/unit/corpus/test_df_count.c, tests/unit/corpus/test_weigh.c */
 #include "corpus/df_table.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bisect.h"
+#include "base/column.h"
 #include "base/error.h"
 #include "base/hash_table.h"
 #include "base/memory.h"
 #include "base/portable_log.h"
+#include "base/temp_file.h"
 #include "kernels/affine32.h"
 #include "spill/sorted_runs.h"
-#include "spill/spill_file.h"
 
-#define CHUNK         ((size_t)1 << 16) /* entries */
-#define BLOCK         ((size_t)512)     /* entries; a divisor of CHUNK */
-#define ENTRY_BYTES   (sizeof(uint64_t) + sizeof(uint32_t))
-#define BLOCK_BYTES   (BLOCK * ENTRY_BYTES)
-#define AHEAD         ((size_t)16) /* look-ups at a time */
-#define PER_START     8u           /* entries of a start, about */
-#define WRITE_BYTES   ((size_t)256 << 10)
+#define CHUNK         ((size_t)1 << 16) /* entries for which room is made at a time */
+#define AHEAD         ((size_t)16)      /* look-ups at a time */
+#define PER_START     ((size_t)8)       /* entries of a start, about: of a list in memory, ... */
+#define PER_FILED     ((size_t)256)     /* ... and in a file */
 #define STEP_OF_COUNT UINT64_C(0x9E3779B97F4A7C15)
 
-typedef struct chunk {
-    uint64_t keys[CHUNK];
-    uint32_t df[CHUNK];
-} chunk;
-
-typedef struct block {
-    uint64_t keys[BLOCK];
-    uint32_t df[BLOCK];
-} block;
+typedef struct entry { /* 12 bytes, for there are many */
+    uint32_t key[2], df;
+} entry;
 
 struct bm_df_table {
     bm_df_cfg cfg;
     bm_df_facts facts;
-    /* In memory: */
-    chunk **chunks;
-    size_t n_chunks, cap_chunks;
+    bm_column entries;
     uint64_t *starts; /* n_starts + 1 */
-    size_t n_starts;
+    size_t n_starts, per_start;
     unsigned shift; /* of a key to its start */
-    /* In a file: */
-    bm_spill_file *file;
-    block *last; /* being filled */
-    size_t n_last;
-    uint64_t *firsts;
-    size_t n_blocks, cap_blocks;
 };
 
 uint64_t bm_df_key(uint64_t hash)
@@ -68,31 +52,39 @@ uint64_t bm_df_key(uint64_t hash)
     return bm_fmix64(hash);
 }
 
+static uint64_t key_of(const entry *e)
+{
+    uint64_t key;
+    memcpy(&key, e->key, sizeof key);
+    return key;
+}
+
+static const entry *entries_of(const bm_df_table *table)
+{
+    return table->entries.data;
+}
+
+static bool is_filed(const bm_df_table *table)
+{
+    return table->per_start == PER_FILED;
+}
+
 static bm_status df_table_open(const bm_df_cfg *cfg, bm_df_table **out, bm_error *err)
 {
     bm_df_table *table = NULL;
     BM_TRY(bm_new_zero(&table, 1, err));
     table->cfg = *cfg;
+    table->per_start = PER_START;
     *out = table;
     return BM_OK;
-}
-
-static void free_chunks(bm_df_table *table)
-{
-    for (size_t i = 0; i < table->n_chunks; i++)
-        bm_free(table->chunks[i]);
-    bm_free(table->chunks);
-    table->chunks = NULL;
-    table->n_chunks = table->cap_chunks = 0;
 }
 
 void bm_df_table_close(bm_df_table *table)
 {
     if (table == NULL)
         return;
-    free_chunks(table);
-    bm_spill_close(table->file);
-    bm_free_all(table->starts, table->last, table->firsts, table);
+    bm_column_reset(&table->entries);
+    bm_free_all(table->starts, table);
 }
 
 const bm_df_facts *bm_df_table_facts(const bm_df_table *table)
@@ -102,84 +94,47 @@ const bm_df_facts *bm_df_table_facts(const bm_df_table *table)
 
 uint64_t bm_df_table_bytes(const bm_df_table *table)
 {
-    uint64_t bytes = sizeof *table + (uint64_t)table->n_chunks * sizeof(chunk);
-    if (table->starts != NULL)
-        bytes += (table->n_starts + 1) * sizeof *table->starts;
-    if (table->file != NULL)
-        bytes += table->cap_blocks * sizeof *table->firsts + WRITE_BYTES;
-    return bytes;
+    const uint64_t entries = is_filed(table) ? 0 : table->facts.n_listed * sizeof(entry);
+    return sizeof *table + entries + (table->n_starts + 1) * sizeof *table->starts;
 }
 
 /* --- adding --- */
 
-/* The last block is full, or the end is there. */
-static bm_status write_block(bm_df_table *table, bm_error *err)
-{
-    const size_t n = table->n_last;
-    if (n == 0)
-        return BM_OK;
-    BM_TRY(bm_grow(&table->firsts, &table->cap_blocks, table->n_blocks + 1, sizeof *table->firsts,
-                   err));
-    for (size_t i = n; i < BLOCK; i++) { /* of the very last: no key comes twice */
-        table->last->keys[i] = table->last->keys[n - 1];
-        table->last->df[i] = table->last->df[n - 1];
-    }
-    table->firsts[table->n_blocks++] = table->last->keys[0];
-    table->n_last = 0;
-    return bm_spill_add(table->file, table->last, sizeof *table->last, NULL, err);
-}
-
-static bm_status add_to_file(bm_df_table *table, uint64_t key, uint32_t df, bm_error *err)
-{
-    bm_status status = table->n_last == BLOCK ? write_block(table, err) : BM_OK;
-    table->last->keys[table->n_last] = key;
-    table->last->df[table->n_last++] = df;
-    return status;
-}
-
+/* The list takes too much memory: its entries go to a file, and so do those that come. */
 static bm_status move_to_file(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
-    bm_status status = BM_OK;
+    bm_column filed = {0};
     if (table->cfg.temp_dir == NULL)
         return bm_fail(err, BM_ERR_NOMEM,
                        "the document frequencies of more than %zu shingles are more than `memory` "
                        "allows",
                        n);
-    BM_TRY(bm_new(&table->last, 1, err));
-    BM_TRY_OUT(
-        bm_spill_open(table->cfg.temp_dir, BM_SPILL_FREQUENCIES, WRITE_BYTES, &table->file, err));
-    for (size_t i = 0; i < n; i++) {
-        const chunk *from = table->chunks[i / CHUNK];
-        BM_TRY_OUT(add_to_file(table, from->keys[i % CHUNK], from->df[i % CHUNK], err));
+    BM_TRY(bm_column_grow(&filed, (n + CHUNK) * sizeof(entry), table->cfg.temp_dir, err));
+    if (!bm_column_has_file(&filed)) {
+        bm_column_reset(&filed);
+        return bm_fail_temp_file(err, ENOENT, table->cfg.temp_dir,
+                                 "cannot make a temporary file here");
     }
-out:
-    free_chunks(table);
-    return status;
-}
-
-static bm_status add_to_memory(bm_df_table *table, uint64_t key, uint32_t df, bm_error *err)
-{
-    const size_t n = (size_t)table->facts.n_listed;
-    if (n == table->n_chunks * CHUNK) {
-        BM_TRY(bm_grow(&table->chunks, &table->cap_chunks, table->n_chunks + 1,
-                       sizeof *table->chunks, err));
-        chunk *more = NULL;
-        BM_TRY(bm_new(&more, 1, err));
-        table->chunks[table->n_chunks++] = more;
+    for (size_t i = 0; i < n; i += CHUNK) { /* n is a multiple of it */
+        memcpy((entry *)filed.data + i, entries_of(table) + i, CHUNK * sizeof(entry));
+        bm_column_leave(&filed);
     }
-    table->chunks[n / CHUNK]->keys[n % CHUNK] = key;
-    table->chunks[n / CHUNK]->df[n % CHUNK] = df;
+    bm_column_reset(&table->entries);
+    table->entries = filed;
+    table->per_start = PER_FILED;
     return BM_OK;
 }
 
-/* Would one more chunk, with the starts of all, be too much? */
-static bool is_full(const bm_df_table *table)
+/* Room for CHUNK entries behind those that are there. */
+static bm_status make_room(bm_df_table *table, bm_error *err)
 {
-    const uint64_t chunks = table->n_chunks + 1;
-    return table->facts.n_listed == table->n_chunks * CHUNK && table->cfg.table_memory != 0 &&
-           chunks * (sizeof(chunk) + CHUNK / PER_START * 2 * sizeof *table->starts) >
-               table->cfg.table_memory;
+    const size_t n = (size_t)table->facts.n_listed + CHUNK;
+    const uint64_t each = sizeof(entry) + 2 * sizeof *table->starts / PER_START;
+    if (!is_filed(table) && table->cfg.table_memory != 0 && n * each > table->cfg.table_memory)
+        return move_to_file(table, err);
+    bm_column_leave(&table->entries);
+    return bm_column_grow(&table->entries, n * sizeof(entry), NULL, err);
 }
 
 /* The next shingle, by ascending key; `df` 1 and more. */
@@ -187,24 +142,17 @@ static bm_status df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_
 {
     bm_df_facts *facts = &table->facts;
     const uint64_t sum = bm_fmix64(key ^ df * STEP_OF_COUNT);
-    bm_status status = BM_OK;
     facts->n_shingles++;
     facts->digest.lo += sum;
     facts->digest.hi += bm_fmix64(sum + key);
     if (df < 2)
         return BM_OK;
-    if (table->file == NULL && is_full(table))
-        BM_TRY_OUT(move_to_file(table, err));
-    status =
-        table->file != NULL ? add_to_file(table, key, df, err) : add_to_memory(table, key, df, err);
-out:
-    facts->n_listed += status == BM_OK;
-    return status;
-}
-
-static uint64_t key_at(const bm_df_table *table, size_t i)
-{
-    return table->chunks[i / CHUNK]->keys[i % CHUNK];
+    if (facts->n_listed % CHUNK == 0)
+        BM_TRY(make_room(table, err));
+    entry *to = (entry *)table->entries.data + facts->n_listed++;
+    memcpy(to->key, &key, sizeof key);
+    to->df = df;
+    return BM_OK;
 }
 
 /* Where the keys begin whose leading bits are 0, 1, 2 …  */
@@ -212,17 +160,19 @@ static bm_status make_starts(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
     unsigned bits = 1;
-    while (bits < 40 && (n >> bits) >= PER_START)
+    while (bits < 40 && (n >> bits) >= table->per_start)
         bits++;
     table->n_starts = (size_t)1 << bits;
     table->shift = 64 - bits;
     BM_TRY(bm_new(&table->starts, table->n_starts + 1, err));
     size_t i = 0;
     for (size_t s = 0; s <= table->n_starts; s++) {
-        while (i < n && key_at(table, i) >> table->shift < s)
-            i++;
+        for (; i < n && key_of(&entries_of(table)[i]) >> table->shift < s; i++)
+            if (i % CHUNK == 0)
+                bm_column_leave(&table->entries);
         table->starts[s] = i;
     }
+    bm_column_leave(&table->entries);
     return BM_OK;
 }
 
@@ -231,41 +181,36 @@ static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_
                               bm_error *err)
 {
     bm_df_facts *facts = &table->facts;
+    const size_t bytes = (size_t)facts->n_listed * sizeof(entry);
     facts->n_docs = n_docs;
     facts->digest.lo = bm_fmix64(facts->digest.lo + n_docs * STEP_OF_COUNT);
     facts->digest.hi = bm_fmix64(facts->digest.hi + facts->digest.lo + facts->n_shingles);
-    facts->file_bytes = run_bytes;
-    if (table->file == NULL)
-        return make_starts(table, err);
-    bm_status status = BM_OK;
-    BM_TRY_OUT(write_block(table, err));
-    status = bm_spill_flush(table->file, err);
-out:
-    facts->file_bytes += bm_spill_bytes(table->file);
-    bm_free(table->last);
-    table->last = NULL;
-    return status;
+    facts->file_bytes = run_bytes + (is_filed(table) ? bytes : 0);
+    bm_column_trim(&table->entries, bytes);
+    return make_starts(table, err);
 }
 
 /* --- looking up --- */
 
+/* The frequency of the key, which is among the n entries or stands in one document. */
+static uint32_t find(const entry *e, size_t n, uint64_t key)
+{
+    while (n > PER_START) { /* of a file; or keys that were made to lie side by side */
+        const size_t middle = n / 2;
+        const bool below = key_of(&e[middle]) < key;
+        e += below ? middle + 1 : 0;
+        n = below ? n - middle - 1 : middle + 1;
+    }
+    for (; n > 0; e++, n--)
+        if (key_of(e) >= key)
+            return key_of(e) == key ? e->df : 1;
+    return 1;
+}
+
 static uint32_t look_up_one(const bm_df_table *table, uint64_t key)
 {
-    size_t i = (size_t)table->starts[key >> table->shift];
-    size_t end = (size_t)table->starts[(key >> table->shift) + 1];
-    while (end - i > 8) { /* keys that were made to lie side by side */
-        const size_t middle = i + (end - i) / 2;
-        if (table->chunks[middle / CHUNK]->keys[middle % CHUNK] < key)
-            i = middle + 1;
-        else
-            end = middle + 1;
-    }
-    for (; i < end; i++) {
-        const chunk *at = table->chunks[i / CHUNK];
-        if (at->keys[i % CHUNK] >= key)
-            return at->keys[i % CHUNK] == key ? at->df[i % CHUNK] : 1;
-    }
-    return 1;
+    const uint64_t *start = &table->starts[key >> table->shift];
+    return find(entries_of(table) + start[0], (size_t)(start[1] - start[0]), key);
 }
 
 /* AHEAD of them at most: each waits for memory twice, all at the same time. */
@@ -276,30 +221,10 @@ static void look_up_some(const bm_df_table *table, const uint64_t *hashes, size_
         keys[i] = bm_df_key(hashes[i]);
         __builtin_prefetch(&table->starts[keys[i] >> table->shift]);
     }
-    for (size_t i = 0; i < n; i++) {
-        const size_t at = (size_t)table->starts[keys[i] >> table->shift];
-        if (at < table->facts.n_listed)
-            __builtin_prefetch(&table->chunks[at / CHUNK]->keys[at % CHUNK]);
-    }
+    for (size_t i = 0; i < n; i++)
+        __builtin_prefetch(entries_of(table) + table->starts[keys[i] >> table->shift]);
     for (size_t i = 0; i < n; i++)
         df[i] = look_up_one(table, keys[i]);
-}
-
-/* The last block whose first key is not above `key`, or the first. */
-static size_t block_of(const bm_df_table *table, uint64_t key)
-{
-    bm_bisect b = {1, table->n_blocks};
-    while (b.low < b.high)
-        bm_bisect_go(&b, table->firsts[bm_middle(&b)] <= key);
-    return b.low - 1;
-}
-
-static uint32_t look_up_in(const block *b, uint64_t key)
-{
-    bm_bisect at = {1, BLOCK};
-    while (at.low < at.high)
-        bm_bisect_go(&at, b->keys[bm_middle(&at)] <= key);
-    return b->keys[at.low - 1] == key ? b->df[at.low - 1] : 1;
 }
 
 typedef struct wanted {
@@ -313,38 +238,66 @@ static int by_key(const void *x, const void *y)
     return (a->key > b->key) - (a->key < b->key);
 }
 
+/* Entries of a list in a file, which were read. */
+typedef struct window {
+    size_t begin, n;
+    entry entries[2 * PER_FILED];
+} window;
+
+static bm_status read_entries(const bm_df_table *table, entry *to, size_t begin, size_t n,
+                              bm_error *err)
+{
+    errno = EIO; /* if the file is too short */
+    if (n == 0 || bm_column_read(&table->entries, to, n * sizeof *to, begin * sizeof *to))
+        return BM_OK;
+    return bm_fail_temp_file(err, errno, table->cfg.temp_dir, "cannot read a temporary file here");
+}
+
+/* Read the entries among which the key is, if the window has others. */
+static bm_status read_window(const bm_df_table *table, uint64_t key, window *w, bm_error *err)
+{
+    const uint64_t *start = &table->starts[key >> table->shift];
+    size_t begin = (size_t)start[0], n = (size_t)start[1] - begin;
+    while (n > sizeof w->entries / sizeof *w->entries) { /* keys made to lie side by side */
+        entry middle;
+        BM_TRY(read_entries(table, &middle, begin + n / 2, 1, err));
+        const bool below = key_of(&middle) < key;
+        begin += below ? n / 2 + 1 : 0;
+        n = below ? n - n / 2 - 1 : n / 2 + 1;
+    }
+    if (begin == w->begin && n == w->n)
+        return BM_OK;
+    BM_TRY(read_entries(table, w->entries, begin, n, err));
+    w->begin = begin;
+    w->n = n;
+    return BM_OK;
+}
+
 static bm_status look_up_in_file(const bm_df_table *table, const uint64_t *hashes, size_t n,
                                  uint32_t *df, bm_error *err)
 {
     bm_status status = BM_OK;
-    size_t have = SIZE_MAX;
-    wanted *list = bm_alloc(n, sizeof *list);
-    block *b = bm_alloc(1, sizeof *b);
-    if (list == NULL || b == NULL)
-        status = bm_fail_nomem(err, n * sizeof *list + sizeof *b);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    window w = {.n = 0};
+    wanted *list = NULL;
+    BM_TRY(bm_new(&list, n, err));
+    for (size_t i = 0; i < n; i++)
         list[i] = (wanted){bm_df_key(hashes[i]), i};
-    if (status == BM_OK && n > 1)
+    if (n > 1)
         qsort(list, n, sizeof *list, by_key);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        const size_t at = block_of(table, list[i].key);
-        if (at != have)
-            status =
-                bm_spill_read(table->file, BM_SPILL_HEADER + at * (BM_SPILL_RECORD + sizeof *b), b,
-                              sizeof *b, err);
-        have = at;
-        if (status == BM_OK)
-            df[list[i].at] = look_up_in(b, list[i].key);
+    for (size_t i = 0; i < n; i++) {
+        BM_TRY_OUT(read_window(table, list[i].key, &w, err));
+        df[list[i].at] = find(w.entries, w.n, list[i].key);
     }
-    bm_free_all(list, b);
+out:
+    bm_free(list);
     return status;
 }
 
 bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                               uint32_t *df, bm_error *err)
 {
-    if (table->file != NULL)
-        return n == 0 ? BM_OK : look_up_in_file(table, hashes, n, df, err);
+    if (is_filed(table))
+        return look_up_in_file(table, hashes, n, df, err);
     for (size_t i = 0; i < n; i += AHEAD)
         look_up_some(table, hashes + i, n - i < AHEAD ? n - i : AHEAD, df + i);
     return BM_OK;

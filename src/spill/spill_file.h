@@ -39,8 +39,7 @@ typedef enum bm_spill_kind {
     BM_SPILL_ROWS,     /* a block of rows of the table of documents */
     BM_SPILL_PREFIXES, /* for all pairs: the prefixes of a range of documents; a block of shingles,
                           or of their counts */
-    BM_SPILL_FREQUENCIES, /* a block of shingles, and in how many documents each stands */
-    BM_SPILL_TEXTS        /* a document's text */
+    BM_SPILL_TEXTS     /* a document's text */
 } bm_spill_kind;
 
 typedef struct bm_spill_file bm_spill_file;

@@ -224,35 +224,48 @@ static uint64_t hash_of_key(uint64_t key)
     return key ^ key >> 33;
 }
 
-/* Keys that differ in their lowest 14 bits and in the first two of a part's: all of a part meet. */
+/* Keys that differ in their lowest 14 bits and in the first two of a part's: all of a part meet,
+ * and lie between few starts of the list. */
+static void check_crowded(const bm_df_cfg *cfg, size_t n)
+{
+    bm_df_count *count = NULL;
+    bm_df_table *table = NULL;
+    bm_shingle_batch batch = {0};
+    uint32_t *df = malloc(n * sizeof *df);
+    cr_assert_eq(bm_shingle_batch_reserve(&batch, 1, n, NULL), BM_OK);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t key = (uint64_t)(i & 3) << 62 | i >> 2;
+        batch.hashes[i] = hash_of_key(key);
+        cr_assert_eq(bm_df_key(batch.hashes[i]), key);
+    }
+    batch.offsets[1] = n;
+    batch.n_docs = 1;
+    cr_assert_eq(bm_df_count_open(cfg, &count, NULL), BM_OK);
+    for (int round = 0; round < 2; round++)
+        cr_assert_eq(bm_df_count_add(count, &batch, NULL), BM_OK);
+    const uint64_t steps = bm_df_count_steps(count);
+    cr_expect_leq(steps, 24 * n, "%zu steps for %zu hashes", (size_t)steps, n);
+    cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
+    cr_expect_eq(bm_df_table_facts(table)->n_listed, n);
+    cr_expect_eq(bm_df_table_facts(table)->file_bytes > 0, cfg->table_memory > 0);
+    for (size_t i = 0; i < n; i += n / 4) /* and some that are nowhere */
+        batch.hashes[i] = hash_of_key(i << 8 | UINT64_C(1) << 60);
+    cr_assert_eq(bm_df_table_look_up(table, batch.hashes, n, df, NULL), BM_OK);
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq(df[i], i % (n / 4) == 0 ? 1 : 2, "%zu", i);
+    bm_df_table_close(table);
+    bm_df_count_close(count);
+    bm_shingle_batch_reset(&batch);
+    free(df);
+}
+
 Test(df_count, hashes_that_meet_in_one_place_take_no_more_than_a_factor)
 {
+    scratch s;
+    scratch_open(&s);
     for (size_t n = 4000; n <= sized(64000, 8000); n *= 2) {
-        bm_df_count *count = NULL;
-        bm_df_table *table = NULL;
-        bm_shingle_batch batch = {0};
-        uint32_t *df = malloc(n * sizeof *df);
-        cr_assert_eq(bm_shingle_batch_reserve(&batch, 1, n, NULL), BM_OK);
-        for (size_t i = 0; i < n; i++) {
-            const uint64_t key = (uint64_t)(i & 3) << 62 | i >> 2;
-            batch.hashes[i] = hash_of_key(key);
-            cr_assert_eq(bm_df_key(batch.hashes[i]), key);
-        }
-        batch.offsets[1] = n;
-        batch.n_docs = 1;
-        cr_assert_eq(bm_df_count_open(&(bm_df_cfg){0}, &count, NULL), BM_OK);
-        for (int round = 0; round < 2; round++)
-            cr_assert_eq(bm_df_count_add(count, &batch, NULL), BM_OK);
-        const uint64_t steps = bm_df_count_steps(count);
-        cr_expect_leq(steps, 24 * n, "%zu steps for %zu hashes", (size_t)steps, n);
-        cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
-        cr_expect_eq(bm_df_table_facts(table)->n_listed, n);
-        cr_assert_eq(bm_df_table_look_up(table, batch.hashes, n, df, NULL), BM_OK);
-        for (size_t i = 0; i < n; i++)
-            cr_assert_eq(df[i], 2);
-        bm_df_table_close(table);
-        bm_df_count_close(count);
-        bm_shingle_batch_reset(&batch);
-        free(df);
+        check_crowded(&(bm_df_cfg){0}, n);
+        check_crowded(&(bm_df_cfg){.table_memory = 1, .temp_dir = s.root}, n);
     }
+    scratch_close(&s);
 }
