@@ -113,6 +113,14 @@ time_is_left() { ((most_seconds == 0 || SECONDS - began < ${share[$step]:-0})); 
 # briefly COMMAND...: what takes a moment, unless something is wrong.
 briefly() { timeout -k 5 "$(limit_of 60)" "$@"; }
 late='' # " (...)" where the last `run` was ended
+# A program of `run` goes on in the background, or the shell would hear TERM and INT only when it has ended.
+running=''
+stop() {
+    [[ -z $running ]] || { kill "$running" && wait "$running"; } 2> /dev/null
+    exit "$1"
+}
+trap 'stop 143' TERM
+trap 'stop 130' INT
 # run SECONDS OUT COMMAND...: its exit code; stdout to OUT, stderr to the step's log.
 run() {
     local limit to=$2 rc
@@ -120,8 +128,11 @@ run() {
     shift 2
     commands+=("$(shown "$@")")
     printf '+ %s\n' "$*" >> "$log"
-    timeout -k 5 "$limit" "$@" > "$to" 2>> "$log"
+    timeout -k 5 "$limit" "$@" > "$to" 2>> "$log" &
+    running=$!
+    wait "$running"
     rc=$?
+    running=''
     late=''
     ((rc != 124 && rc != 137)) || late=" (it did not end within $limit s)"
     return "$rc"

@@ -43,14 +43,14 @@ static inline void bm_cluster_options_init(bm_cluster_options *options)
     bm_cluster_options_init_sized(options, sizeof *options);
 }
 
-/* Where `path` is a pairs.tsv beside the report of the `dedup` that wrote it, documents are in the
- * order of its input, and the groups are those that `dedup` makes at the threshold. BM_ERR_USAGE:
- * that job compared with known documents, or made stars and `keep` is LAST; BM_ERR_FORMAT: one of
- * its files is not what was written. Documents of any other file are in order of first appearance,
- * which a warning says.
+/* If `path` is a pairs.tsv beside the report of the `dedup` that wrote it, documents are in the
+ * order of that job's input, and `dedup` would make the same groups at the threshold. BM_ERR_USAGE:
+ * the `dedup` compared with known documents, or made stars and `keep` is LAST; BM_ERR_FORMAT: one
+ * of its files was changed. Documents of any other file are in order of first appearance, and a
+ * warning is logged.
  *
- * *out is filled on BM_OK, as much as its struct_size says (begin with {.struct_size = sizeof});
- * it may be NULL. A bad row is BM_ERR_INPUT with file, line and field. */
+ * On BM_OK *out is filled up to its struct_size (begin with {.struct_size = sizeof}); it may be
+ * NULL. A bad row is BM_ERR_INPUT with file, line and field. */
 BM_API bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary *out,
                                   bm_error *err);
 

@@ -23,10 +23,11 @@ typedef enum bm_device_kind {
     BM_DEVICE_CL_CPU,
     BM_DEVICE_CL_GPU,
     BM_DEVICE_CL_OTHER,
-    BM_DEVICE_CL_NONE /* an OpenCL platform that has no device; `why` says what it answered */
+    BM_DEVICE_CL_NONE /* an OpenCL platform that has no device; `why` is its answer */
 } bm_device_kind;
 
-/* The library's own: read by pointer, later versions may add fields behind. */
+/* The library owns this struct. Read it through the pointer: later versions may add fields at the
+ * end. */
 typedef struct bm_device_info {
     char spec[32];      /* "cpu" or "opencl:P.D": what --device takes; of a platform without
                            devices "opencl:P" */
@@ -35,16 +36,16 @@ typedef struct bm_device_info {
     char driver[128];   /* version; for the native CPU the instruction set in use */
     bm_device_kind kind;
     uint32_t compute_units;
-    uint32_t clock_mhz; /* the highest, as OpenCL says; 0: not known */
+    uint32_t clock_mhz; /* the highest, as OpenCL reports it; 0: not known */
     uint64_t memory_bytes, max_alloc_bytes, local_bytes;
     bool usable;
     char why[256]; /* why it is not usable */
     /* Of an OpenCL device: */
     uint64_t unified_bytes; /* of its memory, that are the host's; 0: it has memory of its own */
     char pci[24];           /* its address, "0000:41:00.0"; "": not known */
-    char uuid[40];          /* as its driver says, in hexadecimal digits; "": not known */
-    char same_as[32]; /* the spec of the row that is the same GPU under another platform, whose
-                               driver is preferred: words that mean both use that one; "": none */
+    char uuid[40];          /* as its driver reports it, in hexadecimal digits; "": not known */
+    char same_as[32]; /* the spec of the row that is the same GPU under another platform with a
+                       * preferred driver: a spec that fits both means that row; "": none */
     char same_by[8];  /* how that is known: "pci", "uuid" or "name" (and memory) */
 } bm_device_info;
 
@@ -81,8 +82,8 @@ BM_API void bm_device_list_close(bm_device_list *list); /* NULL is fine */
 typedef struct bm_self_test_options {
     size_t struct_size;
     bm_device_options device; /* `device`: one, by its spec or name; NULL: "cpu" */
-    /* `log`: what is worth knowing of a device that passes, such as a shape of the kernels that its
-     * compiler fails. The others are not called. */
+    /* `log` gets notes on a device that passes, such as a shape of the kernels that its compiler
+     * fails. The others are not called. */
     bm_callbacks callbacks;
 } bm_self_test_options;
 

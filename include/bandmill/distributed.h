@@ -6,16 +6,16 @@
  *     all blocks of one part       bm_joiner, one a part             -> a forest, as blocks
  *     all forests                  bm_joiner, one                    -> candidate components
  *
- * Two documents that share a band key are in one candidate component. Whoever then hands the
- * documents of whole components to bm_job_dedup, ordered as all documents would be, gets the groups
- * that the job finds among all documents: every pair that it looks at lies within a component.
+ * Two documents that share a band key are in one candidate component. A program that then hands
+ * whole components of documents to bm_job_dedup, in the order of all documents, gets the groups
+ * that the job finds among all documents: every pair that the job compares lies within a component.
  *
  * A document is known by the hash of its id, 64 bits: XXH64 with the seed 42 of the text of the id,
  * or of its 8 bytes, lowest first, where it is an integer. This is xxhash64 of Spark. Documents
- * whose hashes meet are in one component, so nothing else is lost by it, and the ids themselves
- * tell there whether an id stands twice.
+ * with equal hashes are in one component, so a collision loses nothing, and the ids in that
+ * component show whether an id is there twice.
  *
- * A block is a header of 72 bytes, and what follows, all numbers lowest byte first:
+ * A block is a header of 72 bytes and a body, all numbers lowest byte first:
  *
  *     0   "BMBK"
  *     4   version 1, one byte; kind, one byte: 0 entries, 1 forest; two bytes 0
@@ -103,8 +103,8 @@ BM_API bm_status bm_hash_texts(const struct ArrowSchema *schema, const struct Ar
 
 typedef struct bm_joiner bm_joiner;
 
-/* Of all documents that were split. The library's own: read by pointer, later versions may add
- * fields behind. */
+/* Of all documents that were split. The library owns this struct. Read it through the pointer:
+ * later versions may add fields at the end. */
 typedef struct bm_joiner_counts {
     uint64_t documents, empty, unreadable, skipped; /* as in a report */
     uint64_t shingles;
@@ -115,8 +115,8 @@ BM_API bm_status bm_joiner_open(bm_joiner **out, bm_error *err);
  * forests, in any order. BM_ERR_FORMAT: it is no block, damaged, or was made with other settings
  * than the first; the joiner is then good for close alone. */
 BM_API bm_status bm_joiner_add(bm_joiner *joiner, const void *blocks, size_t size, bm_error *err);
-/* What was added, as a forest: rows with the column `block` (large_binary), at least one. The same
- * bytes, in whatever order blocks were added. */
+/* The added blocks as one forest: at least one row with the column `block` (large_binary). The
+ * order in which blocks were added does not change the bytes. */
 BM_API bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema,
                                   struct ArrowArray *array, bm_error *err);
 /* The candidate components: rows with the columns `id_hash` and `component` (int64, the bits of the

@@ -2,8 +2,8 @@
 /* exchange.h -- signatures for other tools, and from them.
  *
  * bm_job_export writes the signatures of a directory that a sign job made in the form of another
- * tool (docs/exchange.md): into a directory again, with a report.json that holds their provenance,
- * and beside them what that form has no place for (ids.txt, n_shingles.npy). bm_job_import makes
+ * tool (docs/exchange.md): into a new directory, with a report.json that holds their provenance,
+ * and with the files that the form has no place for (ids.txt, n_shingles.npy). bm_job_import makes
  * such files, or those of another tool, a directory as a sign job writes it, without texts: for
  * `verify` signature and none.
  *
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* Whose form. */
+/* The tool that reads the form. */
 typedef enum bm_exchange {
     BM_EXCHANGE_LEANMINHASH, /* datasketch's LeanMinHash, record after record */
     BM_EXCHANGE_DATATROVE,   /* files of bands, for its stages 2 to 4 */
@@ -41,9 +41,10 @@ typedef struct bm_export_options {
     const char *path; /* of a directory that a sign job wrote */
     bm_exchange to;
     bm_export_what what;
-    /* For keys, and for forms that are made of bands. Bands and rows 0: chosen if threshold or
-     * recall is not its default; else those of the directory's plan, or the tool's own if the
-     * signatures have so many values, or chosen. */
+    /* For keys, and for forms that are made of bands. If bands and rows are 0 and threshold or
+     * recall is not its default, a plan is chosen. If both are defaults, the first of these that
+     * there is: the directory's plan; the tool's own plan, if the signatures have as many values as
+     * it needs; a chosen one. */
     bm_band_options bands;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a directory */
@@ -87,7 +88,7 @@ static inline void bm_import_options_init(bm_import_options *options)
 /* BM_OK and a summary (the caller frees it), or an error and nothing at the target. What the form
  * cannot hold is said by `log`. BM_ERR_FORMAT: a directory of ours is damaged. */
 BM_API bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_error *err);
-/* BM_ERR_INPUT names the file and the record that is not what it should be. */
+/* BM_ERR_INPUT names the file and the bad record. */
 BM_API bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_error *err);
 
 #if defined(__cplusplus)

@@ -27,7 +27,8 @@ typedef struct bm_explain_options {
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
     bm_write_fn write;
     void *write_ctx;
-    bm_device_options device;      /* `cpu` alone counts: what is read again is signed on the CPU */
+    bm_device_options device;      /* only `cpu` is used: documents that are read again are signed
+                                    * on the CPU */
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
@@ -56,11 +57,10 @@ static inline void bm_explain_options_init(bm_explain_options *options)
     bm_explain_options_init_sized(options, sizeof *options);
 }
 
-/* *out is filled on BM_OK, as much as its struct_size says (begin with {.struct_size = sizeof});
- * it may be NULL. BM_NOT_FOUND: the two are in no group together, nothing is written.
- * BM_ERR_USAGE: no such document or group. BM_ERR_FORMAT: the directory is not what its report
- * says, or an input is not the one that it was made from; BM_ERR_IO, BM_ERR_NOMEM,
- * BM_ERR_CANCELLED, BM_ERR_PIPE.
+/* On BM_OK *out is filled up to its struct_size (begin with {.struct_size = sizeof}); it may be
+ * NULL. BM_NOT_FOUND: the two are in no group together, nothing is written. BM_ERR_USAGE: no such
+ * document or group. BM_ERR_FORMAT: the directory does not match its report, or an input was
+ * changed since; BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
  *
  * Documents that links of similarity 1 join are copies, and count as one in chains, cuts and
  * bridges. The chain has the fewest links. Of several such chains it has the most similar weakest

@@ -2,11 +2,11 @@
 /* index.h -- an index that lives: documents on disk, found by what they have in common with others.
  *
  * An index is a directory with one environment of LMDB; how its documents are cut and signed, the
- * plan of bands and what is kept of each document are fixed when it is built and stand in it. What
- * a commit holds survives the end of the process and loss of power. Any number of processes may
+ * plan of bands and what is kept of each document are stored in it when it is built, and never
+ * change. A commit survives the end of the process and loss of power. Any number of processes may
  * read it beside one that writes; a second writer is BM_ERR_LOCKED. Within one process any number
- * of handles and jobs may read an index; one that writes must be alone, else BM_ERR_BUSY. An index of
- * another format version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
+ * of handles and jobs may read an index; one that writes must be alone, else BM_ERR_BUSY. An index
+ * of another format version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
 #ifndef BANDMILL_INDEX_H
 #define BANDMILL_INDEX_H
 
@@ -58,7 +58,7 @@ typedef struct bm_index_add_options {
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch;
-    bm_band_options bands; /* threshold and recall count for nothing: those of the index do */
+    bm_band_options bands; /* threshold and recall are ignored: the index has its own */
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output; /* `report` and `command`; no `path` */
@@ -66,7 +66,7 @@ typedef struct bm_index_add_options {
      * added before it, is not added; its best match goes to `write` as a row: query, target,
      * jaccard. */
     bool unique;
-    double threshold; /* of `unique`; 0: that of the index */
+    double threshold; /* of `unique`; 0: the threshold of the index */
     bool follow; /* with `unique`: each line of standard input is answered before the next is waited
                     for, with its row, if it has one, and an empty line, as one call of `write`.
                     `input` then has no paths; its format is jsonl, lines or tsv */
@@ -134,8 +134,8 @@ typedef struct bm_index_check_options {
     bm_callbacks callbacks;
 } bm_index_check_options;
 
-/* Write the documents that are there into a new file beside, in their order, which then takes the
- * place of the old one: what was removed is gone, and look-ups have one run to ask. */
+/* Write the documents that are left, in their order, to a new file, and replace the old file by it:
+ * removed documents are gone, and a look-up searches one run. */
 typedef struct bm_index_compact_options {
     size_t struct_size;
     const char *path; /* of the index */
@@ -169,8 +169,9 @@ BM_API bm_status bm_index_inspect(const char *path, char **json, bm_error *err);
 
 /* The rule by which documents of an index are answers. It is a part of options: its size stays. */
 typedef struct bm_answer_rule {
-    double threshold;  /* least similarity; 0: that of the index. Its bands were chosen for its own:
-                         with another they find more of the answers, or fewer */
+    double threshold;  /* least similarity; 0: the threshold of the index. The bands were chosen for
+                        * that one: at another threshold they find a larger or a smaller part of the
+                        * answers */
     uint32_t top;      /* best answers of each query; 0: all */
     bool skip_same_id; /* a document is no answer to one of its own id */
     /* BM_MEASURE_CONTAINMENT, of sets: the share of the query that a document holds, exactly and of
@@ -182,9 +183,9 @@ typedef struct bm_answer_rule {
 } bm_answer_rule;
 
 /* For each document of `input`: the documents of an index, or of `targets`, that reach the
- * threshold. A row each, query, target and Jaccard similarity; queries in their order, of each the
- * best target first, of equal ones that which was inserted first. They are those that bm_job_pairs
- * would find between the two. */
+ * threshold. A row is query, target and Jaccard similarity. Queries are in their order, the targets
+ * of a query from the best on; of equally good targets the one inserted first comes first.
+ * bm_job_pairs would find the same pairs. */
 typedef struct bm_query_options {
     size_t struct_size;
     const char
@@ -284,7 +285,7 @@ BM_API bm_status bm_index_open(const char *path, const bm_index_options *options
  * and so would a second close. From a callback of the index, close does nothing. NULL is fine. */
 BM_API void bm_index_close(bm_index *index);
 
-/* The settings of an index, and what it holds as of the last commit. */
+/* The settings of an index, and its counts as of the last commit. */
 typedef struct bm_index_info {
     size_t struct_size;
     bm_index_store store;
@@ -293,18 +294,18 @@ typedef struct bm_index_info {
     bm_sketch_options sketch;
     bm_band_plan plan;
     uint64_t documents, empty;       /* empty: without shingles, no answer to anything */
-    uint64_t removed;                /* whose space compact gives back */
+    uint64_t removed;                /* compact frees their space */
     uint64_t shingles, text_bytes;   /* of the documents, summed */
     uint64_t file_bytes, free_bytes; /* of its file; of it, not in use */
     uint64_t unreadable; /* of documents: in another encoding than UTF-8, without shingles too */
     uint64_t short_docs; /* likewise: too short for a shingle (BM_SHORT_SKIP) */
     bm_id_kind ids;      /* of the documents that were added first; others are refused */
-    /* What the next row without an id gets as its id: greater than any number that was an id here.
-     * UINT64_MAX: an index of an earlier version, which has no record of that yet. */
+    /* The id of the next row without one: greater than any number that was an id here. UINT64_MAX:
+     * an index of an earlier version, which does not record it yet. */
     uint64_t next_id;
 } bm_index_info;
 
-/* *out is filled as much as its struct_size says (begin with {.struct_size = sizeof}). */
+/* *out is filled up to its struct_size (begin with {.struct_size = sizeof}). */
 BM_API bm_status bm_index_describe(bm_index *index, bm_index_info *out, bm_error *err);
 
 typedef struct bm_match_options {
@@ -320,14 +321,14 @@ static inline void bm_match_options_init(bm_match_options *options)
     bm_match_options_init_sized(options, sizeof *options);
 }
 
-/* For each document those of the index that reach the threshold, the best first, of equal ones that
- * which was inserted first. options NULL: all at the threshold of the index. Few documents are
- * looked up by the thread of the call alone. BM_ERR_USAGE, BM_ERR_NOMEM, BM_ERR_FORMAT (damaged),
- * BM_ERR_CANCELLED. */
+/* For each document the documents of the index that reach the threshold, from the best on; of
+ * equally good ones the one inserted first comes first. options NULL: all at the threshold of the
+ * index. Few documents are looked up by the thread of the call alone. BM_ERR_USAGE, BM_ERR_NOMEM,
+ * BM_ERR_FORMAT (damaged), BM_ERR_CANCELLED. */
 typedef struct bm_matches bm_matches; /* memory: a forked child may read and free its copy */
 BM_API bm_status bm_index_query(bm_index *index, const bm_match_options *options,
                                 const bm_documents *documents, bm_matches **out, bm_error *err);
-/* The arrays are the library's, valid until free; so is an id. Those of document i are offsets[i] …
+/* The library owns the arrays and ids until free. The answers of document i are offsets[i] …
  * offsets[i+1]-1. */
 BM_API size_t bm_matches_count(const bm_matches *matches);            /* documents asked for */
 BM_API const uint64_t *bm_matches_offsets(const bm_matches *matches); /* count + 1 */
@@ -337,7 +338,7 @@ BM_API bm_str bm_matches_id(const bm_matches *matches,
 BM_API void bm_matches_free(bm_matches *matches); /* NULL is fine */
 
 /* These calls are for a handle that writes; from any thread, one after another. A thread commits
- * what it has added and removed, or closes the handle; before that, these calls are BM_ERR_BUSY in
+ * its additions and removals, or closes the handle; before that, these calls are BM_ERR_BUSY in
  * other threads.
  *
  * Add documents under ids, all or none of them. An id is not empty, and no other document has it:
@@ -346,8 +347,8 @@ BM_API bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_docum
                               bm_error *err);
 /* BM_NOT_FOUND: some ids were not there; the rest is removed. */
 BM_API bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_error *err);
-/* All that was added and removed, at once, on the disk. After BM_ERR_IO the index is as at the last
- * commit, and the handle can only be closed. */
+/* Write all additions and removals to the disk, at once. After BM_ERR_IO the index is as at the
+ * last commit, and the handle can only be closed. */
 BM_API bm_status bm_index_commit(bm_index *index, bm_error *err);
 
 #if defined(__cplusplus)

@@ -3,12 +3,12 @@
  *
  * Fill the options of a job (its _init sets every default of the documentation), call the job, read
  * the summary. A job owns its threads and devices, holds nothing afterwards, and leaves nothing at
- * its target when it fails. One of sign or dedup that was cancelled, or ended by BM_ERR_INPUT,
+ * its target when it fails. A sign or dedup job that was cancelled, or ended by BM_ERR_INPUT,
  * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after a checkpoint, leaves that in OUTPUT.partial, for a
  * job with `resume`; another job for the same output is BM_ERR_USAGE where documents are sealed
- * there, and removes them with `force`. With `resume` a job whose output stands already is BM_OK,
- * with the summary that the output has. What lies at OUTPUT.partial and no job listed in the marker
- * there is BM_ERR_USAGE, and stays.
+ * there, and removes them with `force`. If the output is there already, a job with `resume` is
+ * BM_OK, with the summary of that output. What lies at OUTPUT.partial and no job listed in the
+ * marker there is BM_ERR_USAGE, and stays.
  *
  * Threads: several jobs may run at once in different threads. The threads that a job starts take no
  * signals of the process (SIGTERM, SIGCHLD and the like): those are left to the program's own. */
@@ -38,14 +38,14 @@ typedef struct bm_sign_options {
     bool band_keys; /* write band_keys.npy too */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h): of a scheme for documents with weights */
-    /* The inputs are cut into n_shards contiguous shares, of which the one of this number is read,
-     * from 1; both 0: all. Shares are cut at records by the names and sizes of the files alone, and
-     * hold, one after another, the rows of the whole (docs/cli.md). Files only, without weights,
-     * and without numbers for repeated ids. */
+    /* The inputs are cut into n_shards contiguous shares, numbered from 1, and the job reads the
+     * one with this number; both 0: all. Shares are cut at records by the names and sizes of the
+     * files alone, and hold, one after another, the rows of the whole (docs/cli.md). Files only,
+     * without weights, and without numbers for repeated ids. */
     uint32_t shard, n_shards;
 } bm_sign_options;
 
-/* Documents, or directories that a sign job wrote, to groups and to what is kept. */
+/* From documents, or directories that a sign job wrote, to groups and kept documents. */
 typedef struct bm_dedup_options {
     size_t struct_size;
     bm_input_options input;
@@ -65,22 +65,24 @@ typedef struct bm_dedup_options {
     uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
     const char *sources; /* of signatures: inputs may lie below this directory now; NULL: none */
     /* Documents that are known: one index, or one directory that a sign job wrote, or any number of
-     * inputs with documents. What reaches the threshold with one of them is removed; with components
-     * so is what is joined to such a document. How the documents of an index or of signatures are
-     * cut and signed, and the plan of an index, are those of the known ones: fields of `text`,
-     * `sketch` and `bands` that ask for something else (as in bm_index_add_options) are
-     * BM_ERR_USAGE. Signatures are compared exactly, by sets that are made of their inputs again
-     * (`sources`), where these are all there as they were; else, unless `verify` asks for that
-     * (BM_ERR_FORMAT), by signature. Known documents are read before those of `input`, cut and
-     * signed as these are, and are never written. Standard input is BM_ERR_USAGE. NULL: none. */
+     * inputs with documents. A document that reaches the threshold with one of them is removed;
+     * with components, so is every document joined to a removed one. An index or directory of
+     * signatures prescribes how documents are cut and signed, and an index prescribes the plan:
+     * fields of `text`, `sketch` and `bands` that ask for something else (as in
+     * bm_index_add_options) are BM_ERR_USAGE. Known documents of signatures are compared exactly if
+     * all inputs of the directory are there unchanged (`sources`): their sets are then made again.
+     * If not, they are compared by signature, or if `verify` asks for exact comparison, the call is
+     * BM_ERR_FORMAT. Known documents are read before those of `input`, cut and signed as these are,
+     * and are never written. Standard input is BM_ERR_USAGE. NULL: none. */
     const char *const *against;
     size_t n_against;
-    /* Fields of known documents, whose format goes by their names. NULL: those of `input`. */
+    /* The fields to read from known documents; their format goes by the names of their files. NULL:
+     * the fields of `input`. */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
     const char *against_id_field;
-    double against_threshold; /* with an index, whose own is meant otherwise (0), the bands being
-                                 the same */
+    double against_threshold; /* with an index; 0: the threshold of the index. The bands are the
+                               * index's own in any case */
     /* The same as `keep`, and more, as a list: "max:score,longest". Rules are first, last, longest,
      * shortest, max:FIELD, min:FIELD, order:FIELD=A|B|C, sources:A|B|C and none; the first that
      * decides, then the first in the input (docs/pairing.md). `keep` is FIRST then. NULL: `keep`.
@@ -136,13 +138,13 @@ typedef struct bm_pairs_options {
     const char *sources;
     /* BM_MEASURE_CONTAINMENT compares every pair (`candidates` all; BM_FIELD_CANDIDATES of
      * `set_fields` with BM_CANDIDATES_LSH is BM_ERR_USAGE), exactly, of documents without weights.
-     * The smaller document of a row stands first, of equal ones the earlier; rows are in its input
-     * order, then in the other's. */
+     * The smaller document comes first in a row, of equally large ones the earlier; rows are in the
+     * input order of their first documents, then of their second. */
     bm_measure measure;
     /* A fourth column, `edit`: the Levenshtein distance of the two texts as they were read, in code
-     * points. The inputs are read once more: of a table in memory the arrays are held for that. Not
-     * of signatures whose inputs are not there. Of pairs that take more than 10^10 cells it is
-     * empty, and they are counted (bm_result_counts.edit_unknown). */
+     * points. The inputs are read once more: of a table in memory the arrays are held for that.
+     * Signatures have it only while their inputs are there. It is empty for pairs that take more
+     * than 10^10 cells; these are counted (bm_result_counts.edit_unknown). */
     bool edit;
 } bm_pairs_options;
 
@@ -150,8 +152,8 @@ typedef struct bm_pairs_options {
 typedef struct bm_filter_options {
     size_t struct_size;
     const char *path; /* of the directory */
-    /* Its inputs, where they are now, in the order of its report; none: as the report names them.
-     * How they are read stands in the report. */
+    /* Where the inputs of the directory are now, in the order of its report; none: as the report
+     * names them. The report also has the settings with which they are read. */
     const char *const *paths; /* borrowed; "-" is standard input */
     size_t n_paths;
     const char *files_from; /* a list of paths, one a line ("-": stdin); NULL: none */
@@ -207,12 +209,12 @@ typedef struct bm_index_counts {
 
 /* counts of a job's results */
 typedef struct bm_result_counts {
-    uint64_t pairs;             /* rows of pairs, those of identical documents too */
+    uint64_t pairs;             /* rows of pairs, including pairs of identical documents */
     uint64_t identical_pairs;   /* these alone */
     uint64_t removed_identical; /* of bm_counts.removed; `chained` is another part, the rest near */
     uint64_t known;             /* with bm_dedup_options.against a third: these are not near */
     bm_index_counts index;
-    uint64_t weightless; /* documents with shingles, all of which weigh nothing */
+    uint64_t weightless; /* documents with shingles that all weigh nothing */
     /* The removed documents' bytes of text, as read; their distinct shingles, summed; and how many
      * of these the document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
@@ -220,7 +222,7 @@ typedef struct bm_result_counts {
     uint64_t divided;      /* with bm_dedup_options.max_group_size: components that were larger */
 } bm_result_counts;
 
-/* What was left out of directories on the way to their files, beside hidden names. */
+/* Entries that were left out while directories were searched for files, without hidden names. */
 typedef struct bm_left_out {
     uint64_t directory_links; /* links to directories, which are not followed */
     uint64_t broken_links;    /* links to nothing */
@@ -235,8 +237,8 @@ typedef struct bm_overlap_counts {
     uint64_t rows;                    /* of overlap.tsv */
 } bm_overlap_counts;
 
-/* Counts are in documents unless their name says otherwise. The library's own: read by pointer,
- * later versions may add fields behind. */
+/* Counts are in documents unless their name says otherwise. The library owns this struct. Read it
+ * through the pointer: later versions may add fields at the end. */
 typedef struct bm_counts {
     uint64_t records, documents, empty, short_docs, skipped, invalid_utf8, hidden_files;
     uint64_t shingles; /* distinct, summed over documents */
@@ -247,10 +249,10 @@ typedef struct bm_counts {
     uint64_t unreadable;    /* in another encoding than UTF-8: without shingles, and kept */
     uint64_t other_records; /* of WET files: of types that are no documents */
     bm_left_out left_out;
-    /* Of `identical`, all documents with the shingles of an earlier one in the same order, those
-     * whose text is not that of the first of them, byte for byte, or not known; and of `removed`
-     * those of which that is so beside the one kept, which results.removed_identical does not
-     * count. */
+    /* `identical` counts all documents with the shingles of an earlier one in the same order. This
+     * counts the documents among them that differ in their bytes from the first of their kind, or
+     * may differ; and of `removed` those of which that is so beside the one kept, which
+     * results.removed_identical does not count. */
     uint64_t equal, removed_equal;
     bm_overlap_counts overlap;
 } bm_counts;
@@ -282,8 +284,8 @@ BM_API bm_status bm_job_filter(const bm_filter_options *options, bm_summary **ou
 /* The contents of a file or directory of ours as one JSON object; *json is the caller's, freed with
  * bm_string_free. */
 BM_API bm_status bm_inspect(const char *path, char **json, bm_error *err);
-/* The same within so many bytes of memory, the text among them; 0: half of what is free, which is
- * what bm_inspect does. BM_ERR_NOMEM: it does not fit; the message names what would do. */
+/* The same within so many bytes of memory, the text among them; 0: half of what is free, as
+ * bm_inspect has it. BM_ERR_NOMEM: it does not fit; the message names an amount that suffices. */
 BM_API bm_status bm_inspect_within(const char *path, uint64_t memory, char **json, bm_error *err);
 
 #if defined(__cplusplus)

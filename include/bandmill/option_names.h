@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option_names.h -- the names of option values, as the command line, reports and journals have them.
  *
- * Each stands in one place of the library. Threads: any; nothing is kept. */
+ * Each name is written in one place of the library. Threads: any; nothing is kept. */
 #ifndef BANDMILL_OPTION_NAMES_H
 #define BANDMILL_OPTION_NAMES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap.h -- how much of a test set stands in training text: which items, in which documents, and
+/* overlap.h -- how much of a test set is in training text: which items, in which documents, and
  * where.
  *
  * Items are documents of their own: the questions of a benchmark, say. An item is the set of its
@@ -46,8 +46,8 @@ typedef struct bm_overlap_options {
     /* Words, characters or bytes; BM_SHINGLE_WORD of 13 by default. BM_ERR_USAGE: shingles of stop
      * words, and anything but the default in all fields below `shingle_k`. */
     bm_text_options text;
-    /* The documents with which those of `input` are compared: files or directories, which are read
-     * first, and never written. Their ids are a space of their own. Standard input is
+    /* The test sets, with which the documents of `input` are compared: files or directories, which
+     * are read first, and never written. Their ids are a space of their own. Standard input is
      * BM_ERR_USAGE. */
     const char *const *against;
     size_t n_against;
@@ -56,10 +56,10 @@ typedef struct bm_overlap_options {
     size_t n_against_text_fields;
     const char *against_id_field;
     double threshold; /* the share of an item's shingles; more than 0, at most 1; 0.5 by default */
-    /* Items of fewer words are not looked for. Those of fewer units than a shingle has are looked
-     * for as one run of all of them. 1 to BM_OVERLAP_MIN_WORDS_MAX. */
+    /* Items of fewer words are not looked for. An item with fewer units than a shingle is looked
+     * for as one run of all its units. 1 to BM_OVERLAP_MIN_WORDS_MAX. */
     uint32_t min_words;
-    /* Shingles that stand in more documents of `input` than this do not count, neither among those
+    /* Shingles that are in more documents of `input` than this do not count, neither among those
      * of an item nor among those that are found; `input` is read twice then. 0: all count. */
     uint64_t stop_shingles;
     bm_records kept;

@@ -37,17 +37,19 @@ typedef struct bm_report_options {
      * removed.tsv, from 0, is one of them when output i of SplitMix64 that begins with
      * `sample_seed` is among the least (its upper 53 bits). */
     uint32_t sample, sample_seed;
-    /* A file that says of documents of the sample whether they are rightly removed: "ID<tab>right"
-     * or "ID<tab>wrong" a line, ids as in removed.tsv, perhaps below a header "id<tab>...".
-     * BM_ERR_INPUT names line and id that is not in the sample. NULL: none. */
+    /* A file of judgements: was this document of the sample rightly removed? Each line is
+     * "ID<tab>right" or "ID<tab>wrong", with ids as in removed.tsv; there may be a header
+     * "id<tab>...". BM_ERR_INPUT names the line and the id that is not in the sample. NULL:
+     * none. */
     const char *sample_labels;
 } bm_report_options;
 
 typedef struct bm_report_result {
     size_t struct_size;
     uint64_t bytes;       /* that were written */
-    uint64_t shown;       /* documents whose texts are shown */
-    uint64_t missing;     /* documents whose texts were wanted and could not be had */
+    uint64_t shown;       /* documents of which the page shows the text */
+    uint64_t missing;     /* documents of which the page should show the text, but it could not be
+                           * read */
     uint64_t inputs_gone; /* inputs that are gone, or not what they were */
 } bm_report_result;
 
@@ -58,11 +60,11 @@ static inline void bm_report_options_init(bm_report_options *options)
     bm_report_options_init_sized(options, sizeof *options);
 }
 
-/* *out is filled on BM_OK, as much as its struct_size says (begin with {.struct_size = sizeof});
- * it may be NULL. Numbers are those of the directory's files, which must be what its report lists:
- * BM_ERR_FORMAT names one that is not. Texts are those of the inputs, which are shown only where an
- * input has the bytes that dedup read; of the others the page says that they are gone, and so does
- * a warning. BM_ERR_USAGE, BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
+/* On BM_OK *out is filled up to its struct_size (begin with {.struct_size = sizeof}); it may be
+ * NULL. Numbers come from the directory's files, which must match its report: BM_ERR_FORMAT names
+ * one that does not. Texts come from the inputs, and are shown if the input still has the bytes
+ * that dedup read; for the others there is a note on the page, and a warning. BM_ERR_USAGE,
+ * BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
  *
  * The same directory and inputs give the same bytes. */
 BM_API bm_status bm_report(const bm_report_options *options, bm_report_result *out, bm_error *err);

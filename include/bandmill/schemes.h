@@ -22,8 +22,8 @@
  *
  *     donor(i, t) = floor(fmix32(floor((mul (1024 t + i) + add mod 2^64) / 2^32)) K / 2^32)
  *
- * or, if all of these are empty, of the next one after i, cyclically. The formulas of cws and of the
- * schemes of other tools stand in docs/schemes.md.
+ * or, if all of these are empty, of the next one after i, cyclically. docs/schemes.md has the
+ * formulas of cws and of the schemes of other tools.
  *
  * Band keys. Band j, from 0, of r rows has the values j r to j r + r - 1 of a signature. Its key is
  *
@@ -47,9 +47,9 @@
 extern "C" {
 #endif
 
-/* The hash of a shingle, and the seed, that a scheme goes by where nobody asks for others: of those
- * that are others' these are what their authors take; of ours XXH3 and 1. docs/schemes.md says
- * which hashes a scheme goes with. */
+/* The default hash of a shingle, and the default seed, of a scheme. Schemes of other tools have the
+ * defaults of those tools; ours have XXH3 and 1. docs/schemes.md lists the hashes that each scheme
+ * accepts. */
 BM_API bm_token_hash bm_scheme_hash(bm_scheme scheme);
 BM_API uint32_t bm_scheme_seed(bm_scheme scheme);
 /* Bytes of a value of a signature: 4 or 8. */

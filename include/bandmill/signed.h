@@ -17,10 +17,10 @@
  *     }
  *     bm_signed_free(made);
  *
- * Texts are cut where they lie, by all threads, and values are computed where they stay: beside the
- * arrays below, and ids where the table has them, a call takes some MiB.
+ * All threads cut texts where they lie, and values are computed in their final place: beyond the
+ * arrays below, and ids if the table has them, a call takes some MiB of memory.
  *
- * The arrays have the bytes of the files of bm_job_sign, and errors are those that it gives.
+ * The arrays have the same bytes as the files of bm_job_sign, and errors are the same.
  *
  * Threads: several calls may run at once. The arrays may be read by any number of threads; the
  * functions that take a bm_signed without const are called by one at a time. A bm_signed is memory:
@@ -36,8 +36,8 @@ extern "C" {
 
 typedef struct bm_signed bm_signed;
 
-/* Row i is document i of the table. The library's own, valid until free: read by pointer, later
- * versions may add fields behind. */
+/* Row i is document i of the table. The library owns this struct until free. Read it through the
+ * pointer: later versions may add fields at the end. */
 typedef struct bm_signed_arrays {
     uint64_t n_docs;
     uint32_t perms, bands; /* values and keys a document; bands 0: no keys */
@@ -57,9 +57,9 @@ typedef struct bm_signed_arrays {
  * keys with `band_keys`. What the options point to is borrowed until bm_signed_free, but for the
  * stream.
  *
- * BM_ERR_UNSUPPORTED: this takes a job (paths instead of a table, a device that is not the native
- * CPU, bad records that are to be skipped, weights); a table is then as it was. Else what
- * bm_job_sign returns. */
+ * BM_ERR_UNSUPPORTED: only a job can do this (paths instead of a table, a device that is not the
+ * native CPU, bad records that are to be skipped, weights); a table is then as it was. Other errors
+ * are those of bm_job_sign. */
 BM_API bm_status bm_sign_table(const bm_sign_options *options, bm_signed **out, bm_error *err);
 BM_API const bm_signed_arrays *bm_signed_data(const bm_signed *made);
 /* The report, as manifest.json without digests of files; valid until free. */

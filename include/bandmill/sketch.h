@@ -31,8 +31,8 @@
  *     bm_groups_free(groups);
  *     bm_pair_set_free(pairs);
  *
- * Signatures are of scheme affine32, or of another; schemes.h has their formulas, and that of band
- * keys.
+ * Signatures have scheme affine32, or another one; schemes.h has the formulas of schemes and of
+ * band keys.
  *
  * Scheme cws signs documents with weights, bm_documents.weights, and no others: value i is the low
  * 32 bits of the hash that consistent weighted sampling chooses in permutation i, so that two values
@@ -41,9 +41,9 @@
  *
  * Every result is the same for any number of threads and any device.
  *
- * Callbacks. A call asks `cancelled` and tells `progress` only on the thread that made it (what was
- * submitted to a signer: on a thread of the signer's); log lines may come from any. Cancelled, a
- * call gives BM_ERR_CANCELLED and, but for bm_signer_out, leaves its outputs as they were.
+ * Callbacks. A call calls `cancelled` and `progress` only on the thread that made it (for submitted
+ * work: on a thread of the signer); log lines may come from any. Cancelled, a call gives
+ * BM_ERR_CANCELLED and, but for bm_signer_out, leaves its outputs as they were.
  *
  * BM_ERR_USAGE of any call names the field or parameter that is wrong: options that were not
  * initialised, a value out of range, a pointer that may not be NULL.
@@ -89,9 +89,9 @@ typedef struct bm_documents {
     const uint32_t
         *hashes32; /* the token hash x alone: to be signed, not to be compared; not under affine64,
                                  datatrove and lance, which take 64 bits */
-    /* Weights of the hashes, beside them, for scheme cws: each finite and more than 0, those of a
-     * document at most half of DBL_MAX in all, else BM_ERR_INPUT names the row. With `hashes` only, and only for bm_signer_sign, bm_signer_submit
-     * and bm_find_pairs. */
+    /* Weights of the hashes, beside them, for scheme cws: each finite and more than 0, the sum of a
+     * document at most half of DBL_MAX, else BM_ERR_INPUT names the row. With `hashes` only, and
+     * only for bm_signer_sign, bm_signer_submit and bm_find_pairs. */
     const double *weights;
 } bm_documents;
 
@@ -134,8 +134,8 @@ typedef struct bm_signer_options {
     bm_text_options text;
     bm_sketch_options sketch;
     bm_band_options bands;         /* of the band keys */
-    bm_device_options device;      /* `device`: one of them; NULL: "cpu". Texts are cut by the
-                                      threads, whatever `text_offload` says */
+    bm_device_options device;      /* `device`: one of them; NULL: "cpu". The threads cut texts,
+                                    * whatever `text_offload` is */
     bm_resource_options resources; /* `threads`: that work on one call, its caller among them (also
                                       beside a device, which is given what they make);
                                       `batch_docs`; and `memory`: about what batches take in all
@@ -158,12 +158,12 @@ BM_API bm_status bm_signer_open(const bm_signer_options *options, bm_signer **ou
  * close has begun: it would use memory that is freed, and so would a second close. From a callback
  * of the signer, close does nothing. NULL is fine.
  *
- * In a forked child, close frees what is the signer's own memory and was not in use when the process
+ * In a forked child, close frees the signer's own memory that was not in use when the process
  * forked; an OpenCL device stays as it is, since its driver cannot be called there. */
 BM_API void bm_signer_close(bm_signer *signer);
 
-/* The choices of a signer. The library owns it; it is read by pointer, for later versions may add
- * fields behind. */
+/* The choices of a signer. The library owns this struct. Read it through the pointer: later
+ * versions may add fields at the end. */
 typedef struct bm_signer_info {
     uint32_t perms, bands, rows; /* values and keys a document; bands 0: no keys */
     uint32_t threads;
@@ -184,12 +184,11 @@ typedef struct bm_signer_out {
     uint32_t *n_shingles; /* n_docs; distinct, of a bag all. 0: values and keys are all one bits */
 } bm_signer_out;
 
-/* Sign documents. What comes to little (some dozens of pages) is signed by the caller's thread
- * alone.
+/* Sign documents. A small call (some dozens of pages) is signed by the caller's thread alone.
  *
- * BM_ERR_DEVICE from these calls: the device failed, and only close is left. Where it stopped
- * answering, its driver may use what was borrowed, and fill `out`, at any later time: none of it
- * may then be freed. */
+ * BM_ERR_DEVICE from these calls: the device failed, and only close is left. If the device stopped
+ * answering, its driver may still read what was borrowed, and fill `out`, at any later time: free
+ * none of it. */
 BM_API bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents,
                                 const bm_signer_out *out, bm_error *err);
 /* The same of texts. */
@@ -198,9 +197,9 @@ BM_API bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, si
 
 #define BM_SIGNER_TASKS_MAX 16u /* submitted and not yet waited for; one more is BM_ERR_USAGE */
 
-/* For those who have a pipeline of their own: submit returns at once, and all that is borrowed or
- * filled stays so until wait. A thread of the signer does what was submitted, in the order in which
- * it came, beside the calls of bm_signer_sign. *task is a number of this signer's. */
+/* For programs with a pipeline of their own: submit returns at once, and all that is borrowed or
+ * filled stays so until wait. A thread of the signer does submitted tasks in their order, while
+ * other threads may call bm_signer_sign. *task is a number that this signer gives. */
 BM_API bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
                                   const bm_signer_out *out, uint64_t *task, bm_error *err);
 /* Until it is done; its status. Once for each task, in any order; else BM_ERR_USAGE. */
@@ -287,7 +286,8 @@ static inline void bm_find_options_init(bm_find_options *options)
     bm_find_options_init_sized(options, sizeof *options);
 }
 
-/* The library's own: read by pointer, later versions may add fields behind. */
+/* The library owns this struct. Read it through the pointer: later versions may add fields at the
+ * end. */
 typedef struct bm_find_stats {
     uint64_t documents, empty;            /* empty: without shingles, in no pair */
     uint64_t shingles;                    /* distinct, summed over documents */
@@ -337,9 +337,9 @@ BM_API bm_status bm_compare_pairs(const bm_compare_options *options, const bm_do
 typedef struct bm_group_options {
     size_t struct_size;
     size_t n_docs; /* the documents are 0 … n_docs-1 */
-    /* COMPONENTS: all that pairs lead to. STAR: in order of preference each document not yet taken
-     * becomes a centre and takes its untaken neighbours, so that each document but the centres is
-     * itself a pair with its own. */
+    /* COMPONENTS: a group is all documents that chains of pairs join. STAR: in order of preference
+     * each document without a group becomes a centre, and its neighbours without a group join it.
+     * So each document that is no centre is in a pair with its centre. */
     bm_cluster cluster;
     bm_keep keep;          /* who is preferred, and so kept; ties go to the first */
     const uint64_t *sizes; /* n_docs, for LONGEST and SHORTEST (bytes of text, say); else NULL */
@@ -351,7 +351,8 @@ static inline void bm_group_options_init(bm_group_options *options)
     bm_group_options_init_sized(options, sizeof *options);
 }
 
-/* The library's own: read by pointer, later versions may add fields behind. */
+/* The library owns this struct. Read it through the pointer: later versions may add fields at the
+ * end. */
 typedef struct bm_group_stats {
     uint64_t groups;  /* of two documents or more */
     uint64_t largest; /* documents of the largest; 0: there is none */

@@ -2,8 +2,8 @@
 /* status.h -- how every call of the library says what went wrong.
  *
  * A function that can fail returns a bm_status and takes an optional bm_error as its last argument.
- * On BM_OK the error is left as it was. The library never prints, exits or aborts; what a user
- * should read is in the bm_error.
+ * On BM_OK the error is left as it was. The library never prints, exits or aborts; messages for
+ * users are in the bm_error.
  *
  * Threads: a bm_error belongs to one thread at a time. Nothing here is global. */
 #ifndef BANDMILL_STATUS_H
@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* BM_STATIC stands for the static library (bandmill::static defines it): what links it does not
- * export its functions. */
+/* BM_STATIC means the static library (bandmill::static defines it): a program that links it does
+ * not export its functions. */
 #if defined(__GNUC__) && !defined(BM_STATIC)
 #define BM_API __attribute__((visibility("default")))
 #else
@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* One list of errors: name, value, exit code of the command line, words. The values are part of the
- * interface: none of them ever changes, and new ones are added behind. */
+ * interface: none of them ever changes, and new ones are added at the end. */
 #define BM_STATUS_LIST(X)                                                                          \
     X(BM_OK, 0, 0, "done")                                                                         \
     X(BM_NOT_FOUND, 1, 1, "a documented negative answer")                                          \

@@ -38,7 +38,7 @@ BM_API double bm_band_similarity(uint32_t bands, uint32_t rows, double probabili
 typedef struct bm_tune_options {
     size_t struct_size;
     bm_band_options bands; /* threshold and recall; or bands and rows: this plan alone, whatever its
-                              recall and what the ceiling says */
+                            * recall and the ceiling */
     double ceiling_similarity, ceiling_probability; /* both 0: no ceiling */
     uint32_t perms; /* K, bands * rows at most, to BM_TUNE_PERMS_MAX; 0: bands * rows where both are
                        given, else 128 */
@@ -58,7 +58,8 @@ typedef struct bm_tune_options {
     bm_callbacks callbacks;
 } bm_tune_options;
 
-/* The library's own: read by pointer, later versions may add fields behind. */
+/* The library owns this struct. Read it through the pointer: later versions may add fields at the
+ * end. */
 typedef struct bm_tune_plan {
     uint32_t bands, rows;
     uint32_t used, unused; /* b r values of a signature are used, K - b r are not */
@@ -80,8 +81,8 @@ static inline double bm_tune_level(uint32_t level)
 
 /* --- forecasts --- */
 
-/* Documents as one text cuts them. What banding compares are the distinct ones: those with
- * shingles, of identical ones the first. A pair is one of these.
+/* The documents as cut by one setting of `text`. Banding compares the distinct ones: documents with
+ * shingles, and of identical ones the first. A pair is two distinct documents.
  *
  * How it is estimated. n of the D distinct documents are drawn, every set of n being equally
  * likely, and each is compared with all others, exactly. With y_i half of what the pairs of
@@ -93,7 +94,8 @@ static inline double bm_tune_level(uint32_t level)
  * pair seen once would have made. Where D is at most `sample`, everything is exact and the errors
  * are 0.
  *
- * The library's own: read by pointer, later versions may add fields behind. */
+ * The library owns this struct. Read it through the pointer: later versions may add fields at the
+ * end. */
 typedef struct bm_tune_sample {
     char shingle[32];           /* "word:5" */
     uint64_t documents;         /* read */
@@ -122,7 +124,7 @@ typedef struct bm_tune_sample {
  * the standard errors, one run differs from it by the chance of its permutations (the range of
  * bm_tune_sample). The same; read by pointer. */
 typedef struct bm_tune_forecast {
-    double candidates, candidates_error; /* pairs that share a band, each of which is compared */
+    double candidates, candidates_error;         /* pairs that share a band; each is compared */
     double verified_pairs, verified_pairs_error; /* of these at the threshold */
     double missed_pairs, missed_pairs_error;     /* at the threshold, that share no band */
 } bm_tune_forecast;
@@ -136,11 +138,12 @@ static inline void bm_tune_options_init(bm_tune_options *options)
     bm_tune_options_init_sized(options, sizeof *options);
 }
 
-/* All plans of the wish, cheapest first: by the values of a signature that they use, b r, which is
- * what signing under exact verification costs; of plans that use as many, those of fewer bands,
- * which is what looking for candidates costs. One of them is chosen: where there is a ceiling, the
- * cheapest; else the one that dedup and pairs choose (bm_band_plan_choose), which has the most
- * rows, since without a ceiling the cheapest plan makes nearly every pair a candidate.
+/* All plans that fit, from the cheapest on. Signing under exact verification costs as much as the
+ * values of a signature that a plan uses, b r; of plans that use as many values, the one with fewer
+ * bands is cheaper, since bands are the cost of looking for candidates. One of them is chosen:
+ * where there is a ceiling, the cheapest; else the one that dedup and pairs choose
+ * (bm_band_plan_choose), which has the most rows, since without a ceiling the cheapest plan makes
+ * nearly every pair a candidate.
  *
  * BM_NOT_FOUND: no plan fits, and the message names the least K that has one. BM_ERR_USAGE names
  * the field. With documents also BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_FORMAT,

@@ -8,15 +8,15 @@
  * How options grow without breaking a program that was built before:
  * - The options of a call are one struct, bm_NAME_options, whose first field is `struct_size`.
  *   bm_NAME_options_init fills every default of the documentation and this field; the call reads no
- *   more of the struct than that, and takes the defaults for what a later version has added behind.
- *   A struct that was not initialised is BM_ERR_USAGE.
+ *   more of the struct than that, and takes the defaults for fields that a later version has added
+ *   at the end. A struct that was not initialised is BM_ERR_USAGE.
  * - The parts below, which several of these structs hold, keep their size for ever: new fields are
  *   made of their `reserved` words, which are zero.
- * - What a call fills has a struct_size of its own, or is read through functions that return
- *   pointers to the library's own memory.
+ * - A struct that a call fills has a struct_size of its own, or the library owns it and functions
+ *   return pointers to it.
  * - bm_str, bm_pair, bm_band_plan and bm_error never change.
- * Every enum that comes in is checked: a value that it does not have is BM_ERR_USAGE, and the error
- * names the field. */
+ * Every enum that comes in is checked: any other value is BM_ERR_USAGE, and the error names the
+ * field. */
 #ifndef BANDMILL_TYPES_H
 #define BANDMILL_TYPES_H
 
@@ -59,8 +59,8 @@ typedef enum bm_format {
     BM_FORMAT_ARROW, /* rows of a table: in memory (arrow.h), or of files of Arrow's IPC format */
     BM_FORMAT_KEYS,  /* band keys made elsewhere; for pairs only */
     BM_FORMAT_PARQUET,
-    BM_FORMAT_SIGNATURES, /* what reports say of imported signatures, whose texts nobody has; never
-                             asked for */
+    BM_FORMAT_SIGNATURES, /* in reports, for imported signatures that come without texts; no option
+                           * may have it */
     BM_FORMAT_WET         /* records of type `conversion` of Common Crawl's text files */
 } bm_format;
 
@@ -173,9 +173,9 @@ typedef struct bm_text_options {
     bm_weights weights;
     const char *stopwords; /* of BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
     bool bag;              /* the n-th occurrence of a shingle is an element of its own */
-    bm_token_hash hash;    /* of a shingle; must go with the scheme: bm_scheme_hash (schemes.h) says
-                           one that does */
-    uint64_t of_scheme;    /* the library's own: what stands here is overwritten */
+    bm_token_hash hash;    /* of a shingle; the scheme must accept it: bm_scheme_hash (schemes.h) is
+                            * its default */
+    uint64_t of_scheme;    /* the library's own: it overwrites any value */
     uint64_t reserved[5];
 } bm_text_options;
 
@@ -276,7 +276,7 @@ typedef enum bm_keep {
 /* b bands of r rows; values b*r … K-1 of a signature are not used. */
 typedef struct bm_band_plan {
     uint32_t perms, bands, rows;
-    double threshold, recall; /* what was asked for */
+    double threshold, recall; /* the request */
     double predicted_recall;  /* 1 - (1 - t^r)^b at the threshold */
 } bm_band_plan;
 
@@ -289,7 +289,7 @@ typedef struct bm_pair {
 /* --- devices and other resources --- */
 
 typedef enum bm_offload {
-    BM_OFFLOAD_AUTO, /* as docs/opencl.md says; the others are for tests and measurements */
+    BM_OFFLOAD_AUTO, /* as in docs/opencl.md; the others are for tests and measurements */
     BM_OFFLOAD_OFF,
     BM_OFFLOAD_TRIAL,
     BM_OFFLOAD_ON
@@ -331,8 +331,8 @@ typedef struct bm_device_options {
 typedef struct bm_resource_options {
     uint32_t threads;    /* 0: all */
     uint32_t batch_docs; /* documents a batch at most; 0: by bytes; results do not depend on it */
-    uint64_t memory; /* bytes; 0: half of what is free, of the least limit of a control group above
-                        the process, and of what RLIMIT_AS leaves, whichever is least */
+    uint64_t memory; /* bytes; 0: half of the least of these: free memory, the limit of a control
+                      * group above the process, the space that RLIMIT_AS leaves */
     const char *temp_dir; /* NULL: beside the output; without an output /tmp */
     /* Seconds of work between two checkpoints, less than 0: where it is worth it (docs/resume.md);
      * 0: after each batch. */
@@ -359,7 +359,7 @@ struct bm_summary; /* job.h */
 typedef bm_status (*bm_ready_fn)(void *ctx, const struct bm_summary *summary, bm_error *err);
 
 typedef struct bm_output_options {
-    const char *path;   /* a directory or a file, as the call says */
+    const char *path;   /* a directory or a file: see the call */
     bool force;         /* replace an output of ours as a whole */
     const char *report; /* a second copy of the summary; NULL: none */
     /* The caller's own arguments, ended by NULL, for "run" of the report. NULL: not known. */
@@ -378,7 +378,7 @@ typedef struct bm_output_options {
 
 typedef enum bm_log_level { BM_LOG_ERROR, BM_LOG_WARNING, BM_LOG_INFO, BM_LOG_DEBUG } bm_log_level;
 
-/* Given to a callback by pointer: later versions may add fields behind. */
+/* Given to a callback by pointer: later versions may add fields at the end. */
 typedef struct bm_progress {
     const char *stage;    /* "read", "bucket", "verify", "write" … */
     uint64_t done, total; /* in `unit`; total 0: not known */

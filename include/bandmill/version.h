@@ -37,9 +37,9 @@ BM_API uint32_t bm_version_number(void);
  * thread. */
 BM_API const char *bm_version_tables(void);
 
-/* Does the library read what this address stands for by itself, as a path of its input? It does
- * where the scheme is http, https, s3, gs or hf, and libcurl can be opened here (docs/inputs.md).
- * Any thread. */
+/* Can this address be a path of an input, which the library reads by itself? It does where the
+ * scheme is http, https, s3, gs or hf, and libcurl can be opened here (docs/inputs.md). Any
+ * thread. */
 BM_API bool bm_version_reads_address(const char *address);
 
 #if defined(__cplusplus)

@@ -4,7 +4,7 @@
  *     https://me:secret@host:80/a/b.jsonl?X-Signature=1#part
  *     [scheme][  user  ][     shown     ][    not shown    ]
  *
- * What stands before the last @ of the authority, which ends at the first / ? or #, is a user. An
+ * What is before the last @ of the authority, which ends at the first / ? or #, is a user. An
  * authority whose port is no number has a user too, with a / ? or # in the password that nobody
  * encoded: he ends at the last @ of all, and where there is none nothing of it is shown. Buckets
  * and repositories have no port. In a text an address in quotes ends with them, any other at white
@@ -45,7 +45,7 @@ static size_t count_until(const char *text, size_t len, const char *ends)
     return n;
 }
 
-/* Bytes of `text` to behind its last @; 0: it has none. */
+/* Bytes of `text` to after its last @; 0: it has none. */
 static size_t behind_at(const char *text, size_t len)
 {
     while (len > 0 && text[len - 1] != '@')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* glob.c -- one pass over both, going back to the last star: an earlier one need take no more than
- * it has, for what stood behind it has been found.
+ * it has, for what stood after it has been found.
  *
  * Tests: tests/unit/base/test_glob.c */
 #include "base/glob.h"
@@ -10,7 +10,7 @@
 
 #define INVALID_BYTE UINT32_C(0x110000) /* + the byte: beyond the code points */
 
-/* The character at *text, which is moved behind it; not called at the end. */
+/* The character at *text, which is moved after it; not called at the end. */
 static uint32_t next_char(const char **text)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -36,7 +36,7 @@ static uint32_t next_char(const char **text)
     return value;
 }
 
-/* Is `c` in the set that begins behind the "[" of *pattern? *pattern is moved behind its "]"; it
+/* Is `c` in the set that begins after the "[" of *pattern? *pattern is moved after its "]"; it
  * stays where there is none. */
 static bool in_set(const char **pattern, uint32_t c, bool *is_set)
 {
@@ -87,7 +87,7 @@ static bool match_one(const char **pattern, const char **path)
 
 bool bm_glob_match(const char *pattern, const char *path)
 {
-    const char *star = NULL, *from = NULL; /* behind the last star; what it does not take yet */
+    const char *star = NULL, *from = NULL; /* after the last star; what it does not take yet */
     while (*path != '\0') {
         if (*pattern == '*') {
             star = ++pattern;

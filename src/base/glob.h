@@ -3,7 +3,7 @@
  *
  *     *       any run of bytes, also of none, a slash among them
  *     ?       one character
- *     [a-z]   one of these characters; [!a-z] one that is none of them. A ] stands first, a - first
+ *     [a-z]   one of these characters; [!a-z] one that is none of them. A ] is first, a - first
  *             or last. A [ that nothing closes is itself
  *     \c      c itself
  *

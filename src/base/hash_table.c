@@ -81,15 +81,15 @@ static size_t free_slot(const bm_hash_table *table, uint64_t hash)
     return at;
 }
 
-/* A slot that is too far from its home to grow again: a seed is drawn behind the next insertion. */
+/* A slot that is too far from its home to grow again: a seed is drawn after the next insertion. */
 static void draw_if_far(bm_hash_table *table, uint64_t hash, size_t at)
 {
     if (bm_hash_table_steps(table, hash, at) > BM_HASH_LONGEST)
         table->patience = INT64_MIN / 2;
 }
 
-/* Larger, where it is: slots move from the last to the first, each to its new home or behind that.
- * Those that stand at the beginning, some of them from the end, are taken out before: behind them a
+/* Larger, where it is: slots move from the last to the first, each to its new home or after that.
+ * Those that are at the beginning, some of them from the end, are taken out before: after them a
  * home moves farther than its slot was from it. */
 static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
 {

@@ -96,7 +96,7 @@ static inline size_t bm_hash_table_home(const bm_hash_table *table, uint64_t has
     return (size_t)((hash >> 32) * table->n_slots >> 32);
 }
 
-/* The slot behind one, the first behind the last. */
+/* The slot after one, the first after the last. */
 static inline size_t bm_hash_table_next(const bm_hash_table *table, size_t at)
 {
     return at + 1 < table->n_slots ? at + 1 : 0;

@@ -63,7 +63,7 @@ BM_HEAP_INLINE void bm_heap_rise(const bm_heap *heap, size_t at)
         bm_heap_swap(heap, at, (at - 1) / 2);
 }
 
-/* The entries stand in any order. */
+/* The entries are in any order. */
 BM_HEAP_INLINE void bm_heap_build(const bm_heap *heap)
 {
     for (size_t at = heap->n / 2; at > 0; at--)

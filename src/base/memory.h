@@ -55,7 +55,7 @@ bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *
  * before. */
 bm_status bm_string_format(char **out, bm_error *err, const char *format, ...) BM_PRINTF(3, 4);
 
-/* Bytes that grow. {0} is an empty buffer. `data` holds `len` bytes, without a NUL behind them
+/* Bytes that grow. {0} is an empty buffer. `data` holds `len` bytes, without a NUL after them
  * unless bm_buf_end put one there. */
 typedef struct bm_buf {
     char *data;
@@ -63,12 +63,12 @@ typedef struct bm_buf {
     size_t max; /* 0: no limit; growing past it is BM_ERR_NOMEM */
 } bm_buf;
 
-/* Reserve space for `more` bytes behind the last one. */
+/* Reserve space for `more` bytes after the last one. */
 bm_status bm_buf_reserve(bm_buf *buf, size_t more, bm_error *err);
 /* Append. On failure the buffer is as before. */
 bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err);
 bm_status bm_buf_add_text(bm_buf *buf, const char *text, bm_error *err);
 bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...) BM_PRINTF(3, 4);
-/* Put a NUL behind the last byte; `len` does not count it. */
+/* Put a NUL after the last byte; `len` does not count it. */
 bm_status bm_buf_end(bm_buf *buf, bm_error *err);
 void bm_buf_reset(bm_buf *buf); /* frees */

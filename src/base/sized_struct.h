@@ -19,7 +19,7 @@ typedef struct bm_sized_type {
     size_t whole, least;
 } bm_sized_type;
 
-/* `last`: the last field of the first version, which later ones stand behind. */
+/* `last`: the last field of the first version, which later ones are after. */
 #define BM_SIZED_TYPE(type, last) ((bm_sized_type){#type, sizeof(type), BM_SIZE_UP_TO(type, last)})
 
 /* For bm_NAME_options_init_sized: fill the caller's struct of `struct_size` bytes with `defaults`
@@ -49,7 +49,7 @@ bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err);
 bm_status bm_sized_read(const void *caller, bm_sized_type type, void *out, bm_error *err);
 
 /* A struct that goes out: copy as much of `in` (the whole of it) as the caller's struct has space
- * for, behind its struct_size, which stays. NULL is fine. BM_ERR_USAGE: as bm_sized_check. */
+ * for, after its struct_size, which stays. NULL is fine. BM_ERR_USAGE: as bm_sized_check. */
 bm_status bm_sized_write(const void *in, bm_sized_type type, void *caller, bm_error *err);
 
 /* BM_ERR_USAGE naming `field`, unless value < n. */

@@ -172,7 +172,7 @@ bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err)
         bool hidden = false;
         for (; !hidden && at < text.len; at += bytes)
             bytes = bm_text_next(text.data + at, text.len - at, &code, &hidden);
-        bytes = hidden ? bytes : 0; /* of the hidden one, behind which `at` stands */
+        bytes = hidden ? bytes : 0; /* of the hidden one, after which `at` stands */
         BM_TRY_OUT(bm_buf_add(out, text.data + from, at - bytes - from, err));
         for (; bytes > 0; bytes--)
             BM_TRY_OUT(

@@ -18,7 +18,7 @@
 
 #define BM_REPLACEMENT 0xFFFDu
 
-/* *p < end; *p moves behind the code point. */
+/* *p < end; *p moves after the code point. */
 static inline uint32_t bm_utf8_next(const char **p, const char *end)
 {
     const unsigned char *s = (const unsigned char *)*p;
@@ -41,7 +41,7 @@ static inline uint32_t bm_utf8_next(const char **p, const char *end)
     return cp <= 0x10FFFF ? cp : BM_REPLACEMENT;
 }
 
-/* Writes 1 to 4 bytes, returns behind them. */
+/* Writes 1 to 4 bytes, returns after them. */
 static inline char *bm_utf8_put(char *out, uint32_t cp)
 {
     if (cp < 0x80) {

@@ -231,7 +231,7 @@ static void keep_least(spent *least, const spent *now)
         now->cpu_seconds < least->cpu_seconds ? now->cpu_seconds : least->cpu_seconds;
 }
 
-/* All jobs once: those of one document, and of all. In the first round devices behind the first are
+/* All jobs once: those of one document, and of all. In the first round devices after the first are
  * left out once the time is over: *n is less then. */
 static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t *n, spent (*least)[2],
                            bool first, bm_error *err)

@@ -47,7 +47,7 @@ void bm_bench_answer_compute(const bm_bench_options *options, const bm_bench_rat
 
 /* Run the jobs until the clock shows `until` (0: options->repeats rounds). `rates` has one for each
  * device, without those of the disk, which are filled; so are *n_jobs of `jobs`, which has place
- * for 2 * n: devices behind the first may be left out. */
+ * for 2 * n: devices after the first may be left out. */
 bm_status bm_bench_answer_run(const bm_bench_options *options, const bm_bench_text *text,
                               const bm_device_info *devices, bm_bench_rates *rates, size_t n,
                               double until, bm_bench_job *jobs, size_t *n_jobs, bm_error *err);

@@ -493,7 +493,7 @@ out:
     return status;
 }
 
-/* All schemes of shingles without weights; the second and those behind it as multiples of the
+/* All schemes of shingles without weights; the second and those after it as multiples of the
  * first. */
 static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
 {

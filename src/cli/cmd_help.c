@@ -26,7 +26,7 @@ static void put_member(FILE *to, const char *name, const char *text)
         fputs("null", to);
 }
 
-/* A string of a list; *n: how many stand there already. */
+/* A string of a list; *n: how many are there already. */
 static void put_item(FILE *to, size_t *n, const char *text)
 {
     if ((*n)++ > 0)

@@ -16,7 +16,7 @@ typedef struct cli_sentence {
     char text[4096];
     unsigned n; /* parts */
 } cli_sentence;
-/* `between` stands before each part but the first. */
+/* `between` is before each part but the first. */
 void cli_add_part(cli_sentence *sentence, const char *between, const char *format, ...)
     BM_PRINTF(3, 4);
 

@@ -4,7 +4,7 @@
  * what there is.
  *
  * A driver may abort, hang or call exit; here it takes down only the probe. The error goes to
- * stderr as a line of its own, behind whatever the driver wrote there, and the parent quotes it. It
+ * stderr as a line of its own, after whatever the driver wrote there, and the parent quotes it. It
  * leaves with _exit, so that no exit handler of a driver can change the answer. Where there are
  * several drivers, and one ends the process, the calls under way say which.
  *

@@ -144,7 +144,7 @@ static void print_plans(cli_console *console, const bm_tune_result *result)
         cli_print(console, "   (of %zu plans: --all lists them)\n", n);
 }
 
-/* The S-curve of the chosen plan; the threshold stands below it. */
+/* The S-curve of the chosen plan; the threshold is below it. */
 static void print_plot(cli_console *console, const bm_tune_plan *plan, double threshold)
 {
     const unsigned mark = (unsigned)(threshold * PLOT_COLUMNS + .5);

@@ -25,7 +25,7 @@
 
 /* === stdout place ===
  *
- * The file behind standard output against those that the options name. The library compares all
+ * The file after standard output against those that the options name. The library compares all
  * others; it does not know where the program's rows go. */
 
 static bool is_stdout(const struct stat *out, const char *path)
@@ -40,7 +40,7 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 {
     const bool writes = settings->output.path == NULL || settings->messages.json;
     const arg_list *operands = &settings->operands;
-    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* behind the first */
+    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* after the first */
     const size_t n_files = ids && operands->n > 1 ? 1 : operands->n;
     const char *const outputs[] = {settings->output.path, settings->output.report,
                                    settings->results.histogram, settings->results.histogram_svg,

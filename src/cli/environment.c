@@ -15,7 +15,7 @@ static void read_text(const char *name, bool also_empty, const char **field)
         *field = value;
 }
 
-/* Text behind the number is ignored. */
+/* Text after the number is ignored. */
 static void read_seconds(const char *name, double *field)
 {
     const char *value = getenv(name);

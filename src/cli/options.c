@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.c -- the table of options; see options.h.
  *
- * The rows stand in options/rows.def. A name of a later version has a row of type ARG_LATER, so
+ * The rows are in options/rows.def. A name of a later version has a row of type ARG_LATER, so
  * that asking for it is answered with that and not with "unknown".
  *
  * Tests: tests/cli/cases/before_command.sh, tests/cli/cases/preset.sh,

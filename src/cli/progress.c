@@ -234,7 +234,7 @@ void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_
     bool due = next_stage || now_s - meter->drawn_s >= gap;
     if (!due && meter->terminal)
         return;
-    /* The last column stays free: a terminal may wrap behind it. */
+    /* The last column stays free: a terminal may wrap after it. */
     const size_t columns = meter->terminal ? terminal_columns(meter) - 1 : SIZE_MAX;
     cli_meter_format_within(progress, columns, meter->last, sizeof meter->last);
     if (!due)

@@ -135,7 +135,7 @@ typedef struct mixed {
 } mixed;
 
 /* Fill the block again: from `begin`, in document `doc`, as many of its hashes as fit, and the
- * whole documents behind it that fit too. */
+ * whole documents after it that fit too. */
 static void mix(mixed *m, size_t doc, uint64_t begin)
 {
     const uint64_t *offsets = m->task->offsets;

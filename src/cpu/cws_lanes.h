@@ -16,7 +16,7 @@
  * of d. So the roundings to 24 bits, less than twenty, together make it larger by less than 2^-19
  * of itself, and the limits of native_cws.c are larger by more.
  *
- * Such a bound, and a limit, is cut to a byte: the exponent and the first four bits behind the
+ * Such a bound, and a limit, is cut to a byte: the exponent and the first four bits after the
  * point, counted from 2^-15, and 0 or 255 beyond. It never falls where the number grows, so what is
  * within its limit has a byte that is within the limit's. A byte of 255, which a limit that is
  * infinite or no number has, lets everything pass. */
@@ -123,7 +123,7 @@ static inline f64_lanes gamma_of(u64_lanes words)
 }
 
 /* bm_cws_value, a step of all at a time: a step waits long for its own result, and a processor sees
- * some hundred operations ahead. What is behind the pairs is looked at to the end of the last
+ * some hundred operations ahead. What is after the pairs is looked at to the end of the last
  * register, and taken off. */
 static size_t values(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch)
@@ -150,7 +150,7 @@ static size_t values(const bm_cws_block *block, const bm_scheme_params *params, 
     return n_low;
 }
 
-#define STEP_BITS 19 /* of a float behind the exponent and the first four bits */
+#define STEP_BITS 19 /* of a float after the exponent and the first four bits */
 #define LOW_STEP  ((127 + 2 * SHARES_BITS - 15) * 16) /* of 2^-15 SHARES^2 */
 
 /* The bytes of numbers in units of SHARES^2. The sign of what is no number is not looked at. */
@@ -192,7 +192,7 @@ static void bounds(const uint32_t *coefs, uint32_t stride, uint32_t n, const uin
 static const uint64_t places_of_bits[256] = {PLACES_64(0), PLACES_64(64), PLACES_64(128),
                                              PLACES_64(192)};
 
-/* first + the number of each bit that is set * 2^16, filled into `out`; behind the last. Eight are
+/* first + the number of each bit that is set * 2^16, filled into `out`; after the last. Eight are
  * written for each byte: how many there are nobody could guess, and a wrong guess costs more. */
 static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out)
 {

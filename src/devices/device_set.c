@@ -654,7 +654,7 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
     add_names(set, cfg->pick);
     status = choose_offload(set, cfg, trial, err);
 out:
-    for (; at < n; at++) /* behind one that is an error */
+    for (; at < n; at++) /* after one that is an error */
         bm_backend_close(openings[at].backend);
     bm_free(openings);
     bm_text_trial_close(trial);

@@ -62,7 +62,7 @@ double bm_text_trial_cpu_rate(const bm_text_trial *trial);
 bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err);
 /* The rate of the better way with device number i alone. */
 double bm_text_trial_rate(const bm_text_trial *trial, size_t i);
-/* Forget device number i; those behind it move up. */
+/* Forget device number i; those after it move up. */
 void bm_text_trial_drop(bm_text_trial *trial, size_t i);
 /* Fill `offload` for the devices that had their trial. */
 void bm_text_trial_judge(const bm_text_trial *trial, bm_text_offload *offload);

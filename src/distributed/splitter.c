@@ -6,7 +6,7 @@
  *
  * An entry's key is its band key mixed with the number of its band: its upper 24 bits choose the
  * part, its lower 40 travel. Every document also has one entry that is nothing but the hash of its
- * id, so that an id that stands twice meets itself.
+ * id, so that an id that is twice meets itself.
  *
  * Memory: 16 bytes an entry that waits, and the blocks once more while they are taken.
  *
@@ -366,7 +366,7 @@ typedef struct sorted {
     size_t *entry_begins, *id_begins;
 } sorted;
 
-/* Places behind which those of each part begin; counts[p + 1] is how many part p has. */
+/* Places after which those of each part begin; counts[p + 1] is how many part p has. */
 static void add_up(size_t *counts, size_t n)
 {
     for (size_t p = 0; p < n; p++)

@@ -580,7 +580,7 @@ out:;
 
 /* --- walking --- */
 
-/* The files of the rank, if it is complete, and of those behind it that have no documents. */
+/* The files of the rank, if it is complete, and of those after it that have no documents. */
 static bm_status end_ranks(trove *t, bm_error *err)
 {
     while (t->numbers.left == 0 && t->numbers.rank < t->numbers.n_ranks) {
@@ -992,7 +992,7 @@ out:
 typedef struct table {
     bm_out_file *file;
     bm_buf text;
-    uint32_t columns, word_bytes; /* behind the first two */
+    uint32_t columns, word_bytes; /* after the first two */
     bool keys;
 } table;
 

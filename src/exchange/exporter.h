@@ -106,7 +106,7 @@ typedef struct bm_export_layout {
     bm_export_column columns[4];
     bool parquet;
     bool fixed;     /* lists are of a fixed size */
-    bool annotated; /* the provenance stands in the schema */
+    bool annotated; /* the provenance is in the schema */
 } bm_export_layout;
 
 /* A stream that reads as it is asked. A failure of ours is kept for whoever made it. */

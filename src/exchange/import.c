@@ -462,7 +462,7 @@ static bool read_list_type(const struct ArrowSchema *schema, list_type *out)
     return out->item != 0;
 }
 
-/* An int32, and so many bytes behind it; NULL: there are none. The interface says nothing of where
+/* An int32, and so many bytes after it; NULL: there are none. The interface says nothing of where
  * metadata end: they come from a reader that is trusted. */
 static const char *read_counted(const char *at, bm_str *out)
 {

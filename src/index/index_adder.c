@@ -505,7 +505,7 @@ static bool read_line(const char *line, uint64_t fields[N_FIELDS])
     return true;
 }
 
-/* Part the lines of other adds from this one's. `text` ends with a NUL behind it. */
+/* Part the lines of other adds from this one's. `text` ends with a NUL after it. */
 static bm_status part(const char *text, bm_index_add_note *note, uint64_t fields[N_FIELDS],
                       bool *found, bm_error *err)
 {

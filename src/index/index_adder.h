@@ -102,7 +102,7 @@ bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
 
 #define BM_INDEX_NO_INPUT UINT32_MAX
 
-/* List the inputs of a job behind those that are listed in the view (NULL: none are); *first: the
+/* List the inputs of a job after those that are listed in the view (NULL: none are); *first: the
  * number of file 0, BM_INDEX_NO_INPUT where they are not listed. `names`: the whole list, the
  * caller's to reset. */
 bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *view, bm_buf *names,
@@ -113,7 +113,7 @@ bm_status bm_index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_erro
 /* Where an add has come to. */
 typedef struct bm_index_add_place {
     uint64_t records;
-    bm_content_place place; /* behind the last of them; not known: the end of all inputs */
+    bm_content_place place; /* after the last of them; not known: the end of all inputs */
 } bm_index_add_place;
 
 /* The note of this add, and the notes that others left. */
@@ -148,7 +148,7 @@ typedef struct bm_index_adder {
     bm_gather_shape shape;
     bm_buf input_names; /* the whole list (index_adder.h) */
     bm_index_add_note note;
-    bm_index_add_place place; /* behind what was added last */
+    bm_index_add_place place; /* after what was added last */
     uint64_t skipped_records; /* that an interrupted add had added */
     bm_index_commits commits;
     bm_rows rows;        /* of documents that are not added */

@@ -206,7 +206,7 @@ static void hand_over(exchange *x)
     pthread_cond_broadcast(&x->moved);
 }
 
-/* Wait for a place, and put the batch there; one that fails goes behind the others, alone. */
+/* Wait for a place, and put the batch there; one that fails goes after the others, alone. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -234,7 +234,7 @@ out:
     return status;
 }
 
-/* A long document is read: what was gathered before goes first, and it will stand twice in memory.
+/* A long document is read: what was gathered before goes first, and it will be twice in memory.
  */
 static bm_status wait_for_memory(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {

@@ -12,7 +12,7 @@
 #include "sign/ingest_cfg.h"
 #include "store/store_write.h"
 
-/* index_gather -- documents of batches of the ingest, copied one behind another until they are
+/* index_gather -- documents of batches of the ingest, copied one after another until they are
  * worth a run of the index.
  *
  * One thread at a time. */
@@ -34,7 +34,7 @@ typedef struct bm_gather_caps {
 typedef struct bm_gathered {
     size_t n;
     bm_store_doc *docs;    /* ids and sets are filled in when the batch is finished */
-    bm_buf ids;            /* one behind another */
+    bm_buf ids;            /* one after another */
     uint64_t *hashes;      /* likewise; those of a document are sorted then */
     const uint64_t **sets; /* of each document, once the batch is finished */
     uint32_t *words;
@@ -43,21 +43,21 @@ typedef struct bm_gathered {
     bm_gather_caps caps;
     uint64_t input_bytes;   /* of texts, or of hashes */
     uint64_t records;       /* of the inputs, up to the end of the last document */
-    bm_content_place place; /* behind it */
-    bool broken;            /* what came behind failed, and the last documents are not signed */
+    bm_content_place place; /* after it */
+    bool broken;            /* what came after failed, and the last documents are not signed */
 } bm_gathered;              /* {0} is empty */
 
 /* Room for n documents, but not for their hashes. BM_ERR_NOMEM. */
 bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n,
                               bm_error *err);
-/* Behind what is there. BM_ERR_NOMEM. */
+/* After what is there. BM_ERR_NOMEM. */
 bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                           const bm_ingest_batch *batch, bm_error *err);
 /* Nothing more is added: sort the sets, on all threads, unless they are to stay unsorted, and let
  * documents and `sets` point to what is theirs. */
 bm_status bm_gathered_finish(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
                              bm_error *err);
-/* Leave out the documents for which stays[i] is false: those behind them move up. */
+/* Leave out the documents for which stays[i] is false: those after them move up. */
 void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *stays);
 uint64_t bm_gathered_bytes(const bm_gathered *g); /* that it holds */
 /* It holds `most` bytes, and half of them are in use: memory that an earlier batch left is not

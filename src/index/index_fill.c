@@ -174,7 +174,7 @@ void bm_index_signed_close(bm_index_signed *dirs)
 
 /* --- documents --- */
 
-/* The columns of a row that stand in arrays of their own. */
+/* The columns of a row that are in arrays of their own. */
 typedef struct columns {
     size_t *ends;
     uint32_t *n_shingles;
@@ -380,7 +380,7 @@ static void *own(follow *f, const void *data, size_t len)
     return copy;
 }
 
-/* The document that was just signed, behind the others. */
+/* The document that was just signed, after the others. */
 static bm_status append(follow *f, const bm_record *record, bm_error *err)
 {
     const bm_gather_shape *shape = &f->adder->shape;

@@ -6,7 +6,7 @@
 #include "output/out_dir.h"
 #include "store/store.h"
 
-/* index_settings -- what is fixed when an index is built, as the JSON text that stands in it
+/* index_settings -- what is fixed when an index is built, as the JSON text that is in it
  * (bm_store_facts.settings), and back.
  *
  *     {"schema":1, "tool":"bandmill", "kind":"index", "version":…,
@@ -55,8 +55,8 @@ typedef struct bm_index_work {
     int old;      /* the index that it replaces, locked; -1: none */
 } bm_index_work;
 
-/* `replaces`: an index may stand there. BM_ERR_LOCKED: another process writes to it, or makes this
- * one. `lock`: hold the one that stands there (who has opened it for writing holds it already). */
+/* `replaces`: an index may be there. BM_ERR_LOCKED: another process writes to it, or makes this
+ * one. `lock`: hold the one that is there (who has opened it for writing holds it already). */
 bm_status bm_index_work_open(const bm_settings *settings, bool replaces, bool lock,
                              bm_index_work *out, bm_error *err);
 void bm_index_work_close(bm_index_work *work); /* {0} with old -1 is fine */

@@ -435,7 +435,7 @@ out:
 
 /* === index check ===
  *
- * All of the file, as the store checks it, and the settings that stand in it. */
+ * All of the file, as the store checks it, and the settings that are in it. */
 
 BM_OPTIONS_INIT(index_check, .resources = BM_RESOURCE_DEFAULTS)
 
@@ -504,7 +504,7 @@ out:
 
 /* === index info ===
  *
- * What stands in an index: its settings as they are written there, and what it counts. */
+ * What is in an index: its settings as they are written there, and what it counts. */
 
 /* The members of the settings, in the layout of the whole. */
 static void write_settings(bm_json *json, bm_str settings)

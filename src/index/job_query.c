@@ -142,7 +142,7 @@ out:
     return status;
 }
 
-/* Another file stands at the path: compact put it there, or somebody built the index anew. */
+/* Another file is at the path: compact put it there, or somebody built the index anew. */
 static bm_status open_again(query_source *source, bool *moved, bm_error *err)
 {
     query_source next = {.looked = source->looked};
@@ -359,7 +359,7 @@ out:
  * Read a line, sign it, look it up, write, flush.
  *
  * All of it on one thread (signed_lines.h). What is written goes out as one call: the rows of the
- * line, and an empty line behind them, from which the other side knows that there are no more. */
+ * line, and an empty line after them, from which the other side knows that there are no more. */
 
 typedef struct follower {
     bm_job_context *job;

@@ -50,7 +50,7 @@
  * they are asked for few, and only where they leave out most documents: long queries, and
  * thresholds that are not small.
  *
- * Threads share parts of the index, which lie one behind the other in its file. */
+ * Threads share parts of the index, which lie one after the other in its file. */
 
 #define PARTS_A_THREAD 8u
 #define NUMBERS_AHEAD  16u
@@ -330,7 +330,7 @@ static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
 }
 
 /* The similarity that an answer needs. Of one document alone numbers ascend: where `top` are found,
- * one behind them must be better than the last of these. */
+ * one after them must be better than the last of these. */
 static double wanted(const search *s, const bm_found_list *found)
 {
     const uint32_t top = s->cfg->top;
@@ -338,7 +338,7 @@ static double wanted(const search *s, const bm_found_list *found)
         return s->cfg->threshold;
     uint64_t bits;
     double next =
-        found->list[0].answer.similarity; /* and the number behind it, for none is negative */
+        found->list[0].answer.similarity; /* and the number after it, for none is negative */
     memcpy(&bits, &next, sizeof bits);
     bits++;
     memcpy(&next, &bits, sizeof bits);
@@ -470,7 +470,7 @@ out:
     return status;
 }
 
-/* The best of a document may stand there twice. */
+/* The best of a document may be there twice. */
 static uint64_t drop_repeats(bm_answer *list, uint64_t n)
 {
     uint64_t kept = 0;

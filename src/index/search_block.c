@@ -192,7 +192,7 @@ static bm_status choose_roles(making *m, bm_error *err)
     return BM_OK;
 }
 
-/* The pattern of a document behind those of the kinds. */
+/* The pattern of a document after those of the kinds. */
 static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *missing, bm_error *err)
 {
     bm_search_block *b = m->block;
@@ -216,7 +216,7 @@ static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *miss
     return BM_OK;
 }
 
-/* The pattern that stands behind those of the kinds. */
+/* The pattern that is after those of the kinds. */
 typedef struct pattern {
     const uint32_t *list;
     size_t len;

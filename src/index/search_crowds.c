@@ -152,7 +152,7 @@ static bm_status list_docs(crowds *c, bm_error *err)
     return bm_crowded_doc_keys(c->keys, c->n_keys, n, &c->doc_keys_begin, &c->doc_keys, err);
 }
 
-/* The numbers of a crowd's keys, each once, behind those of the crowds before it: through a bit
+/* The numbers of a crowd's keys, each once, after those of the crowds before it: through a bit
  * each from the least to the largest, or sorted where they lie far apart. */
 static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm_error *err)
 {
@@ -414,7 +414,7 @@ static bm_status asker_init(asker *a, crowd_block *b, bm_error *err)
 static void drop_from(asker *a, size_t n)
 {
     const crowd_block *b = a->b;
-    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* none of what is behind it */
+    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* none of what is after it */
     const uint32_t *place = b->block.place;
     uint64_t *restrict asked = a->asked;
     size_t end = b->block.n;

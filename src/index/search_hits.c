@@ -344,7 +344,7 @@ typedef struct bounding {
     const bm_key_batch *batch;
     bm_search_hits *hits;
     const bm_crowded_key **keys; /* of all lists */
-    size_t n_keys, *at;          /* of each key: the first number behind the ranges so far */
+    size_t n_keys, *at;          /* of each key: the first number after the ranges so far */
     uint64_t **bits;             /* of each key in this range; NULL: nobody asks for it any more */
     uint32_t *docs,
         *met; /* who is not at its bound; of each document of the batch, numbers so far */
@@ -473,7 +473,7 @@ static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
                : NULL;
 }
 
-/* Keys that are still asked for, and the least number that is not behind. false: there is none. */
+/* Keys that are still asked for, and the least number that is not after. false: there is none. */
 static bool find_low(bounding *b)
 {
     size_t used = 0;

@@ -70,10 +70,10 @@ typedef struct bm_answer {
 /* A key that many documents of the index have and several of the batch ask for: their hits are not
  * listed one by one. Numbers that are candidates of none of those that ask are not there. */
 typedef struct bm_crowded_key {
-    uint32_t *numbers; /* ascending; the documents that ask lie behind them, in the same block */
+    uint32_t *numbers; /* ascending; the documents that ask lie after them, in the same block */
     uint32_t *docs;    /* ascending */
     uint32_t n_numbers, n_docs;
-    uint64_t rest; /* documents of the key behind these */
+    uint64_t rest; /* documents of the key after these */
     bool listed;   /* in the end: few ask for it, and few have it */
 } bm_crowded_key;
 
@@ -86,7 +86,7 @@ typedef struct bm_hit_list {
     size_t n_crowded, cap_crowded;
 } bm_hit_list;
 
-/* Hits of a batch in several lists, each ascending and without repeats; the same hit may stand in
+/* Hits of a batch in several lists, each ascending and without repeats; the same hit may be in
  * several. */
 typedef struct bm_search_hits {
     bm_hit_list *lists;

@@ -204,7 +204,7 @@ typedef struct maker {
     bm_hash_sets *out; /* of bm_shingle_texts */
 } maker;
 
-/* Of the memory of a hash: with weights, those of a set lie behind its hashes. */
+/* Of the memory of a hash: with weights, those of a set lie after its hashes. */
 static size_t words_a_hash(const bm_documents *docs)
 {
     return docs->weights != NULL ? 2 : 1;

@@ -32,7 +32,7 @@
 typedef struct bm_source_batch {
     uint64_t bytes_read;    /* of the inputs, as stored, up to here; 0: not known */
     size_t passed_over;     /* records at its beginning that the parser does not give */
-    bm_content_place place; /* behind its last record, where limits.places asks for it */
+    bm_content_place place; /* after its last record, where limits.places asks for it */
 } bm_source_batch;
 
 /* When a batch is full. One document is always taken, however long it is. */
@@ -81,7 +81,7 @@ typedef struct bm_batch_source_ops {
     bm_status (*count)(bm_batch_source *source, const bm_source_batch *batch, uint64_t *n,
                        bm_error *err);
     /* All was parsed or counted: is each file from *file on of its format? Else BM_ERR_INPUT, and
-     * *file is the one behind it. *n_other grows by the records that are no documents. NULL:
+     * *file is the one after it. *n_other grows by the records that are no documents. NULL:
      * yes. */
     bm_status (*check)(bm_batch_source *source, uint32_t *file, uint64_t *n_other, bm_error *err);
     void (*end)(bm_batch_source *source);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compression_kinds.c -- a row a kind: its name, the ending of a file's name, and its first bytes.
- * How it is taken off stands in decompress.c.
+ * How it is taken off is in decompress.c.
  *
  * Tests: tests/unit/input/test_compression_kinds.c, tests/unit/input/test_refused_formats.c */
 #include "input/compression_kinds.h"
@@ -109,7 +109,7 @@ typedef struct mark {
     bm_refused_format format;
 } mark;
 
-/* Files of tables are none of these where they stand as they are (input). */
+/* Files of tables are never unpacked here (input). */
 static const mark marks[] = {
     {0, "PAR1", 4, {"a Parquet file", "decompress it"}},
     {0, "ARROW1", 6, {"an Arrow file", "decompress it"}},

@@ -27,7 +27,7 @@ static inline bool bm_name_ends(const char *name, size_t len, const char *ending
 }
 
 /* The kind of a file by its first bytes. A file of Zstandard or LZ4 may begin with skippable
- * frames, which the two share: then the bytes behind them decide, if `head` has them, else the
+ * frames, which the two share: then the bytes after them decide, if `head` has them, else the
  * name's promise. */
 bm_compression bm_compression_of_bytes(const char *head, size_t len, bm_compression promised);
 /* The kind that a name's ending promises, in either case. *len, the length of the name, is

@@ -25,7 +25,7 @@ struct bm_decompress {
     const char *name;
     bool inside;      /* a member has begun and not ended */
     bool begun;       /* at least one of this file has begun */
-    uint64_t padding; /* zeros seen behind the last member */
+    uint64_t padding; /* zeros seen after the last member */
     bm_status failed; /* of this file; with `error` */
     bm_error error;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decompress.h -- taking a compression off a stream, whatever its members (unpack.h).
  *
- * Members may follow one another. Zeros behind the last are padding for gzip; for xz behind any, in
- * multiples of four. All else behind a member is an error. A window or dictionary has at most 2^27
+ * Members may follow one another. Zeros after the last are padding for gzip; for xz after any, in
+ * multiples of four. All else after a member is an error. A window or dictionary has at most 2^27
  * bytes, so a hostile header cannot ask for more; memory does not depend on what the stream says of
  * its size.
  *
@@ -21,7 +21,7 @@ bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error 
 /* Windows have 2^log bytes at most, and not 2^27: what asks for more is BM_ERR_NOMEM. Before begin.
  */
 void bm_decompress_limit(bm_decompress *d, unsigned window_log);
-/* Begin a new file, whose `name` (borrowed until the next begin) stands in messages. */
+/* Begin a new file, whose `name` (borrowed until the next begin) is in messages. */
 void bm_decompress_begin(bm_decompress *d, const char *name);
 
 /* Turn in.data[used … in.len-1] into at most out_cap bytes at out, until one of them is used up.

@@ -100,7 +100,7 @@ static void fill(stream *s)
         s->bits = (s->bits & ones(s->n_bits)) | (uint64_t)*s->in++ << s->n_bits;
 }
 
-/* The next n bits, 16 at most, behind which others are known to come; false: they are not there. */
+/* The next n bits, 16 at most, after which others are known to come; false: they are not there. */
 static bool read_bits(stream *s, unsigned n, unsigned *out)
 {
     fill(s);
@@ -340,7 +340,7 @@ static bool set_fixed_codes(bm_inflate *t)
     return make_tables(t, lit, N_LIT, dist, N_DIST);
 }
 
-/* Up to COPY_MORE bytes behind the match are written too: most are so short that no loop is
+/* Up to COPY_MORE bytes after the match are written too: most are so short that no loop is
  * begun. */
 static inline unsigned char *copy_match(unsigned char *out, size_t length, size_t distance)
 {
@@ -387,7 +387,7 @@ static inline unsigned char *copy_match(unsigned char *out, size_t length, size_
         bits >>= (uint8_t)(entry);                                                                 \
         n_bits -= (uint8_t)(entry);                                                                \
     } while (0)
-/* The number that an entry stands for, with its extra bits behind its code in `saved`. */
+/* The number that an entry stands for, with its extra bits after its code in `saved`. */
 #define VALUE(entry)                                                                               \
     (((entry) >> 16) + (size_t)((saved & ones((entry)&0xFF)) >> ((entry) >> 8 & 15)))
 

@@ -16,6 +16,6 @@ bm_status bm_inflate_open(bm_inflate **out, bm_error *err);
 void bm_inflate_close(bm_inflate *inflate); /* NULL is fine */
 /* Unpack the blocks that begin `in`, up to the last of them. True: they were *used bytes, and are
  * the *given bytes at out, at most cap. False: they are broken, cut short, or more than cap; what
- * stands at out then is anything. */
+ * is at out then is anything. */
 bool bm_inflate_run(bm_inflate *inflate, bm_str in, char *out, size_t cap, size_t *used,
                     size_t *given);

@@ -56,7 +56,7 @@ typedef enum place_state {
     PLACE_FREE,
     PLACE_OPEN,  /* somebody unpacks it, or will */
     PLACE_ENDED, /* all of it is in blocks */
-    PLACE_FAILED /* the reader has to read it himself, behind the blocks */
+    PLACE_FAILED /* the reader has to read it himself, after the blocks */
 } place_state;
 
 /* A source that is open. */
@@ -70,7 +70,7 @@ typedef struct place {
     /* The thread that is busy with the place owns these; if none is, the lock's holder does. */
     bm_input_bytes *bytes; /* NULL: none was needed so far */
     bool begun;
-    bool members;    /* they are cut off `packed`, which is what was read behind the last */
+    bool members;    /* they are cut off `packed`, which is what was read after the last */
     bool packed_end; /* nothing follows that */
     block *packed;   /* NULL: none; not one of ahead->n_used */
     bm_members_cut cut;
@@ -399,7 +399,7 @@ static void wake_reader(bm_input_ahead *ahead, const place *p)
         pthread_cond_signal(&ahead->moved);
 }
 
-/* Unpack members to b, which stands in the list of its place already. */
+/* Unpack members to b, which is in the list of its place already. */
 static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block *in, block *b)
 {
     p->n_filling++;
@@ -674,7 +674,7 @@ static place *enter(bm_input_ahead *ahead, size_t source)
     return found;
 }
 
-/* Read the current source by ourselves, behind what the place has given of it. */
+/* Read the current source by ourselves, after what the place has given of it. */
 static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
 {
     char dropped[4096];

@@ -47,7 +47,7 @@ struct bm_input_bytes {
     const bm_callbacks *callbacks;
     breakage broken;   /* of the last failure */
     size_t head_pos;   /* bytes of the held head that were read again */
-    off_t spool_pos;   /* where a second reader stands in the spool */
+    off_t spool_pos;   /* where a second reader is in the spool */
     uint64_t stored;   /* bytes as stored: of this source so far, */
     uint64_t done;     /* of all sources before it */
     bm_hash128 digest; /* of a source that was read to its end */
@@ -333,7 +333,7 @@ static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
             *err = error;
         return status;
     }
-    /* Damage is told again, behind what came before it. */
+    /* Damage is told again, after what came before it. */
     status = bm_probe_refused(bytes->source->name, bytes->peek, bytes->peek_len, err);
     bytes->broken = status == BM_OK ? NOT_BROKEN : DAMAGED;
     return status;

@@ -25,7 +25,7 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
  * file is closed. */
 bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                               bm_error *err);
-/* Behind begin, in place of read: a compressed source as it is stored, from its first byte on.
+/* After begin, in place of read: a compressed source as it is stored, from its first byte on.
  * BM_ERR_UNSUPPORTED: begin had to read too much of it. */
 bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                                      bm_error *err);
@@ -33,7 +33,7 @@ bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t ca
  * file, or compressed), and the place of its next byte. */
 const bm_stored_file *bm_input_bytes_file(const bm_input_bytes *bytes);
 uint64_t bm_input_bytes_place(const bm_input_bytes *bytes);
-/* In place of read, which goes on behind them: these bytes, which come next in a source that is not
+/* In place of read, which goes on after them: these bytes, which come next in a source that is not
  * compressed, were read so. */
 void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n);
 /* Another, plain source of n bytes was read to its end, beside this one; its digest comes too. */

@@ -13,7 +13,7 @@
 /* content_place -- a place in the inputs, known by the bytes before it.
  *
  * An interrupted job has saved the records up to some place. It may resume even if a file was
- * repaired behind the place, so the place is remembered with a digest of all bytes of its file
+ * repaired after the place, so the place is remembered with a digest of all bytes of its file
  * before it, as they are once compression is off, and found again by it. */
 
 typedef struct bm_content_place {
@@ -41,7 +41,7 @@ void bm_content_tracker_lose(bm_content_tracker *tracker);
 /* The file has ended. BM_ERR_FORMAT: before the place. */
 bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *name,
                                  bm_error *err);
-/* Behind what was added last. */
+/* After what was added last. */
 bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker);
 
 /* The bytes to digest, and how. */

@@ -2,7 +2,7 @@
 /* input_shard.c -- which files a share has, and where it begins and ends in them.
  *
  * Where every newline ends a record, the end of a share is looked for from its range on; in CSV it
- * is known to who has read all that stands before it.
+ * is known to who has read all that is before it.
  *
  * Tests: tests/unit/input/test_input_shard.c, tests/cli/cases/shard.sh */
 #include "input/input_shard.h"
@@ -34,7 +34,7 @@ typedef struct walk {
     bm_scan scan;
     char *block;
     size_t pos, len;   /* in the block: looked at, and read */
-    uint64_t block_at; /* where the block stands in the file */
+    uint64_t block_at; /* where the block is in the file */
     uint64_t record;   /* where the record begins that is looked at */
     uint64_t content;  /* its bytes so far, without a byte order mark or newlines at its end */
     bool blank;        /* they are white space */
@@ -77,7 +77,7 @@ static void end_record(walk *w, uint64_t end)
     w->blank = true;
 }
 
-/* On to the first record that begins at `goal` or behind it, or to the end of the file. */
+/* On to the first record that begins at `goal` or after it, or to the end of the file. */
 static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
 {
     while (w->record < goal) {
@@ -106,7 +106,7 @@ static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
     return BM_OK;
 }
 
-/* The walk goes on from `at`, where every newline ends a record, whatever stands there. */
+/* The walk goes on from `at`, where every newline ends a record, whatever is there. */
 static void walk_from(walk *w, uint64_t at)
 {
     w->block_at = w->record = at;

@@ -10,7 +10,7 @@
 #include "input/stored_file.h"
 #include "model/batches.h" /* bm_hash128 */
 
-/* How the first line begins, behind a byte order mark; white space may precede the bracket. */
+/* How the first line begins, after a byte order mark; white space may precede the bracket. */
 typedef enum bm_beginning {
     BM_BEGINS_OTHERWISE, /* or it was not looked at */
     BM_BEGINS_NOT,       /* there is nothing but white space */
@@ -26,7 +26,7 @@ typedef struct bm_source_cut {
     uint64_t lines;    /* of the file before them, */
     uint64_t records;  /* and its records, bad ones too */
     uint64_t rows;     /* of a table: how many follow that are read */
-    /* The first row of a table, where that stands before them; else NULL. Owned by the set. */
+    /* The first row of a table, where that is before them; else NULL. Owned by the set. */
     char *first_row;
     size_t first_row_len;
 } bm_source_cut;

@@ -279,7 +279,7 @@ static size_t place_of_real(const bm_keep_rule *rule, double real)
     return place;
 }
 
-/* Behind the listed values any other, behind these what is no value. */
+/* After the listed values any other, after these what is no value. */
 static size_t place_of(const bm_keep_rule *rule, const bm_value *value)
 {
     if (value->kind == BM_VALUE_REAL)

@@ -5,7 +5,7 @@
  * A rule after another adds its part:
  *
  *     longest, shortest  8 bytes: the length, the greatest byte first; of longest its complement
- *     sources, order     4 bytes: which of the listed values; behind them any other; last (order)
+ *     sources, order     4 bytes: which of the listed values; after them any other; last (order)
  *                        one that is missing
  *     max, min           a class (1 number, 2 string, 3 neither), then
  *         a number       8 bytes: the nearest double, as an integer in its order; 1 byte: is the
@@ -13,7 +13,7 @@
  *                        decimal digits of the number, so that integers of 64 bits and decimals of
  *                        tables compare exactly with one another and with doubles
  *         a string       its bytes, NUL as 00 01, and 00 00 at the end
- *                        (of max all behind the class is complemented)
+ *                        (of max all after the class is complemented)
  *
  * At the end stands what is not compared: names of the record's fields, how many bytes that are
  * (2), and a byte for each rule that looks at a field, bm_keep_seen. The names are there if a field

@@ -46,7 +46,7 @@ typedef struct member {
     bool never; /* it cannot be cut */
 } member;
 
-/* Of ten bytes: deflate data behind a header that has nothing to check. */
+/* Of ten bytes: deflate data after a header that has nothing to check. */
 static bool is_plain_gz(bm_str header)
 {
     return (number_at(header, 0, 4) & ~GZ_EXTRA) == 0x00088B1F;
@@ -120,7 +120,7 @@ bm_members_found bm_members_cut_off(bm_compression kind, bm_str in, bool end, si
                                                       : (member){.never = true};
         const bool fits = m.end <= most && m.plain <= most - cut->plain;
         if (m.end == 0 || !fits) {
-            if (cut->stored > 0) /* what comes behind is another matter */
+            if (cut->stored > 0) /* what comes after is another matter */
                 break;
             cut->seen = in.len;
             return m.never || (m.end != 0 && !fits) || in.len >= most ? BM_MEMBERS_NONE

@@ -3,11 +3,11 @@
  * far as that is told without unpacking them, and unpacking them at once.
  *
  *     gzip        the next member begins with the same ten bytes, as those of one writer do (ours,
- *                 and tools that compress in blocks); the length of a member stands at its end
+ *                 and tools that compress in blocks); the length of a member is at its end
  *     Zstandard   headers of frames and blocks say how long they are; the size of the content,
  *                 where the writer has told it
  *
- * Ten bytes may stand in compressed data by chance: what was cut is right only where bm_members_run
+ * Ten bytes may be in compressed data by chance: what was cut is right only where bm_members_run
  * says so. */
 #pragma once
 
@@ -19,7 +19,7 @@
 /* Members at the beginning of some bytes. */
 typedef struct bm_members_cut {
     size_t stored, plain; /* their bytes, compressed and not */
-    size_t seen;          /* looked at for an end, in vain; 0 behind what was cut */
+    size_t seen;          /* looked at for an end, in vain; 0 after what was cut */
 } bm_members_cut;
 
 typedef enum bm_members_found {
@@ -39,6 +39,6 @@ typedef struct bm_members bm_members;
 /* Open a decoder of members, GZ or ZST. BM_ERR_NOMEM; BM_ERR_IO: its library is not there. */
 bm_status bm_members_open(bm_compression kind, bm_members **out, bm_error *err);
 void bm_members_close(bm_members *members); /* NULL is fine */
-/* True: `in` is whole members, right by their checksums, and they are the n bytes that stand at out
+/* True: `in` is whole members, right by their checksums, and they are the n bytes that are at out
  * now. Never of what decompress.h refuses. */
 bool bm_members_run(bm_members *members, bm_str in, char *out, size_t n);

@@ -117,7 +117,7 @@ typedef struct walker {
     void *ctx;
 } walker;
 
-/* Name the field of a quoted row that is too long which swallowed the lines behind its own, as far
+/* Name the field of a quoted row that is too long which swallowed the lines after its own, as far
  * as the bytes shown of every such record tell. */
 static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, bm_record *record)
 {
@@ -166,7 +166,7 @@ static void count_type(bm_record_types *types, bm_record_role role, bm_str type)
 }
 
 /* Hand one record over. Its bytes are record->raw, with the byte order mark (`bom` bytes) before it
- * and its line ending behind it. */
+ * and its line ending after it. */
 static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_error *err)
 {
     bm_parser *parser = w->parser;
@@ -204,7 +204,7 @@ static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_
     return w->fn(w->ctx, record, err);
 }
 
-/* The byte order mark of an array stands before its bracket and belongs to no element: it is handed
+/* The byte order mark of an array is before its bracket and belongs to no element: it is handed
  * over like a header row. */
 static bm_status emit_mark(const walker *w, bm_error *err)
 {
@@ -249,7 +249,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     while (status == BM_OK && (pos < end || whole)) {
         size_t next = w->piece->cut ? end : format->record_end(&scan, data, pos + bom, end);
         if (next == BM_SCAN_MORE && format->elements && scan.begin == BM_SCAN_MORE)
-            break; /* what stands behind the last element */
+            break; /* what is after the last element */
         if (next == BM_SCAN_MORE)
             next = end;
         if (format->elements && !w->piece->cut) {

@@ -31,7 +31,7 @@ bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t
 const bm_file_types *bm_parser_types(const bm_parser *parser, size_t *n);
 void bm_parser_close(bm_parser *parser); /* NULL is fine */
 
-/* read_again -- records that are read a second time, each from where it stands in its file: of
+/* read_again -- records that are read a second time, each from where it is in its file: of
  * plain files of records that end with a newline (jsonl, tsv, lines). One thread each. */
 
 typedef struct bm_read_again bm_read_again;
@@ -42,7 +42,7 @@ bool bm_input_set_reads_again(const bm_input_set *set);
 bm_status bm_read_again_open(const bm_input_set *set, bm_read_again **out, bm_error *err);
 void bm_read_again_close(bm_read_again *again); /* NULL is fine */
 /* Read the records at n places, and have `parser`, which is of the same inputs, parse them.
- * BM_ERR_IO where a file cannot be read. What stands there now may be anything. */
+ * BM_ERR_IO where a file cannot be read. What is there now may be anything. */
 bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_record_place *places,
                             size_t n, bm_record_fn fn, void *ctx, bm_error *err);
 
@@ -54,7 +54,7 @@ bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_re
  *     becomes    {"id":1,"text":"one\n","n":2}
  *
  * The text is the one that readers of the record see, before its repair (bm_record.as_read), its
- * fields and elements joined by newlines. Those newlines stand in no record, so a range that holds
+ * fields and elements joined by newlines. Those newlines are in no record, so a range that holds
  * one deletes what lies on both sides. An escape, a surrogate pair, a doubled quote goes as a
  * whole, and only if all that it encodes lies in the range. A number in a list of texts stays,
  * because JSON has no empty one. A record of WET states the length of its text: that number is
@@ -81,7 +81,7 @@ typedef struct bm_text_part {
     bm_text_coding coding;
 } bm_text_part;
 
-/* Bytes of record->raw that are deleted, and what stands there instead, mostly nothing. */
+/* Bytes of record->raw that are deleted, and what is there instead, mostly nothing. */
 typedef struct bm_record_edit {
     size_t from, to;
     char with[21];

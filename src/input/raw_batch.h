@@ -19,13 +19,13 @@ typedef struct bm_raw_piece {
     bool file_begin, file_end;
     unsigned state;    /* of the scan (record_format.h) at its beginning */
     uint64_t place;    /* of its first byte in a plain file */
-    uint64_t n_before; /* elements of its array that stand before it; of other formats 0 */
+    uint64_t n_before; /* elements of its array that are before it; of other formats 0 */
     /* Not NULL: an empty piece, which stands for the rest of a file that cannot be read, and why.
      * Owned. */
     char *broken;
     bool
         cut; /* one record, longer than a document may be, of which only the first bytes are here */
-    uint64_t n_behind; /* of such a record: its lines behind the first */
+    uint64_t n_behind; /* of such a record: its lines after the first */
     bm_hash128 digest; /* of a file that is read whole by whoever fills the batch */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
@@ -35,7 +35,7 @@ typedef struct bm_raw_piece {
 typedef struct bm_raw_range {
     bool is_open;               /* it has yet to be read (bm_reader_fill) */
     const bm_stored_file *file; /* NULL: none */
-    uint64_t at;                /* where its bytes lie, behind ... */
+    uint64_t at;                /* where its bytes lie, after ... */
     size_t held;                /* ... so many that are here already */
     uint64_t turn;              /* to be accepted: the ranges before it come first */
 } bm_raw_range;
@@ -49,7 +49,7 @@ typedef struct bm_raw_batch {
     uint64_t bytes_read; /* as stored, so far, for progress */
     uint32_t *columns;   /* of each file: the id's, then one a text field, … (record_rules.h) */
     size_t n_columns, cap_columns;
-    bm_content_place place; /* behind its last record, where the reader tracks it */
+    bm_content_place place; /* after its last record, where the reader tracks it */
     bm_raw_range range;
 } bm_raw_batch;
 
@@ -80,7 +80,7 @@ typedef struct bm_long_gate {
     bm_status (*refuse)(void *ctx, const bm_long_record *record, bm_error *err);
 } bm_long_gate;
 
-/* Words that begin in `len` bytes of a text at most: one behind each ASCII character that is no
+/* Words that begin in `len` bytes of a text at most: one after each ASCII character that is no
  * letter or digit, and two for each three other bytes, for a character of a split script is a word
- * and lets another begin behind it. */
+ * and lets another begin after it. */
 uint64_t bm_long_words(const char *data, size_t len);

@@ -95,7 +95,7 @@ static bm_status append(bm_read_again *again, uint64_t place, size_t n, size_t *
 }
 
 /* Append what is at `place` until a newline is among what follows batch.data[begin], or the file
- * ends. *end: behind it. */
+ * ends. *end: after it. */
 static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint64_t place,
                           size_t *end, bm_error *err)
 {

@@ -18,7 +18,7 @@
  *
  * Ranges are handed out ahead of what is accepted: of that the descriptor, the digest and the lines
  * tell. So whatever a range meets (a file that was cut off, a read that fails, more records than a
- * batch may have, no end of a record where one seemed to be), the reader reads on behind the last
+ * batch may have, no end of a record where one seemed to be), the reader reads on after the last
  * one that was accepted as if there were no ranges, and says what there is to say. It does so too
  * where they end: at the last records of a file, and at records that are nearly as long as a batch.
  * The more often ranges fail in a file, the more batches are read in order before the next one.
@@ -40,7 +40,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The columns of a file stand once in a batch, before the first of its pieces there. */
+/* The columns of a file are once in a batch, before the first of its pieces there. */
 static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
                              bm_error *err)
 {
@@ -243,7 +243,7 @@ static bm_status reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, 
     return status;
 }
 
-/* The array of the current file is broken on this line: once what stands before is handed out, that
+/* The array of the current file is broken on this line: once what is before is handed out, that
  * is the end, or the rest of the file is passed over. */
 static bm_status reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
                                   bm_error *err)
@@ -275,7 +275,7 @@ static void count_bytes(skipped_record *record, const char *data, size_t len)
         record->words += bm_long_words(data, len);
 }
 
-/* Read over the rest of a record that is too long, behind the bytes that are shown of it; what
+/* Read over the rest of a record that is too long, after the bytes that are shown of it; what
  * follows the record goes to carry. */
 static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t shown,
                              skipped_record *out, bm_error *err)
@@ -345,7 +345,7 @@ static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, boo
 #define OPENING_MAX 64u    /* bytes of an element that tell it from others */
 #define READ_AHEAD  4096u  /* bytes more than records of the mean length have */
 #define GROWTH_MAX  ((size_t)64 << 20)
-#define AHEAD_PART  16u /* of a long record: no more than this part is read behind it */
+#define AHEAD_PART  16u /* of a long record: no more than this part is read after it */
 #define CARRY_MAX   ((size_t)1 << 20) /* of its memory that stays */
 #define FIRST_MEAN  512.0             /* bytes of a record, before any was seen */
 
@@ -415,7 +415,7 @@ void bm_reader_close(bm_reader *reader)
     bm_free(reader);
 }
 
-/* Cut behind the last newline within the batch's size; where it has none, behind the first one that
+/* Cut after the last newline within the batch's size; where it has none, after the first one that
  * follows. */
 static void cut_at_newline(const bm_reader *reader, bm_cutter *c)
 {
@@ -473,7 +473,7 @@ static void cut_by_records(bm_reader *reader, bm_cutter *c)
     }
 }
 
-/* Where every newline ends a record and none is likely to be one too many, they are counted behind
+/* Where every newline ends a record and none is likely to be one too many, they are counted after
  * the cut; if there are too many after all, it is made before them. */
 static void cut_by_count(bm_reader *reader, bm_cutter *c)
 {
@@ -521,7 +521,7 @@ static size_t read_size(const bm_reader *reader, const bm_cutter *c)
         }
         return n;
     }
-    /* One long record: what is read behind its end has to be held and moved. */
+    /* One long record: what is read after its end has to be held and moved. */
     size_t n = (c->end - c->begin) / AHEAD_PART;
     n = n > reader->batch_bytes ? n : reader->batch_bytes;
     uint64_t held = c->end - c->cut;
@@ -680,7 +680,7 @@ static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
 #define LOOK_BYTES 8192u
 #define PAUSES_MAX 6u /* that double */
 
-/* Wait until all ranges are finished: then the reader stands behind the last one accepted. */
+/* Wait until all ranges are finished: then the reader is after the last one accepted. */
 static void wait_for_ranges(bm_reader *reader)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -773,7 +773,7 @@ static bm_status range_end(bm_reader *reader, const bm_stored_file *file, size_t
 }
 
 /* The next range of the current file becomes all of the batch, unread: *taken. Else the reader
- * stands behind the last range that was accepted. */
+ * is after the last range that was accepted. */
 static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -866,7 +866,7 @@ static bool read_files(const bm_reader *reader, bm_raw_batch *batch)
         bm_stored_file file;
         if (bm_stored_open(source->path, source->remote, NULL, &file, NULL) != BM_OK)
             return false;
-        char *data = batch->data + piece->begin; /* the byte behind is of a piece to be read */
+        char *data = batch->data + piece->begin; /* the byte after it is of a piece to be read */
         right = bm_stored_read(&file, data, size + 1, 0, &got, NULL) == BM_OK && got == size;
         bm_stored_close(&file);
         const XXH128_hash_t sum = XXH3_128bits(data, size);

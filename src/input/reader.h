@@ -32,7 +32,7 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
                          bm_reader **out, bm_error *err);
 /* Ask before a record that is longer than a batch is held; borrowed; NULL: any may be. */
 void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate);
-/* Tell the place behind each batch, and whether the bytes before `check` (copied), where it is
+/* Tell the place after each batch, and whether the bytes before `check` (copied), where it is
  * known, are those that they were. */
 bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err);
 /* Several threads take batches in turn: who waits for his helps its inputs (bm_input_ahead_help),
@@ -80,7 +80,7 @@ typedef struct bm_reader_ranges {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     uint64_t finished; /* of those: accepted or dropped */
-    bool failed;       /* one was not as it seemed: it and those behind it are dropped, ... */
+    bool failed;       /* one was not as it seemed: it and those after it are dropped, ... */
     bool unbegun;      /* ... of which one was the first of its file */
     unsigned state;    /* ... and where the first one began, the scan had this state, ... */
     size_t file;       /* ... in this file */
@@ -101,7 +101,7 @@ struct bm_reader {
     bool open, file_end; /* a file is open; all of it has been read */
     bool begun;          /* a piece of the current file has been made */
     uint64_t line;       /* on which the next piece begins */
-    uint64_t n_elements; /* of the file's array that stand before it */
+    uint64_t n_elements; /* of the file's array that are before it */
     uint64_t place;      /* of its first byte, in a plain file */
     unsigned state;      /* of the scan there */
     bm_buf carry;        /* the beginning of the next batch */
@@ -120,7 +120,7 @@ typedef struct bm_cutter {
     size_t begin; /* of the piece, in the batch */
     size_t end;   /* of the bytes read */
     size_t seen;  /* looked at so far */
-    size_t cut;   /* behind the last whole record; begin: none yet */
+    size_t cut;   /* after the last whole record; begin: none yet */
     bm_scan scan;
     unsigned state;  /* of the scan at `cut` */
     bool counted;    /* how many newlines there are before `cut`: ... */

@@ -24,7 +24,7 @@ typedef struct bm_record {
                             given in full parsing) */
     bool bad;               /* only file, line, raw, reason and n_behind are set */
     const char *reason;     /* "what is wrong (what was expected)" */
-    uint64_t n_behind;      /* of a bad row of csv: lines behind its first that a quote swallowed */
+    uint64_t n_behind;      /* of a bad row of csv: lines after its first that a quote swallowed */
     bm_str id;              /* valid UTF-8, unescaped; FILE:LINE, of elements FILE:N, where it has
                                none of its own */
     bm_str text;            /* valid UTF-8 */

@@ -42,7 +42,7 @@ typedef struct bm_scan {
 
 #define BM_SCAN_MORE SIZE_MAX
 
-/* Bytes data[from … to-1] follow those seen before. Returns the offset just behind the record and
+/* Bytes data[from … to-1] follow those seen before. Returns the offset just after the record and
  * its line ending (and scan is ready for the next), or BM_SCAN_MORE: the record does not end here.
  */
 typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from, size_t to);
@@ -76,11 +76,11 @@ typedef struct bm_record_format {
     bool newline_ends;      /* every newline ends a record */
     bool whole_file;        /* a record is a file, an empty file too */
     bool table;             /* rows of fields, perhaps with a header */
-    bool quoted;            /* of them: fields may stand in quotes (RFC 4180) */
+    bool quoted;            /* of them: fields may be in quotes (RFC 4180) */
     bool skip_blank;        /* a line of nothing but JSON white space is no record */
     bool json;              /* a record is a JSON object */
-    bool elements;          /* of one array: what stands between them is no part of a record */
-    unsigned state_behind;  /* of the scan, behind a record */
+    bool elements;          /* of one array: what is between them is no part of a record */
+    unsigned state_behind;  /* of the scan, after a record */
     bm_record_end_fn record_end;
     bm_likely_end_fn likely_end; /* NULL: only a scan finds ends */
     bm_parse_fn parse;

@@ -21,7 +21,7 @@
 
 /* === record maker ===
  *
- * "FILE:" is made once a file; the line is written behind it. */
+ * "FILE:" is made once a file; the line is written after it. */
 
 #define LINE_DIGITS 20u
 
@@ -689,7 +689,7 @@ static size_t end_record(bm_scan *scan, size_t at)
     return at;
 }
 
-/* A line of the header is complete. False: it is the last of a record that has nothing behind its
+/* A line of the header is complete. False: it is the last of a record that has nothing after its
  * header. */
 static bool end_header_line(bm_scan *scan)
 {
@@ -951,7 +951,7 @@ static size_t csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
 }
 
 /* Read data[from … len-1] as if it began within quotes, or outside of them. False: a quote opens in
- * the middle of a field, or closes there, so it does not. *end is behind the last row that ends; 0:
+ * the middle of a field, or closes there, so it does not. *end is after the last row that ends; 0:
  * none does. */
 static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t len, bool quoted,
                      size_t *end)
@@ -1006,7 +1006,7 @@ static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t l
  *                        '-- NEXT <--,--'
  *
  * An element whose brackets and quotes fit is a record whatever else is wrong with it: the parser
- * says what, and reading goes on behind it. Where they do not fit nobody can say
+ * says what, and reading goes on after it. Where they do not fit nobody can say
  * where the next element begins, so the file is broken there. Limits: of the levels deeper than
  * BM_JSON_DEPTH_MAX only the number of brackets counts; such a record is bad anyway. */
 
@@ -1190,7 +1190,7 @@ bm_str bm_element_opening(const char *data, size_t len)
     return end < len && data[quote] == '"' ? (bm_str){data + brace, end + 1 - brace} : (bm_str){0};
 }
 
-/* Behind the brace before a comma before the last opening. Lists within elements may look like that
+/* After the brace before a comma before the last opening. Lists within elements may look like that
  * too. */
 static size_t element_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {

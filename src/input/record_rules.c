@@ -21,7 +21,7 @@
 
 #define SHOWN_MAX 10u /* names */
 #define NAME_MAX  48u /* bytes of one */
-#define REST_MAX  48u /* bytes for what is said behind them */
+#define REST_MAX  48u /* bytes for what is said after them */
 
 /* Append a name, or as much of it as is shown, with a question mark for each byte that is no UTF-8.
  */
@@ -182,7 +182,7 @@ void bm_row_explain_surplus(bm_row_syntax syntax, uint32_t n_cells, uint32_t n_f
                            : "tsv has no quoting: `format` csv reads quoted cells");
 }
 
-/* The cell is known and takes `used` bytes; go behind the separator, if there is one. */
+/* The cell is known and takes `used` bytes; go after the separator, if there is one. */
 static bool go_behind(bm_row *row, size_t used)
 {
     bool last = used == row->left;
@@ -277,7 +277,7 @@ static bool all_given_are_numbers(const bm_input_options *options, const bm_reco
     return !rules->id_given || is_number(rules->id);
 }
 
-/* Every field of a table without header must be a number from 1. `whose` is said behind the name of
+/* Every field of a table without header must be a number from 1. `whose` is said after the name of
  * the field. */
 static bm_status check_number(const char *name, const char *field, const char *whose, bm_error *err)
 {

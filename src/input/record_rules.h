@@ -5,10 +5,10 @@
  * bm_record_rules_init.
  *
  * For tsv and csv a field is a header's name or a number from 1. `--header` is `no` exactly when
- * all fields given are numbers. With a header, a name that stands in it goes before the number.
+ * all fields given are numbers. With a header, a name that is in it goes before the number.
  * The columns needed are then a list of numbers from 0: the id's first (BM_NO_COLUMN: none),
  * then one for each text field, then one for each field that `keep` looks at, which may be
- * missing. Fields of `keep` do not count for the rule of the header. Behind them stands how many
+ * missing. Fields of `keep` do not count for the rule of the header. After them stands how many
  * cells the first row of the file has: a row of more is bad, for a text that holds the delimiter
  * and no quotes would end there. */
 #pragma once
@@ -66,7 +66,7 @@ uint64_t bm_count_newlines(const char *data, size_t len);
 
 typedef struct bm_row_syntax {
     char delimiter; /* between cells */
-    bool quoted;    /* RFC 4180: cells may stand in quotes */
+    bool quoted;    /* RFC 4180: cells may be in quotes */
 } bm_row_syntax;
 
 typedef struct bm_row {
@@ -84,7 +84,7 @@ typedef struct bm_cell {
     bool doubled; /* csv: it holds "" for a quote */
 } bm_cell;
 
-/* Does the byte end a cell that stands in no quotes? */
+/* Does the byte end a cell that is in no quotes? */
 static inline bool bm_row_splits_at(bm_row_syntax syntax, char byte)
 {
     return byte == syntax.delimiter;
@@ -97,13 +97,13 @@ bool bm_row_next(bm_row *row, bm_cell *cell);
 typedef struct bm_row_place {
     const char *begin; /* its first byte */
     uint64_t line;     /* of that byte */
-    uint64_t n_behind; /* lines behind that one that belong to the row */
+    uint64_t n_behind; /* lines after that one that belong to the row */
 } bm_row_place;
 
 /* Why a row is broken, for people: where a cell in quotes begins, and how many lines it swallowed.
  */
 void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, size_t cap);
-/* Append what stands between two cells. */
+/* Append what is between two cells. */
 static inline bm_status bm_row_split(bm_row_syntax syntax, bm_buf *out, bm_error *err)
 {
     return bm_buf_add(out, &syntax.delimiter, 1, err);
@@ -163,7 +163,7 @@ typedef struct bm_first_row {
 /* Fill bm_row_numbers_count() numbers: before any row is known, which bounds no row and names no
  * column; from the first row, which is a header where the rules say so. A first row that is broken,
  * or longer than a document may be, bounds none. BM_ERR_INPUT names the file, line 1 and the field
- * that is missing or stands twice. */
+ * that is missing or is twice. */
 void bm_row_numbers_begin(const bm_record_rules *rules, uint32_t *numbers);
 bm_status bm_row_numbers_from(const bm_record_rules *rules, const bm_first_row *first,
                               uint32_t *numbers, bm_error *err);

@@ -86,7 +86,7 @@ typedef struct bm_table_kept {
     bm_table_bytes bytes;
     bool parquet;
     const uint8_t *rows; /* a bit a row, lowest first: it stays */
-    uint64_t n_rows;     /* of the bits: rows behind them do not stay */
+    uint64_t n_rows;     /* of the bits: rows after them do not stay */
     /* NULL, or one for each row that stays: a column more, `bandmill`, a struct of them as it says:
      * group, size (int64, null: none), kept (bool), jaccard (double, null: not known).
      * BM_ERR_INPUT: the file has a column of this name. */

@@ -68,7 +68,7 @@ static zst_header zst_header_of(const unsigned char *head, size_t len)
     return header;
 }
 
-/* A number of seven bits a byte at *at, which moves behind it; false: it is cut short. */
+/* A number of seven bits a byte at *at, which moves after it; false: it is cut short. */
 static bool read_number(const unsigned char *head, size_t end, size_t *at, uint64_t *out)
 {
     *out = 0;
@@ -393,7 +393,7 @@ const bm_unpack_ops bm_unpack_zst = {.members = "frame",
  * Streams of xz, by liblzma, whose memory is bounded: a dictionary of at most 2^27 bytes and 1 MiB
  * for all else. A check that liblzma does not know is refused, since nothing would tell damage.
  *
- * The decoder of LZMA2 reads on behind the end of a damaged chunk, as far as it has input and room,
+ * The decoder of LZMA2 reads on after the end of a damaged chunk, as far as it has input and room,
  * and only then compares what it has read with what the chunk's header says: hence `pieces`. */
 
 #define OTHER_BYTES (UINT64_C(1) << 20) /* beside the dictionary */

@@ -21,7 +21,7 @@
 typedef struct bm_decompress_step {
     bm_str in;
     size_t used; /* of `in`: advanced by each step */
-    bool end;    /* nothing comes behind `in` */
+    bool end;    /* nothing comes after `in` */
     char *out;
     size_t out_cap;
     size_t n_out; /* set by each step */
@@ -44,7 +44,7 @@ typedef struct bm_unpack_ops {
     const char *members; /* "member", for messages */
     /* The byte with which each begins; -1: the library says whether one begins. */
     int first_byte;
-    /* Zeros behind a member: so many, and multiples of them, are padding; 0: none are. */
+    /* Zeros after a member: so many, and multiples of them, are padding; 0: none are. */
     unsigned padding;
     bool padding_ends; /* nothing follows padding */
     /* Its output before damage depends on how much it has at a time: it reads and writes whole

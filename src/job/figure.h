@@ -41,7 +41,7 @@ typedef struct bm_figure {
 } bm_figure;
 
 void bm_figure_put(bm_figure *f, const char *format, ...) BM_PRINTF(2, 3);
-/* Begin a picture that stands alone with its style and its ground. */
+/* Begin a picture that is alone with its style and its ground. */
 void bm_figure_style(bm_figure *f);
 double bm_figure_x(const bm_figure *f, double similarity);
 void bm_figure_line(bm_figure *f, const char *class_name, double x1, double y1, double x2,

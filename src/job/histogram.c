@@ -5,7 +5,7 @@
  * k/100 are both rounded once, and where c/u < k/100 they differ by 1/(100 u) at least, which is
  * far more than rounding for u below 2^33. Multiplying by 100 instead would put 0.29 into bin 28.
  *
- * The picture has a bar a bin, from the tenth below the threshold to 1. A dashed line stands at the
+ * The picture has a bar a bin, from the tenth below the threshold to 1. A dashed line is at the
  * threshold; nothing was looked for on its left, and that ground is grey. Each bar has its numbers
  * as a tooltip (<title>) and in data-pairs; title and desc say the same in words for who cannot see
  * it. */

@@ -152,7 +152,7 @@ static uint64_t needed_bytes(const bm_record_budget *budget, uint64_t record_byt
     return record_bytes + record_bytes / 8 + budget->copies * record_bytes;
 }
 
-/* `bytes` are those of the record so far, and what may be read behind it: a sixteenth. */
+/* `bytes` are those of the record so far, and what may be read after it: a sixteenth. */
 static bm_status admit_record(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     const bm_record_budget *budget = ctx;
@@ -347,7 +347,7 @@ static bm_status try_below(search *s, const char *dir, bm_error *err)
     return BM_OK;
 }
 
-/* The directory that holds this one; where its path is a link, that which the link stands in. */
+/* The directory that holds this one; where its path is a link, that which the link is in. */
 static bm_status try_parent(search *s, bm_error *err)
 {
     char *parent;
@@ -580,7 +580,7 @@ typedef struct path_list {
     size_t n;
 } path_list;
 
-/* With `resume` what stands there may be the job's own, which is looked at later; an index is added
+/* With `resume` what is there may be the job's own, which is looked at later; an index is added
  * to. */
 static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 {

@@ -175,7 +175,7 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start);
 /* record_budget -- memory for passes that hold one record at a time (`dedup`'s second one, those of
  * `filter`, and lines that are followed), and for tables that were read from a directory.
  *
- * A record that is longer than a batch takes its own bytes, those that are read behind it, copies
+ * A record that is longer than a batch takes its own bytes, those that are read after it, copies
  * of its text where it is parsed, and joined text and hashes where it is shingled. The ingest,
  * which has many in flight, has a gate of its own. */
 

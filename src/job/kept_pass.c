@@ -87,7 +87,7 @@ static bm_status changed(const bm_job_context *job, uint32_t file, uint64_t line
                       "the file changed while it was read (the same records twice)");
 }
 
-/* --- in turn, and behind it --- */
+/* --- in turn, and after it --- */
 
 /* Wait until it is the batch's turn. False: the pass has failed. */
 static bool wait_for_turn(lane *l)
@@ -275,7 +275,7 @@ static bool is_before(uint32_t file, uint64_t line, const bm_record *record)
     return file < record->file || (file == record->file && line < record->line);
 }
 
-/* The documents and skipped records that stand before a record. */
+/* The documents and skipped records that are before a record. */
 static bm_kept_at seek(const bm_doc_table *docs, const bm_record *record)
 {
     bm_bisect doc = {0, docs->n}, skipped = {0, docs->n_skipped};
@@ -430,7 +430,7 @@ out:
     return BM_OK;
 }
 
-/* A bm_long_gate: once all batches before are written, and none is read behind this one. */
+/* A bm_long_gate: once all batches before are written, and none is read after this one. */
 static bm_status wait_for_batches(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     copy *c = ctx;
@@ -481,7 +481,7 @@ out:
 typedef struct walk {
     bm_job_context *job;
     const uint8_t *dropped;
-    bm_kept_at end; /* behind the batches whose turn it was */
+    bm_kept_at end; /* after the batches whose turn it was */
 } walk;
 
 static bm_status keep_document(void *ctx, const bm_record *record, bm_kept_at *at,

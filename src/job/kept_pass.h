@@ -20,7 +20,7 @@ typedef struct bm_kept_at {
     size_t doc, skipped;
 } bm_kept_at;
 
-/* Where does the record go? `at` stands before it, and is moved behind it by a rule that goes by
+/* Where does the record go? `at` is before it, and is moved after it by a rule that goes by
  * it. Records are only split (parser.h); elements of an array, whose line others may share, have
  * `bad` and `id` too. Anything but BM_OK ends the pass. */
 typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bm_kept_at *at,
@@ -40,7 +40,7 @@ typedef struct bm_kept_rule {
     bm_keep_fn keep;
     bm_insert_fn insert; /* NULL: all is written byte for byte */
     void *ctx;           /* of both */
-    /* NULL: the rule does not go by it. Else where the records begin, and in the end behind the
+    /* NULL: the rule does not go by it. Else where the records begin, and in the end after the
      * last: it is BM_ERR_INPUT where two neighbours in the input are none in the job's table of
      * documents. */
     bm_kept_at *at;

@@ -389,7 +389,7 @@ static bm_status differs(const bm_recipe *recipe, size_t index, const char *path
                       bm_manifest_path(manifest));
 }
 
-/* The offsets stand behind the inputs. */
+/* The offsets are after the inputs. */
 static const bm_source *source_at(bm_input_set *inputs, size_t index)
 {
     return index < bm_input_set_count(inputs) ? bm_input_set_source(inputs, index)

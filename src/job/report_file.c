@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_file.c -- one function a section, in the order in which they stand in the file.
+/* report_file.c -- one function a section, in the order in which they are in the file.
  *
  * Tests: tests/cli/cases/bad_records.sh, tests/cli/cases/dedup.sh, tests/cli/cases/hashes.sh,
  *        tests/cli/cases/oph.sh, tests/cli/cases/ownership.sh, tests/cli/cases/staged.sh,
@@ -455,13 +455,13 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
     bm_buf_reset(&path);
 }
 
-/* What stands at the head of the names of inputs, and of their paths from here. */
+/* What is at the head of the names of inputs, and of their paths from here. */
 typedef struct heads {
     size_t name_len, path_len;
     bm_buf name, path; /* of the first input */
 } heads;
 
-/* Do name and path have these heads, and all behind them in common? */
+/* Do name and path have these heads, and all after them in common? */
 static bool has_heads(const heads *h, const char *name, bm_str path)
 {
     return strlen(name) >= h->name_len && path.len >= h->path_len &&
@@ -782,7 +782,7 @@ static void write_devices(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Does the setting say what is written, and stand in "run"? The command is the report's kind. */
+/* Does the setting say what is written, and is it in "run"? The command is the report's kind. */
 static bool report_asks(const bm_setting *setting)
 {
     return setting->section == BM_SECTION_OUTPUT && strcmp(setting->name, "command") != 0;
@@ -1029,7 +1029,7 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
 /* === report read ===
  *
  * A report begins with what decides its job's results, as text that the job at hand makes anew and
- * compares; what was to be written stands in "run". */
+ * compares; what was to be written is in "run". */
 
 typedef struct comparing {
     const bm_manifest *report;

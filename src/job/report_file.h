@@ -21,7 +21,7 @@
 
 /* report_counts -- the member "counts" of a report, written and read back. */
 
-/* Read the counts that stand there; the others stay as they are. BM_ERR_FORMAT. */
+/* Read the counts that are there; the others stay as they are. BM_ERR_FORMAT. */
 bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_error *err);
 
 /* report_groups -- what a report says about groups and pairs: sizes, the largest, the chained, how

@@ -132,7 +132,7 @@ static bm_status write_texts(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-/* The rows of n items behind what the file has. */
+/* The rows of n items after what the file has. */
 static bm_status write_ranges(bm_out_file *file, const context *c, add_fn add, size_t n,
                               bm_error *err)
 {
@@ -156,7 +156,7 @@ out:
     return status;
 }
 
-/* The rows of n items, behind what is gathered. */
+/* The rows of n items, after what is gathered. */
 static bm_status add_rows(bm_rows *rows, const context *c, add_fn add, size_t n, bm_error *err)
 {
     if (rows->file != NULL && c->pool != NULL && bm_pool_size(c->pool) > 1 && n > RANGE_ITEMS) {
@@ -391,7 +391,7 @@ static bm_status add_group(const context *c, bm_json *json, size_t group, bm_buf
     return bm_group_line_end(json, out, err);
 }
 
-/* The first group that begins at the member or behind it. */
+/* The first group that begins at the member or after it. */
 static size_t group_from(const bm_grouping *g, uint64_t member)
 {
     bm_bisect b = {0, g->n_groups};
@@ -673,7 +673,7 @@ static bm_status index_copies(partners *p, bm_error *err)
     return BM_OK;
 }
 
-/* Does document a stand before b in the row of the two? */
+/* Does document a come before b in the row of the two? */
 static bool comes_first(const partners *p, uint32_t a, uint32_t b)
 {
     const bm_corpus *corpus = p->rows->match->settings.corpus;

@@ -55,7 +55,7 @@ bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lo
 bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                          bm_pool *pool, bm_error *err);
 
-/* --- texts of the documents that are in a pair, read once more as they stand in the inputs
+/* --- texts of the documents that are in a pair, read once more as they are in the inputs
  * (rows.c) --- */
 
 #define BM_EDIT_UNKNOWN UINT64_MAX

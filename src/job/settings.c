@@ -275,7 +275,7 @@ const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b)
 
 /* === settings list ===
  *
- * One function a section, in the order in which they stand in a report. */
+ * One function a section, in the order in which they are in a report. */
 
 typedef struct listing {
     bm_setting_section section;
@@ -392,7 +392,7 @@ static void emit_field(const listing *l, const bm_field_row *field, const bm_set
 static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
 {
     const bool given = format == BM_FORMAT_KEYS;
-    for (size_t i = 0; i < BM_N_ROWS; i++) /* weights stand there only where there are some */
+    for (size_t i = 0; i < BM_N_ROWS; i++) /* weights are there only where there are some */
         if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) && i != BM_ROW_WEIGHTS)
             emit_field(l, &bm_field_rows[i], s, given);
     emit_text(l, "unicode", bm_unicode_version());

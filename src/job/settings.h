@@ -3,7 +3,7 @@
  * runs.
  *
  * bm_settings_of_NAME takes the options of a public call. Where the inputs are directories of ours,
- * how their documents were read and signed stands in their manifests: bm_recipe_apply (recipe.h)
+ * how their documents were read and signed is in their manifests: bm_recipe_apply (recipe.h)
  * puts that into the settings. bm_settings_plan settles the bands. After that the settings are only
  * read. Not public. */
 #pragma once
@@ -72,7 +72,7 @@ typedef struct bm_weighed {
     char digest[33]; /* of shingles and in how many documents each stands; "": not known yet */
 } bm_weighed;
 
-/* Where the inputs stand in manifests. */
+/* Where the inputs are in manifests. */
 typedef struct bm_recorded_inputs {
     uint64_t set_fields;      /* BM_FIELD_* bits: what was asked for on purpose */
     const char *sources;      /* they may lie below this directory now; NULL: none */

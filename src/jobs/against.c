@@ -367,7 +367,7 @@ static void row_mark(row_marks *marks, uint64_t row)
  *
  * Sets of known documents, made again of the inputs that were signed, which are read through the
  * ingest as they were then. Only inputs that hold marked documents are opened, each is read to its
- * end, and only the sets of marked documents are kept: in a temporary file, one behind another, in
+ * end, and only the sets of marked documents are kept: in a temporary file, one after another, in
  * their order.
  *
  *     rows of the directory    input 0  |   input 1   | input 2 ...    sources.tsv: rows of each
@@ -388,7 +388,7 @@ typedef struct marked_sets {
 typedef struct chosen {
     bm_recipe part;  /* borrows from the recipe of all, but for the arrays */
     uint64_t *begin; /* first row of each */
-    uint64_t *end;   /* behind its last */
+    uint64_t *end;   /* after its last */
 } chosen;
 
 typedef struct reading {

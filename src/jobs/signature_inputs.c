@@ -29,7 +29,7 @@
  *
  * Several directories give the ids that all their inputs would have given at once, so that whoever
  * reads these inputs again (filter, explain) meets the same. Which ids were numbered is not written
- * down: an X#N is taken for one where X stands before it and N is the number that it would have
+ * down: an X#N is taken for one where X is before it and N is the number that it would have
  * got. An input whose own id looks like that cannot be told from it (job_filter.c refuses it). One
  * walk over ids.txt finds the ids that matter; numbering once more goes beside the second. */
 
@@ -469,7 +469,7 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
 }
 
 /* Exact verification reads the inputs again; where nobody asked for it, it may fall back. Fields
- * that `keep` looks at, and records that are removed, stand in the inputs alone. */
+ * that `keep` looks at, and records that are removed, are in the inputs alone. */
 static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
     const bool asked = s->pairs.verify != BM_VERIFY_AUTO;

@@ -129,7 +129,7 @@ static char *copy_part(const char *from, size_t len, char *out)
     return out;
 }
 
-/* Take the names apart: n paths, and behind them the keys of those that may be keys too. */
+/* Take the names apart: n paths, and after them the keys of those that may be keys too. */
 static void split_names(const char *const *names, size_t n, bm_json_path *paths, bm_str *part,
                         char *text)
 {
@@ -222,7 +222,7 @@ typedef struct found {
 
 #define WORD_MAX 24u /* bytes of a word that are shown */
 
-/* Bytes of the word of letters at `pos`, perhaps behind a minus. */
+/* Bytes of the word of letters at `pos`, perhaps after a minus. */
 static size_t word_bytes(bm_str text, size_t pos)
 {
     size_t end = pos + (text.data[pos] == '-');
@@ -623,7 +623,7 @@ static bool read_key(bm_json_exact *x, char byte)
     return read_string(x, &span) && match_key(x, &span);
 }
 
-/* One token; pos stands on its first byte. */
+/* One token; pos is on its first byte. */
 static bool step(bm_json_exact *x, char byte)
 {
     switch (x->state) {

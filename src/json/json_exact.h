@@ -55,7 +55,7 @@ typedef enum bm_json_kind {
 /* The value at one path. Of a path through arrays: a string, all its values joined by newlines
  * (null: an empty one; a number, where the path ends in elements: its source text); or the first
  * value that is something else. Where an object on the way lacks the path's next part, or what
- * stands there is no object or array, that value is missing. */
+ * is there is no object or array, that value is missing. */
 typedef struct bm_json_field {
     bm_json_kind kind;
     bm_str value;       /* string: unescaped, valid UTF-8; number: its source text */

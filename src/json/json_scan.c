@@ -253,7 +253,7 @@ bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value)
     for (size_t of = 0;;) {
         const size_t len = strcspn(field, ".");
         size_t i = doc->n_members;
-        for (; i > of; i--) { /* members of an object stand behind it */
+        for (; i > of; i--) { /* members of an object are after it */
             const bm_json_member *m = &doc->members[i - 1];
             if (m->of == of && m->key.len == len && memcmp(m->key.data, field, len) == 0)
                 break;

@@ -17,7 +17,7 @@ static inline bool bm_json_is_space(char byte)
 {
     return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
-/* Behind the decimal digits that stand at `at`. */
+/* After the decimal digits that are at `at`. */
 static inline size_t bm_skip_digits(bm_str text, size_t at)
 {
     while (at < text.len && text.data[at] >= '0' && text.data[at] <= '9')
@@ -58,7 +58,7 @@ void bm_json_scan_copy(bm_str value, bm_json *out);
 #define BM_JSON_LIST 1024u
 
 typedef struct bm_json_member {
-    bm_str key; /* without its quotes, escaped as it stands there */
+    bm_str key; /* without its quotes, escaped as it is there */
     bm_str value;
     size_t of; /* the member whose value is the object, plus 1; 0: the whole */
 } bm_json_member;
@@ -78,7 +78,7 @@ void bm_json_doc_close(bm_json_doc *doc); /* {0} is fine */
 /* The JSON text of a field; false: there is none. */
 bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value);
 /* BM_ERR_FORMAT names the file and the field that is missing or of another type. A string is
- * appended to `out`, and a NUL put behind it. */
+ * appended to `out`, and a NUL put after it. */
 bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err);
 bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err);
 bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err);

@@ -85,7 +85,7 @@ static bool ends_run(char byte)
 }
 
 /* The first position from `pos` on whose byte ends a plain run, or text.len. `seen` collects the
- * bits of the bytes before it, and perhaps of some behind it. Where `copy` is not NULL the bytes
+ * bits of the bytes before it, and perhaps of some after it. Where `copy` is not NULL the bytes
  * are written there, and up to BM_JSON_COPY_MORE more. */
 static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *copy)
 {
@@ -151,7 +151,7 @@ static uint32_t u_code(bm_str text, size_t pos)
 
 /* Write what the escape at `pos` stands for to `out`, *n_out bytes, up to 4: of a pair of
  * surrogates both halves, of an unpaired one U+FFFD, counted, or itself where nobody counts.
- * Returns the position behind; 0: it is no escape. */
+ * Returns the position after; 0: it is no escape. */
 static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64_t *n_unpaired)
 {
     if (text.len - pos < 2)

@@ -18,7 +18,7 @@ typedef struct bm_json_repair {
     uint64_t n_invalid; /* U+FFFD that were put in */
 } bm_json_repair;
 
-/* Find the end of the string whose first byte, behind the quote, is text.data[from]. Returns NULL,
+/* Find the end of the string whose first byte, after the quote, is text.data[from]. Returns NULL,
  * with *span filled, or says why the string is broken, and span->end where. */
 const char *bm_json_string_end(bm_str text, size_t from, bm_json_span *span);
 /* The same, and write what the string says to `copy`, where as many bytes as it has and
@@ -34,7 +34,7 @@ const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, ch
 size_t bm_json_string_escape(bm_str raw, size_t pos, size_t *n_text);
 
 /* Append what a string says, as valid UTF-8, and add to the counts of `repair`. `raw` is what
- * stands between its quotes, and `beyond_ascii` is as bm_json_string_end found it: false leaves
+ * is between its quotes, and `beyond_ascii` is as bm_json_string_end found it: false leaves
  * bytes as they are. BM_ERR_FORMAT: a broken escape, in a string that bm_json_string_end has not
  * seen. Without `repair` nothing is repaired: invalid bytes stay, and so does an unpaired
  * surrogate, as the three bytes that UTF-8 would have for it. */

@@ -31,7 +31,7 @@ static void put_line(bm_json *json)
         put(json, "  ", 2);
 }
 
-/* Write what stands between the last value or key and the next. */
+/* Write what is between the last value or key and the next. */
 static void separate(bm_json *json)
 {
     if (json->after_key) {
@@ -346,7 +346,7 @@ static int hex_digit(char c)
     return hit == NULL ? -1 : (int)(hit - tsv_escape_digits);
 }
 
-/* The byte that the escape at `at` (behind its backslash) stands for, or -1; *at moves past it. */
+/* The byte that the escape at `at` (after its backslash) stands for, or -1; *at moves past it. */
 static int unescape_one(const char *text, size_t len, size_t *at)
 {
     if (*at >= len)

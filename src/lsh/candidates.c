@@ -250,7 +250,7 @@ void bm_band_labels_reset(bm_band_labels *labels)
     *labels = (bm_band_labels){0};
 }
 
-/* From the last document to the first: each goes right behind the first of its chain. */
+/* From the last document to the first: each goes right after the first of its chain. */
 void bm_band_buckets_fill_labels(bm_band_buckets *b, const bm_band_labels *labels)
 {
     for (size_t doc = 0; doc < b->n_docs; doc++)

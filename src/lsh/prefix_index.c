@@ -45,7 +45,7 @@
  * shared ones have keys >= k, so the first place with key k is among the first |x| - c + 1 of x;
  * the same in y. Both lists of keys therefore hold k within these places. For every key below k
  * none of its shingles is shared: where i places of x lie before its first k, at most |x| - i
- * shingles are; the same in y. And a key that stands in both prefixes is met first at the least of
+ * shingles are; the same in y. And a key that is in both prefixes is met first at the least of
  * them, which is at or before k.
  *
  * The threshold bounds the c of a pair from below, in double and not only on paper: similarity is

@@ -48,7 +48,7 @@ typedef struct bm_rare_prefix_size {
 bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
                                    size_t length, bm_rare_prefix_buffers buffers);
 
-/* The same in two steps, for counts from elsewhere. First the key of each shingle that stands in
+/* The same in two steps, for counts from elsewhere. First the key of each shingle that is in
  * `count` documents, 2 at least. */
 static inline uint64_t bm_rare_key(uint64_t mixed, uint32_t count)
 {

@@ -4,7 +4,7 @@
  * Shingles share a counter where their mixed hashes agree in the leading bits, so a count may be
  * too high and never too low. Who uses it needs an order of the shingles that all documents agree
  * on, and it is one whatever the counts are; counts that are too high only cost time. A counter is
- * one byte, since nearly all shingles of real text stand in few documents; what a full one cannot
+ * one byte, since nearly all shingles of real text are in few documents; what a full one cannot
  * take goes to a second, smaller array of 32 bits.
  *
  *     low   [ 1 | 0 | 255 | 3 | ... ]   2^low_bits, one to two a shingle counted (with repeats)

@@ -34,7 +34,7 @@ typedef struct list {
 typedef struct search {
     list a, b;
     uint64_t *sorted; /* windows of b: the upper bits of their hashes, and where they begin; scratch
-                         behind them */
+                         after them */
 } search;
 
 static uint64_t times(uint64_t x, uint64_t y)

@@ -19,7 +19,7 @@ typedef struct bm_points {
  * up to 30 of the shorter. */
 bm_status bm_edit_distance(bm_points x, bm_points y, uint64_t *distance, bm_error *err);
 
-/* --- the longest run of numbers that stands in two lists (two_sequences.c) --- */
+/* --- the longest run of numbers that is in two lists (two_sequences.c) --- */
 
 typedef struct bm_common_run {
     size_t n;    /* 0: nothing is common */

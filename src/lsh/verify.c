@@ -154,7 +154,7 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
  * typical document (30 to 300) are then finished by one insertion sort. A part that is still long
  * is split again. Because the digit begins at the highest differing bit, small integers or hashes
  * with a common prefix need no empty rounds. A digit has at least 4 bits, so at most 16 steps of 8
- * KiB stand on the stack (3 for ten million hashes as they come), and work is linear in n for any
+ * KiB are on the stack (3 for ten million hashes as they come), and work is linear in n for any
  * input.
  *
  * For n >= 2^17 the digit has 9 bits, so that its write streams stay within the caches and the TLB.

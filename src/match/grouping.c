@@ -302,7 +302,7 @@ out:
 typedef struct copied_texts {
     uint64_t *list;
     size_t n;
-    bm_column column; /* which holds the list, and behind it so much again to sort it */
+    bm_column column; /* which holds the list, and after it so much again to sort it */
 } copied_texts;
 
 static uint64_t copied_text(const bm_corpus *corpus, size_t doc)

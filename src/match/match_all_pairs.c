@@ -278,7 +278,7 @@ void bm_set_window_reset(bm_set_window *w)
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
-/* Bytes of a window of one range, whichever: of the last whole one, and what is behind it. */
+/* Bytes of a window of one range, whichever: of the last whole one, and what is after it. */
 static uint64_t set_window_least(const bm_set_window *w)
 {
     size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
@@ -378,7 +378,7 @@ bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
  *     window    [ 16 heads | set of 0 | set of 1 | … ][ 16 heads | set of 16 | … ]
  *     record    [ 16 heads | keys of 0 | keys of 1 | … ]        in the same place
  *
- * In text most shingles stand in one document alone and have no key, so this file is a small part
+ * In text most shingles are in one document alone and have no key, so this file is a small part
  * of that of the sets; each block of the search reads this one only. Counts are the same as where
  * all is in memory, and so are the prefixes and the pairs that are compared.
  *

@@ -55,7 +55,7 @@ typedef struct bm_set_window {
 #define BM_SET_WINDOW_DOC 24u /* bytes of a document beside its set */
 
 /* Fill in the first five fields before. Reads the next documents, the first time the first ones.
- * BM_NOT_FOUND (and no error) behind the last; the call after that starts again. */
+ * BM_NOT_FOUND (and no error) after the last; the call after that starts again. */
 bm_status bm_set_window_next(bm_set_window *window, bm_error *err);
 void bm_set_window_reset(bm_set_window *window);
 

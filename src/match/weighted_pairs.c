@@ -12,7 +12,7 @@
  * the greater one, so a pair whose sums are too far apart is left out, with the same allowance for
  * rounding.
  *
- * Where not all documents fit into one block, the sets of those behind it are read once a block.
+ * Where not all documents fit into one block, the sets of those after it are read once a block.
  * All threads probe: a document at a time, until there are enough candidates to compare. */
 #include "match/weighted_pairs.h"
 

@@ -14,12 +14,12 @@
  *     hashes    h h h    |    h h h h               document 1 has no shingles
  *
  * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or what an input of hashes brought. Its
- * low 32 bits are the token hash x of the scheme affine32. Each hash stands once in a document, in
+ * low 32 bits are the token hash x of the scheme affine32. Each hash is once in a document, in
  * order of first occurrence; in a bag, the elements of its repeats follow (text/distinct.h). The
  * content hash of a document (model/stream_hash.h) is one of all its shingle hashes as they follow
  * each other, with repeats, and of its joined text: it is equal for identical documents.
  *
- * A batch that is `counted` also has, beside each hash, how often it stands in its document.
+ * A batch that is `counted` also has, beside each hash, how often it is in its document.
  * Whoever makes the batch sets that while it is empty; nothing is counted where nobody asks.
  *
  * A batch that was weighed (corpus/df_table.h) has weights beside its hashes, which are in
@@ -93,7 +93,7 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *
  *     bytes   the cat sat on the mat·a dog …      joined text (text/shingle_ops.h), document after
  *                                                document; words: one 0x20 between documents
- *     starts  0   4   8  12 15  19  23·…          words: of each word, and behind the last one
+ *     starts  0   4   8  12 15  19  23·…          words: of each word, and after the last one
  *     slots   0                  2        …       n_docs + 1 of them, never falling
  *
  * A *slot* is a place where the device makes a hash: a byte for byte and char shingles, a word for
@@ -118,7 +118,7 @@ typedef struct bm_text_doc {
     uint64_t n_shingles;  /* in order, with repeats; 0 where it is left to the host */
     uint64_t second;      /* hash of its joined text (bm_content_with_second); without shingles
                              the upper half of its content hash, which then is all of it */
-    uint32_t n_starts;    /* words: its entries in `starts`; the last is one behind its end */
+    uint32_t n_starts;    /* words: its entries in `starts`; the last is one after its end */
     bool ascii, by_host;
     bool unreadable; /* so it has no shingles */
 } bm_text_doc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counts.c -- the rows, in the order in which they stand in a report.
+/* counts.c -- the rows, in the order in which they are in a report.
  *
  * Tests: tests/unit/model/test_counts.c, tests/cli/cases/dedup.sh, tests/cli/cases/ownership.sh */
 #include "model/counts.h"

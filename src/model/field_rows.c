@@ -20,7 +20,7 @@
 #define PLACE_INDEX(m)   BM_PART_INDEX, offsetof(bm_index_settings, m)
 #define PLACE_RESULTS(m) BM_PART_RESULTS, offsetof(bm_result_settings, m)
 
-/* Behind `uses` stand the functions that the row names. */
+/* After `uses` stand the functions that the row names. */
 #define WORD(id, name, key, place, option, bit, ...)                                               \
     [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_WORD, option, bit, __VA_ARGS__)
 #define VALUE(id, name, key, place, type, bit, ...)                                                \

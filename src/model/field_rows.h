@@ -7,9 +7,9 @@
  * directories must have in common, what contradicts them, what means nothing for some input
  * (job/settings.c), and what a report tells of a job and a job that resumes compares
  * (job/settings.c). A field that needs more than its type says has a type of its
- * own, and the function that knows it stands beside the loop.
+ * own, and the function that knows it is beside the loop.
  *
- * Rows stand in the order in which manifests and reports have them. Threads: any; the table is
+ * Rows are in the order in which manifests and reports have them. Threads: any; the table is
  * constant. */
 #pragma once
 
@@ -170,7 +170,8 @@ void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint6
 bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme);
 /* Have both parts the same value? */
 bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b);
-/* May a character stand between the cells of a row? '\0' too: that of the format. */
+/* May this character separate the cells of a row? '\0' too: it means the separator of the
+ * format. */
 bool bm_field_is_character(char byte);
 /* The names of the files decide what format they have, not options. */
 void bm_input_format_by_name(bm_input_options *input);

@@ -84,12 +84,12 @@ bm_file_kind bm_file_kind_of(const char *name);
 
 /* file_heads -- how the files begin that bandmill writes outside its directories: rows of `pairs`,
  * `query` and `cluster`, the answer of `explain`, reports and histograms. So one of ours that
- * stands at an output's place is known from a file of somebody else (`force`). */
+ * is at an output's place is known from a file of somebody else (`force`). */
 
 /* Columns, of the tables that are not for directories alone (results/result_tables.h). */
 #define BM_HEAD_PAIRS      "id_a\tid_b\tjaccard"
 #define BM_HEAD_CONTAINED  "id_a\tid_b\tcontainment"
-#define BM_HEAD_EDIT       "\tedit" /* behind these two */
+#define BM_HEAD_EDIT       "\tedit" /* after these two */
 #define BM_HEAD_ANSWERS    "query\ttarget\tjaccard"
 #define BM_HEAD_HOLDERS    "query\ttarget\tcontainment"
 #define BM_HEAD_THRESHOLDS "threshold\tpairs\tgroups\tlargest\tremoved"

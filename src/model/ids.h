@@ -151,7 +151,7 @@ typedef struct bm_skipped {
     uint64_t line;
     uint32_t file;
     char *reason;      /* owned by the table */
-    uint64_t n_behind; /* lines behind that one which went with it (record.h) */
+    uint64_t n_behind; /* lines after that one which went with it (record.h) */
 } bm_skipped;
 
 /* Documents and bad records of batches. */
@@ -174,7 +174,7 @@ typedef struct bm_doc_table {
     bm_doc_sums reserved; /* all, with what is ahead */
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
-    size_t n_swallowing;    /* those, skipped by this run, that took lines behind them along */
+    size_t n_swallowing;    /* those, skipped by this run, that took lines after them along */
     bool number_duplicates; /* a repeated id becomes the next free id#N; else it is an error */
     bm_next_numbers next;
     uint64_t n_tried;           /* id#N that were looked up to find a free one */
@@ -213,7 +213,7 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
                            const char *file_name, bm_error *err);
 /* A document whose id has this hash will soon be added: fetch the slot. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
-/* Nothing is ahead: begin to reserve behind what is there. */
+/* Nothing is ahead: begin to reserve after what is there. */
 void bm_doc_table_begin(bm_doc_table *table);
 /* May a batch be reserved? False: its documents are added one by one, once nothing is ahead, for
  * then repeated ids are numbered, or the limit of memory or of documents is near. */

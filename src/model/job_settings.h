@@ -13,7 +13,7 @@
 #define BM_KEEP_BY_SHINGLES "shingles,longest"
 
 /* These settings choose pairs, and the document of a group that stays. Those of options that are
- * handed over as they were given stand in options/rows.def; `verify` is AUTO until it is resolved.
+ * handed over as they were given are in options/rows.def; `verify` is AUTO until it is resolved.
  */
 typedef struct bm_pair_settings {
 #define PAIR_SETTING(type, name) type name;

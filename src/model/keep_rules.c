@@ -95,7 +95,7 @@ static bm_status add_values(bm_keep_rule *rule, const char *text, bm_error *err)
     return BM_OK;
 }
 
-/* Parse the part of `rule` behind its colon. */
+/* Parse the part of `rule` after its colon. */
 static bm_status parse_rest(bm_keep_rules *out, bm_keep_rule *rule, const char *rest, bm_error *err)
 {
     if (rule->kind == BM_KEEP_RULE_SOURCES)
@@ -164,7 +164,7 @@ static bm_status parse(const char *list, bm_keep_rules *out, bm_error *err)
         const bool ends = kind == BM_KEEP_RULE_FIRST || kind == BM_KEEP_RULE_LAST;
         out->last = out->last || (kind == BM_KEEP_RULE_LAST && !decided);
         out->none = kind == BM_KEEP_RULE_NONE;
-        /* a rule behind them is checked, but can decide nothing */
+        /* a rule after them is checked, but can decide nothing */
         if (decided && looks_at_field(kind))
             out->n_by_field--;
         if (ends || decided || out->none)

@@ -31,7 +31,7 @@ typedef struct bm_keep_rule {
 } bm_keep_rule;
 
 typedef struct bm_keep_rules {
-    bm_keep_rule *rules; /* those that can decide: none behind `first` and `last` */
+    bm_keep_rule *rules; /* those that can decide: none after `first` and `last` */
     size_t n;
     const char **fields; /* that they look at, each once */
     size_t n_fields;

@@ -35,7 +35,7 @@ typedef struct bm_low_halves {
 /* `of` is a file or a field. */
 void bm_low_halves_begin(bm_low_halves *seen, const char *of, bm_scheme scheme);
 /* Count the hashes of documents: document i has hashes[offsets[i]] … hashes[offsets[i + 1] - 1].
- * Checks them (bm_low_halves_check) behind the document with hash number BM_LOW_HALVES_FIRST, and
+ * Checks them (bm_low_halves_check) after the document with hash number BM_LOW_HALVES_FIRST, and
  * each time that the number of hashes has doubled: a caller that stores documents as they come has
  * not stored many by then. */
 bm_status bm_low_halves_add(bm_low_halves *seen, const uint64_t *offsets, const uint64_t *hashes,

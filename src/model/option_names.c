@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option_names.c -- the words of option values (include/bandmill/option_names.h), which
- * stand in options/rows.def.
+ * are in options/rows.def.
  *
  * Tests: tests/unit/model/test_option_names.c */
 #include "model/option_words.h"

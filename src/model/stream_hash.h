@@ -20,7 +20,7 @@ typedef struct bm_hash128 {
     uint64_t lo, hi;
 } bm_hash128;
 
-/* What stands in its place for a document that has no shingles because it is unreadable
+/* What is in its place for a document that has no shingles because it is unreadable
  * (text/shingler.h), or because it has fewer units than a shingle (BM_SHORT_SKIP); any other
  * document without shingles has 0, 0. */
 #define BM_CONTENT_UNREADABLE ((bm_hash128){0, 1})

@@ -2,7 +2,7 @@
 /* cl_buffer.h -- a buffer of the device that the host can fill or read.
  *
  * Where the device shares the host's memory, the buffer itself is mapped and nothing is copied.
- * Elsewhere a pinned twin (CL_MEM_ALLOC_HOST_PTR, mapped for good) stands between, so that copies
+ * Elsewhere a pinned twin (CL_MEM_ALLOC_HOST_PTR, mapped for good) is between, so that copies
  * run at the link's speed beside the kernels.
  *
  * A buffer that is only written is mapped by CL_MAP_WRITE_INVALIDATE_REGION: otherwise a driver
@@ -41,7 +41,7 @@ cl_int bm_cl_buffer_begin_write(const bm_cl_queue *queue, bm_cl_buffer *buffer, 
 /* Hand the first `bytes` to the device. `event` may be NULL. */
 cl_int bm_cl_buffer_end_write(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes,
                               cl_event *event);
-/* Begin to read bytes begin … end; they stand at buffer->host + begin once `event` is done. */
+/* Begin to read bytes begin … end; they are at buffer->host + begin once `event` is done. */
 cl_int bm_cl_buffer_begin_read(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t begin,
                                size_t end, cl_event *event);
 cl_int bm_cl_buffer_end_read(const bm_cl_queue *queue, bm_cl_buffer *buffer);

@@ -124,8 +124,8 @@ static bm_status spawn(const bm_cl_child *child, pid_t *pid, int *from_child, bm
 typedef struct child_words {
     char line[BM_CL_WORDS]; /* the one under way */
     size_t len;
-    char ours[BM_CL_WORDS]; /* behind our mark; "": no such line yet */
-    char driver[300];       /* behind the mark of the driver at work */
+    char ours[BM_CL_WORDS]; /* after our mark; "": no such line yet */
+    char driver[300];       /* after the mark of the driver at work */
     char last[BM_CL_WORDS]; /* of the others, the last that is not blank */
 } child_words;
 

@@ -46,7 +46,7 @@ typedef struct bm_cl_ending {
     bool late;               /* it was ended by us */
     int status;              /* as waitpid gives it; not if late */
     char driver[300];        /* the library that was at work when it ended; "": not known */
-    bool reported;           /* `words` are the program's own, behind its mark */
+    bool reported;           /* `words` are the program's own, after its mark */
     char words[BM_CL_WORDS]; /* else the last of the driver's that are not blank; may be "" */
 } bm_cl_ending;
 

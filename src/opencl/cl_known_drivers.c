@@ -4,7 +4,7 @@
  * The environment's key is a sum of hashes, so that neither the order of variables nor that of a
  * folder counts. Which file a bare name in an .icd file means is decided by the dynamic linker: it
  * depends on LD_LIBRARY_PATH, whose folders are looked into for each name, and on its own cache,
- * whose file counts as a whole. The files that were loaded stand in the entry by their paths, with
+ * whose file counts as a whole. The files that were loaded are in the entry by their paths, with
  * one hash of what stat says of them.
  *
  * Tests: tests/unit/opencl/test_cl_list.c, tests/fault/icd/drivers.sh */

@@ -33,7 +33,7 @@ bm_status bm_cl_list_safely(bm_cl_need need, const bm_device_settings *settings,
                             const char *cache_dir, const bm_callbacks *callbacks,
                             bm_cl_listing *out, bm_error *err);
 
-/* cl_same_gpu -- one GPU that stands under two platforms. Fill same_as and same_by of the rows: of
+/* cl_same_gpu -- one GPU that is under two platforms. Fill same_as and same_by of the rows: of
  * rows of different platforms that are one GPU, all but the one with the preferred driver. */
 void bm_cl_mark_same(bm_device_info *rows, size_t n);
 /* Is the device a program that imitates one (Oclgrind, Intel's FPGA emulator)? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_program.c -- from embedded files to kernels.
  *
- * The files go to the compiler as separate strings, each behind a #line, so that its log names
+ * The files go to the compiler as separate strings, each after a #line, so that its log names
  * them. What differs between programs is in the options alone.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/unit/opencl/test_cl_kernel_params.c,
@@ -83,7 +83,7 @@ void bm_kernel_params_format(const bm_kernel_params *row, char out[BM_KERNEL_PAR
         n += (size_t)snprintf(out + n, BM_KERNEL_PARAMS_TEXT - n, ",%u", row->number[i]);
 }
 
-/* Copy the beginning of a name, up to a comma, which cannot stand in a field. */
+/* Copy the beginning of a name, up to a comma, which cannot be in a field. */
 static void name_part(char *field, size_t cap, const char *name)
 {
     const size_t len = strcspn(name, ",\r\n");
@@ -507,7 +507,7 @@ static bm_status create_kernels(const bm_cl_target *target, bm_cl_program *out, 
     return BM_OK;
 }
 
-/* The compiler's log, on one line, behind what clBuildProgram said. */
+/* The compiler's log, on one line, after what clBuildProgram said. */
 static bm_status build_failed(const bm_cl_target *target, cl_program program, cl_int code,
                               bm_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_same_gpu.c -- one GPU that stands under two platforms, and what only imitates a GPU.
+/* cl_same_gpu.c -- one GPU that is under two platforms, and what only imitates a GPU.
  *
  * A GPU has two rows where two drivers know it: the vendor's and Mesa's rusticl, or two versions of
  * the vendor's. Used twice it would be slower than once, so that all rows but one are marked.

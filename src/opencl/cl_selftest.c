@@ -9,7 +9,7 @@
  *
  * One more document is as long as a work-group ever signs at once, since Mesa's llvmpipe leaves a
  * loop after 65,535 turns (docs/opencl.md). It is of few different shingles, round and round, and
- * one that stands at its end alone and without which its words are others: so its answer costs
+ * one that is at its end alone and without which its words are others: so its answer costs
  * little, and no loop that ends too early can give it.
  *
  * Texts are made by a fixed generator from a small alphabet, so that shingles repeat; their

@@ -4,7 +4,7 @@
  *     submit   plan a batch | copy hashes to staging | upload, kernels, one read-back enqueued
  *     wait     the oldest slot's last event | copy to the task's words and keys
  *
- * A batch reads back keys and words as one range: keys stand first in `out`, so keys alone are a
+ * A batch reads back keys and words as one range: keys are first in `out`, so keys alone are a
  * prefix. A CPU uses the task's own hashes, words and keys instead, so that nothing is copied
  * either way (zero copy); only offsets and chunks are staged. Texts are staged always: they are a
  * byte a shingle, and making hashes of them takes longer than copying. Buffers stay from batch to
@@ -404,7 +404,7 @@ static cl_int cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layo
 #define RANKS      64u /* bytes of text for each count of code points */
 #define ASCII      UINT32_MAX
 #define SUMS_BYTES sizeof(bm_content_sums)
-#define AHEAD      8u /* bytes behind a text that kernels read (kernels/xxh3.h) */
+#define AHEAD      8u /* bytes after a text that kernels read (kernels/xxh3.h) */
 
 static size_t quads(size_t bytes)
 {
@@ -520,7 +520,7 @@ void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm
         fill_starts(plan, text, &e, bases, (uint16_t *)(void *)(in + (size_t)at->starts_at * 16));
 }
 
-/* Where sums of parts begin behind those of documents. */
+/* Where sums of parts begin after those of documents. */
 static size_t parts_at(const bm_cl_plan *plan)
 {
     return (plan->n_docs / 4 + 1) * 4;

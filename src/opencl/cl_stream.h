@@ -50,7 +50,7 @@ typedef struct bm_cl_cursor {
     uint64_t hash; /* hashes of `doc` that were in earlier batches */
 } bm_cl_cursor;
 
-/* Plan the batch at `at` and move on behind it. At least one document, or a slice of one. BM_OK or
+/* Plan the batch at `at` and move on after it. At least one document, or a slice of one. BM_OK or
  * BM_ERR_NOMEM (then `at` is as it was); BM_ERR_UNSUPPORTED: a text that no batch can hold. */
 bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
                           bm_cl_cursor *at, bm_error *err);

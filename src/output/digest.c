@@ -262,7 +262,7 @@ out:
 
 typedef struct hashing {
     const bm_digest_work *work;
-    size_t *first;       /* the number of the first piece of each file, and behind the last */
+    size_t *first;       /* the number of the first piece of each file, and after the last */
     bm_digest **digests; /* a thread each; NULL: not yet */
     atomic_uint_fast64_t n_begun;
 } hashing;

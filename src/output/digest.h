@@ -127,7 +127,7 @@ bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n);
 /* The file is complete with `n` bytes: its threads go on with what is left of it. */
 void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n);
-/* Behind complete: waits for the pieces that were begun. *pieces: all pieces of the file, the
+/* After complete: waits for the pieces that were begun. *pieces: all pieces of the file, the
  * caller's to bm_free; those that no thread has come to are not known. BM_ERR_IO names `shown`. The
  * handle is gone, whatever the status. */
 bm_status bm_digest_follow_end(bm_digest_follow *follow, const char *shown,

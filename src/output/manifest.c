@@ -146,7 +146,7 @@ static bool names_another_tool(const char *head, size_t len)
     return differ > 2;
 }
 
-/* By the name of the tool, which in ours stands in the second member; where just that is damaged,
+/* By the name of the tool, which in ours is in the second member; where just that is damaged,
  * by the names of the members about it. */
 static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
 {
@@ -1003,7 +1003,7 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
 
 /* === manifest seal ===
  *
- * The last place where the member's name stands is the member: what is behind it is its value and
+ * The last place where the member's name stands is the member: what is after it is its value and
  * two brackets. */
 
 #define SEAL   "report_xxh3_128"

@@ -97,7 +97,7 @@ typedef struct bm_manifest_input {
     uint64_t bytes;
     uint64_t piece_bytes;          /* by which it was digested; 0: as a whole */
     const char *xxh3_128;          /* 32 hex digits; empty: it was read in parts, */
-    const bm_manifest_part *parts; /* these, one behind the other; NULL: as a whole */
+    const bm_manifest_part *parts; /* these, one after the other; NULL: as a whole */
     size_t n_parts;
     bm_id_kind ids;    /* UNTYPED, and of tables in memory INT64, UINT64, ROWS */
     const char *found; /* where it was read, if that was elsewhere; NULL: there */
@@ -127,7 +127,7 @@ bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, 
  * ours do. BM_ERR_FORMAT: one of ours that is damaged, or of a later version; BM_ERR_IO: nobody can
  * tell what is there. */
 bm_status bm_manifest_find(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
-/* Open a manifest whose text stands in another file of ours, written with it: it is not checked as
+/* Open a manifest whose text is in another file of ours, written with it: it is not checked as
  * JSON. `path`: of that file, for messages. */
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);
 /* Bytes that it takes. */
@@ -212,7 +212,7 @@ void bm_listed_close(bm_listed *listed);
 bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,
                           bm_error *err);
 
-/* manifest_seal -- a report's word for itself: XXH3 128 of all that stands before it, as the last
+/* manifest_seal -- a report's word for itself: XXH3 128 of all that is before it, as the last
  * member of "run", which is the last of the report.
  *
  *     …                                    these bytes, without the comma,

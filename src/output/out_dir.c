@@ -324,7 +324,7 @@ static bm_status end_object(bm_json *out, bm_error *err)
     return BM_OK;
 }
 
-/* After finish: an object without a newline behind it, from names to digests of one kind
+/* After finish: an object without a newline after it, from names to digests of one kind
  * (BM_DIGEST_SHA256, BM_DIGEST_XXH3). */
 static bm_status out_entries_write(const out_entries *list, unsigned kind, bm_json *out,
                                    bm_error *err)

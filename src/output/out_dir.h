@@ -30,7 +30,7 @@
 
 typedef struct bm_out_dir bm_out_dir;
 
-/* BM_ERR_USAGE: something stands at `target` that is not to be replaced, or TARGET.partial holds
+/* BM_ERR_USAGE: something is at `target` that is not to be replaced, or TARGET.partial holds
  * anything that is not ours, or the sealed work of an interrupted job, which only BM_OUT_REPLACE
  * discards. BM_ERR_LOCKED: another job writes this output now. BM_ERR_IO. */
 bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_dir **out,
@@ -103,7 +103,7 @@ bm_status bm_out_dir_drop_state(const bm_out_dir *dir, bm_error *err);
  * in `stay` (by their names in the directory; a folder stays with all it holds). Files of state
  * stay. On failure some are removed. */
 bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_stay, bm_error *err);
-/* After a take-over: a file that is there is cut to its first `bytes` and written on behind them;
+/* After a take-over: a file that is there is cut to its first `bytes` and written on after them;
  * bm_out_file_bytes begins with `bytes`, digest and sync are of the whole file. Each file of the
  * earlier job that is to be an output goes through here, once, even one that was complete.
  * BM_ERR_FORMAT, with nothing changed: it is missing, shorter or no regular file. */

@@ -22,7 +22,7 @@ typedef struct bm_out_file bm_out_file;
 /* A single file. Folders above it that are missing are made; abort removes them again. */
 bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
                            bm_error *err);
-/* A file whose bytes go to the caller as they come, behind the buffer (and compression):
+/* A file whose bytes go to the caller as they come, after the buffer (and compression):
  * BM_ERR_PIPE where he takes no more. Nothing is read back or rewritten. */
 bm_status bm_out_file_stream(bm_write_fn pass, void *ctx, bm_out_file **out, bm_error *err);
 /* To be chosen before the first write (else BM_ERR_INTERNAL). */
@@ -127,7 +127,7 @@ struct bm_out_file {
     bm_sealed_part sealed;     /* to be compared when its directory is finished */
 };
 
-/* Where a file is: the bytes of `path` behind `skip` are its name in the open folder. */
+/* Where a file is: the bytes of `path` after `skip` are its name in the open folder. */
 typedef struct bm_out_spot {
     int folder; /* borrowed until the file is closed */
     size_t skip;
@@ -136,7 +136,7 @@ typedef struct bm_out_spot {
 
 /* A new file (O_EXCL). */
 bm_status bm_out_file_create(bm_out_spot spot, struct bm_out_file **out, bm_error *err);
-/* Reopen a regular file, cut to its first `bytes`, behind which writing continues. BM_ERR_FORMAT:
+/* Reopen a regular file, cut to its first `bytes`, after which writing continues. BM_ERR_FORMAT:
  * it is missing, shorter or no regular file; BM_ERR_IO; BM_ERR_NOMEM. */
 bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, struct bm_out_file **out,
                              bm_error *err);

@@ -60,7 +60,7 @@ out:
     return status;
 }
 
-/* Behind the whole lines. */
+/* After the whole lines. */
 static bm_status append(bm_out_marker *marker, const char *path, bm_str text, bm_error *err)
 {
     if (marker->torn && ftruncate(marker->fd, (off_t)marker->bytes) != 0)
@@ -104,7 +104,7 @@ out:
     return status;
 }
 
-/* The marker, the journal and the folder of outputs: what stands by these names beside a marker is
+/* The marker, the journal and the folder of outputs: what is by these names beside a marker is
  * ours. */
 static bm_status add_itself(bm_out_marker *marker, bm_error *err)
 {

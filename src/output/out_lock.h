@@ -26,7 +26,7 @@ typedef struct bm_out_marker {
     int fd;         /* locked until it is closed; -1: none */
     bm_ours ours;   /* what it lists, itself and the journal */
     uint64_t bytes; /* of the whole lines in it */
-    bool torn;      /* there is more behind them, which goes before the next line is written */
+    bool torn;      /* there is more after them, which goes before the next line is written */
 } bm_out_marker;
 
 /* The state in which the marker was found. */
@@ -79,7 +79,7 @@ bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *c
                             size_t n, bm_error *err);
 /* Let go. `leave`: all in it stays; else it is removed, as far as it is still this job's. */
 void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave);
-/* Remove what a job left at `work` that was killed behind its rename: nothing but what is ours,
+/* Remove what a job left at `work` that was killed after its rename: nothing but what is ours,
  * that nobody holds, and that no journal speaks of. */
 void bm_out_claim_sweep(const char *work);
 

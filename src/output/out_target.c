@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_target.c -- may this target be written: is what stands there ours, and is no input touched?
+/* out_target.c -- may this target be written: is what is there ours, and is no input touched?
  *
  * out_target.h says which directories are ours. Paths are compared after links are resolved, and by
  * device and inode where both exist (hard links, bind mounts).
@@ -349,7 +349,7 @@ static bm_status remove_one(ours_walk *w, bm_str id, bool is_folder, bm_error *e
 }
 
 /* The same without a descriptor, where the process may open no more: not what lies there is gone
- * through, but what is listed, folders behind what lies in them. */
+ * through, but what is listed, folders after what lies in them. */
 static bm_status remove_listed(ours_walk *w, bm_error *err)
 {
     const bm_id_set *files = &w->ours->files, *folders = &w->ours->folders;
@@ -666,7 +666,7 @@ static bm_status check_ours(const char *path, bm_out_existing existing, bm_error
     return status;
 }
 
-/* --- what stands at the target --- */
+/* --- what is at the target --- */
 
 typedef enum output_kind { A_DIR, A_FILE } output_kind;
 
@@ -718,7 +718,7 @@ static bm_status is_empty(const char *path, bool *empty, bm_error *err)
     return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot look at the output");
 }
 
-/* An empty directory stands at the target: the new one is renamed over it, which a mount point does
+/* An empty directory is at the target: the new one is renamed over it, which a mount point does
  * not allow. */
 static bm_status check_empty(const char *target, const struct stat *info, bm_error *err)
 {
@@ -738,7 +738,7 @@ out:
     return status;
 }
 
-/* BM_OK: the file that stands at `path` is empty or begins as one of ours does. */
+/* BM_OK: the file that is at `path` is empty or begins as one of ours does. */
 static bm_status check_our_file(const char *path, bm_error *err)
 {
     char head[BM_FILE_HEAD_BYTES];
@@ -832,10 +832,10 @@ static bool out_lies_in(const char *inner, const char *outer)
 /* A path of the output against an input. */
 typedef struct target_output {
     const char *shown, *resolved;
-    const struct stat *there; /* what stands there; NULL: nothing, or it does not matter */
+    const struct stat *there; /* what is there; NULL: nothing, or it does not matter */
 } target_output;
 
-/* Is it what stands at the output? "-" is standard input. */
+/* Is it what is at the output? "-" is standard input. */
 static bool is_there(const target_output *out, const char *input)
 {
     struct stat info;

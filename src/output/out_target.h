@@ -42,7 +42,7 @@ size_t bm_path_plain_len(const char *path);
 /* *out: the folder that `path` lies in, the caller's to free. */
 bm_status bm_place_parent(const char *path, char **out, bm_error *err);
 bm_status bm_place_sync_folder(const char *path, bm_error *err);
-/* Does anything stand at `path`, a link too? BM_ERR_IO: that cannot be checked. */
+/* Is there anything at `path`, a link included? BM_ERR_IO: it cannot be checked. */
 bm_status bm_place_exists(const char *path, bool *there, bm_error *err);
 /* Rename a file without replacing anything: BM_ERR_USAGE where `to` is there. */
 bm_status bm_place_file(const char *from, const char *to, bm_error *err);
@@ -114,7 +114,7 @@ typedef struct bm_out_parent {
 
 /* {0}: none. */
 typedef struct bm_out_parents {
-    bm_out_parent *made; /* a folder stands before those in it */
+    bm_out_parent *made; /* a folder is before those in it */
     size_t n, cap;
 } bm_out_parents;
 
@@ -136,14 +136,14 @@ typedef struct bm_out_kind {
     bm_status (*is)(const char *path, bool *is, bm_error *err); /* BM_ERR_IO: nobody can tell */
 } bm_out_kind;
 
-/* How to treat something that stands there already. A file is replaced if it is a regular file that
+/* How to treat something that is there already. A file is replaced if it is a regular file that
  * is empty or begins as ours do (model/file_names.h); a directory only if it is ours whole
  * (out_target.h). An empty directory counts as nothing, but for a mount point. */
 typedef struct bm_out_existing {
     enum {
         BM_OUT_IS_REFUSED,
         BM_OUT_IS_REPLACED,
-        BM_OUT_IS_LOOKED_AT /* not decided yet: a directory may stand there, and stays */
+        BM_OUT_IS_LOOKED_AT /* not decided yet: a directory may be there, and stays */
     } is;
     uint64_t memory;         /* the job's: a quarter of it may go into the old report; 0: any */
     const bm_out_kind *kind; /* of the directory that may be replaced; NULL: one with a report */
@@ -166,7 +166,7 @@ static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory
     return existing;
 }
 
-/* Before a job begins. BM_ERR_USAGE: something stands at `target` that is not to be replaced, or
+/* Before a job begins. BM_ERR_USAGE: something is at `target` that is not to be replaced, or
  * the output is one of the inputs, lies in one or above one. BM_ERR_NOMEM: as bm_out_target_list.
  * Inputs are paths of files and directories ("-": standard input, which may be a file), compared
  * after links are resolved. */
@@ -179,7 +179,7 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err);
 bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err);
 
-/* The files of the output directory that stands at `target`, which is ours; none of an empty one.
+/* The files of the output directory that is at `target`, which is ours; none of an empty one.
  * BM_ERR_USAGE says why it is not ours; BM_ERR_NOMEM: its report does not fit into a quarter of
  * existing.memory (0: any does). `out` is to be reset in any case. */
 bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,

@@ -19,7 +19,7 @@ namespace bandmill_tables
 // --- which columns ---
 
 // The child of a schema that a name with dots and brackets leads into: all of the name, or what
-// stands before the first of them ("\\." is a dot within a name).
+// is before the first of them ("\\." is a dot within a name).
 static int child_of(const arrow::Schema &schema, std::string_view name)
 {
     const int whole = schema.GetFieldIndex(std::string(name));

@@ -342,7 +342,7 @@ constexpr std::string_view kSparkLabel =
     R"({"name":"kept","type":"boolean","nullable":false,"metadata":{}},)"
     R"({"name":"jaccard","type":"double","nullable":true,"metadata":{}}]},"nullable":false,"metadata":{}})";
 
-// One object, of a type and the list of its fields, and nothing behind that list. Of JSON only
+// One object, of a type and the list of its fields, and nothing after that list. Of JSON only
 // brackets and strings are looked at.
 bool is_struct(std::string_view text)
 {

@@ -10,7 +10,7 @@
 //                    comes
 //
 // Two batches are there at a time: one whose rows are in use, and the next one, or those of its
-// rows that stay. All of it, and how a batch is compressed, stands in flatbuffers, of which this
+// rows that stay. All of it, and how a batch is compressed, is in flatbuffers, of which this
 // reads single fields, each within its bytes:
 //
 //     stream    message, message, …
@@ -74,7 +74,7 @@ constexpr int64_t kBlock = 24; // int64 offset, int32 of the metadata, int64 of 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16, kMetaMost = 64 << 20;
 constexpr uint64_t kBatches = 2; // that are there at a time
 
-// The number that stands there; 0 where the bytes end before.
+// The number that is there; 0 where the bytes end before.
 template <class T> T number_at(const arrow::Buffer &bytes, int64_t at)
 {
     T value = 0;
@@ -173,7 +173,7 @@ struct Scan {
         int64_t at, length;
     };
 
-    // A message, and what is behind it. False: there is no other one, or none that can be read.
+    // A message, and what is after it. False: there is no other one, or none that can be read.
     arrow::Result<bool> message(int64_t at, int64_t *behind)
     {
         ARROW_ASSIGN_OR_RAISE(const auto head, ipc.file->ReadAt(at, 8));

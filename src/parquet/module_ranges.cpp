@@ -161,7 +161,7 @@ bool parse_header(const uint8_t *bytes, int64_t n, Header *out)
 
 // --- the pages of a column chunk ---
 
-// Pages one behind the other that are read as one.
+// Pages one after the other that are read as one.
 struct Run {
     int64_t begin, end; // in the file
     int64_t row, rows;  // of the row group

@@ -166,7 +166,7 @@ static bm_status find_gs(const calls *curl, place *t, const char *bucket, size_t
         host != NULL ? host : "https://storage.googleapis.com", (int)len, bucket);
 }
 
-/* `path` begins behind the kind, which is a part of the URL's path; models have none there. */
+/* `path` begins after the kind, which is a part of the URL's path; models have none there. */
 static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page, const char *kind,
                          const char *path)
 {
@@ -360,7 +360,7 @@ static bool value_of(bm_str line, const char *name, bm_str *value)
     return true;
 }
 
-/* Digits alone; *at moves behind them. */
+/* Digits alone; *at moves after them. */
 static bool read_number(bm_str text, size_t *at, uint64_t *out)
 {
     const size_t begin = *at;

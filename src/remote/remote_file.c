@@ -42,7 +42,7 @@
 #define BLOCKS_USUAL  24u
 #define BLOCKS_THREAD 4u /* for each thread */
 #define AHEAD_PART    2u /* of the blocks are loaded ahead at most: the others are still wanted */
-#define PASSED_OVER   3u /* blocks, where a file is read in order: others read there behind */
+#define PASSED_OVER   3u /* blocks, where a file is read in order: others read there after */
 #define LOADERS       16u
 
 typedef struct block {
@@ -302,7 +302,7 @@ static bm_status ask_first(bm_remote *remote, unsigned tries, const bm_callbacks
     return ask(remote, request, tries, NULL, &remote->first, err);
 }
 
-/* One more file, behind the others. */
+/* One more file, after the others. */
 static bm_status add_file(bm_remotes *remotes, const char *address, bm_remote **out, bm_error *err)
 {
     bm_remote *file = NULL;

@@ -26,7 +26,7 @@ void bm_remotes_close(bm_remotes *remotes); /* NULL is fine */
  * *bytes: how many. Before that there are 8 MiB. */
 bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memory, uint64_t *bytes,
                            bm_error *err);
-/* The file will be opened, behind those that are expected already, and read behind them: from the
+/* The file will be opened, after those that are expected already, and read after them: from the
  * first open on several are asked for at once. */
 bm_status bm_remotes_expect(bm_remotes *remotes, const char *address, bm_error *err);
 

@@ -30,7 +30,7 @@ static bool is_web(const char *address)
     return strncasecmp(address, "http://", 7) == 0 || strncasecmp(address, "https://", 8) == 0;
 }
 
-/* Where the path begins within a bucket or repository: behind its slash, or at the end of the
+/* Where the path begins within a bucket or repository: after its slash, or at the end of the
  * address, which a query ends too. */
 static const char *path_of(const char *address)
 {
@@ -127,7 +127,7 @@ static bool starts(const xml *x, const char *word)
     return (size_t)(x->end - x->at) >= n && memcmp(x->at, word, n) == 0;
 }
 
-/* Move behind the next `word`; *before: what stands before it. */
+/* Move after the next `word`; *before: what is before it. */
 static bool skip_to(xml *x, const char *word, bm_str *before)
 {
     const char *found = memmem(x->at, (size_t)(x->end - x->at), word, strlen(word));
@@ -138,7 +138,7 @@ static bool skip_to(xml *x, const char *word, bm_str *before)
     return true;
 }
 
-/* A reference, behind its &. */
+/* A reference, after its &. */
 static bool read_reference(xml *x, bm_buf *text, bm_status *status)
 {
     static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
@@ -178,7 +178,7 @@ static void skip_blanks(xml *x)
         x->at++;
 }
 
-/* Behind the < of an element: its name and its attributes, which say nothing. */
+/* After the < of an element: its name and its attributes, which say nothing. */
 static bool open_element(xml *x)
 {
     const bm_str name = {x->at, name_bytes(x)};
@@ -211,7 +211,7 @@ static bool open_element(xml *x)
     return true;
 }
 
-/* Behind "</". */
+/* After "</". */
 static bool close_element(xml *x)
 {
     const bm_str *name = &x->open[x->depth - 1];
@@ -228,7 +228,7 @@ static bool close_element(xml *x)
 }
 
 /* To the next beginning or end of an element; the text on the way is appended to `text`. Before and
- * behind the one element that holds all there are blanks, comments and instructions alone. */
+ * after the one element that holds all there are blanks, comments and instructions alone. */
 static xml_event next_event(xml *x, bm_buf *text, bm_status *status)
 {
     bm_str between;
@@ -344,7 +344,7 @@ static bm_status read_xml(listing *l, const bm_buf *page, bm_error *err)
 
 /* --- the JSON of a hub */
 
-/* A Link header's parameter, behind its semicolon: a name, and a value that may be quoted. */
+/* A Link header's parameter, after its semicolon: a name, and a value that may be quoted. */
 static bool read_parameter(bm_str links, size_t *at, bm_str *name, bm_str *value)
 {
     const char *blanks = " \t";

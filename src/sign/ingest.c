@@ -4,7 +4,7 @@
  *
  * One mutex guards the reading, and who waits for it helps to unpack what will be read; another
  * guards the order (ingest_order.h). A failure to read becomes a batch of its own that fails in its
- * turn, behind what was read before.
+ * turn, after what was read before.
  *
  * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c,
  *        tests/scale/long_documents.sh, tests/unit/sign/test_ingest_columns.c,
@@ -281,7 +281,7 @@ static uint64_t fold_of(const bm_ingest_cfg *cfg)
                : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
 }
 
-/* Bytes for a record, which is `held_bytes` long with what is read behind it, and for its text.
+/* Bytes for a record, which is `held_bytes` long with what is read after it, and for its text.
  * Normalising seldom makes a text longer: that is counted when it happens. */
 static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, uint64_t held_bytes)
 {
@@ -296,7 +296,7 @@ static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
     return held_and_text(cfg, record_bytes, bm_ingest_long_held(record_bytes));
 }
 
-/* The same while the record is read: a sixteenth of it may be of what stands behind it (reader.c),
+/* The same while the record is read: a sixteenth of it may be of what is after it (reader.c),
  * and what least_bytes names has to be enough. */
 static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
 {

@@ -55,7 +55,7 @@ typedef struct bm_ingest_doc {
     uint64_t id_hash;
     uint64_t place;          /* of its record in the file (record.h) */
     size_t id_begin, id_len; /* in bm_ingest_batch.ids */
-    size_t keep_key_len;     /* in bm_ingest_batch.keep_keys, one behind the other */
+    size_t keep_key_len;     /* in bm_ingest_batch.keep_keys, one after the other */
 } bm_ingest_doc;
 
 /* Of a document without an id what its row would say. */
@@ -95,13 +95,13 @@ typedef struct bm_ingest_turn {
     uint64_t n_shingles;      /* in all */
     uint64_t longest;         /* bytes of its longest text */
     bm_ingest_share share;
-    bm_content_place place; /* behind its last record, where ingest_cfg.places asks for it */
+    bm_content_place place; /* after its last record, where ingest_cfg.places asks for it */
 } bm_ingest_turn;
 
 /* Places of an ingest that is sealed as it goes. */
 typedef struct bm_ingest_places {
     bm_content_place check; /* known: the inputs must be as they were, up to here */
-    bm_content_place last;  /* filled: behind what was delivered last */
+    bm_content_place last;  /* filled: after what was delivered last */
     bool sink_failed;       /* filled: not the inputs */
 } bm_ingest_places;
 
@@ -111,7 +111,7 @@ typedef struct bm_ingest_shard_list {
     uint32_t begin[BM_DOC_SHARDS + 1];
 } bm_ingest_shard_list;
 
-/* Sort n documents by shard; the hash of each is `stride` bytes behind that of the one before. The
+/* Sort n documents by shard; the hash of each is `stride` bytes after that of the one before. The
  * list has space for them. */
 void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n,
                              bm_ingest_shard_list *out);
@@ -179,7 +179,7 @@ typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, siz
  *
  * A batch may be claimed when the document table reserves its rows: then `fill` and `enter` come
  * before the sink gets it, and find places in what others fill at the same time. One that is not
- * claimed is reserved once all before it is delivered, and nothing behind it is reserved before the
+ * claimed is reserved once all before it is delivered, and nothing after it is reserved before the
  * sink has had it. */
 typedef struct bm_ingest_put {
     /* Called for each batch that the sink has accepted, for any number of batches at once, in any
@@ -192,7 +192,7 @@ typedef struct bm_ingest_put {
     void *ctx;
     /* May the batch, whose rows the document table is about to reserve from `first_row` on, be
      * claimed? In input order; nothing is called back meanwhile but the sink, `fn`, `fill` and
-     * `enter`. `first`: all before it is delivered, else it is claimed behind others. NULL: every
+     * `enter`. `first`: all before it is delivered, else it is claimed after others. NULL: every
      * batch is reserved, and none is claimed. */
     bool (*claim)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bool first);
     /* The rows of a claimed batch; any number at once. */
@@ -211,7 +211,7 @@ typedef struct bm_ingest_in_place {
     bm_column *words, *keys; /* keys: NULL where they are not wanted */
 } bm_ingest_in_place;
 
-/* Asked behind each batch: where it is due, `fn` is called once all before it has been put, and
+/* Asked after each batch: where it is due, `fn` is called once all before it has been put, and
  * before the sink gets another one. is_due NULL: not wanted. */
 typedef struct bm_ingest_pause {
     bool (*is_due)(void *ctx);

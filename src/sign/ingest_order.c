@@ -813,7 +813,7 @@ static void deliver_one(bm_ingest_order *order)
     order->in_turn = false;
     if (status == BM_OK) {
         pause_if_due(order);
-    } else { /* it is not put, and nothing behind it is delivered */
+    } else { /* it is not put, and nothing after it is delivered */
         *place = NULL;
         put_back(order, batch);
     }

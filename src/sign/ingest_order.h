@@ -87,7 +87,7 @@ typedef struct bm_ingest_order {
     uint64_t done;      /* so many are in no place any more */
     uint64_t unsettled; /* batches in the ring with turn.device */
     bool delivering, stop, put_failed;
-    bool in_turn; /* nothing is reserved: behind `next` is one batch that was not claimed or has no
+    bool in_turn; /* nothing is reserved: after `next` is one batch that was not claimed or has no
                      rows, or the ingest pauses */
     bm_ingest_shares shares;
     bm_ingest_batch **free;
@@ -113,7 +113,7 @@ bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n);
  * share->cost already: wait until that is free. False: the ingest stops. */
 bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *share,
                            uint64_t cost);
-/* Wait until all before batch number n, which is being read, is delivered; nothing behind it is
+/* Wait until all before batch number n, which is being read, is delivered; nothing after it is
  * read before it is delivered too. Batches without an owner are freed. */
 bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share);
 /* Release the share of the batch that was being read and was dropped; it becomes {0}. */

@@ -68,7 +68,7 @@ void bm_ingest_worker_close(bm_ingest_worker *worker);
  *     fits into the share of batches    it waits until so much of the share is free, and then goes
  *                                       its way beside others
  *     else                              it is *alone*: what was read before is delivered first, and
- *                                       nothing is read behind it before it is delivered. All that
+ *                                       nothing is read after it before it is delivered. All that
  *                                       nobody holds is then its own, and what it really needs is
  *                                       counted while it is shingled
  *     more than that                    BM_ERR_NOMEM, naming the document and what would do
@@ -88,7 +88,7 @@ typedef struct bm_ingest_long {
 /* BM_ERR_NOMEM: a document would need `needed` bytes beside what others hold. */
 bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
                                 const bm_long_record *record, uint64_t needed, bm_error *err);
-/* Bytes of a record of so many, with what is read behind it. */
+/* Bytes of a record of so many, with what is read after it. */
 uint64_t bm_ingest_long_held(uint64_t record_bytes);
 
 /* ingest_text -- batches that go to a device as texts: filled, checked, finished, or turned into

@@ -12,7 +12,7 @@
 /* By the word that --scheme takes, or by value. NULL where there is no such scheme. */
 const bm_scheme_ops *bm_scheme_find(const char *name);
 const bm_scheme_ops *bm_scheme_get(bm_scheme scheme);
-/* The rows one after the other, from 0 on; NULL behind the last. The first is the default. */
+/* The rows one after the other, from 0 on; NULL after the last. The first is the default. */
 const bm_scheme_ops *bm_scheme_at(size_t i);
 
 /* Draw for options->scheme; BM_ERR_USAGE where there is no such scheme. */

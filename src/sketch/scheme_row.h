@@ -2,7 +2,7 @@
 /* scheme_row.h -- what a signature scheme is: one row, in its own file scheme_NAME.c.
  *
  * A row says all that is particular to a scheme, for the host and for devices. Nobody asks which
- * scheme it is: whoever signs reads the row. What stands in it is data, and functions over plain
+ * scheme it is: whoever signs reads the row. What is in it is data, and functions over plain
  * memory; of OpenCL it knows the names of files in kernels/ and no call. The loops of the native
  * CPU, which are compiled for instruction sets, are rows of their own (cpu/native_row.h).
  *
@@ -28,13 +28,13 @@ typedef struct bm_scheme_params {
     void *plan; /* what bm_scheme_plan worked out of all this; NULL: nothing, or not yet */
 } bm_scheme_params;
 
-#define BM_SCHEME_FILES 3u /* with the NULL behind the last */
+#define BM_SCHEME_FILES 3u /* with the NULL after the last */
 
 /* How devices sign by a scheme. Parts: a document that is too long for one work-group, or for one
  * batch, is signed in parts, whose words are merged: by atomic_min on the device within a batch, by
  * `merge` on the host from batch to batch. */
 typedef struct bm_scheme_device {
-    /* Files of kernels/, in their order behind affine32.h and band_keys.cl; then the kernel bm_sign
+    /* Files of kernels/, in their order after affine32.h and band_keys.cl; then the kernel bm_sign
      * of the device's family. */
     const char *files[BM_SCHEME_FILES], *sign_cpu, *sign_gpu;
     const char *options; /* further -D for the compiler; NULL: none */
@@ -106,6 +106,6 @@ void bm_words_merge64(const bm_scheme_params *params, const void *part, void *wo
 /* As `upload` of it: a, then b, `padded` each. */
 bm_status bm_coefficients_upload32(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err);
-/* The same of 64 bits; c behind them where there are some. */
+/* The same of 64 bits; c after them where there are some. */
 bm_status bm_coefficients_upload64(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err);

@@ -565,7 +565,7 @@ static void read_float(const char *cell, uint8_t width, bm_value *out)
                          : (bm_value){.kind = BM_VALUE_REAL, .real = number};
 }
 
-/* A whole number, its sign and its digits, and how many of these stand behind the point; less than
+/* A whole number, its sign and its digits, and how many of these are after the point; less than
  * 0: so many zeros follow. */
 static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int digits, bm_error *err)
 {

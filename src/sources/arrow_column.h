@@ -9,7 +9,7 @@
  *     utf8, binary        buffers: validity, offsets, bytes; cell c is bytes offsets[c] …
  *                         offsets[c+1]-1
  *     utf8_view, …_view   buffers: validity, views of 16 bytes, any number of buffers of bytes, and
- *                         an array of their sizes; a cell of up to 12 bytes stands in its view
+ *                         an array of their sizes; a cell of up to 12 bytes is in its view
  *     integers            buffers: validity, values
  *     null                no buffers, and every cell is null
  *     a dictionary        integers, each the number of a cell in an array of texts
@@ -83,7 +83,7 @@ typedef enum bm_value_form_kind {
     BM_FORM_TEXT,
     BM_FORM_INTEGER,
     BM_FORM_FLOAT,   /* of `width` bytes */
-    BM_FORM_DECIMAL, /* `width` bytes, lowest first; `digits` of them behind the point */
+    BM_FORM_DECIMAL, /* `width` bytes, lowest first; `digits` of them after the point */
     BM_FORM_UUID,    /* `width` bytes, of which each is two letters of its text */
     BM_FORM_TIME /* a signed integer of `width` bytes: seconds, with `digits` decimals, or days */
 } bm_value_form_kind;
@@ -135,7 +135,7 @@ uint64_t bm_arrow_column_integer(const bm_arrow_column *column, size_t row);
 bm_status bm_arrow_column_id(const bm_arrow_column *column, size_t row, bm_buf *texts, bm_str *out,
                              bm_error *err);
 
-/* Each text of a row, in order; one that is null, or stands in a struct that is, is empty, and a
+/* Each text of a row, in order; one that is null, or is in a struct that is, is empty, and a
  * list that is null has none. Anything but BM_OK ends it. */
 typedef bm_status (*bm_arrow_column_fn)(void *ctx, bm_str text, bm_error *err);
 bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arrow_column_fn fn,

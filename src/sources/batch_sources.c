@@ -77,7 +77,7 @@ static void digest(array_file *file, const void *bytes, size_t len)
     file->n_digested += len;
 }
 
-/* Begin again with the header, and `cells` cells behind it. */
+/* Begin again with the header, and `cells` cells after it. */
 static bm_status digest_begin(array_file *file, size_t cells, bm_error *err)
 {
     size_t len = (size_t)file->header.data_offset + cells * (size_t)(file->header.type[2] - '0');
@@ -140,7 +140,7 @@ static bm_status open_list(array_file *file, const char *path, bm_error *err)
                             "bad .npy header: shape has two dimensions (expected one)");
 }
 
-/* Digest the offsets of the block's documents as they stand in the file. */
+/* Digest the offsets of the block's documents as they are in the file. */
 static void digest_offsets(bm_hash_input *input, const bm_hash_block *block)
 {
     uint64_t cells[HASH_CELLS];
@@ -260,7 +260,7 @@ static bm_status read_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *bl
         return BM_OK;
     }
     /* 32 bits: read into the upper half of the block, then widened from the front. Word i is
-     * written to bytes 8i … 8i+7; the words that are still to be widened lie behind these. */
+     * written to bytes 8i … 8i+7; the words that are still to be widened lie after these. */
     char *narrow = (char *)block->hashes + (size_t)n * 4;
     BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err));
     digest(&input->hashes, narrow, (size_t)n * 4);

@@ -6,7 +6,7 @@
  *
  * Most clients wait for each answer: then a read brings one line, which is all that lies there. Of
  * a line that is longer than a document may be the first bytes are kept, which tell what it is, and
- * the rest is passed over; so is that of one which the gate refuses. Behind a long line little is
+ * the rest is passed over; so is that of one which the gate refuses. After a long line little is
  * read, and what held it is given back: while it is copied there are two of it, and then one.
  *
  * Tests: tests/unit/sources/test_line_input.c */
@@ -27,7 +27,7 @@
 #define READ_BYTES ((size_t)64 << 10)
 #define LONG_BYTES                                                                                 \
     ((size_t)1 << 20)  /* of a line that the gate is asked about; more memory is not kept */
-#define AHEAD_PART 16u /* of a long line: no more than this part is read behind it */
+#define AHEAD_PART 16u /* of a long line: no more than this part is read after it */
 #define NAME       "-"
 
 struct bm_line_input {
@@ -66,7 +66,7 @@ static bm_status check_format(const bm_input_options *options, bm_input_options 
     return BM_OK;
 }
 
-/* The columns of a table stand in its batch. */
+/* The columns of a table are in its batch. */
 static bm_status open_batch(bm_line_input *in, bm_error *err)
 {
     in->batch.pieces = &in->piece;

@@ -11,7 +11,7 @@
  * goes on where one was given back.
  *
  * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One that
- * breaks off further behind ends the run: what is kept of it could not be written.
+ * breaks off further after ends the run: what is kept of it could not be written.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/sources/test_row_digest.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -488,7 +488,7 @@ static bool columns_reads(bm_format format)
     return bm_format_is_table(format);
 }
 
-/* The table that stands in the options of the inputs, or files of tables. */
+/* The table that is in the options of the inputs, or files of tables. */
 static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
 {
     struct ArrowArrayStream *stream = inputs->options.stream;
@@ -670,7 +670,7 @@ static bool give_back(columns *source, bool wait)
     return range != NULL;
 }
 
-/* The next range of the file, or what of it is read in order; behind it, the end of the file. */
+/* The next range of the file, or what of it is read in order; after it, the end of the file. */
 static bm_status next_range(columns *source, bm_error *err)
 {
     const bm_table_cut *cut = &source->table->cut;
@@ -728,7 +728,7 @@ static bm_status find_rows(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* The same behind all ranges that are finished, unless they are of a range. */
+/* The same after all ranges that are finished, unless they belong to a range. */
 static bm_status find_rows_in_turn(columns *source, bm_error *err)
 {
     bm_status status;

@@ -97,7 +97,7 @@ bm_status bm_source_columns_open_files(bm_input_set *inputs,
                                        const bm_arrow_column_provider *provider,
                                        bm_batch_source **out, bm_error *err);
 /* A stream in memory, which is read once. It is taken: moved on BM_OK, released on any error.
- * `name` stands in ids and messages; it and what options points to are borrowed. */
+ * `name` is in ids and messages; it and what options points to are borrowed. */
 bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const char *name,
                                         const bm_input_options *options, bm_batch_source **out,
                                         bm_error *err);

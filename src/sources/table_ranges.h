@@ -3,10 +3,10 @@
  * beside others.
  *
  *     range    an array; the first who got a part of it decodes it
- *      '----   parts: batches of about as many bytes, one behind the other
+ *      '----   parts: batches of about as many bytes, one after the other
  *
  * Parts are finished in the order in which they were handed out. A range that cannot be read, or a
- * part that is larger than a batch may be, drops that part and those behind it, and is given back
+ * part that is larger than a batch may be, drops that part and those after it, and is given back
  * to who hands parts out. */
 #pragma once
 

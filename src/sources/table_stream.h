@@ -45,7 +45,7 @@ typedef struct bm_table_chunk {
 } bm_table_chunk;
 
 /* `stream`, whose rules, name and stream are set, finds its columns in the schema. BM_ERR_INPUT:
- * a column that is missing, stands twice or has a type that is not read. Good for close whatever
+ * a column that is missing, is twice or has a type that is not read. Good for close whatever
  * the status. */
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err);
 /* The next array, with one user; NULL at the end. */

@@ -119,12 +119,13 @@ int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b)
  * The layout: piece.h.
  *
  * The code is read in words of 64 bits at any address. A low part is read as a whole word and cut:
- * the bits of the high parts stand behind it, at least 8 bytes of them wherever L is less than 8,
+ * the bits of the high parts are after it, at least 8 bytes of them wherever L is less than 8,
  * so that such a word never passes the end. */
 
 #define PREFETCH 2048u /* bytes of a code that are asked for before they are read */
 
-/* L: how many bytes of each hash stand as they are. Of two of the same size the larger. */
+/* L: how many bytes of each hash are stored plainly. Of two values that give the same size, the
+ * larger. */
 static unsigned low_bytes(uint64_t n)
 {
     unsigned low = 8;
@@ -179,7 +180,7 @@ static unsigned set_code_low(size_t n)
     return low_bytes(n);
 }
 
-/* The word of 64 bits that begins at byte `at` of `size`; what is behind the end is 0. */
+/* The word of 64 bits that begins at byte `at` of `size`; what is after the end is 0. */
 static uint64_t word_at(const uint8_t *bytes, size_t at, size_t size)
 {
     uint8_t tail[8] = {0};
@@ -590,7 +591,7 @@ bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i)
 
 /* --- search --- */
 
-/* Keys that stand one behind the other in a piece, and the place of one. */
+/* Keys that stand one after the other in a piece, and the place of one. */
 typedef struct keys {
     const uint8_t *bytes;
     size_t n;
@@ -625,7 +626,7 @@ static inline bool is_between(keys k, size_t begin, size_t end, uint64_t key)
 }
 
 /* How many of the keys are less than `key`: about `guess`. What is looked at first are a few keys
- * before it and behind it; where that was not enough, four times as many, then all. */
+ * before it and after it; where that was not enough, four times as many, then all. */
 static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t key)
 {
     for (size_t around = few; around <= 4 * few; around *= 4) {
@@ -707,7 +708,7 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
 /* --- check --- */
 
 /* Each block is as its sum says, and its first key the one that the head has of it; what is not
- * used, in the head and behind full blocks, is 0. */
+ * used, in the head and after full blocks, is 0. */
 static bool head_is_right(const bm_posting_piece *piece)
 {
     const size_t n = piece->head.n, blocks = blocks_of(n);

@@ -89,7 +89,7 @@ bm_str bm_piece_key_write(const bm_piece_key *key, char *out);
 bool bm_piece_key_read(bm_str bytes, bm_piece_key *out);
 int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b);
 
-/* The first bytes of each piece, as they stand in it. */
+/* The first bytes of each piece, as they are in it. */
 #define BM_PIECE_HEAD_BYTES 32u
 typedef struct bm_piece_head {
     uint32_t kind;
@@ -207,7 +207,7 @@ bool bm_document_piece_again(const bm_document_piece *piece, uint32_t number, bm
 /* Fetch the offset of its i-th document, or (`there`) what the offset says. Of damaged bytes
  * nothing, or anything of the piece. */
 void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there);
-/* The sum, and that every document is there, one behind the other: what `check` asks. */
+/* The sum, and that every document is there, one after the other: what `check` asks. */
 bool bm_document_piece_valid(const bm_document_piece *piece);
 
 /* posting_piece -- (key, document number) entries, ascending by key, then number.
@@ -216,12 +216,12 @@ bool bm_document_piece_valid(const bm_document_piece *piece);
  *     its sum (bytes 2,072 on)
  *     block 0 … 254, a page each             340 keys, 340 numbers, 16 bytes of 0
  *
- * The last block has the rest of the entries, its keys and right behind them its numbers, and ends
+ * The last block has the rest of the entries, its keys and right after them its numbers, and ends
  * the piece. A piece of up to BM_POSTING_SMALL entries is its head, its keys and its numbers, no
  * more. The sum of the head covers those bytes, and the sums of blocks among them; a block has the
  * low half of the XXH3_64bits of its bytes, with its number as the seed.
  *
- * Keys are hashes: where one stands in the piece is guessed from its value, the first keys of
+ * Keys are hashes: where one is in the piece is guessed from its value, the first keys of
  * blocks put the guess right, so that a look-up touches the head and one block. */
 
 #define BM_POSTING_BLOCK  340u
@@ -306,7 +306,7 @@ typedef struct bm_filter_group {
 typedef struct bm_filter_writer {
     uint32_t first, n;     /* documents */
     bm_filter_size *sizes; /* of each */
-    bm_buf lows;           /* the low bytes of their hashes, as they stand in their codes */
+    bm_buf lows;           /* the low bytes of their hashes, as they are in their codes */
     uint32_t
         *order; /* of its columns, when it is planned: documents, those of like size side by side */
     bm_filter_group *groups;

@@ -2,7 +2,7 @@
 /* store_check.c -- is every byte of an index what it should be?
  *
  * LMDB's own pages are compared when a view opens. Then each piece by itself; then the tables: in
- * each band every document with shingles stands once, in that of ids every document.
+ * each band every document with shingles is once, in that of ids every document.
  *
  * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_model.c */
 #include <inttypes.h>

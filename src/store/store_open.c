@@ -24,7 +24,7 @@
  *
  * LMDB holds lock.mdb by record locks of POSIX, which belong to the process: if it opened the file
  * again it would take itself for the only user and empty the table of readers, and the first close
- * of either would let go of both. So the files that are open stand in a list of the process. Who
+ * of either would let go of both. So the files that are open are in a list of the process. Who
  * opens one again to read gets the store that is there; beside a writer that is BM_ERR_BUSY, and so
  * is a writer beside anybody. An entry of another process is of a parent that forked, and counts
  * for nothing. */

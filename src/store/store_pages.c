@@ -277,7 +277,7 @@ static bm_status read_slot(int fd, uint32_t slot, bm_store_record *out, bm_error
         out->n_spans > SPANS_MOST)
         return BM_NOT_FOUND;
     const size_t n = (size_t)out->n_spans, bytes = n * sizeof *out->spans;
-    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* and the sum behind them */
+    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* and the sum after them */
     out->slot = slot;
     if (bm_pread_all(fd, out->spans, bytes + SUM_BYTES, place + FIXED, &got) != 0 ||
         got < bytes + SUM_BYTES)
@@ -373,7 +373,7 @@ out:
     return status;
 }
 
-/* A record (NULL: none) into a slot of the file, with zeros behind it up to ALLOCATED. */
+/* A record (NULL: none) into a slot of the file, with zeros after it up to ALLOCATED. */
 static bm_status put(const bm_store_place *place, uint32_t slot, int flags,
                      const bm_store_record *record, bm_error *err)
 {
@@ -448,7 +448,7 @@ bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes
 }
 
 #define FREE_TABLE  0u /* as mdb_stat has it */
-#define FIRST_PAGE  2u /* behind the two that say which transaction is the last */
+#define FIRST_PAGE  2u /* after the two that say which transaction is the last */
 #define VALUE_AT    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* in pages of its own */
 #define MAP_ALIGNED ((uint32_t)sysconf(_SC_PAGESIZE))
 

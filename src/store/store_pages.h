@@ -3,7 +3,7 @@
  * the lists of free pages, and so which pages hold LMDB's trees: those that are neither free nor a
  * value's.
  *
- * Nothing here knows what stands in a page of LMDB's. It hands out addresses in a map of its own:
+ * Nothing here knows what is in a page of LMDB's. It hands out addresses in a map of its own:
  * which page of the file such an address is of follows from comparing that page with those of our
  * map. */
 #pragma once
@@ -154,7 +154,7 @@ void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is 
  *
  * It says which transaction the last commit was, which pages are LMDB's own then (its trees, its
  * lists of free pages) and the sums of those pages as bytes. So nothing has to be known of what
- * stands in them: where the sums are right, the pages are those that LMDB has written, and LMDB may
+ * is in them: where the sums are right, the pages are those that LMDB has written, and LMDB may
  * read them. And where LMDB, misled by a damaged first page, goes back to the commit before, its
  * transaction is older than the record's.
  *
@@ -168,7 +168,7 @@ typedef struct bm_page_span {
     uint64_t first, n;
 } bm_page_span;
 
-/* Up to `spans` as it stands in the file, in the order of bytes that LMDB's pages have: that of the
+/* Up to `spans` as it is in the file, in the order of bytes that LMDB's pages have: that of the
  * machine. */
 typedef struct bm_store_record {
     uint64_t magic;

@@ -154,7 +154,7 @@ static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_e
 
 /* --- the pieces --- */
 
-/* The first piece of a key, or behind it. */
+/* The first piece of a key, or after it. */
 static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
 {
     bm_bisect b = {0, s->pieces.n};

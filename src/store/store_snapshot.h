@@ -2,7 +2,7 @@
 /* store_snapshot.h -- where each piece of a state lies: a transaction that holds the pages, our map
  * of the file, and the keys of the tree, read once.
  *
- * LMDB believes what stands in its pages, so that a changed byte can end the process. Before it
+ * LMDB believes what is in its pages, so that a changed byte can end the process. Before it
  * reads a transaction, the pages of its own are compared with the record of the last commit
  * (store_pages.h). Where the transaction is a later one (another process writes at this moment, or
  * was ended before its commit), there is no record of it: then a child reads it all first. */
@@ -66,7 +66,7 @@ typedef struct bm_snapshot {
 struct bm_store_view {
     bm_snapshot snapshot;
     const uint8_t *removed; /* a bit a number */
-    size_t removed_bytes;   /* 0: no document was removed; numbers behind them were not */
+    size_t removed_bytes;   /* 0: no document was removed; numbers after them were not */
     uint8_t *bits;          /* those of a writer's that are not in the file */
     bm_buf notes[BM_STORE_NOTES];
     uint8_t *compared;      /* of each piece of postings BM_POSTING_COMPARED bytes */

@@ -55,7 +55,7 @@ typedef struct added {
     uint64_t first;
 } added;
 
-/* The entries of a table: of band keys, or behind them of ids. */
+/* The entries of a table: of band keys, or after them of ids. */
 static bm_status sort_table(const added *a, uint32_t table, bm_sorted_runs *records, bm_error *err)
 {
     const uint32_t bands = a->store->facts.bands;

@@ -5,7 +5,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* Scratch of one thread; {0} is ready for use. What the fields mean stands in distinct.c. */
+/* Scratch of one thread; {0} is ready for use. What the fields mean is in distinct.c. */
 typedef struct bm_distinct {
     uint32_t *near; /* owned; the table of small documents */
     uint32_t *far;  /* owned; that of large ones */

@@ -6,7 +6,7 @@
  * begins the next one. A mark belongs to the word it follows, of whatever script either is; a mark
  * that follows no word begins one, which takes in letters after it, unless the mark is itself of a
  * split script. Under `text-dedup` the letters, numbers and `_` make words, and each other
- * character is a separator of its own, a mark too: what stands between two of them is an empty
+ * character is a separator of its own, a mark too: what is between two of them is an empty
  * word.
  *
  * The normaliser `invisible` drops marks that follow no letter or number. Under `alnum` that is

@@ -28,7 +28,7 @@ static inline void bm_joined_go_behind(bm_joined *joined, char byte)
 }
 
 /* Append the joined form of the stretch of valid UTF-8 that *rest begins with, where the fast path
- * stopped, and move *rest behind it. The stretch has at least one byte. It ends where 16 bytes of
+ * stopped, and move *rest after it. The stretch has at least one byte. It ends where 16 bytes of
  * ASCII follow or, so that scratch stays small, at the first place past 16 KiB where the
  * normalisers allow a cut. `codes` are two scratch arrays. */
 bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],

@@ -14,9 +14,9 @@
  *     compatibility decompositions   those newer than 13.0, and combining classes, are from our
  *                                    tables: utf8proc may be older
  *     U+11A7                         composes with nothing: utf8proc up to 2.11 took it for the
- *                                    first trailing consonant and dropped it behind an LV syllable
+ *                                    first trailing consonant and dropped it after an LV syllable
  *
- * Dropping a mark can put others out of order: U+1712 is a mark of class 0, before and behind which
+ * Dropping a mark can put others out of order: U+1712 is a mark of class 0, before and after which
  * marks are in order each for themselves. So they are put in order again. */
 #include "text/normalize.h"
 
@@ -108,7 +108,7 @@ static bool is_assigned(int32_t code)
     return (bm_char_info((uint32_t)code) & BM_IS_CN) == 0;
 }
 
-/* Does it compose with nothing, neither before nor behind it, whatever utf8proc thinks? */
+/* Does it compose with nothing, neither before nor after it, whatever utf8proc thinks? */
 static bool stands_alone(int32_t code)
 {
     return code >= 0x378 && (code == 0x11A7 || !is_assigned(code)); /* U+0378: the first */
@@ -153,7 +153,7 @@ static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t
     }
 }
 
-/* Compose what lies between the code points that stand alone. */
+/* Compose what lies between the code points that are alone. */
 static bm_status compose(bm_codes *codes, bm_error *err)
 {
     int32_t *data = codes->data;

@@ -42,7 +42,7 @@ static inline bm_block load_upto(const char *p, size_t left)
 }
 
 /* Lead bytes in whose sequences no White_Space begins, as far as the block shows them: what lies
- * behind it counts as nothing, and so keeps the lead. White_Space is U+0085 and U+00A0 (C2 85, C2
+ * after it counts as nothing, and so keeps the lead. White_Space is U+0085 and U+00A0 (C2 85, C2
  * A0), U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F (E2 81 9F)
  * and U+3000 (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis (E2 80 A6) are common.
  */
@@ -198,7 +198,7 @@ static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_jo
 }
 
 /* Write base + i for each bit i of the mask, eight at a time, so that the branch is the same for
- * most blocks. Returns the end of them; up to 7 places behind it are written too. */
+ * most blocks. Returns the end of them; up to 7 places after it are written too. */
 static inline size_t *put_bits(uint64_t mask, size_t base, size_t *starts)
 {
     size_t *end = starts + __builtin_popcountll(mask);

@@ -7,7 +7,7 @@
  *                                 '----------------------hash_windows---------------'
  *
  * Joined text is what the shingles are slices of: words with one 0x20 between them, which is two
- * neighbouring 0x20 around a word that is empty. (For char shingles what stands between White_Space
+ * neighbouring 0x20 around a word that is empty. (For char shingles what is between White_Space
  * counts as a word; for byte shingles joined text is the normalised text as it is.) So each shingle
  * is contiguous and is hashed where it lies.
  *
@@ -42,7 +42,7 @@ typedef struct bm_join_rules {
 #define BM_PUNCT_BY_LOW  4, 1, 1, 1, 0, 1, 1, 1, 1, 1, 3, 26, 9, 25, 1, 11
 #define BM_PUNCT_BY_HIGH 0, 0, 1, 2, 4, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0
 
-/* Joined text, which grows. BM_JOIN_MARGIN bytes before `data` may be read, and as many behind its
+/* Joined text, which grows. BM_JOIN_MARGIN bytes before `data` may be read, and as many after its
  * capacity read and written: whole vectors are moved at both ends. */
 #define BM_JOIN_MARGIN 64u
 typedef struct bm_joined {
@@ -71,7 +71,7 @@ typedef struct bm_shingle_ops {
      * were taken. `out` has space for len + 1 bytes. Where rules->composes, the last character
      * before one that is not plain is not taken either. */
     size_t (*join)(const bm_join_rules *rules, const char *in, size_t len, bm_joined *out);
-    /* Fill `starts` with the position behind each 0x20 in joined[begin … end-1], rising; returns
+    /* Fill `starts` with the position after each 0x20 in joined[begin … end-1], rising; returns
      * how many. `starts` has space for end - begin + 16. */
     size_t (*word_starts)(const char *joined, size_t begin, size_t end, size_t *starts);
     /* The same with the position of the first byte of each code point. */

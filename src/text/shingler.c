@@ -356,7 +356,7 @@ static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
 }
 
 /* Units that are known by their starts: words (gap 1) and code points (gap 0). Shingle i ends `gap`
- * bytes before unit i + k starts; behind the last unit stands a start more. The starts of the last
+ * bytes before unit i + k starts; after the last unit stands a start more. The starts of the last
  * k units of a window are carried over to the next window. */
 static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {

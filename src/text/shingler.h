@@ -21,7 +21,7 @@ struct bm_shingle_ops;
 bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_shingler **out,
                            bm_error *err);
 void bm_shingler_close(bm_shingler *shingler); /* NULL is fine */
-/* Append one document to `batch`. Nothing behind the text is read. On failure the batch is as
+/* Append one document to `batch`. Nothing after the text is read. On failure the batch is as
  * before. */
 bm_status bm_shingler_add(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
                           bm_error *err);

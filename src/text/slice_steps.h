@@ -11,7 +11,7 @@
  *     finish     in vectors: the final mix
  *     other      one after the other: the second list, by the library's hash
  *
- * From 16 bytes before a slice to 32 behind its start may be read. For those files shingle_<isa>.c
+ * From 16 bytes before a slice to 32 after its start may be read. For those files shingle_<isa>.c
  * whose instruction set has a vector multiply. */
 #pragma once
 

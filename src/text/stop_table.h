@@ -22,7 +22,7 @@
 
 typedef struct bm_stop_table {
     uint64_t *keys;  /* owned; BM_STOP_BUCKET a bucket; 0: none */
-    uint32_t *at;    /* owned; of each key, where its word stands in `words` */
+    uint32_t *at;    /* owned; of each key, where its word is in `words` */
     char *words;     /* owned */
     uint64_t factor; /* odd */
     size_t mask;     /* of the number of a bucket */

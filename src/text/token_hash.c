@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* token_hash.c -- a row a hash. XXH3 and XXH64 are those of the xxHash library, SHA-1 is
- * libcrypto's; MurmurHash3_x86_32 (its author's public description) stands here, plainly. They are
+ * libcrypto's; MurmurHash3_x86_32 (its author's public description) is here, plainly. They are
  * for signatures that others can compare with theirs, and nothing secret hangs on them.
  *
  * Tests: tests/unit/text/test_token_hash.c, tests/reference/test_hashes.py */

@@ -69,7 +69,7 @@ static inline bm_char_class bm_char_class_of(uint32_t cp)
 #define BM_ZERO_WIDTH_SPACE 0x200Bu
 
 /* Does `invisible` keep a code point with these bits? *after_base, false where a text begins: the
- * last one that was kept is a letter, a number, or a mark behind one. */
+ * last one that was kept is a letter, a number, or a mark after one. */
 static inline bool bm_char_is_kept(uint32_t info, bool *after_base)
 {
     const uint32_t is = UINT32_C(1) << (info & BM_CLASS_BITS);

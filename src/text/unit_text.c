@@ -40,7 +40,7 @@ static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
     return at;
 }
 
-/* Append the starts of the document's words, and one behind the last; *longest: bytes of the
+/* Append the starts of the document's words, and one after the last; *longest: bytes of the
  * longest shingle. */
 static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
                             bm_text_batch *batch, size_t *longest, bm_error *err)
@@ -263,7 +263,7 @@ static bool same_codes(const bm_codes *a, const bm_codes *b)
            (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof *a->data) == 0);
 }
 
-/* *may: the text may be cut at `at`, behind the segment that begins at `begin`; the character there
+/* *may: the text may be cut at `at`, after the segment that begins at `begin`; the character there
  * ends at `end`. */
 static bm_status may_cut(mapping *m, size_t begin, size_t at, size_t end, bool *may, bm_error *err)
 {

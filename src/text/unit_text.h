@@ -18,7 +18,7 @@ bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *ba
 bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, size_t doc,
                             bm_shingle_batch *out, bm_error *err);
 
-/* text_units -- a text as its units, of which shingles are made, and where each stands in the
+/* text_units -- a text as its units, of which shingles are made, and where each is in the
  * text. */
 
 typedef struct bm_text_unit {

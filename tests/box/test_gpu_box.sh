@@ -287,6 +287,16 @@ for limit in 2 10 60; do
 done
 check grep -q "\"why\": \"bench failed (it did not end within $limit s)\"" "$work/hang-2/result.json" || fail "no reason for bench"
 
+# TERM ends the script, and the program that it runs.
+wrapped "$work/no-end" "case \$1 in bench) echo \$\$ > '$work/bench-pid'; exec sleep 600 ;; esac"
+"${box[@]}" --quick --device pocl --work "$work/ended" --steps bench --program-dir "$work/no-end" 2> "$work/err" &
+script=$!
+while kill -0 "$script" 2> /dev/null && [ ! -s "$work/bench-pid" ]; do sleep .1; done
+kill "$script"
+wait "$script"
+check [ $? = 143 ] || fail "another exit code after TERM"
+! check kill -0 "$(cat "$work/bench-pid")" || fail "TERM leaves the program running"
+
 # A compiler that fails without a log.
 if [ -e "$build/tests/fault/cl_shim/libOpenCL.so.1" ]; then
     export LD_LIBRARY_PATH="$build/tests/fault/cl_shim:${LD_LIBRARY_PATH:-}" CL_SHIM_COMPILER=both:empty
