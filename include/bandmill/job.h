@@ -111,6 +111,14 @@ typedef struct bm_dedup_options {
     /* ALL: groups of every pair at the threshold, found exactly, without bands and signatures.
      * BM_ERR_USAGE with `bands`, another `verify` than EXACT, or `against`. */
     bm_candidate_rule candidates;
+    /* LINE or PARAGRAPH: not documents are compared, but these parts of their texts. Of equal ones
+     * the first `keep_count` (0: 1) stay, and the others are cut out of the records that are kept.
+     * Units of fewer than `min_words` (0: 8) words stay. A document of which only White_Space is
+     * left is removed (docs/units.md). Records of text files alone, at `threshold` 1, which is the
+     * default then; `keep` is FIRST, or LAST without `keep_count`; the rest is BM_ERR_USAGE. */
+    uint64_t keep_count;
+    bm_unit unit;
+    uint32_t min_words;
 } bm_dedup_options;
 
 /* The same inputs to pairs. */
@@ -237,6 +245,12 @@ typedef struct bm_overlap_counts {
     uint64_t rows;                    /* of overlap.tsv */
 } bm_overlap_counts;
 
+/* Counts of bm_dedup_options.unit. */
+typedef struct bm_unit_counts {
+    uint64_t units, cuts; /* those that were compared; those that were cut */
+    uint64_t cut_bytes;   /* of text */
+} bm_unit_counts;
+
 /* Counts are in documents unless their name says otherwise. The library owns this struct. Read it
  * through the pointer: later versions may add fields at the end. */
 typedef struct bm_counts {
@@ -255,6 +269,7 @@ typedef struct bm_counts {
      * results.removed_identical does not count. */
     uint64_t equal, removed_equal;
     bm_overlap_counts overlap;
+    bm_unit_counts unit;
 } bm_counts;
 
 typedef struct bm_summary bm_summary; /* memory: a forked child may read and free its copy */

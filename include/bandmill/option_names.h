@@ -37,6 +37,7 @@ typedef enum bm_option {
     BM_OPTION_EXPORT_WHAT,
     BM_OPTION_MEASURE,
     BM_OPTION_REMOVED, /* a bm_records */
+    BM_OPTION_UNIT,    /* DOCUMENT has no name */
     BM_N_OPTIONS
 } bm_option;
 

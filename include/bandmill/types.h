@@ -229,6 +229,7 @@ enum {
     BM_FIELD_STOPWORDS = 1u << 16,
     BM_FIELD_BAG = 1u << 17,
     BM_FIELD_WEIGHTS = 1u << 18,
+    BM_FIELD_THRESHOLD = 1u << 20, /* of dedup: with a unit its default is 1 */
     BM_FIELD_CANDIDATES = 1u << 19 /* of pairs: its default contradicts what compares every pair */
 };
 
@@ -264,6 +265,8 @@ typedef enum bm_identical {
     BM_IDENTICAL_ALL,  /* every pair of identical documents */
     BM_IDENTICAL_CHAIN /* each copy with the first only */
 } bm_identical;
+/* The part of a document that a job compares: all of it, or its lines or paragraphs. */
+typedef enum bm_unit { BM_UNIT_DOCUMENT, BM_UNIT_LINE, BM_UNIT_PARAGRAPH } bm_unit;
 typedef enum bm_cluster { BM_CLUSTER_COMPONENTS, BM_CLUSTER_STAR } bm_cluster;
 typedef enum bm_keep {
     BM_KEEP_FIRST,

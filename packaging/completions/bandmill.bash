@@ -29,7 +29,7 @@ _bandmill_devices() {
     _bandmill_words "$1 $(bandmill devices 2> /dev/null | sed -n '2,${s/[[:space:]].*//;/:/p}')"
 }
 
-_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --against --against-text-field --against-id-field --min-words --stop-shingles --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress '
+_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --against --against-text-field --against-id-field --min-words --min-words --stop-shingles --top --cluster --keep --keep --unit --keep-count --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress '
 _bandmill_firsts=' index '
 
 _bandmill_value() {
@@ -219,6 +219,8 @@ _bandmill_value() {
         ;;
     'dedup --against-id-field' | 'overlap --against-id-field')
         ;;
+    'dedup --min-words')
+        ;;
     'overlap --min-words')
         ;;
     'overlap --stop-shingles')
@@ -233,6 +235,11 @@ _bandmill_value() {
         ;;
     'dedup --keep')
         _bandmill_words 'first last longest shortest max: min: order: sources: none'
+        ;;
+    'dedup --unit')
+        _bandmill_words 'line paragraph'
+        ;;
+    'dedup --keep-count')
         ;;
     'dedup --max-group-size')
         ;;
@@ -288,7 +295,7 @@ _bandmill_value() {
 _bandmill_options() {
     case $command in
     'sign') options='--output -o --force --band-keys --report --temp-dir --resume --json --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
-    'dedup') options='--output -o --force --pairs --kept --removed --report --temp-dir --resume --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --against --against-text-field --against-id-field --cluster --keep --max-group-size --candidates --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
+    'dedup') options='--output -o --force --pairs --kept --removed --report --temp-dir --resume --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --against --against-text-field --against-id-field --min-words --cluster --keep --unit --keep-count --max-group-size --candidates --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'pairs') options='--output -o --force --histogram --histogram-svg --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --sample --candidates --measure --edit --identical --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'overlap') options='--output -o --force --kept --report --temp-dir --resume --json --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --threshold --against --against-text-field --against-id-field --min-words --stop-shingles --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'filter') options='--output -o --force --kept --annotate --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --threads --memory --progress --quiet -q --verbose -v --help -h' ;;

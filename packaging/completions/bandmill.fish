@@ -1,6 +1,6 @@
 # fish completion for bandmill, made by packaging/make_pages.py from the program's table of options.
 
-set -g __bandmill_takes --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --against --against-text-field --against-id-field --min-words --stop-shingles --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress
+set -g __bandmill_takes --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --against --against-text-field --against-id-field --min-words --min-words --stop-shingles --top --cluster --keep --keep --unit --keep-count --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress
 set -g __bandmill_firsts index
 
 # The command of the line, "dedup" or "index build"; nothing where there is none yet.
@@ -201,6 +201,7 @@ complete -c bandmill -n '__bandmill_is "dedup"' -l against -x -a " (__bandmill_f
 complete -c bandmill -n '__bandmill_is "overlap"' -l against -x -a "" -d 'documents whose text is looked for, such as a test set: files or directories; may be repeated'
 complete -c bandmill -n '__bandmill_is "dedup" "overlap"' -l against-text-field -x -a "" -d 'field of the text of documents of --against (--text-field)'
 complete -c bandmill -n '__bandmill_is "dedup" "overlap"' -l against-id-field -x -a "" -d 'field of their id, or none (--id-field)'
+complete -c bandmill -n '__bandmill_is "dedup"' -l min-words -x -a "" -d 'with --unit: units of fewer words stay (8)'
 complete -c bandmill -n '__bandmill_is "overlap"' -l min-words -x -a "" -d 'an item of fewer words is listed, and not looked for (8)'
 complete -c bandmill -n '__bandmill_is "overlap"' -l stop-shingles -x -a "" -d 'shingles in more than N documents do not count; the inputs are read twice (all count)'
 complete -c bandmill -n '__bandmill_is "query"' -l top -x -a "" -d 'the N best answers of each query (all)'
@@ -208,6 +209,8 @@ complete -c bandmill -n '__bandmill_is "query"' -l skip-same-id -d 'leave out an
 complete -c bandmill -n '__bandmill_is "dedup" "cluster"' -l cluster -x -a "components star" -d 'how pairs become groups (components)'
 complete -c bandmill -n '__bandmill_is "cluster"' -l keep -x -a "first last none" -d 'which document of a group is kept (first)'
 complete -c bandmill -n '__bandmill_is "dedup"' -l keep -x -a "first last longest shortest max: min: order: sources: none" -d 'which document of a group is kept: first last longest shortest max:FIELD min:FIELD order:FIELD=A|B|C sources:A|B|C none (first)'
+complete -c bandmill -n '__bandmill_is "dedup"' -l unit -x -a "line paragraph" -d 'cut repeated lines or paragraphs out of documents (documents are compared as a whole)'
+complete -c bandmill -n '__bandmill_is "dedup"' -l keep-count -x -a "" -d 'with --unit: the first N of equal units stay (1)'
 complete -c bandmill -n '__bandmill_is "dedup"' -l max-group-size -x -a "" -d 'divide components of more than N documents into stars (none)'
 complete -c bandmill -n '__bandmill_is "explain"' -l group -x -a "" -d 'explain this group of groups.jsonl, instead of two documents'
 complete -c bandmill -n '__bandmill_is "pairs"' -l sample -x -a "" -d 'compare only N documents, drawn by --seed (all)'

@@ -105,6 +105,20 @@ static void report_removed(cli_context *context, const bm_counts *counts)
                       parts.n > 0 ? ": " : "", parts.text);
 }
 
+/* What was cut, and what that has left empty. */
+static void report_cuts(cli_context *context, const bm_counts *counts)
+{
+    const bool lines = context->settings.match.unit == BM_UNIT_LINE;
+    char n[4][48], bytes[32];
+    cli_format_bytes((double)counts->unit.cut_bytes, bytes, sizeof bytes);
+    cli_report_number(
+        &context->console, "cut", "%s of %s cut (%s of text); %s kept, %s left empty",
+        cli_format_count(counts->unit.cuts, n[0], sizeof n[0]),
+        cli_format_of(counts->unit.units, lines ? "line" : "paragraph", n[1], sizeof n[1]), bytes,
+        cli_format_of(counts->kept, "document", n[2], sizeof n[2]),
+        cli_format_count(counts->removed, n[3], sizeof n[3]));
+}
+
 static void fill_options(cli_context *context, bm_dedup_options *options)
 {
     const cli_settings *settings = &context->settings;
@@ -168,11 +182,17 @@ bm_status cli_run_dedup(cli_context *context, bm_error *err)
         cli_report_details(context, summary);
         if (contained)
             report_recall(context, bm_summary_plan(summary));
-        cli_report_candidates(context, counts);
-        report_groups(context, counts);
+        const bool units = options.unit != BM_UNIT_DOCUMENT;
+        if (!units) {
+            cli_report_candidates(context, counts);
+            report_groups(context, counts);
+        }
         warn_of_chained(context, counts);
         cli_report_read(context, counts);
-        report_removed(context, counts);
+        if (units)
+            report_cuts(context, counts);
+        else
+            report_removed(context, counts);
         cli_report_not(context, "compared", counts);
         cli_report_end(context, "done", summary);
     }

@@ -239,7 +239,9 @@ void cli_report_end(cli_context *context, const char *verb, const bm_summary *su
     if (output != NULL && looks_like_file(context, output))
         cli_add_part(&line, "", ", a directory%s",
                      command == CLI_SIGN ? "" : " in which the kept documents lie");
-    if (output != NULL && command == CLI_DEDUP && bm_summary_counts(summary)->removed > 0) {
+    if (output != NULL && command == CLI_DEDUP &&
+        context->settings.match.unit == BM_UNIT_DOCUMENT &&
+        bm_summary_counts(summary)->removed > 0) {
         cli_add_part(&line, "", " (to look at it: bandmill report ");
         quote_for_shell(output, &line);
         cli_add_part(&line, "", " -o report.html)");

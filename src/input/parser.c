@@ -258,6 +258,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
             bom = 0;
         }
         bm_record record = {.file = w->piece->file,
+                            .parser = w->parser,
                             .line = line,
                             .number = format->elements ? ++number : 0,
                             .raw = {.data = data + pos, .len = next - pos},

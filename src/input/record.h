@@ -38,7 +38,9 @@ typedef struct bm_record {
         *keys;      /* instead of both, from sources of band keys: as many as the source has */
     uint64_t entry; /* where the text is one of a dictionary: which; those of one number are the
                        same; or 0 */
-    bool nameless;  /* it has no id (bm_batch_parser.own_ids) */
+    /* that made it, of records with bytes of their own (parser.h); else NULL */
+    struct bm_parser *parser;
+    bool nameless; /* it has no id (bm_batch_parser.own_ids) */
 } bm_record;
 
 /* A bad record ends the run: BM_ERR_INPUT with its reason, and with the way to go on without it. */

@@ -23,6 +23,7 @@
 
 #include "base/bisect.h"
 #include "base/error.h"
+#include "input/parser.h"
 #include "job/rows.h"
 
 #define BATCH_BYTES  (1u << 20)
@@ -76,6 +77,7 @@ typedef struct lane {
     run *runs;
     size_t n_runs;
     bm_buf insertions;
+    bm_buf ranges; /* of a document */
     char *buffer;
     size_t first; /* the runs from here on have the places; */
     bm_kept_place places[BM_N_COPIES];
@@ -216,10 +218,10 @@ static bm_status place_runs(lane *l, bm_error *err)
 
 /* --- a batch --- */
 
-/* For three runs more: those of a record. */
-static bm_status reserve_runs(lane *l, bm_error *err)
+/* For so many runs more: those of a record, or of a part of it. */
+static bm_status reserve_runs(lane *l, size_t n, bm_error *err)
 {
-    if (l->n_runs + 3 <= RUNS_MAX)
+    if (l->n_runs + n <= RUNS_MAX)
         return BM_OK;
     if (!wait_for_turn(l))
         return BM_ERR_CANCELLED; /* not reported: another batch has failed */
@@ -245,6 +247,43 @@ static bm_status add_with(lane *l, const run *record, const bm_insertion *insert
     return bm_buf_add(&l->insertions, insertion->text.data, insertion->text.len, err);
 }
 
+/* Bytes that stay, or that stand instead of others, of a record of which `*begun` are there. */
+static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool inserted, bool *begun,
+                           bm_error *err)
+{
+    if (bytes.len == 0 && *begun)
+        return BM_OK;
+    BM_TRY(reserve_runs(l, 1, err));
+    run piece = *record;
+    piece.bytes = bytes;
+    piece.more = *begun;
+    piece.inserted = inserted;
+    if (inserted)
+        piece.bytes.data = (const char *)(uintptr_t)l->insertions.len;
+    *begun = true;
+    l->runs[l->n_runs++] = piece;
+    return inserted ? bm_buf_add(&l->insertions, bytes.data, bytes.len, err) : BM_OK;
+}
+
+/* The record without these ranges of its text. */
+static bm_status add_cut(lane *l, const run *r, const bm_record *record, bm_error *err)
+{
+    const bm_record_edit *edits;
+    size_t n, at = 0;
+    bool begun = false;
+    BM_TRY(bm_parser_cut(record->parser, record, (const bm_text_range *)l->ranges.data,
+                         l->ranges.len / sizeof(bm_text_range), &edits, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        const bm_str before = {record->raw.data + at, edits[i].from - at};
+        BM_TRY(add_piece(l, r, before, false, &begun, err));
+        if (edits[i].n_with > 0)
+            BM_TRY(add_piece(l, r, (bm_str){edits[i].with, edits[i].n_with}, true, &begun, err));
+        at = edits[i].to;
+    }
+    return add_piece(l, r, (bm_str){record->raw.data + at, record->raw.len - at}, false, &begun,
+                     err);
+}
+
 static bm_status copy_record(lane *l, size_t side, const bm_record *record, bm_error *err)
 {
     const bm_kept_rule *rule = l->c->rule;
@@ -254,7 +293,12 @@ static bm_status copy_record(lane *l, size_t side, const bm_record *record, bm_e
                    .header = record->is_header};
     if (l->c->writers[side] == NULL)
         return BM_OK;
-    BM_TRY(reserve_runs(l, err));
+    BM_TRY(reserve_runs(l, 3, err));
+    l->ranges.len = 0;
+    if (rule->cuts != NULL && !record->is_header)
+        BM_TRY(rule->cuts->ranges(rule->cuts->ctx, l->at.doc - 1, &l->ranges, err));
+    if (l->ranges.len > 0)
+        return add_cut(l, &r, record, err);
     if (rule->insert != NULL) {
         bm_insertion insertion = {0};
         BM_TRY(rule->insert(rule->ctx, record, &insertion, err));
@@ -427,6 +471,7 @@ out:
     bm_batch_parser_close(l.parser);
     bm_free_all(l.runs, l.buffer);
     bm_buf_reset(&l.insertions);
+    bm_buf_reset(&l.ranges);
     return BM_OK;
 }
 
@@ -520,6 +565,7 @@ static bm_status check_unchanged(const walk *w, const bm_hash128 *before, bm_err
 }
 
 static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped,
+                                const bm_kept_cuts *cuts,
                                 bm_kept_writer *const writers[BM_N_COPIES], bm_error *err)
 {
     size_t n = bm_input_set_count(job->inputs.set);
@@ -531,6 +577,7 @@ static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped,
     /* several elements of an array may begin on one line */
     const bm_kept_rule rule = {.keep = keep_document,
                                .ctx = &w,
+                               .cuts = cuts,
                                .at = &w.end,
                                .by_place = bm_input_set_format(job->inputs.set) != BM_FORMAT_JSON};
     bm_status status = BM_OK;
@@ -595,8 +642,8 @@ static bm_status check_headers(const bm_input_set *set, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
-                       bm_error *err)
+bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, const bm_kept_cuts *cuts,
+                       bool has_text, bm_out_dir *dir, bm_error *err)
 {
     bm_kept_writer *writers[BM_N_COPIES] = {NULL};
     if (job->settings->results.kept == BM_RECORDS_NOT_WRITTEN &&
@@ -625,7 +672,7 @@ bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_tex
     bm_kept_writer *kept = writers[BM_COPY_KEPT];
     BM_TRY_OUT(kept != NULL && bm_kept_writer_wants_ids(kept)
                    ? write_ids(job, dropped, kept, err)
-                   : copy_documents(job, dropped, writers, err));
+                   : copy_documents(job, dropped, cuts, writers, err));
     for (size_t i = 0; i < BM_N_COPIES; i++)
         if (writers[i] != NULL)
             BM_TRY_OUT(bm_kept_writer_finish(writers[i], err));

@@ -36,10 +36,21 @@ typedef struct bm_insertion {
 typedef bm_status (*bm_insert_fn)(void *ctx, const bm_record *record, bm_insertion *out,
                                   bm_error *err);
 
+/* The ranges of the text of document `doc` that are cut out of its record are appended to `out`, a
+ * bm_text_range each. Any thread. */
+typedef bm_status (*bm_ranges_fn)(void *ctx, size_t doc, bm_buf *out, bm_error *err);
+
+typedef struct bm_kept_cuts {
+    bm_ranges_fn ranges;
+    void *ctx;
+} bm_kept_cuts;
+
 typedef struct bm_kept_rule {
     bm_keep_fn keep;
     bm_insert_fn insert; /* NULL: all is written byte for byte */
     void *ctx;           /* of both */
+    /* Of the document before at->doc, once `keep` has moved it; NULL: nothing is cut. */
+    const bm_kept_cuts *cuts;
     /* NULL: the rule does not go by it. Else where the records begin, and in the end after the
      * last: it is BM_ERR_INPUT where two neighbours in the input are none in the job's table of
      * documents. */
@@ -57,8 +68,8 @@ bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_C
 /* Would two inputs of the job, which are open, be copied to files of one name? */
 bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err);
 /* After dedup: dropped[i] not 0: document i is removed, else kept; skipped records are neither.
- * Without text, and for formats without records of their own, kept_ids.txt. `dir` NULL: the same as
- * one stream, to results.write of the settings; BM_ERR_INPUT, before anything is written, where two
- * tables have different headers. */
-bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
-                       bm_error *err);
+ * Without text, and for formats without records of their own, kept_ids.txt. `cuts` NULL: records
+ * stay as they are. `dir` NULL: the same as one stream, to results.write of the settings;
+ * BM_ERR_INPUT, before anything is written, where two tables have different headers. */
+bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, const bm_kept_cuts *cuts,
+                       bool has_text, bm_out_dir *dir, bm_error *err);

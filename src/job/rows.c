@@ -243,10 +243,11 @@ static bm_status fill_skipped(bm_rows *rows, const context *c, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_file_names *names,
-                          bm_error *err)
+bm_status bm_rows_skipped(bm_out_dir *dir, const bm_job_context *job, bm_error *err)
 {
-    context c = {.docs = docs, .names = names};
+    context c = {.docs = &job->docs, .names = &job->inputs.names};
+    if (job->settings->input.on_error != BM_ON_ERROR_SKIP)
+        return BM_OK;
     return write_file(dir, BM_FILE_SKIPPED, fill_skipped, &c, err);
 }
 

@@ -39,8 +39,8 @@ bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, b
 
 /* Files of a directory, written whole; on the threads of `pool`, or, NULL, by the caller alone. */
 bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_pool *pool, bm_error *err);
-bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_file_names *names,
-                          bm_error *err);
+/* Where bad records are skipped. */
+bm_status bm_rows_skipped(bm_out_dir *dir, const bm_job_context *job, bm_error *err);
 /* kept_ids.txt, where there are no records to copy. */
 bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
                            bm_pool *pool, bm_error *err);

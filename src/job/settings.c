@@ -1049,6 +1049,52 @@ static bm_status check_all(const bm_settings *s, bm_error *err)
                      "(`candidates` lsh)");
 }
 
+/* With a unit, equal lines or paragraphs are found by their hashes: what compares, signs or groups
+ * documents in another way has no meaning. */
+static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error *err)
+{
+    const bool counted = o->keep_count != 0, worded = o->min_words != 0;
+    BM_TRY(bm_option_check(BM_OPTION_UNIT, o->unit, err));
+    if (o->unit == BM_UNIT_DOCUMENT)
+        return counted || worded
+                   ? bm_fail_field(err, counted ? "keep_count" : "min_words", "`%s` without `unit`",
+                                   counted ? "keep_count" : "min_words")
+                   : BM_OK;
+    const struct {
+        bool given;
+        const char *field;
+    } refused[] = {{o->n_against > 0, "against"},
+                   {o->text.weights != BM_WEIGHTS_NONE, "weights"},
+                   {o->verify != BM_VERIFY_AUTO && o->verify != BM_VERIFY_EXACT, "verify"},
+                   {o->cluster != BM_CLUSTER_COMPONENTS, "cluster"},
+                   {o->max_group_size != 0, "max_group_size"},
+                   {o->candidates != BM_CANDIDATES_LSH, "candidates"},
+                   {o->bands.bands != 0, "bands"},
+                   {o->write_pairs, "write_pairs"},
+                   {o->removed != BM_RECORDS_NOT_WRITTEN, "removed"},
+                   {o->output.path == NULL, "output.path"}};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (refused[i].given)
+            return bm_fail_field(err, refused[i].field,
+                                 "`%s` with `unit`, where equal parts of documents are cut out",
+                                 refused[i].field);
+    if ((o->set_fields & BM_FIELD_THRESHOLD) != 0 &&
+        (o->bands.threshold < 1 || o->bands.threshold > 1))
+        return bm_fail_field(err, "threshold",
+                             "`threshold` %g with `unit` (1: only equal units are found)",
+                             o->bands.threshold);
+    if (s->keep.none || s->keep.n > 0 || (s->keep.last && counted))
+        return bm_fail_field(err, "keep",
+                             "`keep` with `unit` (first, or last without `keep_count`)");
+    s->bands.threshold = 1;
+    s->pairs.verify = BM_VERIFY_EXACT;
+    if (s->sketch.perms == 0)
+        s->sketch.perms = BM_PERMS_DEFAULT; /* nothing is signed */
+    s->pairs.keep_count = counted ? o->keep_count : 1;
+    s->pairs.min_words = worded ? o->min_words : 8;
+    return BM_OK;
+}
+
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
 {
     bm_dedup_options o = dedup_defaults;
@@ -1080,6 +1126,7 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
         BM_TRY_OUT(bm_fail_field(
             err, "keep",
             "`keep` none with `verify` contained, where a document goes to one that stays"));
+    BM_TRY_OUT(check_unit(&o, out, err));
     status = bm_settings_resolve(out, &parts, err);
 out:
     if (status != BM_OK)

@@ -20,6 +20,7 @@
 #include "match/edges.h"
 #include "model/file_names.h"
 #include "output/out_dir.h"
+#include "parts/units.h"
 
 static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
 {
@@ -65,7 +66,7 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     context->counts.results.removed_shingles = losses.removed_shingles;
     context->counts.results.lost_shingles = losses.lost_shingles;
     if (dir == NULL) /* the kept documents alone, to the caller */
-        return bm_kept_pass(context, grouping->reason, pairing->has_text, NULL, err);
+        return bm_kept_pass(context, grouping->reason, NULL, pairing->has_text, NULL, err);
     BM_TRY(bm_rows_sources(dir, docs, grouping, names, err));
     BM_TRY(bm_rows_removed(dir, docs, &removed, names, context->pool, err));
     BM_TRY(bm_rows_groups(dir, docs, grouping, context->pool, err));
@@ -73,9 +74,8 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
         context->stats.similarities = histogram;
         BM_TRY(write_pairs_file(pairing, histogram, dir, err));
     }
-    if (s->input.on_error == BM_ON_ERROR_SKIP)
-        BM_TRY(bm_rows_skipped(dir, docs, names, err));
-    return bm_kept_pass(context, grouping->reason, pairing->has_text, dir, err);
+    BM_TRY(bm_rows_skipped(dir, context, err));
+    return bm_kept_pass(context, grouping->reason, NULL, pairing->has_text, dir, err);
 }
 
 static void warn_dominant(bm_job_context *context)
@@ -118,13 +118,24 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
     return status;
 }
 
+/* Parts of documents are of texts, which signatures have none of. */
+static bm_status dedup_units(const bm_settings *settings, bm_summary **out, bm_error *err)
+{
+    bool is_signatures = false;
+    BM_TRY(bm_signature_inputs_are(settings, &is_signatures, err));
+    return is_signatures ? bm_fail_field(err, "unit", "`unit` takes documents, not signatures")
+                         : bm_units_job(settings, out, err);
+}
+
 bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_dedup(options, &settings, err));
-    bm_status status = bm_pairing_job(&settings, group_and_write, out, err);
+    bm_status status = settings.pairs.unit != BM_UNIT_DOCUMENT
+                           ? dedup_units(&settings, out, err)
+                           : bm_pairing_job(&settings, group_and_write, out, err);
     bm_settings_reset(&settings);
     return status;
 }

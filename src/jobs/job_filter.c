@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "input/parser.h"
 #include "input/record_format.h"
 #include "input/record_rules.h"
 #include "input/tables.h"
@@ -475,6 +476,18 @@ bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_inse
     return status;
 }
 
+/* --- cuts, where parts of documents were compared --- */
+
+/* cuts.tsv, which is in the order of the inputs, read beside them. */
+typedef struct filter_cuts {
+    bm_tsv_table table; /* {0}: there is none */
+    bool more;          /* a row is at hand: */
+    uint32_t file;      /* its input, */
+    uint64_t line;      /* and line there */
+    bm_text_range range;
+    bm_buf ranges; /* of the record that was kept last */
+} filter_cuts;
+
 typedef struct filter {
     const char *path; /* of the directory */
     bm_job *job;      /* known once the directory says what it reads */
@@ -484,6 +497,7 @@ typedef struct filter {
     /* Where every document is written, with its group: */
     bm_group_labels labels;
     bm_annotation annotation;
+    filter_cuts cuts;
     size_t next_doc;
     uint64_t n_read; /* records, where they are read for their ids */
 } filter;
@@ -531,18 +545,84 @@ static void count_record(filter *f, bool keep)
     f->job->context.counts.kept += keep;
 }
 
+static bm_status next_cut(filter *f, bm_error *err)
+{
+    filter_cuts *c = &f->cuts;
+    bool end = false;
+    uint64_t line = 0;
+    BM_TRY(bm_tsv_table_next(&c->table, &end, err));
+    c->more = !end;
+    if (end)
+        return BM_OK;
+    const bm_str name = c->table.fields[BM_CUTS_FILE];
+    BM_TRY(bm_tsv_table_uint(&c->table, BM_CUTS_LINE, &line, err));
+    BM_TRY(bm_tsv_table_uint(&c->table, BM_CUTS_FROM, &c->range.from, err));
+    BM_TRY(bm_tsv_table_uint(&c->table, BM_CUTS_TO, &c->range.to, err));
+    c->file += line < c->line;
+    c->line = line;
+    for (; c->file < bm_manifest_n_inputs(f->manifest); c->file++) {
+        const char *input = bm_manifest_input_at(f->manifest, c->file)->file;
+        if (strlen(input) == name.len && memcmp(input, name.data, name.len) == 0)
+            return BM_OK;
+    }
+    return bm_fail_at(err, BM_ERR_FORMAT, c->table.path, c->table.line,
+                      "the rows are not in the order of the inputs");
+}
+
+static bm_status open_cuts(filter *f, bm_error *err)
+{
+    if (!bm_result_is_of_units(f->manifest))
+        return BM_OK;
+    BM_TRY(bm_tsv_table_open_listed(f->manifest, BM_TABLE_CUTS, &f->cuts.table, err));
+    return next_cut(f, err);
+}
+
+/* Is the cut at hand of this document? Several elements of an array may begin in one line. */
+static bool is_cut_of(const filter *f, const bm_record *record, size_t doc)
+{
+    const filter_cuts *c = &f->cuts;
+    if (!c->more || c->file != record->file || c->line != record->line)
+        return false;
+    if (record->number == 0)
+        return true;
+    const bm_str id = bm_doc_table_id(&f->job->context.docs, doc), of = c->table.fields[BM_CUTS_ID];
+    return id.len == of.len && memcmp(id.data, of.data, id.len) == 0;
+}
+
+/* Gather the cuts of a record, which come in the order of the records, and in each ascend. */
+static bm_status gather_cuts(filter *f, const bm_record *record, bm_error *err)
+{
+    filter_cuts *c = &f->cuts;
+    c->ranges.len = 0;
+    if (record->bad)
+        return BM_OK;
+    const size_t doc = f->next_doc++;
+    while (is_cut_of(f, record, doc)) {
+        BM_TRY(bm_buf_add(&c->ranges, &c->range, sizeof c->range, err));
+        BM_TRY(next_cut(f, err));
+    }
+    return BM_OK;
+}
+
+/* A bm_ranges_fn: of the record that keep_record has seen last. */
+static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
+{
+    const bm_buf *ranges = &((const filter *)ctx)->cuts.ranges;
+    (void)doc;
+    return bm_buf_add(out, ranges->data, ranges->len, err);
+}
+
 static bm_status keep_record(void *ctx, const bm_record *record, bm_kept_at *at, bm_copy_side *side,
                              bm_error *err)
 {
     (void)at;
-    (void)err;
     filter *f = ctx;
     const uint64_t number = f->job->context.counts.records;
     const bool keep =
         !drops_match(&f->drops, (bm_drop){record->file, f->drops.by_id ? number : record->line});
     *side = keep ? BM_COPY_KEPT : BM_COPY_NEITHER;
     count_record(f, keep);
-    return BM_OK;
+    return f->cuts.table.n_columns > 0 ? gather_cuts(f, record, err) : BM_OK;
 }
 
 /* The group of a record that is written. Documents were read once before, and are asked for in the
@@ -593,6 +673,9 @@ static bm_status check_drops(const filter *f, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
                           "%zu of the %zu members of its groups are in the inputs", f->labels.n_met,
                           f->labels.ids.n);
+    if (f->cuts.more)
+        return bm_fail_at(err, BM_ERR_FORMAT, f->cuts.table.path, f->cuts.table.line,
+                          "no record of the inputs has this cut");
     const uint64_t taken = drops_matched(&f->drops);
     return taken == all
                ? BM_OK
@@ -608,8 +691,12 @@ static bm_status copy_records(filter *f, bm_kept_writer *writer, bm_error *err)
         BM_TRY(bm_records_read(context, read_id, f, NULL, err));
     bm_job_context_stage(context, BM_STAGE_COPY, "bytes");
     bm_kept_writer *const writers[BM_N_COPIES] = {[BM_COPY_KEPT] = writer};
-    const bm_kept_rule rule = {
-        .keep = keep_record, .insert = annotates(f) ? insert_group : NULL, .ctx = f};
+    BM_TRY(open_cuts(f, err));
+    const bm_kept_cuts cuts = {ranges_of, f};
+    const bm_kept_rule rule = {.keep = keep_record,
+                               .insert = annotates(f) ? insert_group : NULL,
+                               .ctx = f,
+                               .cuts = f->cuts.table.n_columns > 0 ? &cuts : NULL};
     BM_TRY(bm_kept_writer_wants_ids(writer) ? keep_ids(f, writer, err)
                                             : bm_kept_copy(context, writers, &rule, err));
     BM_TRY(bm_kept_writer_finish(writer, err));
@@ -668,6 +755,9 @@ static bm_status resolve(filter *f, const bm_filter_options *options, bm_setting
         BM_TRY(bm_result_check_kind(f->manifest, f->path, err));
     if (overlap && settings->results.annotate)
         return bm_fail_field(err, "annotate", "`annotate` of %s, which has no groups", f->path);
+    if (settings->results.annotate && bm_result_is_of_units(f->manifest))
+        return bm_fail_field(err, "annotate",
+                             "`annotate` of %s, which has groups of parts of documents", f->path);
     f->recipe = (bm_recipe){.manifests = (const bm_manifest *const *)&f->manifest, .n = 1};
     BM_TRY(bm_recipe_apply(&f->recipe, settings, err));
     f->drops.by_id = only_ids_tell(settings->input.format) || settings->results.annotate;
@@ -747,5 +837,7 @@ out:
     drops_reset(&f.drops);
     bm_group_labels_reset(&f.labels);
     bm_annotation_close(&f.annotation);
+    bm_tsv_table_close(&f.cuts.table);
+    bm_buf_reset(&f.cuts.ranges);
     return status;
 }

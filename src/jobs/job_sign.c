@@ -165,8 +165,8 @@ static bm_status write_all(bm_job *job, bm_error *err)
         status = write_column(dir, &context->docs, &columns[i], err);
     if (status == BM_OK)
         status = bm_rows_sources(dir, &context->docs, NULL, &context->inputs.names, err);
-    if (status == BM_OK && context->settings->input.on_error == BM_ON_ERROR_SKIP)
-        status = bm_rows_skipped(dir, &context->docs, &context->inputs.names, err);
+    if (status == BM_OK)
+        status = bm_rows_skipped(dir, context, err);
     if (status == BM_OK)
         status = bm_job_finish(job,
                                &(bm_job_ending){.dir = dir,

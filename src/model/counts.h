@@ -23,7 +23,7 @@ typedef struct bm_count_row {
     bool of_reading; /* directories of signatures say it of their documents: it is their sum */
 } bm_count_row;
 
-enum { BM_N_COUNTS = 53 };
+enum { BM_N_COUNTS = 56 };
 extern const bm_count_row bm_count_rows[BM_N_COUNTS];
 
 static inline uint64_t *bm_count_at(bm_counts *counts, const bm_count_row *row)

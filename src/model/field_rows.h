@@ -56,6 +56,8 @@ typedef enum bm_field_id {
     BM_ROW_CLUSTER,
     BM_ROW_MAX_GROUP_SIZE,
     BM_ROW_KEEP,
+    BM_ROW_UNIT,
+    BM_ROW_KEEP_COUNT,
     BM_ROW_AGAINST,
     BM_ROW_MIN_WORDS,
     BM_ROW_STOP_SHINGLES,

@@ -19,9 +19,9 @@ bm_file_kind bm_file_kind_of(const char *name)
         {BM_FILE_IDS, BM_FILE_KIND_IDS},          {BM_FILE_KEPT_IDS, BM_FILE_KIND_IDS},
         {BM_FILE_SOURCES, BM_FILE_KIND_TABLE},    {BM_FILE_SKIPPED, BM_FILE_KIND_TABLE},
         {BM_FILE_REMOVED, BM_FILE_KIND_TABLE},    {BM_FILE_PAIRS, BM_FILE_KIND_TABLE},
-        {BM_FILE_OVERLAP, BM_FILE_KIND_TABLE},    {BM_FILE_ITEMS, BM_FILE_KIND_TABLE},
-        {BM_FILE_GROUPS, BM_FILE_KIND_GROUPS},    {BM_FILE_MANIFEST, BM_FILE_KIND_REPORT},
-        {BM_FILE_REPORT, BM_FILE_KIND_REPORT},
+        {BM_FILE_CUTS, BM_FILE_KIND_TABLE},       {BM_FILE_OVERLAP, BM_FILE_KIND_TABLE},
+        {BM_FILE_ITEMS, BM_FILE_KIND_TABLE},      {BM_FILE_GROUPS, BM_FILE_KIND_GROUPS},
+        {BM_FILE_MANIFEST, BM_FILE_KIND_REPORT},  {BM_FILE_REPORT, BM_FILE_KIND_REPORT},
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (strcmp(name, files[i].name) == 0)

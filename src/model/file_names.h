@@ -42,6 +42,7 @@ typedef enum bm_compression {
 #define BM_FILE_SKIPPED    "skipped.tsv"
 #define BM_FILE_REMOVED    "removed.tsv"
 #define BM_FILE_PAIRS      "pairs.tsv"
+#define BM_FILE_CUTS       "cuts.tsv"
 #define BM_FILE_GROUPS     "groups.jsonl"
 #define BM_FILE_OVERLAP    "overlap.tsv"
 #define BM_FILE_ITEMS      "items.tsv"

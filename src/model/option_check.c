@@ -180,7 +180,7 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
 
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err)
 {
-    uint64_t known = BM_FIELD_FORMAT | BM_FIELD_CANDIDATES; /* which no row has */
+    uint64_t known = BM_FIELD_FORMAT | BM_FIELD_CANDIDATES | BM_FIELD_THRESHOLD; /* of no row */
     for (size_t i = 0; i < BM_N_ROWS; i++)
         known |= bm_field_rows[i].bit;
     if ((set_fields & ~known) != 0)

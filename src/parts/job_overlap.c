@@ -134,12 +134,11 @@ static bm_status write_files(overlapping *o, const bm_grouping *grouping, bm_err
     const bool has_text = context->inputs.source->ops->has_text;
     bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
     if (dir == NULL) /* the kept documents alone, to the caller */
-        return bm_kept_pass(context, grouping->reason, has_text, NULL, err);
+        return bm_kept_pass(context, grouping->reason, NULL, has_text, NULL, err);
     BM_TRY(bm_overlap_write(context, &o->build->context, &o->found, dir, err));
     BM_TRY(bm_rows_sources(dir, &context->docs, grouping, names, err));
-    if (context->settings->input.on_error == BM_ON_ERROR_SKIP)
-        BM_TRY(bm_rows_skipped(dir, &context->docs, names, err));
-    return bm_kept_pass(context, grouping->reason, has_text, dir, err);
+    BM_TRY(bm_rows_skipped(dir, context, err));
+    return bm_kept_pass(context, grouping->reason, NULL, has_text, dir, err);
 }
 
 static bm_status write_all(overlapping *o, bm_error *err)

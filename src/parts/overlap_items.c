@@ -173,14 +173,6 @@ static void close_lane(void *lane)
     bm_free(l);
 }
 
-static uint32_t count_words(const bm_joined *joined, uint32_t most)
-{
-    uint32_t n = joined->len > 0;
-    for (size_t i = 0; i < joined->len && n < most; i++)
-        n += joined->data[i] == ' ';
-    return n;
-}
-
 static bm_status pass_over(void *ctx, const bm_shingle_run *run, bm_error *err)
 {
     (void)ctx;
@@ -198,11 +190,11 @@ static bm_status look_at_item(void *ctx, bm_shingler *shingler, const bm_record 
     item_facts facts = {0};
     if (lane->words != NULL) {
         BM_TRY(bm_shingler_join(lane->words, record->text, &joined, err));
-        facts.n_words = count_words(joined, s->pairs.min_words);
+        facts.n_words = bm_joined_words(joined, s->pairs.min_words);
     }
     BM_TRY(bm_shingler_join(shingler, record->text, &joined, err));
     if (lane->words == NULL)
-        facts.n_words = count_words(joined, s->pairs.min_words);
+        facts.n_words = bm_joined_words(joined, s->pairs.min_words);
     uint64_t n_units = 0;
     const bool few = facts.n_words < s->pairs.min_words;
     const size_t at = batch->scanned.len;

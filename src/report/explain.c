@@ -669,7 +669,7 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err)
     const char *dir = e->options->path;
     BM_TRY(bm_manifest_open_dir(dir, e->settings->memory, &e->manifest, err));
     e->dir = (bm_result_dir){e->manifest, &e->settings->callbacks, e->settings->memory};
-    BM_TRY(bm_result_check_kind(e->manifest, dir, err));
+    BM_TRY(bm_result_check_documents(e->manifest, dir, err));
     BM_TRY(read_report(e, err));
     return check_groups(e, err);
 }

@@ -249,7 +249,7 @@ out:
 
 bm_status bm_page_read_facts(bm_page *p, bm_error *err)
 {
-    BM_TRY(bm_result_check_kind(p->manifest, bm_manifest_path(p->manifest), err));
+    BM_TRY(bm_result_check_documents(p->manifest, bm_manifest_path(p->manifest), err));
     BM_TRY(read_parameters(p, err));
     p->dir = (bm_result_dir){p->manifest, &p->settings->callbacks, p->settings->memory};
     p->has_pairs = bm_manifest_output(p->manifest, BM_FILE_PAIRS) != NULL;

@@ -20,6 +20,24 @@ bm_status bm_result_check_kind(const bm_manifest *manifest, const char *path, bm
                             "it holds '%s' (a directory that dedup wrote)", kind);
 }
 
+bool bm_result_is_of_units(const bm_manifest *manifest)
+{
+    bm_str unit;
+    return bm_manifest_member(manifest, "parameters.unit", &unit) && !bm_json_scan_is(unit, "null");
+}
+
+bm_status bm_result_check_documents(const bm_manifest *manifest, const char *path, bm_error *err)
+{
+    BM_TRY(bm_result_check_kind(manifest, path, err));
+    return !bm_result_is_of_units(manifest)
+               ? BM_OK
+               : bm_fail_field(
+                     err, "path",
+                     "%s holds groups of parts of documents (`dedup` without `unit` groups "
+                     "documents; " BM_FILE_CUTS " says which parts were cut)",
+                     path);
+}
+
 bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
                          const char *what, bm_error *err)
 {

@@ -31,6 +31,11 @@ typedef struct bm_result_dir {
 /* Is it one that `dedup` wrote? BM_ERR_FORMAT names `path`. */
 bm_status bm_result_check_kind(const bm_manifest *manifest, const char *path, bm_error *err);
 
+/* Were lines or paragraphs compared, and not documents? */
+bool bm_result_is_of_units(const bm_manifest *manifest);
+/* The same, and BM_ERR_USAGE where it is of units. */
+bm_status bm_result_check_documents(const bm_manifest *manifest, const char *path, bm_error *err);
+
 /* BM_ERR_FORMAT, of a file of it; line 0: as a whole. */
 bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
                          const char *what, bm_error *err);

@@ -25,6 +25,9 @@ static const struct {
     [BM_TABLE_CONTAINED] = {"pairs", NULL, {BM_HEAD_CONTAINED, 0}},
     [BM_TABLE_PAIRS_EDIT] = {"pairs", NULL, {BM_HEAD_PAIRS BM_HEAD_EDIT, 0}},
     [BM_TABLE_CONTAINED_EDIT] = {"pairs", NULL, {BM_HEAD_CONTAINED BM_HEAD_EDIT, 0}},
+    [BM_TABLE_CUTS] = {"cuts",
+                       BM_FILE_CUTS,
+                       {"id\tfrom\tto\tkept\tkept_from\tjaccard\treason\tfile\tline", 0}},
     [BM_TABLE_REMOVED] = {"removed",
                           BM_FILE_REMOVED,
                           {"id\tkept\tjaccard\treason\tfile\tline\tlost", 6}},
@@ -269,6 +272,19 @@ bm_status bm_item_line_add(bm_buf *out, const bm_item_line *line, bm_error *err)
     BM_TRY(add_field(out, text_of(line->file), '\t', err));
     BM_TRY(add_uint(out, line->line, err));
     return bm_buf_add(out, "\n", 1, err);
+}
+
+bm_status bm_cut_line_add(bm_buf *out, const bm_cut_line *line, bm_error *err)
+{
+    BM_TRY(add_field(out, line->id, '\t', err));
+    BM_TRY(bm_buf_add_format(out, err, "%" PRIu64 "\t%" PRIu64 "\t", line->from, line->to));
+    BM_TRY(add_field(out, line->kept, '\t', err));
+    BM_TRY(bm_buf_add_format(out, err, "%" PRIu64 "\t", line->kept_from));
+    BM_TRY(add_similarity(out, line->jaccard, err));
+    BM_TRY(bm_buf_add(out, "\t", 1, err));
+    BM_TRY(add_field(out, text_of(line->reason), '\t', err));
+    BM_TRY(add_field(out, text_of(line->file), '\t', err));
+    return bm_buf_add_format(out, err, "%" PRIu64 "\n", line->line);
 }
 
 bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err)

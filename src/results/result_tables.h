@@ -27,6 +27,7 @@ typedef enum bm_table {
     BM_TABLE_HISTOGRAM,  /* of `pairs` */
     BM_TABLE_OVERLAP,    /* overlap.tsv */
     BM_TABLE_ITEMS,      /* items.tsv */
+    BM_TABLE_CUTS,       /* cuts.tsv */
     BM_N_TABLES
 } bm_table;
 
@@ -52,6 +53,8 @@ enum {
 #define BM_REMOVED_IS_CONTAINED "contained"
 #define BM_REMOVED_IS_KNOWN     "known"
 #define BM_REMOVED_IS_OVERLAP   "overlap"
+#define BM_REMOVED_IS_EMPTY     "empty"
+enum { BM_CUTS_ID = 0, BM_CUTS_FROM = 1, BM_CUTS_TO = 2, BM_CUTS_FILE = 7, BM_CUTS_LINE = 8 };
 enum { BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1, BM_SKIPPED_REASON = 2 };
 enum {
     BM_SOURCES_FILE = 0,
@@ -131,6 +134,18 @@ typedef struct bm_item_line {
     uint64_t line;
 } bm_item_line;
 bm_status bm_item_line_add(bm_buf *out, const bm_item_line *line, bm_error *err);
+
+/* A unit that is cut out of a document, and the one that is kept for it. */
+typedef struct bm_cut_line {
+    bm_str id, kept;
+    uint64_t from, to; /* bytes of the text before repair, half open */
+    uint64_t kept_from;
+    double jaccard;
+    const char *reason;
+    const char *file;
+    uint64_t line;
+} bm_cut_line;
+bm_status bm_cut_line_add(bm_buf *out, const bm_cut_line *line, bm_error *err);
 
 typedef struct bm_source_line {
     const char *file;

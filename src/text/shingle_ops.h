@@ -57,6 +57,15 @@ typedef struct bm_joined {
     bool after_base; /* for `invisible` (bm_char_is_kept), where the rule does not know it itself */
 } bm_joined;
 
+/* How many words the joined text of a shingle of words has; not more than `most` are counted. */
+static inline uint32_t bm_joined_words(const bm_joined *joined, uint32_t most)
+{
+    uint32_t n = joined->len > 0;
+    for (size_t i = 0; i < joined->len && n < most; i++)
+        n += joined->data[i] == ' ';
+    return n;
+}
+
 /* Slices of joined text: slice i has the bytes from starts[i] to starts[i+k] - gap. */
 typedef struct bm_slices {
     const char *joined;

@@ -32,7 +32,7 @@ CASES = [
     ("bandmill dedup --kept ", {"same", "none", "gz", "zst", "no"}),
     ("bandmill dedup --kept=g", {"gz"}),
     ("bandmill -q dedup --thr", {"--threshold", "--threads"}),
-    ("bandmill --threads 2 dedup --ke", {"--kept", "--keep"}),
+    ("bandmill --threads 2 dedup --ke", {"--kept", "--keep", "--keep-count"}),
     ("bandmill dedup -o ", {"sub"}),
     ("bandmill dedup ", {"a.jsonl", "b.jsonl.gz", "c.tsv", "sub"}),
     ("bandmill dedup a.jsonl no", {"notes.txt"}),

@@ -130,7 +130,7 @@ static const api_field dedup_reserved[] = {JOB_RESERVED(bm_dedup_options)};
 static const api_mistake dedup_mistakes[] = {
     INPUT_MISTAKES(bm_dedup_options),
     {"output", {SET(bm_dedup_options, output.path, NULL)}},
-    {"set_fields", {SET(bm_dedup_options, set_fields, 2 * BM_FIELD_CANDIDATES)}}};
+    {"set_fields", {SET(bm_dedup_options, set_fields, 2 * BM_FIELD_THRESHOLD)}}};
 
 Test(public_api_job, dedup_checks_its_options)
 {

@@ -39,6 +39,7 @@ Test(result_tables, headers_are_told_apart_whole)
         {"histogram", "low\thigh\tpairs"},
         {"overlap", "id\titem\tcoverage\thits\tlongest\tfrom\tto\tfile\tline"},
         {"items", "item\tshingles\tdocuments\tcoverage\ttogether\tfile\tline"},
+        {"cuts", "id\tfrom\tto\tkept\tkept_from\tjaccard\treason\tfile\tline"},
     };
     for (unsigned i = 0; i < BM_N_TABLES; i++) {
         const char *header = wanted[i].header;

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_units.c -- lines and paragraphs that an earlier one equals, cut out of their documents.
+ *
+ *     read      documents -> units -> (hash of its shingles, place, hash of its bytes, length)
+ *     by hash   units of one hash are a group:  (first place, kept one)  and its members
+ *     by group  a row of groups.jsonl each, and the cuts
+ *     by place  cuts.tsv, the ranges of each document, and the documents that are left empty
+ *     copy      kept records without their ranges
+ *
+ * Each arrow is a sort (spill/sorted_runs.h), so memory does not grow with the units, and a group
+ * of any size costs linear work. The place of a unit is the number of bytes of text before it, of
+ * all documents, each with one byte more: 64 bits, ascending in input order. Units of one hash of
+ * 128 bits are equal, as documents are (model/stream_hash.h); they are identical if XXH3 of their
+ * bytes is the same too.
+ *
+ * Threads: all cut texts to units and hash them, and all copy; one sorts.
+ *
+ * Tests: tests/reference/test_units.py, tests/cli/cases/units.sh */
+#include "parts/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/bisect.h"
+#include "base/column.h"
+#include "base/error.h"
+#include "base/utf8.h"
+#include "input/parser.h"
+#include "input/record_format.h"
+#include "job/job_steps.h"
+#include "job/kept_pass.h"
+#include "job/report_file.h"
+#include "job/rows.h"
+#include "model/file_names.h"
+#include "results/result_tables.h"
+#include "spill/sorted_runs.h"
+#include "text/shingle_ops.h"
+#include "text/shingler.h"
+#include "text/unreadable.h"
+
+#define SORTER_PART 8u /* of the memory, that each of two sorters at work may use */
+
+/* A document, as its units need it. */
+typedef struct unit_doc {
+    uint64_t begin;  /* place of its first byte */
+    uint64_t filled; /* units that are not blank; those that are cut are taken off */
+} unit_doc;
+
+typedef struct units {
+    bm_job job;
+    const bm_settings *settings;
+    bool has_parts;       /* texts are of several fields or elements */
+    bm_column docs, cuts; /* unit_doc each, one more than documents; bm_text_range of places each */
+    size_t n_docs, n_cuts;
+    uint64_t place; /* of the next document */
+    bm_sorted_runs *by_hash, *by_group, *by_place;
+    uint8_t *dropped; /* reason of each document that is left empty */
+} units;
+
+/* --- records of the sorters: numbers, the greatest byte first --- */
+
+static void put(char *out, uint64_t value)
+{
+    for (size_t i = 0; i < 8; i++)
+        out[i] = (char)(value >> (56 - 8 * i));
+}
+
+static uint64_t get(const char *in)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < 8; i++)
+        value = value << 8 | (unsigned char)in[i];
+    return value;
+}
+
+#define NUMBERS_MAX 5u
+
+static bm_status add_numbers(bm_sorted_runs *runs, const uint64_t *numbers, size_t n, bm_error *err)
+{
+    char bytes[8 * NUMBERS_MAX];
+    for (size_t i = 0; i < n; i++)
+        put(bytes + 8 * i, numbers[i]);
+    return bm_sorted_runs_add_bytes(runs, (bm_str){bytes, 8 * n}, 0, err);
+}
+
+/* *more false: there is no other record. */
+static bm_status next_numbers(bm_sorted_runs *runs, uint64_t *numbers, size_t n, bool *more,
+                              bm_error *err)
+{
+    bm_bytes_record record;
+    const bm_status status = bm_sorted_runs_next_bytes(runs, &record, err);
+    *more = status == BM_OK;
+    for (size_t i = 0; *more && i < n; i++)
+        numbers[i] = get(record.bytes.data + 8 * i);
+    return status == BM_NOT_FOUND ? BM_OK : status;
+}
+
+static bm_status open_sorter(const units *u, bm_sorted_runs **out, bm_error *err)
+{
+    const bm_settings *s = u->settings;
+    const size_t memory = s->memory == 0 ? SIZE_MAX / 2 : (size_t)(s->memory / SORTER_PART);
+    return bm_sorted_runs_open_bytes(s->temp_dir, memory, out, err);
+}
+
+/* --- reading: units of a document, on any thread --- */
+
+typedef struct unit_lane {
+    const units *u;
+    bm_shingler *words; /* to count them; NULL where the job's shingles are of words */
+    bm_shingle_batch made;
+    bm_buf repaired;
+} unit_lane;
+
+/* What the scan of a document hands on, before its units. */
+typedef struct said {
+    uint64_t n, filled;
+} said;
+
+typedef struct said_unit {
+    bm_hash128 hash;
+    uint64_t from, len, text_hash;
+} said_unit;
+
+static void close_lane(void *lane)
+{
+    unit_lane *l = lane;
+    if (l == NULL)
+        return;
+    bm_shingler_close(l->words);
+    bm_shingle_batch_reset(&l->made);
+    bm_buf_reset(&l->repaired);
+    bm_free(l);
+}
+
+static bm_status open_lane(void *ctx, void **lane, bm_error *err)
+{
+    const units *u = ctx;
+    bm_text_options words = u->settings->text;
+    unit_lane *l = NULL;
+    BM_TRY(bm_new_zero(&l, 1, err));
+    l->u = u;
+    bm_status status = BM_OK;
+    if (bm_shingle_is_of_words(words.shingle))
+        goto out;
+    words.shingle = BM_SHINGLE_WORD;
+    words.shingle_k = 1;
+    BM_TRY_OUT(bm_shingler_open(&words, u->settings->device.cpu, &l->words, err));
+out:
+    if (status != BM_OK) {
+        close_lane(l);
+        return status;
+    }
+    *lane = l;
+    return BM_OK;
+}
+
+/* Shingle the unit. False: it has fewer words than units must have, or no shingles. */
+static bm_status shingle(unit_lane *l, bm_shingler *shingler, bm_str text, bool *is_unit,
+                         bm_error *err)
+{
+    const struct bm_joined *joined = NULL;
+    const uint32_t least = l->u->settings->pairs.min_words;
+    uint64_t n_replaced = 0;
+    *is_unit = false;
+    if (bm_utf8_valid_prefix(text.data, text.len) < text.len) {
+        l->repaired.len = 0;
+        BM_TRY(bm_utf8_repair(text.data, text.len, &l->repaired, &n_replaced, err));
+        text = (bm_str){l->repaired.data, l->repaired.len};
+    }
+    BM_TRY(bm_shingler_join(l->words != NULL ? l->words : shingler, text, &joined, err));
+    if (bm_joined_words(joined, least) < least)
+        return BM_OK;
+    bm_shingle_batch_clear(&l->made);
+    BM_TRY(l->words != NULL ? bm_shingler_add(shingler, text, &l->made, err)
+                            : bm_shingler_add_last_joined(shingler, &l->made, err));
+    *is_unit = bm_shingle_batch_last(&l->made) > 0;
+    return BM_OK;
+}
+
+/* The units of a text field or element, which begins at `begin`; `fixed`: nothing of it can be cut.
+ */
+static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uint64_t begin,
+                           bool fixed, said *head, bm_buf *out, bm_error *err)
+{
+    for (size_t at = 0; at < text.len;) {
+        const bm_text_unit_end end = bm_unit_end(l->u->settings->pairs.unit, text, at);
+        const bm_str bytes = {text.data + at, end.end - at};
+        bool is_unit = false;
+        head->filled += !end.blank;
+        if (!end.blank && !fixed)
+            BM_TRY(shingle(l, shingler, bytes, &is_unit, err));
+        if (is_unit) {
+            const said_unit unit = {l->made.content[0], begin + at, bytes.len,
+                                    XXH3_64bits(bytes.data, bytes.len)};
+            BM_TRY(bm_buf_add(out, &unit, sizeof unit, err));
+            head->n++;
+        }
+        at = end.end;
+    }
+    return BM_OK;
+}
+
+static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_record *record,
+                                  bm_ingest_batch *batch, bm_error *err)
+{
+    unit_lane *l = lane;
+    bm_buf *out = &batch->scanned;
+    const bm_str text = record->as_read.data != NULL ? record->as_read : record->text;
+    const bm_text_part whole = {.range = {0, text.len}}, *parts = &whole;
+    const bool unreadable = bm_text_is_odd(record->text) && bm_text_is_unreadable(record->text);
+    const size_t head_at = out->len;
+    said head = {0};
+    size_t n_parts = 1;
+    BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, 0, err));
+    bm_shingle_batch_commit(&batch->shingles, 0, (bm_hash128){0});
+    BM_TRY(bm_buf_add(out, &head, sizeof head, err));
+    batch->shingles.n_empty += text.len == 0;
+    batch->shingles.n_unreadable += unreadable;
+    if (l->u->has_parts && !unreadable)
+        BM_TRY(bm_parser_text_parts(record->parser, record, &parts, &n_parts, err));
+    for (size_t i = 0; i < n_parts && !unreadable; i++) {
+        const bm_text_range *r = &parts[i].range;
+        BM_TRY(add_units(l, shingler, (bm_str){text.data + r->from, (size_t)(r->to - r->from)},
+                         r->from, parts[i].coding == BM_CODING_FIXED, &head, out, err));
+    }
+    memcpy(out->data + head_at, &head, sizeof head);
+    return BM_OK;
+}
+
+/* In input order: places for the documents and their units. */
+static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    units *u = ctx;
+    const char *at = batch->scanned.data;
+    const size_t n = u->n_docs + batch->n_docs;
+    (void)first_row;
+    BM_TRY(bm_column_grow(&u->docs, (n + 1) * sizeof(unit_doc), u->settings->temp_dir, err));
+    unit_doc *docs = u->docs.data;
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        said head;
+        said_unit unit;
+        memcpy(&head, at, sizeof head);
+        at += sizeof head;
+        docs[u->n_docs++] = (unit_doc){u->place, head.filled};
+        u->job.context.counts.unit.units += head.n;
+        for (uint64_t k = 0; k < head.n; k++, at += sizeof unit) {
+            memcpy(&unit, at, sizeof unit);
+            const uint64_t record[] = {unit.hash.hi, unit.hash.lo, u->place + unit.from,
+                                       unit.text_hash, unit.len};
+            BM_TRY(add_numbers(u->by_hash, record, 5, err));
+        }
+        u->place += batch->docs[i].row.text_bytes + 1;
+    }
+    docs[u->n_docs].begin = u->place;
+    return BM_OK;
+}
+
+static bm_status read_units(units *u, bm_error *err)
+{
+    const bm_input_options *input = &u->settings->input;
+    bm_job_context *context = &u->job.context;
+    u->has_parts = input->n_text_fields > 1;
+    for (size_t i = 0; i < input->n_text_fields; i++)
+        u->has_parts = u->has_parts || strstr(input->text_fields[i], "[]") != NULL;
+    BM_TRY(open_sorter(u, &u->by_hash, err));
+    BM_TRY(bm_column_grow(&u->docs, sizeof(unit_doc), u->settings->temp_dir, err));
+    context->docs.temp_dir = u->settings->temp_dir;
+    bm_job_context_stage(context, BM_STAGE_READ, "bytes");
+    const bm_ingest_request request = {
+        .sink = on_batch,
+        .sink_ctx = u,
+        .scan = {.open = open_lane, .document = look_at_document, .close = close_lane, .ctx = u}};
+    return bm_job_context_ingest(context, &request, err);
+}
+
+/* --- groups --- */
+
+enum { OF_HEAD, OF_MEMBER }; /* a record of a group, before those of its members */
+
+typedef struct group {
+    uint64_t hash[2], first, first_text, first_len;
+    uint64_t kept, kept_text, size;
+} group;
+
+static bm_status end_group(units *u, const group *g, bm_error *err)
+{
+    if (g->size < 2)
+        return BM_OK;
+    u->job.context.counts.groups++;
+    if (g->size > u->job.context.counts.largest_group)
+        u->job.context.counts.largest_group = g->size;
+    return add_numbers(u->by_group, (uint64_t[]){g->first, OF_HEAD, g->size, g->kept, g->kept_text},
+                       5, err);
+}
+
+/* Units come by their hashes, those of one by their places. */
+static bm_status find_groups(units *u, bm_error *err)
+{
+    const bool last = u->settings->keep.last;
+    group g = {0};
+    uint64_t n[5];
+    bool more = false;
+    BM_TRY(open_sorter(u, &u->by_group, err));
+    BM_TRY(bm_sorted_runs_begin(u->by_hash, err));
+    BM_TRY(next_numbers(u->by_hash, n, 5, &more, err));
+    while (more) {
+        if (g.size == 0 || n[0] != g.hash[0] || n[1] != g.hash[1]) {
+            BM_TRY(end_group(u, &g, err));
+            g = (group){{n[0], n[1]}, n[2], n[3], n[4], n[2], n[3], 1};
+        } else {
+            const uint64_t first[] = {g.first, OF_MEMBER, g.first, g.first_text, g.first_len},
+                           member[] = {g.first, OF_MEMBER, n[2], n[3], n[4]};
+            if (g.size++ == 1)
+                BM_TRY(add_numbers(u->by_group, first, 5, err));
+            BM_TRY(add_numbers(u->by_group, member, 5, err));
+            if (last) {
+                g.kept = n[2];
+                g.kept_text = n[3];
+            }
+        }
+        BM_TRY(next_numbers(u->by_hash, n, 5, &more, err));
+    }
+    bm_sorted_runs_close(u->by_hash);
+    u->by_hash = NULL;
+    return end_group(u, &g, err);
+}
+
+/* The document of a place. */
+static size_t doc_of(const units *u, uint64_t place)
+{
+    const unit_doc *docs = u->docs.data;
+    bm_bisect b = {0, u->n_docs};
+    while (b.low < b.high)
+        bm_bisect_go(&b, docs[bm_middle(&b) + 1].begin <= place);
+    return b.low;
+}
+
+/* A unit as [ID, FROM]. */
+static void write_unit(const units *u, bm_json *json, uint64_t place)
+{
+    const size_t doc = doc_of(u, place);
+    bm_json_begin_array(json);
+    bm_json_string(json, bm_doc_table_id(&u->job.context.docs, doc));
+    bm_json_uint(json, place - ((const unit_doc *)u->docs.data)[doc].begin);
+    bm_json_end_array(json);
+}
+
+static void begin_group(const units *u, bm_json *json, uint64_t number, uint64_t size,
+                        uint64_t kept)
+{
+    json->buf.len = 0;
+    json->comma = false;
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, BM_GROUP_NUMBER, number);
+    bm_json_key(json, BM_GROUP_KEPT);
+    write_unit(u, json, kept);
+    bm_json_key_uint(json, BM_GROUP_SIZE, size);
+    bm_json_key(json, BM_GROUP_MEMBERS);
+    bm_json_begin_array(json);
+}
+
+/* What was written of a group goes on its way: it may have any number of members. */
+static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
+{
+    BM_TRY(bm_buf_add(&rows->buf, json->buf.data, json->buf.len, err));
+    json->buf.len = 0;
+    return bm_rows_flush(rows, false, err);
+}
+
+/* Groups come by their first members, each with its head before its members. */
+static bm_status write_groups(units *u, bm_rows *rows, bm_json *json, bm_error *err)
+{
+    const uint64_t keep_count = u->settings->pairs.keep_count;
+    uint64_t n[5], number = 0, left = 0, kept = 0, kept_text = 0, stay = 0;
+    bool more = false;
+    BM_TRY(open_sorter(u, &u->by_place, err));
+    BM_TRY(bm_sorted_runs_begin(u->by_group, err));
+    BM_TRY(next_numbers(u->by_group, n, 5, &more, err));
+    while (more) {
+        if (n[1] == OF_HEAD) {
+            left = n[2];
+            kept = n[3];
+            kept_text = n[4];
+            stay = u->settings->keep.last ? 0 : keep_count;
+            begin_group(u, json, ++number, left, kept);
+        } else {
+            const bool stays = n[2] == kept || stay > 0;
+            stay -= stay > 0;
+            write_unit(u, json, n[2]);
+            BM_TRY(pass_on(json, rows, err));
+            if (!stays)
+                BM_TRY(add_numbers(u->by_place, (uint64_t[]){n[2], n[4], kept, n[3] == kept_text},
+                                   4, err));
+            if (--left == 0)
+                BM_TRY(bm_group_line_end(json, &rows->buf, err));
+        }
+        BM_TRY(next_numbers(u->by_group, n, 5, &more, err));
+    }
+    bm_sorted_runs_close(u->by_group);
+    u->by_group = NULL;
+    return bm_rows_flush(rows, true, err);
+}
+
+/* --- cuts --- */
+
+static bm_status add_cut(units *u, const uint64_t n[4], bm_rows *rows, bm_error *err)
+{
+    bm_job_context *context = &u->job.context;
+    unit_doc *docs = u->docs.data;
+    const size_t doc = doc_of(u, n[0]), kept = doc_of(u, n[2]);
+    const bm_doc_row *row = bm_doc_table_row(&context->docs, doc);
+    const bm_cut_line line = {.id = bm_doc_table_id(&context->docs, doc),
+                              .from = n[0] - docs[doc].begin,
+                              .to = n[0] - docs[doc].begin + n[1],
+                              .kept = bm_doc_table_id(&context->docs, kept),
+                              .kept_from = n[2] - docs[kept].begin,
+                              .jaccard = 1,
+                              .reason = n[3] != 0 ? BM_REMOVED_IS_IDENTICAL : BM_REMOVED_IS_EQUAL,
+                              .file = context->inputs.names.names[row->file],
+                              .line = row->line};
+    BM_TRY(bm_column_grow(&u->cuts, (u->n_cuts + 1) * sizeof(bm_text_range), u->settings->temp_dir,
+                          err));
+    ((bm_text_range *)u->cuts.data)[u->n_cuts++] = (bm_text_range){n[0], n[0] + n[1]};
+    context->counts.unit.cuts++;
+    context->counts.unit.cut_bytes += n[1];
+    if (--docs[doc].filled == 0) {
+        u->dropped[doc] = BM_REASON_EQUAL;
+        context->counts.removed++;
+    }
+    BM_TRY(bm_cut_line_add(&rows->buf, &line, err));
+    return bm_rows_flush(rows, false, err);
+}
+
+static bm_status write_cuts(units *u, bm_rows *rows, bm_error *err)
+{
+    uint64_t n[4];
+    bool more = false;
+    BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_CUTS, err));
+    BM_TRY(bm_sorted_runs_begin(u->by_place, err));
+    BM_TRY(next_numbers(u->by_place, n, 4, &more, err));
+    while (more) {
+        BM_TRY(add_cut(u, n, rows, err));
+        BM_TRY(next_numbers(u->by_place, n, 4, &more, err));
+    }
+    bm_sorted_runs_close(u->by_place);
+    u->by_place = NULL;
+    return bm_rows_flush(rows, true, err);
+}
+
+static bm_status write_removed(units *u, bm_rows *rows, bm_error *err)
+{
+    const bm_doc_table *docs = &u->job.context.docs;
+    BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_REMOVED, err));
+    for (size_t i = 0; i < u->n_docs; i++) {
+        if (u->dropped[i] == 0)
+            continue;
+        const bm_doc_row *row = bm_doc_table_row(docs, i);
+        const bm_removed_line line = {.id = bm_doc_table_id(docs, i),
+                                      .kept = {"", 0},
+                                      .jaccard = NAN,
+                                      .reason = BM_REMOVED_IS_EMPTY,
+                                      .file = u->job.context.inputs.names.names[row->file],
+                                      .line = row->line,
+                                      .lost = UINT64_MAX};
+        BM_TRY(bm_removed_line_add(&rows->buf, &line, err));
+        BM_TRY(bm_rows_flush(rows, false, err));
+    }
+    return bm_rows_flush(rows, true, err);
+}
+
+/* The ranges of a document's text that are cut, from its begin on. Any thread. */
+static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
+{
+    const units *u = ctx;
+    const unit_doc *docs = u->docs.data;
+    const bm_text_range *cuts = u->cuts.data;
+    bm_bisect b = {0, u->n_cuts};
+    while (b.low < b.high)
+        bm_bisect_go(&b, cuts[bm_middle(&b)].from < docs[doc].begin);
+    for (size_t i = b.low; i < u->n_cuts && cuts[i].from < docs[doc + 1].begin; i++) {
+        const bm_text_range r = {cuts[i].from - docs[doc].begin, cuts[i].to - docs[doc].begin};
+        BM_TRY(bm_buf_add(out, &r, sizeof r, err));
+    }
+    return BM_OK;
+}
+
+/* --- the job --- */
+
+typedef bm_status (*fill_fn)(units *u, bm_rows *rows, bm_error *err);
+
+static bm_status write_file(units *u, const char *name, fill_fn fill, bm_error *err)
+{
+    bm_rows rows = {0};
+    BM_TRY(bm_out_dir_file(u->job.checkpoint.dir, name, &rows.file, err));
+    return bm_rows_close(&rows, fill(u, &rows, err), err);
+}
+
+static bm_status fill_groups(units *u, bm_rows *rows, bm_error *err)
+{
+    bm_json json = {0};
+    const bm_status status = write_groups(u, rows, &json, err);
+    bm_buf_reset(&json.buf);
+    return status;
+}
+
+static bm_status write_all(units *u, bm_error *err)
+{
+    bm_job_context *context = &u->job.context;
+    bm_out_dir *dir = u->job.checkpoint.dir;
+    BM_TRY(bm_new_zero(&u->dropped, u->n_docs, err));
+    bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
+    BM_TRY(write_file(u, BM_FILE_GROUPS, fill_groups, err));
+    BM_TRY(write_file(u, BM_FILE_CUTS, write_cuts, err));
+    BM_TRY(write_file(u, BM_FILE_REMOVED, write_removed, err));
+    const bm_grouping left = {.n = u->n_docs, .reason = u->dropped};
+    BM_TRY(bm_rows_sources(dir, &context->docs, &left, &context->inputs.names, err));
+    BM_TRY(bm_rows_skipped(dir, context, err));
+    context->counts.kept = context->counts.documents - context->counts.removed;
+    const bm_kept_cuts cuts = {ranges_of, u};
+    BM_TRY(bm_kept_pass(context, u->dropped, &cuts, true, dir, err));
+    return bm_job_finish(
+        &u->job,
+        &(bm_job_ending){.dir = dir, .report_name = BM_FILE_REPORT, .commit_checkpoint = true},
+        err);
+}
+
+/* Records whose bytes can be cut. */
+static bm_status check_format(const bm_job_context *context, bm_error *err)
+{
+    const bm_format format = bm_job_context_format(context);
+    return context->inputs.source->copies && bm_record_format_of(format) != NULL
+               ? BM_OK
+               : bm_fail_field(err, "unit", "`unit` with `format` %s (records of text files)",
+                               bm_option_name(BM_OPTION_FORMAT, format));
+}
+
+static bm_status run(units *u, bm_error *err)
+{
+    bm_job_context *context = &u->job.context;
+    BM_TRY(bm_job_begin(&u->job, BM_STEP_INPUTS, err));
+    BM_TRY(check_format(context, err));
+    BM_TRY(bm_job_begin(&u->job, BM_STEP_DIRECTORY, err));
+    if (u->job.summary != NULL)
+        return BM_OK;
+    bm_job_context_plan(context, BM_START_DOCUMENTS);
+    BM_TRY(read_units(u, err));
+    bm_doc_table_end_adding(&context->docs);
+    bm_job_context_stage(context, BM_STAGE_GROUP, "documents");
+    BM_TRY(find_groups(u, err));
+    return write_all(u, err);
+}
+
+bm_status bm_units_job(const bm_settings *settings, bm_summary **out, bm_error *err)
+{
+    units u = {.settings = settings};
+    BM_TRY(bm_job_context_check_outputs(settings, settings->input.paths, settings->input.n_paths,
+                                        err));
+    BM_TRY(bm_job_open(settings, &u.job, err));
+    const bm_status status = run(&u, err);
+    bm_checkpoint_close(&u.job.checkpoint, status, err);
+    bm_sorted_runs_close(u.by_hash);
+    bm_sorted_runs_close(u.by_group);
+    bm_sorted_runs_close(u.by_place);
+    bm_column_reset(&u.docs);
+    bm_column_reset(&u.cuts);
+    bm_free(u.dropped);
+    return bm_job_close(&u.job, status, out);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit_text_cut.c -- where lines and paragraphs of a text end.
+ *
+ *     ··first line⏎          leading white space belongs to the unit
+ *     second line⏎
+ *     ⏎                      blank lines belong to the paragraph before them,
+ *     ·⏎                     and to the first one where there is none
+ *     next paragraph
+ *
+ * The text may be no UTF-8: what is no character is no White_Space.
+ *
+ * Tests: tests/unit/parts/test_unit_text_cut.c */
+#include "parts/units.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "text/unicode_tables.h"
+
+static bool is_blank(const char *at, const char *end)
+{
+    while (at < end) {
+        const uint32_t code = bm_utf8_next(&at, end);
+        if (code < 0x80 ? code != ' ' && (code < '\t' || code > '\r')
+                        : (bm_char_info(code) & BM_CLASS_BITS) != BM_CLASS_SPACE)
+            return false;
+    }
+    return true;
+}
+
+static size_t line_end(bm_str text, size_t at)
+{
+    const char *newline = memchr(text.data + at, '\n', text.len - at);
+    return newline != NULL ? (size_t)(newline - text.data) + 1 : text.len;
+}
+
+bm_text_unit_end bm_unit_end(bm_unit unit, bm_str text, size_t at)
+{
+    bm_text_unit_end out = {line_end(text, at), true};
+    out.blank = is_blank(text.data + at, text.data + out.end);
+    if (unit == BM_UNIT_LINE)
+        return out;
+    bool ending = false;
+    while (out.end < text.len) {
+        const size_t next = line_end(text, out.end);
+        const bool blank = is_blank(text.data + out.end, text.data + next);
+        if (ending && !blank)
+            break;
+        ending = blank && !out.blank;
+        out.blank = out.blank && blank;
+        out.end = next;
+    }
+    return out;
+}

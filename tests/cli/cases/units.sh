@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# dedup --unit: repeated lines and paragraphs are cut out of records of every format, byte for byte else; filter repeats it; what has
+# no meaning with it is refused. tests/reference/test_units.py compares it with a model.
+# shellcheck shell=sh disable=SC2086,SC2154
+cut='--min-words 3 -q'
+head='id	from	to	kept	kept_from	jaccard	reason	file	line'
+
+# --- json lines: escapes, several fields, lists; other bytes stay ---
+{
+    printf '{ "text" : "a b c d\\nmine", "id":"one", "x":[1, 2] }\r\n'
+    printf '{"id":"two","text":"yours\\r\\na b c d\\n"}\n'
+    printf '{"id":"three","text":" A, b: C d! \\n\\t"}\n'
+    printf '{"id":"four","text":"caf\\u00e9 \\ud83d\\ude00 du coin\\n"}\n{"id":"five","text":"caf\303\251 \\ud83d\\ude00 du coin\\nend"}'
+} > in.jsonl
+bm dedup in.jsonl --unit line $cut -o out; exits 0
+{
+    sed -n 1p in.jsonl
+    printf '{"id":"two","text":"yours\\r\\n"}\n'
+    sed -n 4p in.jsonl
+    printf '{"id":"five","text":"end"}'
+} | holds out/kept.jsonl
+{
+    echo "$head"
+    printf 'two\t7\t15\tone\t0\t1.000000\tidentical\tin.jsonl\t2\nthree\t0\t13\tone\t0\t1.000000\tequal\tin.jsonl\t3\n'
+    printf 'five\t0\t19\tfour\t0\t1.000000\tidentical\tin.jsonl\t5\n'
+} | holds out/cuts.tsv
+printf 'id\tkept\tjaccard\treason\tfile\tline\tlost\nthree\t\t\tempty\tin.jsonl\t3\t\n' | holds out/removed.tsv
+holds out/groups.jsonl <<'END'
+{"group":1,"kept":["one",0],"size":3,"members":[["one",0],["two",7],["three",0]]}
+{"group":2,"kept":["four",0],"size":2,"members":[["four",0],["five",0]]}
+END
+bm filter out -q -o again; exits 0; holds again/kept.jsonl < out/kept.jsonl
+bm filter out --kept zst -q -o packed; exits 0
+bm inspect out; exits 0
+bm dedup in.jsonl --unit line --min-words 3 -o said; exits 0; says ../err '3 of 5 lines cut \(40 B of text\)'
+for more in '--threads 1' '--threads 8 --memory 64M' --resume '--threshold 1'; do
+    bm dedup in.jsonl --unit line $cut $more -o more --force; exits 0
+    holds more/kept.jsonl < out/kept.jsonl; holds more/cuts.tsv < out/cuts.tsv; holds more/groups.jsonl < out/groups.jsonl
+done
+bm dedup in.jsonl --unit line $cut --keep-count 2 -o two; exits 0
+printf '%s\nthree\t0\t13\tone\t0\t1.000000\tequal\tin.jsonl\t3\n' "$head" | holds two/cuts.tsv
+bm dedup in.jsonl --unit line $cut --keep last -o last; exits 0
+says last/cuts.tsv '^one	0	8	three	0	1.000000	equal'
+bm dedup in.jsonl --unit line -q -o words; exits 0; echo "$head" | holds words/cuts.tsv # lines of fewer than 8 words stay
+bm dedup in.jsonl --unit line $cut --kept no -o none; exits 0; holds none/cuts.tsv < out/cuts.tsv; absent none/kept.jsonl
+
+printf '{"id":1,"t":["a b c d","x"],"u":"a b c d"}\n{"id":2,"t":["y",null,"a b c d"],"u":"z\\na b c d\\n"}\n' > parts.jsonl
+bm dedup parts.jsonl --unit line $cut --text-field 't[]' --text-field u -o parts; exits 0
+printf '{"id":1,"t":["a b c d","x"],"u":""}\n{"id":2,"t":["y",null,""],"u":"z\\n"}\n' | holds parts/kept.jsonl
+
+# --- other formats; a paragraph goes with the blank lines behind it ---
+printf 'text,id\r\n"one two ""three""\r\n\r\nmine",a\r\n"yours\n\none two ""three""\n\n",b\r\n' > in.csv
+bm dedup in.csv --unit paragraph $cut -o csv; exits 0
+printf 'text,id\r\n"one two ""three""\r\n\r\nmine",a\r\n"yours\n\n",b\r\n' | holds csv/kept.csv
+bm filter csv -q -o csv.again; exits 0; holds csv.again/kept.csv < csv/kept.csv
+printf 'one two three\nother\none two  Three\n' > in.txt
+bm dedup in.txt --format lines --unit line $cut -o lines; exits 0
+printf 'one two three\nother\n' | holds lines/kept.txt
+printf '[{"id":"a","text":"one two three"},{"id":"b","text":"x\\none two three"}, {"id":"c","text":"one two three"}]' > in.json
+bm dedup in.json --unit line $cut -o json; exits 0
+printf '[\n{"id":"a","text":"one two three"},\n{"id":"b","text":"x\\n"}\n]\n' | holds json/kept.json
+bm filter json -q -o json.again; exits 0; holds json.again/kept.json < json/kept.json
+record() { printf 'WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Record-ID: %s\r\nContent-Length: %s\r\n\r\n%s\r\n\r\n' "$1" "${#2}" "$2"; }
+{ record a 'one two three'; record b 'one two three
+and more'; } > in.warc.wet
+bm dedup in.warc.wet --unit line $cut -o wet; exits 0
+{ record a 'one two three'; record b 'and more'; } | holds wet/kept.warc.wet
+gzip -c in.jsonl > in.jsonl.gz
+bm dedup in.jsonl.gz --unit line $cut --kept none -o gz; exits 0; holds gz/kept.jsonl < out/kept.jsonl
+"$PROGRAM" dedup - --unit line $cut -o piped < in.jsonl || fail "of standard input: $?"
+holds piped/kept.jsonl < out/kept.jsonl
+
+# --- refused ---
+for bad in '--threshold 0.9' '--weights tfidf' '--verify contained' '--keep none' '--keep longest' '--keep last --keep-count 2' \
+    '--against in.csv' '--pairs' '--removed same' '--cluster star' '--candidates all' '--bands 4 --rows 2' '--unit span' '--keep-count 0'; do
+    bm dedup in.jsonl --unit line $bad -o never; refused 2 '--'; absent never
+done
+bm dedup in.jsonl --min-words 3 -o never; refused 2 '--min-words without --unit'
+bm dedup in.jsonl --keep-count 3 -o never; refused 2 '--keep-count without --unit'
+bm dedup in.jsonl --unit line -o -; refused 2 '-o DIR with --unit'
+bm sign in.jsonl -q -o signed; exits 0
+bm dedup signed --unit line -o never; refused 2 '.*documents, not signatures'
+printf 'some text' > plain; bm dedup plain --unit line -o never; refused 2 '--unit with --format files'
+bm filter out --annotate -o never; refused 2 '.*parts of documents'
+bm explain out one two; refused 2 '.*parts of documents'
+bm report out -o never; refused 2 '.*parts of documents'
