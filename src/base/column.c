@@ -286,6 +286,24 @@ bool bm_column_read(const bm_column *column, void *out, size_t n, uint64_t at)
     return fd >= 0 && at >= from && pread(fd, out, n, (off_t)(at - from)) == (ssize_t)n;
 }
 
+bm_status bm_column_open_file(bm_column *column, size_t bytes, const char *dir, bm_error *err)
+{
+    BM_TRY(bm_column_grow(column, bytes, dir, err));
+    if (bytes == 0 || bm_column_has_file(column))
+        return BM_OK;
+    bm_column_reset(column);
+    return bm_fail_temp_file(err, ENOENT, dir, "cannot make a temporary file here");
+}
+
+bm_status bm_column_read_file(const bm_column *column, void *out, size_t n, uint64_t at,
+                              bm_error *err)
+{
+    errno = EIO; /* where the file is too short */
+    if (n == 0 || bm_column_read(column, out, n, at))
+        return BM_OK;
+    return bm_fail_temp_file(err, errno, column->dir, "cannot read a temporary file here");
+}
+
 void bm_column_sum(const bm_column *column, uint64_t bytes, bm_column_sums *sums)
 {
     size_t from;

@@ -51,6 +51,13 @@ void bm_column_leave(const bm_column *column);
  * looking at its pages. False: they are in memory, or the file cannot be read in this way. */
 bool bm_column_read(const bm_column *column, void *out, size_t n, uint64_t at);
 
+/* The same of a column that lies in a file as a whole, all of `bytes` at once: memory is short.
+ * `column` is empty. BM_ERR_IO also where the directory is gone. */
+bm_status bm_column_open_file(bm_column *column, size_t bytes, const char *dir, bm_error *err);
+/* BM_ERR_IO: the file cannot be read. */
+bm_status bm_column_read_file(const bm_column *column, void *out, size_t n, uint64_t at,
+                              bm_error *err);
+
 /* Do the pages from `in_memory` on lie in a file? */
 static inline bool bm_column_has_file(const bm_column *column)
 {

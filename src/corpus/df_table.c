@@ -13,7 +13,6 @@
  * Tests: tests/unit/corpus/test_df_count.c, tests/unit/corpus/test_weigh.c */
 #include "corpus/df_table.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -24,7 +23,6 @@
 #include "base/hash_table.h"
 #include "base/memory.h"
 #include "base/portable_log.h"
-#include "base/temp_file.h"
 #include "kernels/affine32.h"
 #include "spill/sorted_runs.h"
 
@@ -110,12 +108,7 @@ static bm_status move_to_file(bm_df_table *table, bm_error *err)
                        "the document frequencies of more than %zu shingles are more than `memory` "
                        "allows",
                        n);
-    BM_TRY(bm_column_grow(&filed, (n + CHUNK) * sizeof(entry), table->cfg.temp_dir, err));
-    if (!bm_column_has_file(&filed)) {
-        bm_column_reset(&filed);
-        return bm_fail_temp_file(err, ENOENT, table->cfg.temp_dir,
-                                 "cannot make a temporary file here");
-    }
+    BM_TRY(bm_column_open_file(&filed, (n + CHUNK) * sizeof(entry), table->cfg.temp_dir, err));
     for (size_t i = 0; i < n; i += CHUNK) { /* n is a multiple of it */
         memcpy((entry *)filed.data + i, entries_of(table) + i, CHUNK * sizeof(entry));
         bm_column_leave(&filed);
@@ -247,10 +240,7 @@ typedef struct window {
 static bm_status read_entries(const bm_df_table *table, entry *to, size_t begin, size_t n,
                               bm_error *err)
 {
-    errno = EIO; /* if the file is too short */
-    if (n == 0 || bm_column_read(&table->entries, to, n * sizeof *to, begin * sizeof *to))
-        return BM_OK;
-    return bm_fail_temp_file(err, errno, table->cfg.temp_dir, "cannot read a temporary file here");
+    return bm_column_read_file(&table->entries, to, n * sizeof *to, begin * sizeof *to, err);
 }
 
 /* Read the entries among which the key is, if the window has others. */

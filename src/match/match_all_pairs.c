@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "base/column.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/all_pairs.h"
@@ -24,29 +25,36 @@
 
 /* === all pairs counts ===
  *
- * A table of counters larger than memory.
+ * A table of counters larger than memory, made part by part.
  *
  * A shingle's counter is chosen by the leading bits of its mixed hash. Shingles whose first
  * part_bits agree are a part: no other shingle touches their counters.
  *
- *     1. add     hashes go to the file, by part, a block of 2,048 at a time
+ *     1. add     hashes go to a file, by part, a block of 2,048 at a time
  *                    [ part 0 | part 3 | part 0 | part 1 | … ]
- *     2. end     part by part: its blocks are read, counted, read again, and their counts written,
- *                in the order of the blocks
+ *     2. end     part by part: its blocks are read, counted, and read again, and their counts go to
+ *                a column in the same order, part behind part
+ *                    [ counts of part 0 | of part 1 | of part 2 | … ]
  *     3. next    hashes come again in the same order, and take the next count of their part
  *
- * A whole table would be read at random, once for every shingle; here everything is read and
- * written from front to back, block by block. Disk: 8 bytes a shingle, and 2 for its count.
- * Threads: one adds and asks; counting uses the pool. */
+ * Disk: 8 bytes a shingle, and 2 for its count. Threads: one adds and asks; counting uses the pool.
+ *
+ * The table itself is no column over a file, though that would be one way for all sizes. Hashes
+ * would have to be sorted by place, a memory full of M bytes at a time, so that the table's pages
+ * are gone through once for each M / 8 shingles. Reading and writing T bytes of table for n
+ * shingles then takes 16 n T / M bytes, and 40 n T / M if T is 1 to 2 bytes a shingle and it is
+ * asked once more. In parts it is 30 n. The column would be better only where the table nearly
+ * fits. */
 
 #define BLOCK       2048u
-#define BATCH       16u /* blocks whose counts are made at once */
+#define LEAVE       16u /* blocks whose counts stay mapped, about */
 #define WRITE_BYTES ((size_t)64 << 10)
 
 typedef struct part {
     uint64_t n;       /* shingles */
     uint64_t at;      /* counts that were taken */
-    uint64_t *blocks; /* places in the file of hashes, later in that of counts */
+    uint64_t first;   /* of the column: the part's first count */
+    uint64_t *blocks; /* places in the file of hashes */
     size_t cap;
     uint64_t *hashes; /* the block being filled */
     uint16_t *counts; /* the block being asked */
@@ -59,7 +67,8 @@ struct bm_part_counts {
     part *parts;
     uint64_t *hashes;
     uint16_t *counts;
-    bm_spill_file *hash_file, *count_file;
+    bm_spill_file *hash_file;
+    bm_column column; /* of all counts */
     uint64_t written;
 };
 
@@ -69,17 +78,15 @@ typedef struct counting {
     part *part;
     bm_shingle_counts table;
     bool shared;
-    size_t first;     /* block of the batch at hand */
-    uint16_t *counts; /* of the batch at hand */
 } counting;
 
 uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits)
 {
     uint64_t parts = (uint64_t)1 << part_bits;
     uint64_t places = (n / BLOCK + parts * 8) * 2 * sizeof(uint64_t);
-    uint64_t buffers = parts * BLOCK * sizeof(uint64_t) + 2 * WRITE_BYTES;
+    uint64_t buffers = parts * BLOCK * sizeof(uint64_t) + WRITE_BYTES;
     uint64_t table = bm_shingle_counts_bytes(table_bits - part_bits) +
-                     (uint64_t)BATCH * BLOCK * sizeof(uint16_t);
+                     (uint64_t)LEAVE * BLOCK * sizeof(uint16_t);
     return places + buffers + table;
 }
 
@@ -116,7 +123,7 @@ void bm_part_counts_close(bm_part_counts *c)
     for (size_t i = 0; c->parts != NULL && i < c->n_parts; i++)
         bm_free(c->parts[i].blocks);
     bm_spill_close(c->hash_file);
-    bm_spill_close(c->count_file);
+    bm_column_reset(&c->column);
     bm_free_all(c->parts, c->hashes, c->counts, c->dir, c);
 }
 
@@ -177,41 +184,49 @@ static bm_status look_up_blocks(void *ctx, uint32_t thread, size_t begin, size_t
 {
     (void)thread;
     const counting *k = ctx;
-    for (size_t i = begin; i < end; i++) {
+    const bm_column *column = &k->all->column;
+    for (size_t block = begin; block < end; block++) {
         uint64_t hashes[BLOCK];
-        size_t n = block_size(k->part, k->first + i);
-        BM_TRY(read_hashes(k, k->first + i, hashes, err));
+        const size_t n = block_size(k->part, block);
+        uint16_t *to = (uint16_t *)column->data + k->part->first + block * BLOCK;
+        BM_TRY(read_hashes(k, block, hashes, err));
         for (size_t h = 0; h < n; h++)
-            k->counts[i * BLOCK + h] = (uint16_t)bm_shingle_counts_get(&k->table, hashes[h]);
+            to[h] = (uint16_t)bm_shingle_counts_get(&k->table, hashes[h]);
+        if (block % LEAVE == 0)
+            bm_column_leave(column);
     }
     return BM_OK;
 }
 
 static bm_status count_part(counting *k, bm_pool *pool, bm_error *err)
 {
-    bm_part_counts *c = k->all;
-    part *p = k->part;
-    size_t n = n_blocks(p);
+    const bm_part_counts *c = k->all;
+    const bm_pool_split blocks = {n_blocks(k->part), 1};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_shingle_counts_open(&k->table, c->table_bits - c->part_bits, err));
-    status = bm_pool_for(pool, (bm_pool_split){n, 1}, count_blocks, k, err);
+    BM_TRY_OUT(bm_pool_for(pool, blocks, count_blocks, k, err));
+    status = bm_pool_for(pool, blocks, look_up_blocks, k, err);
 out:
-    for (k->first = 0; status == BM_OK && k->first < n; k->first += BATCH) {
-        size_t many = n - k->first < BATCH ? n - k->first : BATCH;
-        status = bm_pool_for(pool, (bm_pool_split){many, 1}, look_up_blocks, k, err);
-        for (size_t i = 0; status == BM_OK && i < many; i++)
-            status = bm_spill_add(c->count_file, k->counts + i * BLOCK,
-                                  block_size(p, k->first + i) * sizeof *k->counts,
-                                  &p->blocks[k->first + i], err);
-    }
     bm_shingle_counts_reset(&k->table);
     return status;
+}
+
+/* Room for all counts, and where those of each part begin. */
+static bm_status make_column(bm_part_counts *c, bm_error *err)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        c->parts[i].first = n;
+        n += c->parts[i].n;
+    }
+    c->written = bm_spill_bytes(c->hash_file) + n * sizeof *c->counts;
+    return bm_column_open_file(&c->column, (size_t)n * sizeof *c->counts, c->dir, err);
 }
 
 /* The hashes are not needed any more: their file goes, their memory is taken by counts. */
 static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
 {
-    c->written = bm_spill_bytes(c->hash_file) + bm_spill_bytes(c->count_file);
+    bm_column_leave(&c->column);
     bm_spill_close(c->hash_file);
     bm_free(c->hashes);
     c->hash_file = NULL;
@@ -219,7 +234,7 @@ static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
     BM_TRY(bm_new(&c->counts, c->n_parts * BLOCK, err));
     for (size_t i = 0; i < c->n_parts; i++)
         c->parts[i].counts = c->counts + i * BLOCK;
-    return bm_spill_flush(c->count_file, err);
+    return BM_OK;
 }
 
 bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
@@ -230,17 +245,13 @@ bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, 
             BM_TRY(write_block(c, &c->parts[i], err));
     }
     BM_TRY(bm_spill_flush(c->hash_file, err));
-    BM_TRY(bm_spill_open(c->dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->count_file, err));
-    BM_TRY(bm_new(&k.counts, (size_t)BATCH * BLOCK, err));
-    bm_status status = BM_OK;
+    BM_TRY(make_column(c, err));
     for (size_t i = 0; i < c->n_parts; i++) {
         k.part = &c->parts[i];
-        BM_TRY_OUT(bm_meter_check(meter, err));
-        BM_TRY_OUT(count_part(&k, pool, err));
+        BM_TRY(bm_meter_check(meter, err));
+        BM_TRY(count_part(&k, pool, err));
     }
-out:
-    bm_free(k.counts);
-    return status == BM_OK ? begin_lookup(c, err) : status;
+    return begin_lookup(c, err);
 }
 
 /* --- 3. next --- */
@@ -249,10 +260,10 @@ bm_status bm_part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count
 {
     part *p = &c->parts[mixed >> (64 - c->part_bits)];
     bm_status status = BM_OK;
-    size_t block = (size_t)(p->at / BLOCK);
     if (p->at % BLOCK == 0)
-        status = bm_spill_read(c->count_file, p->blocks[block], p->counts,
-                               block_size(p, block) * sizeof *p->counts, err);
+        status = bm_column_read_file(&c->column, p->counts,
+                                     block_size(p, (size_t)(p->at / BLOCK)) * sizeof *p->counts,
+                                     (p->first + p->at) * sizeof *p->counts, err);
     *count = status == BM_OK ? p->counts[p->at++ % BLOCK] : 0;
     return status;
 }

@@ -253,3 +253,27 @@ Test(column, others_read_while_it_grows)
     cr_expect_null(wrong);
     bm_column_reset(&g.column);
 }
+
+Test(column, one_that_lies_in_a_file_as_a_whole_is_read_there_or_an_error)
+{
+    bm_column column = {0};
+    bm_error err = {0};
+    unsigned char some[100];
+    cr_assert_eq(bm_column_open_file(&column, 10000, a_dir(), &err), BM_OK, "%s", err.message);
+    cr_expect_eq(column.in_memory, 0);
+    for (size_t i = 0; i < 10000; i++)
+        ((unsigned char *)column.data)[i] = byte_at(i);
+    bm_column_leave(&column);
+    cr_assert_eq(bm_column_read_file(&column, some, sizeof some, 9000, &err), BM_OK);
+    for (size_t i = 0; i < sizeof some; i++)
+        cr_assert_eq(some[i], byte_at(9000 + i));
+    cr_assert_eq(ftruncate(atomic_load(&column.file) - 1, 9050), 0);
+    cr_expect_eq(bm_column_read_file(&column, some, sizeof some, 9000, &err), BM_ERR_IO);
+    cr_expect_neq(err.message[0], '\0');
+    bm_column_reset(&column);
+    err = (bm_error){0};
+    cr_expect_eq(bm_column_open_file(&column, 10000, "/nowhere/at/all", &err), BM_ERR_IO);
+    cr_expect_neq(err.message[0], '\0');
+    cr_expect_eq(column.data, NULL);
+    bm_column_reset(&column);
+}
