@@ -37,7 +37,7 @@ typedef enum bm_spill_kind {
     BM_SPILL_KEYS,     /* the keys of one band of a block of documents */
     BM_SPILL_RUN,      /* a block of a sorted run */
     BM_SPILL_ROWS,     /* a block of rows of the table of documents */
-    BM_SPILL_PREFIXES, /* for all pairs: the prefixes of a range of documents; a block of shingles */
+    BM_SPILL_PREFIXES, /* for all pairs: prefixes of a range of documents, or a block of shingles */
     BM_SPILL_TEXTS     /* a document's text */
 } bm_spill_kind;
 
