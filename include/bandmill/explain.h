@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain.h -- why documents are in one group: the chain of pairs between two of them, what would
- * part them, and what holds a group together. */
+ * part them, and what holds a group together; and what a document holds of an item. */
 #ifndef BANDMILL_EXPLAIN_H
 #define BANDMILL_EXPLAIN_H
 
@@ -19,8 +19,9 @@ typedef enum bm_explain_form {
 
 typedef struct bm_explain_options {
     size_t struct_size;
-    const char *path; /* of a directory that dedup wrote */
-    const char *id_a; /* two documents, by their ids as the inputs have them ... */
+    const char *path; /* of a directory that dedup or overlap wrote */
+    /* Two documents, by their ids as the inputs have them (of overlap an item, and a document) ... */
+    const char *id_a;
     const char *id_b; /* NULL: the one kept instead of A, or, where A was not removed, its group */
     uint64_t group;   /* ... or a group as groups.jsonl numbers them, from 1; 0: none */
     bm_explain_form form;
@@ -34,7 +35,8 @@ typedef struct bm_explain_options {
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
     /* For the result of a table in memory: the same rows, twice, for what only the inputs hold;
      * moved as bm_input_options.stream is, each if it is needed. The caller has to make sure that
-     * they are the same. Both NULL: what only such a table holds is not known. */
+     * they are the same. Both NULL: what only such a table holds is not known. Of overlap the first
+     * are the rows of the items, the second those of the documents. */
     struct ArrowArrayStream *streams[2];
 } bm_explain_options;
 
@@ -46,7 +48,7 @@ typedef struct bm_explain_summary {
     uint64_t links;    /* of the shortest chain */
     uint64_t cut;      /* least number of links without which nothing joins them */
     double weakest;    /* similarity of the weakest link; NAN: not known */
-    double similarity; /* of the two themselves; NAN: not known */
+    double similarity; /* of the two themselves, or the coverage; NAN: not known */
     /* of a group */
     uint64_t bridges, articulation_points;
 } bm_explain_summary;
@@ -58,9 +60,10 @@ static inline void bm_explain_options_init(bm_explain_options *options)
 }
 
 /* On BM_OK *out is filled up to its struct_size (begin with {.struct_size = sizeof}); it may be
- * NULL. BM_NOT_FOUND: the two are in no group together, nothing is written. BM_ERR_USAGE: no such
- * document or group. BM_ERR_FORMAT: the directory does not match its report, or an input was
- * changed since; BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
+ * NULL. BM_NOT_FOUND: the two are in no group together, or the document does not hold the item;
+ * nothing is written. BM_ERR_USAGE: no such document, item or group. BM_ERR_FORMAT: the directory
+ * does not match its report, or an input was changed since; BM_ERR_IO, BM_ERR_NOMEM,
+ * BM_ERR_CANCELLED, BM_ERR_PIPE.
  *
  * Documents that links of similarity 1 join are copies, and count as one in chains, cuts and
  * bridges. The chain has the fewest links. Of several such chains it has the most similar weakest

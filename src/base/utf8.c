@@ -133,6 +133,51 @@ bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_
     return status;
 }
 
+/* --- places before and after repair --- */
+
+#define MARK "\xEF\xBF\xBD" /* U+FFFD */
+
+static bool has_mark(bm_str text, size_t at)
+{
+    return text.len - at >= 3 && memcmp(text.data + at, MARK, 3) == 0;
+}
+
+/* Behind one byte, or one U+FFFD with what it stands for. */
+static void step_both(bm_str text, bm_str as_read, size_t *at, size_t *from)
+{
+    const bool mark = has_mark(text, *at), same = mark && has_mark(as_read, *from);
+    if (!mark || same) {
+        *at += same ? 3 : 1;
+        *from += same ? 3 : 1;
+        return;
+    }
+    const size_t left = as_read.len - *from;
+    const unsigned char *s = (const unsigned char *)as_read.data + *from;
+    const bool surrogate = left >= 3 && s[0] == 0xED && s[1] >= 0xA0 && (s[2] & 0xC0) == 0x80;
+    *at += 3;
+    *from += surrogate ? 3 : bm_utf8_broken_len(as_read.data + *from, left);
+}
+
+size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place)
+{
+    size_t at = 0, from = 0;
+    if (as_read.data == NULL)
+        return place;
+    while (at < place && from < as_read.len)
+        step_both(text, as_read, &at, &from);
+    return from;
+}
+
+size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place)
+{
+    size_t at = 0, from = 0;
+    if (as_read.data == NULL)
+        return place;
+    while (from < place && at < text.len)
+        step_both(text, as_read, &at, &from);
+    return at;
+}
+
 /* === plain text ===
  *
  * Which characters no terminal should be given: those that move its cursor, change its state, begin

@@ -82,6 +82,11 @@ static inline bool bm_utf8_is_whole(const char *part, size_t len)
 /* Append a valid copy to `out`; *n_replaced grows by the number of U+FFFD written. */
 bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_replaced,
                          bm_error *err);
+/* A place in a repaired text, and the same place in the text as it was read; `as_read` without
+ * data: nothing was repaired. An unpaired surrogate has three bytes as it was read, and is one
+ * U+FFFD. */
+size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place);
+size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place);
 
 /* Bytes of a name that leads through objects, "a.b", up to its first dot that is not "\.", or to
  * its end. */

@@ -130,7 +130,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                        "each removed document is itself similar to the kept one"}}},
     [CLI_EXPLAIN] =
         {"DIR (A [B] | --group G)",
-         "show why documents are in one group",
+         "show why documents are in one group, or what a document holds of an item",
          "DIR is what dedup wrote, A and B are ids of documents in it. Shows the shortest chain of "
          "verified pairs\n"
          "between them, how similar they are themselves, at which threshold they part, and which "
@@ -140,7 +140,10 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "and the document kept instead, else its group. Copies count as one document. Uses "
          "pairs.tsv if dedup\n"
          "--pairs wrote it, else the inputs, which must not have changed. If there is no chain, "
-         "the exit code is 1.",
+         "the exit code is 1.\n"
+         "Where overlap wrote DIR, A is an item and B a document: shows both texts, with the "
+         "longest run that the\n"
+         "document has of the item in double brackets.",
          {{"bandmill explain result harbour-unnamed",
            "why a document was removed: the chain to the one kept"},
           {"bandmill explain result --group 1", "what holds the first group together"},

@@ -267,9 +267,11 @@ static bm_status list_names(bm_recipe *recipe, bm_error *err)
     BM_TRY(bm_new_zero(&recipe->paths, n, err));
     n_parts = 0;
     for (size_t i = 0; i < recipe->n; i++)
-        for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++)
-            list_input(recipe, recipe->manifests[i], bm_manifest_input_at(recipe->manifests[i], j),
-                       &n_parts);
+        for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++) {
+            const bm_manifest_input *input = bm_manifest_input_at(recipe->manifests[i], j);
+            if (recipe->only == NULL || strcmp(recipe->only, input->file) == 0)
+                list_input(recipe, recipe->manifests[i], input, &n_parts);
+        }
     return BM_OK;
 }
 

@@ -12,6 +12,7 @@
 typedef struct bm_recipe {
     const bm_manifest *const *manifests;
     size_t n;
+    const char *only; /* the name of the one input that is read; NULL: all are */
     const bm_manifest_input *
         *inputs;        /* of all of them, once resolved: the manifests' own, or `joined`; */
     const char **names; /* their names, */

@@ -683,6 +683,12 @@ static void write_setting(void *ctx, const bm_setting *setting)
     bm_report_setting_value(w->json, setting);
 }
 
+static void write_provenance(void *ctx, const bm_setting *setting)
+{
+    if (setting->section == BM_SECTION_PROVENANCE)
+        write_setting(ctx, setting);
+}
+
 void bm_report_settings(bm_json *json, const bm_job_context *job)
 {
     section_writer w = {.json = json, .open = -1};
@@ -880,6 +886,13 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     bm_json_end_array(json);
 }
 
+/* How files are digested. */
+static void write_digests(bm_json *json)
+{
+    bm_json_key_uint(json, BM_MANIFEST_PIECE_BYTES, BM_FILE_PIECE_BYTES);
+    bm_json_key_uint(json, BM_MANIFEST_DIGESTS, BM_DIGESTS_VERSION);
+}
+
 /* List every file of the directory but the report itself. */
 static bm_status write_outputs(bm_json *json, bm_out_dir *dir, bm_error *err)
 {
@@ -900,19 +913,44 @@ out:
         bm_json_key(json, BM_MANIFEST_OUTPUTS_PIECES);
         bm_json_raw(json, pieces);
     }
-    bm_json_key_uint(json, BM_MANIFEST_PIECE_BYTES, BM_FILE_PIECE_BYTES);
-    bm_json_key_uint(json, BM_MANIFEST_DIGESTS, BM_DIGESTS_VERSION);
+    write_digests(json);
     return status;
+}
+
+/* The first members of any manifest. */
+static void write_kind(bm_json *json, const char *kind)
+{
+    bm_json_key_uint(json, "schema", BM_REPORT_SCHEMA);
+    bm_json_key_text(json, "tool", "bandmill");
+    bm_json_key_text(json, "kind", kind);
+    bm_json_key_text(json, "version", bm_version()->version);
 }
 
 void bm_report_begin(bm_json *json, const bm_job_context *job)
 {
     bm_json_begin_object(json);
-    bm_json_key_uint(json, "schema", BM_REPORT_SCHEMA);
-    bm_json_key_text(json, "tool", "bandmill");
-    bm_json_key_text(json, "kind", bm_job_row_of(job->settings)->name);
-    bm_json_key_text(json, "version", bm_version()->version);
+    write_kind(json, bm_job_row_of(job->settings)->name);
     bm_report_settings(json, job);
+}
+
+/* A manifest of the items of `overlap`: which they are, and how they were read. */
+static void write_items(bm_json *json, const bm_job_context *items, const bm_out_dir *dir)
+{
+    section_writer w = {.json = json, .open = -1};
+    bm_json_key_object(json, BM_MANIFEST_ITEMS);
+    write_kind(json, BM_MANIFEST_ITEMS);
+    bm_settings_list(items->settings, bm_job_context_format(items), write_provenance, &w);
+    end_section(&w);
+    bm_json_key_object(json, "counts");
+    bm_json_key_uint(json, "documents", items->counts.documents);
+    bm_json_key_uint(json, "skipped", items->counts.skipped);
+    bm_json_end_object(json);
+    report_inputs(json, items, NULL);
+    write_digests(json);
+    bm_json_key_object(json, "run");
+    report_inputs_found(json, items, dir);
+    bm_json_end_object(json);
+    bm_json_end_object(json);
 }
 
 /* A summary of these counts; `json`, the whole report, is taken. BM_ERR_NOMEM. */
@@ -991,6 +1029,8 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     if (job->stats.similarities != NULL)
         bm_report_similarities(&json, job->stats.similarities);
     write_inputs(&json, job, grouping);
+    if (job->against.items != NULL)
+        write_items(&json, job->against.items, dir);
     if (status == BM_OK)
         status = write_outputs(&json, dir, err);
     begin_run(&json, job, dir, seconds);

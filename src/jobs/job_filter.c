@@ -750,7 +750,7 @@ static bm_status resolve(filter *f, const bm_filter_options *options, bm_setting
                          bm_error *err)
 {
     BM_TRY(bm_manifest_open_dir(f->path, settings->memory, &f->manifest, err));
-    const bool overlap = strcmp(bm_manifest_kind(f->manifest), "overlap") == 0;
+    const bool overlap = bm_result_is_overlap(f->manifest);
     if (!overlap)
         BM_TRY(bm_result_check_kind(f->manifest, f->path, err));
     if (overlap && settings->results.annotate)

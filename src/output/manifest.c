@@ -814,6 +814,15 @@ bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, 
     return open_text(path, (bm_manifest_budget){0, 1}, &copy, out, err);
 }
 
+bm_status bm_manifest_open_items(const bm_manifest *report, bm_manifest **out, bm_error *err)
+{
+    bm_str items;
+    return bm_manifest_member(report, BM_MANIFEST_ITEMS, &items)
+               ? bm_manifest_of_text(bm_manifest_path(report), items, out, err)
+               : manifest_field_bad(&report->fields, BM_MANIFEST_ITEMS,
+                                    "expected how the items were read", err);
+}
+
 bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err)
 {
     return open_within(path, (bm_manifest_budget){memory, 1}, out, err);

@@ -80,6 +80,7 @@ typedef struct bm_manifest_shard {
 #define BM_FROM_HERE_NAMES         "names_begin"
 #define BM_FROM_HERE_PATHS         "paths_begin"
 #define BM_RUN_ASKED               "asked" /* what was to be written */
+#define BM_MANIFEST_ITEMS          "items" /* of `overlap`: a manifest of the items */
 #define BM_MANIFEST_OUTPUTS        "outputs"
 #define BM_MANIFEST_OUTPUTS_XXH3   "outputs_xxh3_128"
 #define BM_MANIFEST_OUTPUTS_PIECES "outputs_pieces_xxh3_128"
@@ -130,6 +131,9 @@ bm_status bm_manifest_find(const char *path, uint64_t memory, bm_manifest **out,
 /* Open a manifest whose text is in another file of ours, written with it: it is not checked as
  * JSON. `path`: of that file, for messages. */
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);
+/* Open the manifest of the items that the report of an `overlap` holds. BM_ERR_FORMAT: there is
+ * none. */
+bm_status bm_manifest_open_items(const bm_manifest *report, bm_manifest **out, bm_error *err);
 /* Bytes that it takes. */
 uint64_t bm_manifest_bytes(const bm_manifest *manifest);
 void bm_manifest_close(bm_manifest *manifest); /* NULL is fine */

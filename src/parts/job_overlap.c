@@ -39,6 +39,7 @@ static bm_status read_items(overlapping *o, bm_error *err)
     BM_TRY(bm_items_read(o->build, &o->items, err));
     BM_TRY(bm_input_set_state(build->inputs.set, build->docs.n, o->settings->pairs.against_state,
                               err));
+    o->job->context.against.items = build;
     bm_job_context_reserve(&o->job->context, o->items.bytes);
     o->job->context.counts.overlap = (bm_overlap_counts){.items = o->items.n,
                                                          .too_short = o->items.n_short,

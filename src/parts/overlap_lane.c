@@ -192,33 +192,6 @@ static uint32_t shingle_at(const overlap_lane *lane, size_t first)
 
 /* --- where a run stands --- */
 
-/* The place in the text before repair of a place in the text. An unpaired surrogate has three bytes
- * there, and is one U+FFFD. */
-static uint64_t before_repair(const bm_record *record, size_t place)
-{
-    const bm_str text = record->text, read = record->as_read;
-    size_t at = 0, from = 0;
-    if (read.data == NULL)
-        return place;
-    while (at < place && from < read.len) {
-        const bool mark = text.len - at >= 3 && memcmp(text.data + at, "\xEF\xBF\xBD", 3) == 0;
-        const bool same =
-            mark && read.len - from >= 3 && memcmp(read.data + from, "\xEF\xBF\xBD", 3) == 0;
-        if (!mark || same) {
-            const size_t n = same ? 3 : 1;
-            at += n;
-            from += n;
-            continue;
-        }
-        const unsigned char *s = (const unsigned char *)read.data + from;
-        const bool surrogate =
-            read.len - from >= 3 && s[0] == 0xED && s[1] >= 0xA0 && (s[2] & 0xC0) == 0x80;
-        at += 3;
-        from += surrogate ? 3 : bm_utf8_broken_len(read.data + from, read.len - from);
-    }
-    return from;
-}
-
 static bm_status find_bytes(overlap_lane *lane, const bm_record *record, bm_overlap_row *row,
                             uint64_t unit, bm_error *err)
 {
@@ -229,8 +202,9 @@ static bm_status find_bytes(overlap_lane *lane, const bm_record *record, bm_over
         return bm_fail(err, BM_ERR_INTERNAL, "a run of units %llu to %llu, of %zu",
                        (unsigned long long)unit, (unsigned long long)(unit + row->longest),
                        lane->units.n);
-    row->from = before_repair(record, lane->units.list[unit].from);
-    row->to = before_repair(record, lane->units.list[unit + row->longest - 1].to);
+    const bm_str text = record->text, read = record->as_read;
+    row->from = bm_utf8_before_repair(text, read, lane->units.list[unit].from);
+    row->to = bm_utf8_before_repair(text, read, lane->units.list[unit + row->longest - 1].to);
     return BM_OK;
 }
 

@@ -48,6 +48,9 @@ typedef struct collector {
     bm_job_context *context;
     bm_buf *texts; /* of the wanted ones, instead of sets; NULL: sets */
     size_t n_texts;
+    const char *only;            /* the input that is read; NULL: all are */
+    bm_explain_record_fn record; /* is given every record, instead of all that; NULL: nothing is */
+    void *record_ctx;
 } collector;
 
 /* One document more, with so many hashes. Growing by half at a time, so the memory asked for is at
@@ -107,43 +110,76 @@ static bm_status add_wanted(void *ctx, const bm_ingest_batch *batch, size_t firs
     return BM_OK;
 }
 
+static const char *name_of(const collector *k, const bm_record *record)
+{
+    return k->context->inputs.names.names[record->file];
+}
+
+static bm_status check_text(const collector *k, const bm_record *record, bm_error *err)
+{
+    return k->memory == 0 || record->text.len <= k->memory / TEXT_SHARE
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_NOMEM, name_of(k, record), record->line,
+                            "a text of %zu bytes does not fit into %" PRIu64
+                            " bytes (`memory`), of which its units need most",
+                            record->text.len, k->memory);
+}
+
+/* *id: that of the record, with its number where repeated ones are numbered. */
+static bm_status find_id(collector *k, const bm_record *record, bm_str *id, bm_error *err)
+{
+    bm_doc_table *docs = &k->context->docs;
+    const bm_doc_row row = {.file = record->file, .line = record->line};
+    *id = record->id;
+    if (!docs->number_duplicates)
+        return BM_OK;
+    const bm_doc_id named = {*id, XXH3_64bits(id->data, id->len)};
+    BM_TRY(bm_doc_table_add(docs, &row, named, name_of(k, record), err));
+    *id = bm_doc_table_id(docs, docs->n - 1);
+    return BM_OK;
+}
+
 /* A bm_record_fn. */
 static bm_status keep_text(void *ctx, const bm_record *record, bm_error *err)
 {
     collector *k = ctx;
-    bm_doc_table *docs = &k->context->docs;
-    bm_str id = record->id;
+    bm_str id;
     if (record->bad)
         return BM_OK;
-    if (docs->number_duplicates) {
-        const bm_doc_row row = {.file = record->file, .line = record->line};
-        const bm_doc_id named = {id, XXH3_64bits(id.data, id.len)};
-        BM_TRY(
-            bm_doc_table_add(docs, &row, named, k->context->inputs.names.names[record->file], err));
-        id = bm_doc_table_id(docs, docs->n - 1);
-    }
+    BM_TRY(find_id(k, record, &id, err));
     const uint32_t number = bm_id_set_find(k->wanted, id);
     if (number == BM_ID_NONE)
         return BM_OK;
     k->n_texts++;
-    if (k->memory != 0 && record->text.len > k->memory / TEXT_SHARE)
-        return bm_fail_at(err, BM_ERR_NOMEM, k->context->inputs.names.names[record->file],
-                          record->line,
-                          "a text of %zu bytes does not fit into %" PRIu64
-                          " bytes (`memory`), of which its units need most",
-                          record->text.len, k->memory);
+    BM_TRY(check_text(k, record, err));
     return bm_buf_add(&k->texts[number], record->text.data, record->text.len, err);
+}
+
+/* A bm_record_fn. */
+static bm_status hand_on(void *ctx, const bm_record *record, bm_error *err)
+{
+    collector *k = ctx;
+    bm_record named = *record;
+    bool kept = false;
+    if (record->bad)
+        return BM_OK;
+    if (k->only == NULL)
+        BM_TRY(find_id(k, record, &named.id, err));
+    BM_TRY(k->record(k->record_ctx, &named, &kept, err));
+    return kept ? check_text(k, record, err) : BM_OK;
 }
 
 static bm_status read_wanted(bm_job_context *context, collector *k, bm_error *err)
 {
     const bm_ingest_request request = {.sink = add_wanted, .sink_ctx = k};
-    if (k->texts == NULL) {
+    if (k->texts == NULL && k->record == NULL) {
         BM_TRY(bm_job_weights_count(context, err));
         return bm_job_context_ingest(context, &request, err);
     }
     if (!context->inputs.source->ops->has_text)
         return bm_fail(err, BM_ERR_INPUT, "the inputs have no texts");
+    if (k->record != NULL)
+        return bm_records_read(context, hand_on, k, NULL, err);
     BM_TRY(bm_records_read(context, keep_text, k, NULL, err));
     return k->n_texts == k->wanted->n
                ? BM_OK
@@ -178,7 +214,7 @@ static bm_status read_recorded(const bm_settings *settings, const bm_manifest *m
                                bm_error *err)
 {
     bm_settings reading = *settings; /* as dedup read its inputs */
-    bm_recipe recipe = {.manifests = &manifest, .n = 1};
+    bm_recipe recipe = {.manifests = &manifest, .n = 1, .only = k->only};
     bm_weighed weighed = {0};
     reading.recorded.weighed = &weighed;
     bm_status status = BM_OK;
@@ -213,6 +249,17 @@ static bm_status explain_texts_read(const bm_settings *settings, const bm_manife
                                     bm_buf *texts, bm_text_options *text, bm_error *err)
 {
     collector k = {.wanted = wanted, .memory = settings->memory, .texts = texts};
+    return read_recorded(settings, manifest, rows, &k, text, err);
+}
+
+bm_status bm_explain_records_read(const bm_settings *settings, const bm_manifest *manifest,
+                                  struct ArrowArrayStream *rows, const bm_explain_records *wanted,
+                                  bm_text_options *text, bm_error *err)
+{
+    collector k = {.memory = settings->memory,
+                   .only = wanted->only,
+                   .record = wanted->fn,
+                   .record_ctx = wanted->ctx};
     return read_recorded(settings, manifest, rows, &k, text, err);
 }
 
@@ -258,15 +305,14 @@ static bm_status find_run(const bm_text_units units[2], bm_common_run *run, bm_e
     return status;
 }
 
-static bm_status compare_texts(const bm_text_options *options, const bm_buf texts[2],
-                               bm_shared_run *out, bm_error *err)
+bm_status bm_shared_run_find(const bm_text_options *options, const bm_str texts[2],
+                             bm_shared_run *out, bm_error *err)
 {
     bm_text_units units[2] = {{0}, {0}};
     bm_common_run run;
     bm_status status = BM_OK;
     for (size_t i = 0; i < 2; i++)
-        BM_TRY_OUT(
-            bm_text_units_make(options, (bm_str){texts[i].data, texts[i].len}, &units[i], err));
+        BM_TRY_OUT(bm_text_units_make(options, texts[i], &units[i], err));
     BM_TRY_OUT(find_run(units, &run, err));
     out->known = true;
     out->units = options->shingle;
@@ -285,9 +331,8 @@ out:
     return status;
 }
 
-/* Inputs that cannot be read again are only logged: `what` is not known then. */
-static bm_status forgive_inputs(bm_explainer *e, bm_status status, const bm_error *inner,
-                                const char *what, bm_error *err)
+bm_status bm_explain_forgive_inputs(bm_explainer *e, bm_status status, const bm_error *inner,
+                                    const char *what, bm_error *err)
 {
     char why[2100];
     if (status != BM_ERR_IO && status != BM_ERR_FORMAT && status != BM_ERR_INPUT) {
@@ -317,7 +362,8 @@ static bm_status read_and_compare(bm_explainer *e, bm_error *err)
     BM_TRY_OUT(add_two(e, &two, err));
     BM_TRY_OUT(explain_texts_read(e->settings, e->manifest, e->options->streams[1], &two, texts,
                                   &options, err));
-    status = compare_texts(&options, texts, &e->answer.run, err);
+    const bm_str both[] = {{texts[0].data, texts[0].len}, {texts[1].data, texts[1].len}};
+    status = bm_shared_run_find(&options, both, &e->answer.run, err);
 out:
     bm_id_set_reset(&two);
     bm_buf_reset(&texts[0]);
@@ -331,7 +377,7 @@ bm_status bm_explain_run(bm_explainer *e, bm_error *err)
     if (e->a == e->b)
         return BM_OK;
     const bm_status status = read_and_compare(e, &inner);
-    return forgive_inputs(e, status, &inner, "what the two have in common is", err);
+    return bm_explain_forgive_inputs(e, status, &inner, "what the two have in common is", err);
 }
 
 /* === explain pairs ===
@@ -538,7 +584,8 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
     if (link != SIZE_MAX || e->from_inputs)
         return BM_OK;
     bm_status status = read_two(e, &inner);
-    return forgive_inputs(e, status, &inner, "the similarity of the two themselves is", err);
+    return bm_explain_forgive_inputs(e, status, &inner, "the similarity of the two themselves is",
+                                     err);
 }
 
 /* --- from the inputs --- */
@@ -669,6 +716,8 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err)
     const char *dir = e->options->path;
     BM_TRY(bm_manifest_open_dir(dir, e->settings->memory, &e->manifest, err));
     e->dir = (bm_result_dir){e->manifest, &e->settings->callbacks, e->settings->memory};
+    if (bm_result_is_overlap(e->manifest))
+        return BM_OK;
     BM_TRY(bm_result_check_documents(e->manifest, dir, err));
     BM_TRY(read_report(e, err));
     return check_groups(e, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_write.c -- the answer of `explain`, in three forms.
+/* explain_write.c -- the answer of `explain`, in three forms; an overlap has no graph.
  *
  * Text and graph are read by people: hidden characters of ids (base/utf8.h) are shown as \xHH, so
  * that a hostile id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl
@@ -71,6 +71,19 @@ static void end_row(page *p)
     put(p, "\n");
     if (p->status == BM_OK)
         p->status = bm_rows_flush(p->rows, false, p->err);
+}
+
+/* Escaped as in our files, and what is hidden from terminals too. */
+static void put_escaped(page *p, bm_str text)
+{
+    bm_buf escaped = {0};
+    bm_status status = p->status;
+    BM_TRY_OUT(status);
+    BM_TRY_OUT(bm_tsv_escape(&escaped, text, p->err));
+    status = bm_buf_add_plain(&p->rows->buf, (bm_str){escaped.data, escaped.len}, p->err);
+out:
+    bm_buf_reset(&escaped);
+    p->status = status;
 }
 
 /* Escaped as in our files, and what is hidden from terminals too. In a quoted string of Graphviz
@@ -189,12 +202,12 @@ static void text_cut(page *p)
     }
 }
 
+static const char *const nouns[] = {" word", " character", " byte", " word"}; /* bm_shingle_kind */
+
 /* The longest run that the two have in common, in quotes, on a line of its own. */
 static void text_run(page *p)
 {
-    static const char *const nouns[] = {" word", " character", " byte", " word"};
     const bm_shared_run *run = &p->e->answer.run;
-    bm_buf escaped = {0};
     if (!run->known)
         return;
     put(p, "the longest run of both: ");
@@ -210,14 +223,9 @@ static void text_run(page *p)
     end_row(p);
     if (run->n > 0) {
         put(p, "  ");
-        if (p->status == BM_OK)
-            p->status = bm_tsv_escape(&escaped, (bm_str){run->text.data, run->text.len}, p->err);
-        if (p->status == BM_OK)
-            p->status =
-                bm_buf_add_plain(&p->rows->buf, (bm_str){escaped.data, escaped.len}, p->err);
+        put_escaped(p, (bm_str){run->text.data, run->text.len});
         end_row(p);
     }
-    bm_buf_reset(&escaped);
 }
 
 static void text_chain(page *p)
@@ -293,6 +301,103 @@ static void text_group(page *p)
         end_row(p);
     }
     text_bridges(p);
+}
+
+/* --- an item and a document --- */
+
+#define AROUND 400u /* bytes of a text before and after the run that are shown */
+
+static void put_bytes(page *p, uint64_t from, uint64_t to)
+{
+    put(p, "bytes ");
+    put_uint(p, from);
+    put(p, " to ");
+    put_uint(p, to);
+}
+
+static void put_left_out(page *p, size_t n_bytes)
+{
+    if (n_bytes == 0)
+        return;
+    put(p, "[... ");
+    put_count(p, n_bytes, " byte");
+    put(p, " ...]");
+}
+
+/* The text around the run, which stands in double brackets. */
+static void put_marked(page *p, const bm_explained_text *t, bool has_run)
+{
+    const bm_str text = {t->text.data, t->text.len}, read = {t->as_read.data, t->as_read.len};
+    const size_t from = bm_utf8_after_repair(text, read, (size_t)t->from),
+                 to = bm_utf8_after_repair(text, read, (size_t)t->to);
+    size_t begin = from > AROUND ? from - AROUND : 0,
+           end = text.len - to > AROUND ? to + AROUND : text.len;
+    for (; begin < from && ((unsigned char)text.data[begin] & 0xC0) == 0x80; begin++)
+        ;
+    for (; end > to && end < text.len && ((unsigned char)text.data[end] & 0xC0) == 0x80; end--)
+        ;
+    put(p, "  ");
+    put_left_out(p, begin);
+    if (begin < from)
+        put_escaped(p, (bm_str){text.data + begin, from - begin});
+    put(p, has_run ? "[[" : "");
+    if (from < to)
+        put_escaped(p, (bm_str){text.data + from, to - from});
+    put(p, has_run ? "]]" : "");
+    if (to < end)
+        put_escaped(p, (bm_str){text.data + to, end - to});
+    put_left_out(p, text.len - end);
+    end_row(p);
+}
+
+static void text_of_overlap(page *p, const char *noun, const bm_explained_text *t, bool has_run)
+{
+    put(p, "\n");
+    put(p, noun);
+    put_escaped(p, (bm_str){t->id, strlen(t->id)});
+    put(p, ", line ");
+    put_uint(p, t->line);
+    put(p, " of ");
+    put_escaped(p, (bm_str){t->file.data, strlen(t->file.data)});
+    put(p, ":");
+    end_row(p);
+    put_marked(p, t, has_run);
+}
+
+static void text_overlap(page *p)
+{
+    const bm_explained_overlap *o = &p->e->overlap;
+    const bm_str document = {o->document.id, strlen(o->document.id)},
+                 item = {o->item.id, strlen(o->item.id)};
+    const char *noun = nouns[o->units];
+    put_escaped(p, document);
+    put(p, " holds ");
+    put_uint(p, o->row.hits);
+    put(p, " of ");
+    put_count(p, o->of_item.shingles, " shingle");
+    put(p, " of item ");
+    put_escaped(p, item);
+    put(p, ": a coverage of ");
+    put_similarity(p, o->row.coverage);
+    end_row(p);
+    put(p, "the longest run of the document: ");
+    put_count(p, o->row.longest, noun);
+    put(p, ", ");
+    put_bytes(p, o->document.from, o->document.to);
+    end_row(p);
+    if (o->run.known) {
+        put(p, o->run.n == o->row.longest ? "the same run of the item: "
+                                          : "at a stretch the item has of it: ");
+        put_count(p, o->run.n, noun);
+        put(p, o->run.n > 0 ? ", " : "");
+        if (o->run.n > 0)
+            put_bytes(p, o->item.from, o->item.to);
+        end_row(p);
+    }
+    if (o->item.known)
+        text_of_overlap(p, "item ", &o->item, o->run.n > 0);
+    if (o->document.known)
+        text_of_overlap(p, "document ", &o->document, true);
 }
 
 /* --- a graph for Graphviz --- */
@@ -535,33 +640,80 @@ static void json_group(bm_json *json, const bm_explainer *e)
     bm_json_end_array(json);
 }
 
+static void json_place(bm_json *json, const char *key, const bm_explained_text *text)
+{
+    bm_json_key_array(json, key);
+    bm_json_uint(json, text->from);
+    bm_json_uint(json, text->to);
+    bm_json_end_array(json);
+}
+
+static void json_text(bm_json *json, const char *key, const bm_explained_text *text)
+{
+    if (text->known)
+        bm_json_key_string(json, key, (bm_str){text->text.data, text->text.len});
+    else
+        bm_json_key_text(json, key, NULL);
+}
+
+static void json_overlap(bm_json *json, const bm_explained_overlap *o)
+{
+    bm_json_key_double(json, "threshold", o->threshold);
+    bm_json_key_text(json, "item", o->item.id);
+    bm_json_key_text(json, "document", o->document.id);
+    bm_json_key_double(json, "coverage", o->row.coverage);
+    bm_json_key_uint(json, "hits", o->row.hits);
+    bm_json_key_uint(json, "shingles", o->of_item.shingles);
+    bm_json_key_uint(json, "documents", o->of_item.documents);
+    bm_json_key_double(json, "together", o->of_item.together);
+    bm_json_key_uint(json, "longest", o->row.longest);
+    json_place(json, "run", &o->document);
+    if (o->run.known) {
+        bm_json_key_uint(json, "in_item", o->run.n);
+        json_place(json, "item_run", &o->item);
+    } else {
+        bm_json_key_text(json, "in_item", NULL);
+        bm_json_key_text(json, "item_run", NULL);
+    }
+    json_text(json, "item_text", &o->item);
+    json_text(json, "document_text", &o->document);
+}
+
+static void json_groups(bm_json *json, const bm_explainer *e)
+{
+    bm_json_key_double(json, "threshold", e->find.bands.threshold);
+    bm_json_key_text(json, "cluster",
+                     e->find.verify == BM_VERIFY_CONTAINED ? "contained"
+                     : e->star                             ? "star"
+                                                           : "components");
+    bm_json_key_uint(json, "group", e->group);
+    if (e->none)
+        bm_json_key_text(json, "kept", NULL);
+    else
+        json_id(json, e, "kept", e->kept);
+    if (e->kept == BM_ID_NONE && !e->none) {
+        bm_json_key_bool(json, "known", true);
+    }
+    if (e->divided > 0)
+        bm_json_key_uint(json, "divided", e->divided);
+    bm_json_key_uint(json, "documents", e->ids.n);
+    bm_json_key_uint(json, "pairs", e->n_pairs);
+    if (chain_asked(e))
+        json_chain(json, e);
+    else
+        json_group(json, e);
+}
+
 static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
 {
     bm_json json = {0};
     bm_json_begin_object(&json);
     bm_json_key_uint(&json, "schema", 1);
     bm_json_key_text(&json, "kind", "explain");
-    bm_json_key_double(&json, "threshold", e->find.bands.threshold);
-    bm_json_key_text(&json, "cluster",
-                     e->find.verify == BM_VERIFY_CONTAINED ? "contained"
-                     : e->star                             ? "star"
-                                                           : "components");
-    bm_json_key_uint(&json, "group", e->group);
-    if (e->none)
-        bm_json_key_text(&json, "kept", NULL);
+    if (e->overlap.has_row)
+        json_overlap(&json, &e->overlap);
     else
-        json_id(&json, e, "kept", e->kept);
-    if (e->kept == BM_ID_NONE && !e->none) {
-        bm_json_key_bool(&json, "known", true);
-    }
-    if (e->divided > 0)
-        bm_json_key_uint(&json, "divided", e->divided);
-    bm_json_key_uint(&json, "documents", e->ids.n);
-    bm_json_key_uint(&json, "pairs", e->n_pairs);
-    if (chain_asked(e))
-        json_chain(&json, e);
-    else
-        json_group(&json, e);
+        json_groups(&json, e);
     bm_json_end_object(&json);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_json_finish(&json, err));
@@ -578,6 +730,8 @@ bm_status bm_explain_write(const bm_explainer *e, bm_rows *rows, bm_error *err)
         p.status = write_json(e, rows, err);
     else if (e->options->form == BM_EXPLAIN_DOT)
         dot(&p);
+    else if (e->overlap.has_row)
+        text_overlap(&p);
     else if (chain_asked(e))
         text_chain(&p);
     else

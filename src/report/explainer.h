@@ -6,6 +6,7 @@
  *     explain.c  the report's words, the group and its members
  *     explain.c  the group's pairs: from pairs.tsv, or from the inputs (explain.c)
  *     explain.c    what two documents have in common at a stretch
+ *     explain_overlap.c  of a result of `overlap`: what a document holds of an item
  *     explain_write.c  the answer as text, JSON or a graph
  *
  * Documents are numbered by their place in the group, which is their order in the inputs.
@@ -45,6 +46,22 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
                                bm_explain_sets *out, bm_error *err);
 void bm_explain_sets_reset(bm_explain_sets *sets);
 
+/* Give each record of the inputs to `fn` until they end, bad ones left out; *kept: it keeps the
+ * text, which must fit into the memory with what comparing it takes (else BM_ERR_NOMEM). Like
+ * bm_explain_sets_read otherwise. */
+typedef bm_status (*bm_explain_record_fn)(void *ctx, const bm_record *record, bool *kept,
+                                          bm_error *err);
+typedef struct bm_explain_records {
+    /* The input of this name alone is read, and repeated ids have no numbers; NULL: all are. */
+    const char *only;
+    bm_explain_record_fn fn;
+    void *ctx;
+} bm_explain_records;
+/* *text: how the texts were cut. BM_ERR_INPUT: these inputs have none. */
+bm_status bm_explain_records_read(const bm_settings *settings, const bm_manifest *manifest,
+                                  struct ArrowArrayStream *rows, const bm_explain_records *wanted,
+                                  bm_text_options *text, bm_error *err);
+
 /* The longest run of units that two texts have in common. */
 typedef struct bm_shared_run {
     bool known;
@@ -53,6 +70,27 @@ typedef struct bm_shared_run {
     size_t from[2], to[2]; /* bytes of each text */
     bm_buf text;           /* as it stands in the first of them */
 } bm_shared_run;
+
+/* An item, or a document, of a result of `overlap`. */
+typedef struct bm_explained_text {
+    const char *id;
+    bm_buf file; /* ended by NUL, and where it stands there */
+    uint64_t line;
+    bool known;           /* its text was read: */
+    bm_buf text, as_read; /* and as it was before repair, if it was repaired */
+    uint64_t from, to;    /* bytes of the run, before repair */
+} bm_explained_text;
+
+/* What a document holds of an item. */
+typedef struct bm_explained_overlap {
+    double threshold;
+    bm_explained_text item, document;
+    bool has_item, has_row; /* their rows were found */
+    bm_item_line of_item;   /* without texts */
+    bm_overlap_line row;
+    bm_shingle_kind units;
+    bm_shared_run run; /* what the run and the item have in common at a stretch */
+} bm_explained_overlap;
 
 /* The findings in the pairs of a group. */
 typedef struct bm_explanation {
@@ -87,6 +125,7 @@ typedef struct bm_explainer {
     bm_explain_sets sets; /* where they were read */
     bm_copies copies;     /* pairs are those of their nodes, once all of them are known */
     bm_explanation answer;
+    bm_explained_overlap overlap; /* of a directory that `overlap` wrote, instead of a group */
 } bm_explainer;
 
 /* --- explain.c --- */
@@ -110,6 +149,13 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err);
  * a warning, and it is not known. */
 bm_status bm_explain_run(bm_explainer *e, bm_error *err);
 
+/* The same of any two texts. */
+bm_status bm_shared_run_find(const bm_text_options *options, const bm_str texts[2],
+                             bm_shared_run *out, bm_error *err);
+/* Inputs that cannot be read again are only logged: `what` is not known then. */
+bm_status bm_explain_forgive_inputs(bm_explainer *e, bm_status status, const bm_error *inner,
+                                    const char *what, bm_error *err);
+
 /* Find e->answer.texts of the copies e->a and e->b in removed.tsv, where that is. */
 bm_status bm_explain_texts(bm_explainer *e, bm_error *err);
 
@@ -118,6 +164,11 @@ static inline bool bm_explain_are_copies(const bm_explainer *e)
 {
     return e->copies.nodes[e->a] == e->copies.nodes[e->b];
 }
+
+/* --- explain_overlap.c --- */
+/* Fill e->overlap. BM_NOT_FOUND: the document does not hold the item. */
+bm_status bm_explain_overlap(bm_explainer *e, bm_error *err);
+void bm_explained_overlap_reset(bm_explained_overlap *overlap);
 
 /* --- explain_write.c --- */
 bm_status bm_explain_write(const bm_explainer *e, bm_rows *rows, bm_error *err);

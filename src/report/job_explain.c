@@ -31,8 +31,6 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
     if ((o->id_b != NULL && o->id_a == NULL) || (o->id_a != NULL) == (o->group != 0))
         return bm_fail_field(err, "id_a",
                              "one id, two ids or a group are explained (one of the three)");
-    if (o->id_b != NULL && strcmp(o->id_a, o->id_b) == 0)
-        return bm_fail_field(err, "id_b", "'%s' twice (two documents)", o->id_a);
     return o->output.path == NULL
                ? BM_OK
                : bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path, 1,
@@ -136,6 +134,8 @@ static bm_status load_group(bm_explainer *e, bm_error *err)
         return bm_explain_load(e, o->group, err);
     if (o->id_b == NULL)
         return load_one(e, err);
+    if (strcmp(o->id_a, o->id_b) == 0)
+        return bm_fail_field(err, "id_b", "'%s' twice (two documents)", o->id_a);
     const bm_str ids[2] = {{o->id_a, strlen(o->id_a)}, {o->id_b, strlen(o->id_b)}};
     uint64_t groups[2];
     BM_TRY(bm_explain_find(e, ids, 2, groups, err));
@@ -237,7 +237,8 @@ static bm_status fill_summary(const bm_explainer *e, bm_explain_summary *out, bm
                                   .links = e->answer.chain.n_links,
                                   .cut = e->answer.cut.n,
                                   .weakest = NAN,
-                                  .similarity = e->answer.similarity,
+                                  .similarity = e->overlap.has_row ? e->overlap.row.coverage
+                                                                   : e->answer.similarity,
                                   .bridges = e->answer.bridges.n_bridges,
                                   .articulation_points = e->answer.bridges.n_articulation_points};
     if (e->answer.chain.n_links > 0)
@@ -251,7 +252,8 @@ static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err
     BM_TRY(bm_job_context_open(e->settings, &e->context, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_explain_open(e, err));
-    BM_TRY_OUT(explain_group(e, err));
+    BM_TRY_OUT(bm_result_is_overlap(e->manifest) ? bm_explain_overlap(e, err)
+                                                 : explain_group(e, err));
     BM_TRY_OUT(write_answer(e, err));
     status = fill_summary(e, out, err);
 out:
@@ -261,6 +263,7 @@ out:
     bm_bridges_reset(&e->answer.bridges);
     bm_link_graph_reset(&e->answer.graph);
     bm_copies_reset(&e->copies);
+    bm_explained_overlap_reset(&e->overlap);
     bm_explain_sets_reset(&e->sets);
     bm_id_set_reset(&e->ids);
     bm_buf_reset(&e->known);

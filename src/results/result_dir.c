@@ -38,6 +38,11 @@ bm_status bm_result_check_documents(const bm_manifest *manifest, const char *pat
                      path);
 }
 
+bool bm_result_is_overlap(const bm_manifest *manifest)
+{
+    return strcmp(bm_manifest_kind(manifest), "overlap") == 0;
+}
+
 bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
                          const char *what, bm_error *err)
 {
@@ -186,4 +191,44 @@ bm_status bm_result_rows(const bm_result_dir *dir, bm_table table, bm_result_row
 out:
     bm_tsv_table_close(&file);
     return status;
+}
+
+/* --- rows of overlap --- */
+
+/* A share of six decimals; NAN: it is empty. */
+static bm_status read_share(const bm_tsv_table *row, size_t field, double *out, bm_error *err)
+{
+    return bm_table_similarity(row->fields[field], out)
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line,
+                            "a coverage is not a number of six decimals");
+}
+
+bm_status bm_result_overlap_row(const bm_tsv_table *row, bm_overlap_line *out, bm_str *file,
+                                bm_error *err)
+{
+    *out =
+        (bm_overlap_line){.id = row->fields[BM_OVERLAP_ID], .item = row->fields[BM_OVERLAP_ITEM]};
+    *file = row->fields[BM_OVERLAP_FILE];
+    BM_TRY(read_share(row, BM_OVERLAP_COVERAGE, &out->coverage, err));
+    BM_TRY(bm_tsv_table_uint(row, BM_OVERLAP_HITS, &out->hits, err));
+    BM_TRY(bm_tsv_table_uint(row, BM_OVERLAP_LONGEST, &out->longest, err));
+    BM_TRY(bm_tsv_table_uint(row, BM_OVERLAP_FROM, &out->from, err));
+    BM_TRY(bm_tsv_table_uint(row, BM_OVERLAP_TO, &out->to, err));
+    BM_TRY(bm_tsv_table_uint(row, BM_OVERLAP_LINE, &out->line, err));
+    return out->from <= out->to ? BM_OK
+                                : bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line,
+                                             "the run ends before it begins");
+}
+
+bm_status bm_result_item_row(const bm_tsv_table *row, bm_item_line *out, bm_str *file,
+                             bm_error *err)
+{
+    *out = (bm_item_line){.item = row->fields[BM_ITEMS_ITEM]};
+    *file = row->fields[BM_ITEMS_FILE];
+    BM_TRY(bm_tsv_table_uint(row, BM_ITEMS_SHINGLES, &out->shingles, err));
+    BM_TRY(bm_tsv_table_uint(row, BM_ITEMS_DOCUMENTS, &out->documents, err));
+    BM_TRY(read_share(row, BM_ITEMS_COVERAGE, &out->coverage, err));
+    BM_TRY(read_share(row, BM_ITEMS_TOGETHER, &out->together, err));
+    return bm_tsv_table_uint(row, BM_ITEMS_LINE, &out->line, err);
 }

@@ -35,6 +35,8 @@ bm_status bm_result_check_kind(const bm_manifest *manifest, const char *path, bm
 bool bm_result_is_of_units(const bm_manifest *manifest);
 /* The same, and BM_ERR_USAGE where it is of units. */
 bm_status bm_result_check_documents(const bm_manifest *manifest, const char *path, bm_error *err);
+/* Is it one that `overlap` wrote? */
+bool bm_result_is_overlap(const bm_manifest *manifest);
 
 /* BM_ERR_FORMAT, of a file of it; line 0: as a whole. */
 bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
@@ -74,6 +76,13 @@ bm_status bm_result_groups(const bm_result_dir *dir, bm_result_group_fn fn, void
                            bm_error *err);
 
 bm_status bm_result_pairs(const bm_result_dir *dir, bm_pair_row_fn fn, void *ctx, bm_error *err);
+
+/* The fields of a row of overlap.tsv and of items.tsv, valid until the next one; `file` of `out` is
+ * not filled. BM_ERR_FORMAT names file and line. */
+bm_status bm_result_overlap_row(const bm_tsv_table *row, bm_overlap_line *out, bm_str *file,
+                                bm_error *err);
+bm_status bm_result_item_row(const bm_tsv_table *row, bm_item_line *out, bm_str *file,
+                             bm_error *err);
 
 typedef bm_status (*bm_result_row_fn)(void *ctx, const bm_tsv_table *row, bm_error *err);
 bm_status bm_result_rows(const bm_result_dir *dir, bm_table table, bm_result_row_fn fn, void *ctx,

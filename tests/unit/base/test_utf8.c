@@ -42,6 +42,23 @@ Test(utf8, replaces_maximal_subparts_as_in_tables_3_8_to_3_11)
            "a" R R R "b" R "c" R R "d", 6);
 }
 
+Test(utf8, knows_a_place_before_repair_and_after_it)
+{
+    /* as read: a, 2 broken bytes, b, U+FFFD that stood there, an unpaired surrogate, c */
+    const bm_str read = {"a\xE2\x82"
+                         "b" R "\xED\xA0\x80"
+                         "c",
+                         11},
+                 text = {"a" R "b" R R "c", 12};
+    static const size_t before[] = {0, 1, 3, 4, 7, 10, 11}, after[] = {0, 1, 4, 5, 8, 11, 12};
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        cr_expect_eq(bm_utf8_before_repair(text, read, after[i]), before[i], "place %zu", after[i]);
+        cr_expect_eq(bm_utf8_after_repair(text, read, before[i]), after[i], "place %zu", before[i]);
+    }
+    cr_expect_eq(bm_utf8_before_repair(text, (bm_str){0}, 7), 7);
+    cr_expect_eq(bm_utf8_after_repair(text, (bm_str){0}, 7), 7);
+}
+
 Test(utf8, replaces_what_python_replaces)
 {
     /* bytes.decode("utf-8", "replace") of Python 3.11 */

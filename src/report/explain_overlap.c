@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain_overlap.c -- what a document holds of an item, from a directory that `overlap` wrote.
+ *
+ *     items.tsv, overlap.tsv     the row of the item, and that of the two
+ *     the report's items         a manifest of the files of ITEMS: that of the item is read
+ *     its inputs                 the files of TRAIN: likewise that of the document
+ *
+ * Hits, coverage and the longest run of the document are those of the row, so that they are the
+ * same where the texts are gone. The run is shingles of the item in any order: what is marked in
+ * the item is the longest stretch that both have.
+ *
+ * Tests: tests/cli/cases/explain_overlap.sh */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "job/recipe.h"
+#include "model/ids.h"
+#include "report/explainer.h"
+
+static bool is(bm_str text, const char *wanted)
+{
+    return text.len == strlen(wanted) && memcmp(text.data, wanted, text.len) == 0;
+}
+
+/* --- the tables --- */
+
+static bm_status keep_file(bm_explained_text *text, bm_str file, uint64_t line, bm_error *err)
+{
+    text->line = line;
+    BM_TRY(bm_buf_add(&text->file, file.data, file.len, err));
+    return bm_buf_end(&text->file, err);
+}
+
+/* Two bm_result_row_fn. */
+static bm_status find_item(void *ctx, const bm_tsv_table *row, bm_error *err)
+{
+    bm_explained_overlap *o = ctx;
+    bm_str file;
+    if (o->has_item || !is(row->fields[BM_ITEMS_ITEM], o->item.id))
+        return BM_OK;
+    BM_TRY(bm_result_item_row(row, &o->of_item, &file, err));
+    o->has_item = true;
+    return keep_file(&o->item, file, o->of_item.line, err);
+}
+
+static bm_status find_row(void *ctx, const bm_tsv_table *row, bm_error *err)
+{
+    bm_explained_overlap *o = ctx;
+    bm_str file;
+    if (o->has_row || !is(row->fields[BM_OVERLAP_ID], o->document.id) ||
+        !is(row->fields[BM_OVERLAP_ITEM], o->item.id))
+        return BM_OK;
+    BM_TRY(bm_result_overlap_row(row, &o->row, &file, err));
+    o->has_row = true;
+    o->document.from = o->row.from;
+    o->document.to = o->row.to;
+    return keep_file(&o->document, file, o->row.line, err);
+}
+
+/* --- texts --- */
+
+static bool is_its_record(const bm_explained_text *text, const bm_record *record)
+{
+    return !text->known && record->line == text->line && is(record->id, text->id);
+}
+
+/* A bm_explain_record_fn. */
+static bm_status keep_text(void *ctx, const bm_record *record, bool *kept, bm_error *err)
+{
+    bm_explained_text *text = ctx;
+    if (!is_its_record(text, record))
+        return BM_OK;
+    *kept = text->known = true;
+    if (record->as_read.data != NULL)
+        BM_TRY(bm_buf_add(&text->as_read, record->as_read.data, record->as_read.len, err));
+    return bm_buf_add(&text->text, record->text.data, record->text.len, err);
+}
+
+/* A repeated id has a number that all inputs together decide; else the one input is read in which
+ * the text stands. */
+static bm_status read_record(bm_explainer *e, const bm_manifest *manifest, size_t rows,
+                             bm_explained_text *text, bm_text_options *options, bm_error *err)
+{
+    bm_str base;
+    uint32_t number;
+    const bool numbered = bm_numbered_id((bm_str){text->id, strlen(text->id)}, &base, &number);
+    const bm_explain_records wanted = {numbered ? NULL : text->file.data, keep_text, text};
+    BM_TRY(bm_explain_records_read(e->settings, manifest, e->options->streams[rows], &wanted,
+                                   options, err));
+    return text->known ? BM_OK
+                       : bm_fail_at(err, BM_ERR_FORMAT, text->file.data, text->line,
+                                    "'%.300s' does not stand there", text->id);
+}
+
+/* What cannot be read again is not known. */
+static bm_status read_text(bm_explainer *e, const bm_manifest *manifest, size_t rows,
+                           bm_explained_text *text, bm_text_options *options, bm_error *err)
+{
+    bm_error inner = {0};
+    const bm_status status = read_record(e, manifest, rows, text, options, &inner);
+    text->known = status == BM_OK;
+    return bm_explain_forgive_inputs(
+        e, status, &inner, rows == 0 ? "the text of the item is" : "the text of the document is",
+        err);
+}
+
+static bm_str text_of(const bm_buf *buf)
+{
+    return (bm_str){buf->data, buf->len};
+}
+
+/* What of the document's run stands in the item at a stretch. */
+static bm_status find_run(bm_explained_overlap *o, const bm_text_options *options, bm_error *err)
+{
+    const bm_str text = text_of(&o->document.text), read = text_of(&o->document.as_read),
+                 item = text_of(&o->item.text), item_read = text_of(&o->item.as_read);
+    const size_t from = bm_utf8_after_repair(text, read, (size_t)o->row.from),
+                 to = bm_utf8_after_repair(text, read, (size_t)o->row.to);
+    if (from > to || to > text.len)
+        return bm_fail_at(err, BM_ERR_FORMAT, o->document.file.data, o->document.line,
+                          "the text has %zu bytes, and the run ends at %" PRIu64, text.len,
+                          o->row.to);
+    BM_TRY(bm_shared_run_find(options, (const bm_str[]){item, {text.data + from, to - from}},
+                              &o->run, err));
+    o->item.from = bm_utf8_before_repair(item, item_read, o->run.from[0]);
+    o->item.to = bm_utf8_before_repair(item, item_read, o->run.to[0]);
+    return BM_OK;
+}
+
+static bm_status read_both(bm_explainer *e, bm_error *err)
+{
+    bm_explained_overlap *o = &e->overlap;
+    bm_text_options options;
+    bm_manifest *items = NULL;
+    BM_TRY(bm_manifest_open_items(e->manifest, &items, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(read_text(e, items, 0, &o->item, &options, err));
+    BM_TRY_OUT(read_text(e, e->manifest, 1, &o->document, &options, err));
+    if (o->item.known && o->document.known)
+        status = find_run(o, &options, err);
+out:
+    bm_manifest_close(items);
+    return status;
+}
+
+/* --- the answer --- */
+
+/* A bm_explain_record_fn: is there such a document? */
+static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_error *err)
+{
+    bm_explained_text *text = ctx;
+    (void)kept;
+    (void)err;
+    text->line = record->line;
+    text->known = text->known || is_its_record(text, record);
+    return BM_OK;
+}
+
+/* There is no row of the two: is there such an item, and such a document? */
+static bm_status find_missing(bm_explainer *e, bm_error *err)
+{
+    bm_explained_overlap *o = &e->overlap;
+    const bm_explain_records wanted = {NULL, look_for_id, &o->document};
+    bm_text_options options;
+    bm_error inner = {0};
+    if (!o->has_item)
+        return bm_fail_field(err, "id_a", "no item '%.500s' (ids as the items have them)",
+                             o->item.id);
+    const bm_status status = bm_explain_records_read(
+        e->settings, e->manifest, e->options->streams[0], &wanted, &options, &inner);
+    BM_TRY(
+        bm_explain_forgive_inputs(e, status, &inner, "whether there is such a document is", err));
+    o->document.known = o->document.known || status != BM_OK; /* it may be there */
+    if (!o->document.known)
+        return bm_fail_field(err, "id_b", "no document '%.500s' (ids as the inputs have them)",
+                             o->document.id);
+    if (o->of_item.shingles == 0)
+        return bm_fail(err, BM_NOT_FOUND,
+                       "item '%.300s' was not looked for: it has too few words, or no shingle that "
+                       "counts",
+                       o->item.id);
+    return bm_fail(err, BM_NOT_FOUND,
+                   "'%.300s' does not hold item '%.300s': its coverage is below the threshold of "
+                   "%g",
+                   o->document.id, o->item.id, o->threshold);
+}
+
+bm_status bm_explain_overlap(bm_explainer *e, bm_error *err)
+{
+    bm_explained_overlap *o = &e->overlap;
+    bm_settings cut = *e->settings;
+    bm_result_facts facts;
+    if (e->options->id_b == NULL)
+        return bm_fail_field(err, "id_b",
+                             "of a result of overlap an item and a document are "
+                             "explained (two ids)");
+    if (e->options->form == BM_EXPLAIN_DOT)
+        return bm_fail_field(err, "form", "a result of overlap has no groups, and no graph of one");
+    o->item.id = e->options->id_a;
+    o->document.id = e->options->id_b;
+    bm_result_facts_begin(&facts, e->manifest, err);
+    o->threshold = bm_result_facts_threshold(&facts);
+    BM_TRY(bm_result_facts_end(&facts));
+    BM_TRY(bm_recipe_signed(e->manifest, &cut, err));
+    o->units = cut.text.shingle;
+    bm_job_context_stage(&e->context, "read", "bytes");
+    BM_TRY(bm_result_rows(&e->dir, BM_TABLE_ITEMS, find_item, o, err));
+    BM_TRY(bm_result_rows(&e->dir, BM_TABLE_OVERLAP, find_row, o, err));
+    if (!o->has_row || !o->has_item)
+        return find_missing(e, err);
+    return read_both(e, err);
+}
+
+static void reset_text(bm_explained_text *text)
+{
+    bm_buf_reset(&text->file);
+    bm_buf_reset(&text->text);
+    bm_buf_reset(&text->as_read);
+}
+
+void bm_explained_overlap_reset(bm_explained_overlap *overlap)
+{
+    reset_text(&overlap->item);
+    reset_text(&overlap->document);
+    bm_buf_reset(&overlap->run.text);
+}
