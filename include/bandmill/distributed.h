@@ -11,9 +11,10 @@
  * that the job finds among all documents: every pair that the job compares lies within a component.
  *
  * A document is known by the hash of its id, 64 bits: XXH64 with the seed 42 of the text of the id,
- * or of its 8 bytes, lowest first, where it is an integer. This is xxhash64 of Spark. Documents
- * with equal hashes are in one component, so a collision loses nothing, and the ids in that
- * component show whether an id is there twice.
+ * or of its 8 bytes, lowest first, where it is an integer. This is xxhash64 of Spark, but for the
+ * lowest bit: it is 1 for known documents, with which the others are compared and which are in no
+ * group themselves, and 0 for all others. Documents with equal hashes are in one component, so a
+ * collision loses nothing, and the ids in that component show whether an id is there twice.
  *
  * A block is a header of 72 bytes and a body, all numbers lowest byte first:
  *
@@ -49,6 +50,8 @@ extern "C" {
 #endif
 
 #define BM_BLOCK_BYTES 393216u /* of a block, at most */
+/* Of the hash of an id: the document is known. */
+#define BM_ID_HASH_KNOWN 1ull
 
 /* --- documents to blocks --- */
 
@@ -62,6 +65,8 @@ typedef struct bm_splitter_options {
     uint32_t parts;       /* 1 … 65,536: how many joiners share the work */
     bm_on_error on_error; /* a bad record: the id is null, or the text breaks a rule below */
     bm_invalid_utf8 invalid_utf8;
+    /* The documents are known: their ids are a space of their own, and no count has them. */
+    bool known;
     uint64_t max_doc_bytes; /* a longer text is a bad record; 0: 1 GiB */
     bm_device_options device;
     bm_resource_options resources; /* `threads` */
@@ -90,7 +95,8 @@ BM_API bm_status bm_splitter_take(bm_splitter *splitter, struct ArrowSchema *sch
                                   struct ArrowArray *array, bm_error *err);
 BM_API void bm_splitter_close(bm_splitter *splitter); /* NULL is fine */
 
-/* The hash of each id in the column `id` of an array, without nulls: `array->length`, filled. */
+/* The hash of each id in the column `id` of an array, without nulls: `array->length`, filled. Those
+ * of known documents are these with BM_ID_HASH_KNOWN. */
 BM_API bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray *array,
                              uint64_t *hashes, bm_error *err);
 /* The digest of each text in the column `text` of an array: `2 * array->length`, filled: XXH3 of 128

@@ -9,6 +9,8 @@
     plan.select(batches, found)  these documents with the task: on each worker again
     plan.dedup(table)            for each task, over all of its documents: groups, as `bandmill.dedup` finds them
 
+With documents that are known already (``known=``) `split` and `select` run over these too, and `dedup` takes those of the task.
+
 The groups are those of one `bandmill.dedup` over all documents, however these are divided. docs/distributed.md shows how
 engines call it.
 """
@@ -46,7 +48,7 @@ ABSENT = {
     "progress": "the engine shows it",
     "threads": "a worker has one",
     "batch_docs": "batches are the engine's",
-    **dict.fromkeys(("against", "against_text", "against_id"), "union the known documents with the others"),
+    **dict.fromkeys(("against", "against_text", "against_id"), "the steps take known documents, known="),
     **dict.fromkeys(("data", "paths", "format", "header", "delimiter"), "rows come in"),
     **dict.fromkeys(("include", "exclude", "offsets", "sources"), "rows come in"),
     **dict.fromkeys(("output", "kept", "removed", "force", "resume"), "no file is written"),
@@ -77,19 +79,21 @@ def _lent(batch: Any) -> tuple[Any, Any, Any]:
 class Plan:
     """How documents are read, cut, signed, divided and compared. It can be pickled, and is the same on all workers."""
 
-    def __init__(self, text: Names = "text", id: str = "id", *, parts: int, like: Any = None, **options: Any) -> None:
+    def __init__(
+        self, text: Names = "text", id: str = "id", *, parts: int, like: Any = None, known: bool = False, **options: Any
+    ) -> None:
         """Options are those of `bandmill.dedup`, checked here.
 
         ``text``, ``id``: columns of the batches. ``parts``: into how many parts keys are divided, about one for 300,000
         documents; each is joined by one worker. ``like``: a table with the columns, which may be empty, for their types.
-        Raises Error.
+        ``known``: there will be documents that are known already, with the same columns. Raises Error.
         """
         pa = _files.arrow()
-        known = inspect.signature(dedup).parameters
+        there = inspect.signature(dedup).parameters
         for name in options:
             if name in ABSENT:
                 raise Error(f"{name} is not for documents on many machines ({ABSENT[name]})", field=name)
-            if name not in known:
+            if name not in there:
                 raise TypeError(f"Plan() got an unexpected keyword argument {name!r}")
         if options.get("duplicate_ids") not in (None, "error"):
             raise Error(f"duplicate_ids {options['duplicate_ids']!r} (error: rows have no order)", field="duplicate_ids")
@@ -98,7 +102,8 @@ class Plan:
         self.options = {"device": "cpu", **{name: value for name, value in options.items() if value is not None}}
         texts = pa.schema([(name, pa.string()) for name in (*self.text, id)])
         empty = like.slice(0, 0) if like is not None else texts.empty_table()
-        found = dedup(empty, list(self.text), id, **self.options).report
+        against = {"against": texts.empty_table(), "against_text": list(self.text), "against_id": id} if known else {}
+        found = dedup(empty, list(self.text), id, **self.options, **against).report
         self.bands, self.rows = int(found["plan"]["bands"]), int(found["plan"]["rows"])
         self.perms = int(found["provenance"]["perms"])
         words = self.options.get("stopwords")
@@ -113,7 +118,7 @@ class Plan:
         file.flush()
         return {**options, "stopwords": file.name}
 
-    def _open(self, call: Call) -> Any:
+    def _open(self, call: Call, known: bool) -> Any:
         k = {name: self.options.get(name) for name in (*_TEXT, "threshold", "recall", "bands", "rows")}
         fill_preset(k)
         k = self._with_stopwords(k, call)
@@ -124,7 +129,7 @@ class Plan:
         fill_device(o.device, call, self.options)
         o.sketch.perms, o.bands, o.rows, o.parts = self.perms, self.bands, self.rows, self.parts
         fill_part(o, None, {name: self.options.get(name) for name in OF_RECORDS})
-        o.resources.threads = 1
+        o.resources.threads, o.known = 1, known
         out = owned("splitter")
         call.run(lib.bm_splitter_open, o, out)
         return out
@@ -142,11 +147,14 @@ class Plan:
             columns = [pc.binary_join_element_wise(*columns, pa.scalar("\n", kind))]
         return pa.RecordBatch.from_arrays([_column(batch, self.id), columns[0]], names=["id", "text"])
 
-    def split(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Documents to rows (part int32, block large_binary), each to be handed to who joins the part."""
+    def split(self, batches: Iterable[Any], *, known: bool = False) -> Iterator[Any]:
+        """Documents to rows (part int32, block large_binary), each to be handed to who joins the part.
+
+        ``known``: the documents are known already. Their ids are a space of their own, and they are not counted.
+        """
         call, splitter = Call(), None
         for batch in batches:
-            splitter = splitter or self._open(call)
+            splitter = splitter or self._open(call, known)
             schema, array, keep = _lent(self._documents(batch))
             call.run(lib.bm_splitter_add, splitter[0], schema, array)
             del keep
@@ -155,14 +163,15 @@ class Plan:
         if splitter is not None:
             yield _made(call, lib.bm_splitter_take, splitter[0])
 
-    def id_hashes(self, batch: Any) -> Array:
-        """uint64: the hash of each id, by which documents are known: XXH64 with the seed 42, as Spark's xxhash64."""
+    def id_hashes(self, batch: Any, *, known: bool = False) -> Array:
+        """uint64: the hash of each id: XXH64 with the seed 42, as Spark's xxhash64; the lowest bit is ``known``."""
         pa = _files.arrow()
         found = np.empty(batch.num_rows, dtype=np.uint64)
         ids = pa.RecordBatch.from_arrays([_column(batch, self.id)], names=["id"])
         schema, array, keep = _lent(ids)
         Call().run(lib.bm_hash_ids, schema, array, ffi.cast("uint64_t *", ffi.from_buffer(found)))
         del keep
+        found |= np.uint64(known)
         return found
 
     def components(self, forests: Iterable[Any], docs_a_task: int = 50_000) -> Components:
@@ -176,24 +185,25 @@ class Plan:
             raise Error(f"{found.counts['skipped']} bad records (at most {most}, max_errors)", "input", field="max_errors")
         return found
 
-    def select(self, batches: Iterable[Any], components: Components) -> Iterator[Any]:
+    def select(self, batches: Iterable[Any], components: Components, *, known: bool = False) -> Iterator[Any]:
         """The rows that are candidates, with a column ``task`` (int32) behind the others. Rows with a null id are left out."""
         pa = _files.arrow()
         for batch in batches:
             if _column(batch, self.id).null_count:
                 batch = batch.filter(_column(batch, self.id).is_valid())
-            task = components.task_of(self.id_hashes(batch))
+            task = components.task_of(self.id_hashes(batch, known=known))
             chosen = pa.array(task >= 0)
             columns = [*batch.columns, pa.array(task)]
             yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "task"]).filter(chosen)
 
-    def dedup(self, documents: Any, **options: Any) -> tuple[Any, dict[str, int]]:
+    def dedup(self, documents: Any, known: Any = None, **options: Any) -> tuple[Any, dict[str, int]]:
         """All documents of one task, in the order in which all documents come: their groups, and the counts of the report.
 
-        The table has a row for each document of a group of two or more: ``row`` and ``first``, the rows in ``documents`` of it
-        and of the first of its group; ``kept``; ``jaccard``, the similarity to the one that is kept (1 for that; null where it
-        is not known); ``reason``, why it goes, as in removed.tsv. ``options``: ``memory`` and ``temp_dir`` of this worker.
-        Raises Error, also of an id that stands in several rows.
+        The table has a row for each document of a group, of two or more or with a known document: ``row`` and ``first``, the
+        rows in ``documents`` of it and of the first of its group; ``kept``; ``jaccard``, the similarity to the one that is kept
+        (1 for that; null where it is not known); ``reason``, why it goes, as in removed.tsv; ``known``, the row in ``known`` of
+        the document that it goes for, or null. ``known``: the known documents of the task, in their order. ``options``:
+        ``memory`` and ``temp_dir`` of this worker. Raises Error, also of an id that stands in several rows.
         """
         pa = _files.arrow()
         documents = pa.table(documents)
@@ -201,12 +211,17 @@ class Plan:
         call = Call()
         own = {**self._with_stopwords(self.options, call), **options}
         own.pop("max_errors", None)  # of all documents
+        if known is not None:
+            known = pa.table(known)
+            self._refuse_repeats(_column(known, self.id), [])
+            own.update(against=known, against_text=list(self.text), against_id="none")
         found = dedup(rest, list(self.text), "none", threads=1, **own)
         counts = {name: n for name, n in found.report["counts"].items() if isinstance(n, int)}
+        counts["found"] = int(found.report.get("against", {}).get("found", 0))
         bad = found.path / "skipped.tsv"
         lines = [int(line.split(b"\t")[1]) - 1 for line in bad.read_bytes().split(b"\n")[1:-1]] if bad.exists() else []
         self._refuse_repeats(_column(documents, self.id), lines)
-        return self._members(documents, found), counts
+        return self._members(documents, known, found), counts
 
     def pairs(self, documents: Any, **options: Any) -> Any:
         """All documents of one task, in the order in which all documents come: rows ``a`` and ``b`` of pairs, and ``jaccard``.
@@ -226,7 +241,7 @@ class Plan:
         a, b = (_numbers(found.column(name)) for name in ("id_a", "id_b"))
         known = np.asarray(found.column("jaccard").is_valid())
         jaccard = np.asarray(found.column("jaccard").fill_null(0.0)).copy()
-        self._exact(documents, a, b, jaccard, known)
+        self._exact([documents], a, b, jaccard, known)
         return pa.table({"a": a, "b": b, "jaccard": pa.array(jaccard, mask=~known)})
 
     def _refuse_repeats(self, ids: Any, skipped: list[int]) -> None:
@@ -240,7 +255,7 @@ class Plan:
         again = min(x["values"] for x in counts.to_pylist() if x["counts"] > 1)
         raise Error(f"id {again!r} stands in several rows (ids are unique)", "input", field=self.id)
 
-    def _members(self, documents: Any, found: Any) -> Any:
+    def _members(self, documents: Any, known_documents: Any, found: Any) -> Any:
         pa = _files.arrow()
         groups, removed = found.groups, found.removed
         members = groups.column("members").combine_chunks()
@@ -250,30 +265,36 @@ class Plan:
         sizes = np.diff(offsets)
         firsts = np.minimum.reduceat(row, offsets[:-1] - offsets[0]) if len(row) else row
         kept = np.repeat(_numbers(groups.column("kept")), sizes)
+        outside = np.zeros(len(row), dtype=bool)  # in a group with known documents, which keeps none of its own
+        if "known" in groups.column_names:
+            outside = np.repeat(np.asarray(groups.column("known").is_valid()), sizes)
         jaccard, known = np.ones(len(row)), np.ones(len(row), dtype=bool)
         reasons = np.full(len(row), None, dtype=object)
         if len(removed):
             gone = _numbers(removed.column("id"))
             order = np.argsort(gone, kind="stable")
-            goes = row != kept
+            goes = (row != kept) | outside
             place = order[np.searchsorted(gone[order], row[goes])]
+            kept[goes] = _numbers(removed.column("kept"))[place]
             values = removed.column("jaccard")
             known[goes] = np.asarray(values.is_valid())[place]
             jaccard[goes] = np.asarray(values.fill_null(0.0))[place]
             reasons[goes] = np.array(removed.column("reason").to_pylist(), dtype=object)[place]
-            self._exact(documents, row, kept, jaccard, goes & known)
+            tables = [documents] if known_documents is None else [documents, known_documents]
+            self._exact(tables, row, np.where(outside, kept + len(documents), kept), jaccard, goes & known)
         return pa.table(
             {
                 "row": pa.array(row),
                 "first": pa.array(np.repeat(firsts, sizes)),
-                "kept": pa.array(row == kept),
+                "kept": pa.array((row == kept) & ~outside),
                 "jaccard": pa.array(jaccard, mask=~known),
                 "reason": pa.array(reasons.tolist(), pa.string()),
+                "known": pa.array(kept, mask=~outside),
             }
         )
 
-    def _exact(self, documents: Any, row: Array, kept: Array, jaccard: Array, known: Array) -> None:
-        """All digits of similarities, of which files have six."""
+    def _exact(self, tables: list[Any], row: Array, kept: Array, jaccard: Array, known: Array) -> None:
+        """All digits of similarities, of which files have six, of rows of the tables one after another."""
         pa = _files.arrow()
         if self.options.get("verify") == "signature":
             jaccard[known] = np.rint(jaccard[known] * self.perms) / self.perms
@@ -282,8 +303,10 @@ class Plan:
         if not wanted.any():
             return
         rows, places = np.unique(np.concatenate([row[wanted], kept[wanted]]), return_inverse=True)
-        some = documents.take(pa.array(rows)).combine_chunks()
-        texts = pa.chunked_array([self._documents(b).column("text") for b in some.to_batches()])
+        at = np.searchsorted(rows, len(tables[0]))
+        chosen = [tables[0].take(pa.array(rows[:at])), *(t.take(pa.array(rows[at:] - len(tables[0]))) for t in tables[1:])]
+        batches = [b for some in chosen for b in some.combine_chunks().to_batches()]
+        texts = pa.chunked_array([self._documents(b).column("text") for b in batches])
         k: dict[str, Any] = {name: self.options.get(name) for name in _TEXT}
         fill_preset(k)
         call = Call()
@@ -304,7 +327,8 @@ class Plan:
 
 
 def _numbers(column: Any) -> Array:
-    found: Array = np.asarray(column).astype(np.int64)
+    """Rows; -1 where there is none."""
+    found: Array = np.asarray(column.fill_null(-1)).astype(np.int64)
     return found
 
 
@@ -374,7 +398,12 @@ class Components:
         names = ("documents", "empty", "unreadable", "skipped", "shingles")
         self.counts = {name: int(getattr(counts, name)) for name in names}
         self.id_hashes: Array = np.asarray(rows.column("id_hash")).view(np.uint64)
-        of, sizes = np.unique(np.asarray(rows.column("component")), return_inverse=True, return_counts=True)[1:]
+        of = np.unique(np.asarray(rows.column("component")), return_inverse=True)[1]
+        known = (self.id_hashes & np.uint64(lib.BM_ID_HASH_KNOWN)).astype(bool)
+        if known.any():  # those of known documents alone give no groups
+            wanted = (np.bincount(of, weights=~known) > 0)[of]
+            self.id_hashes, of = self.id_hashes[wanted], np.unique(of[wanted], return_inverse=True)[1]
+        sizes = np.bincount(of)
         self.n_tasks = max(1, -(-len(of) // docs_a_task))
         self.largest = int(sizes.max()) if len(sizes) else 0
         self.tasks: Array = _dealt_out(sizes, self.n_tasks)[of].astype(np.int32)

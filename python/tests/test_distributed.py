@@ -88,6 +88,54 @@ def test_groups_are_those_of_one_machine(options, parts, docs_a_task):
     assert len(theirs) > 50
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"cluster": "star", "threshold": 0.4, "shingle": "word:2"}, {"verify": "contained", "threshold": 0.5}],
+    ids=["default", "star", "contained"],
+)
+def test_known_documents_remove_what_is_near_them(options):
+    """Their ids are those of others; a task may have none of them, and components of them alone go to no task."""
+    known = pa.table({"id": TABLE["id"].slice(0, 300), "text": TABLE["text"].slice(500, 300)})
+    known = pa.concat_tables([known, pa.table({"id": ["x", "y"], "text": ["only known texts stand in this component"] * 2})])
+    plan = bandmill.distributed.Plan(parts=3, like=TABLE, known=True, **options)
+    blocks = [*plan.split(TABLE.to_batches()), *plan.split(known.to_batches(max_chunksize=77), known=True)]
+    found = plan.components(join(blocks), docs_a_task=40)
+    assert found.counts["documents"] == N
+    ours, n_found = {}, 0
+    rows = pa.Table.from_batches(plan.select(TABLE.to_batches(), found))
+    others = pa.Table.from_batches(plan.select(known.to_batches(), found, known=True))
+    assert "x" not in others["id"].to_pylist()
+    for task in range(found.n_tasks):
+        mine, theirs = (t.filter(pa.array(np.asarray(t["task"]) == task)) for t in (rows, others))
+        members, counts = plan.dedup(mine, theirs if len(theirs) else None)
+        n_found += counts["found"]
+        for r in members.to_pylist():
+            name = None if r["known"] is None else theirs["id"][r["known"]].as_py()
+            ours[mine["id"][r["row"]].as_py()] = (mine["id"][r["first"]].as_py(), r["kept"], r["reason"], name, r["jaccard"])
+    r = bandmill.dedup(TABLE, id="id", device="cpu", against=known, **options)
+    why = {row["id"]: row for row in r.removed.to_pylist()}
+    assert {row["reason"] for row in why.values()} >= {"known", "identical"}
+    theirs = {}
+    for group in r.groups.to_pylist():
+        for member in group["members"]:
+            gone = why.get(member, {"reason": None, "kept": None, "jaccard": 1.0})
+            name = gone["kept"] if group["known"] else None
+            theirs[member] = (
+                group["members"][0],
+                member not in why,
+                gone["reason"],
+                name,
+                pytest.approx(gone["jaccard"], abs=6e-7),
+            )
+    assert ours == theirs and n_found == r.report["against"]["found"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_groups_that_keep_none():
+    rows = groups_of(bandmill.distributed.Plan(parts=2, keep="none"), TABLE)
+    assert [row[2:] for row in rows] == [(False, None, row[4]) for row in rows] and len(rows) > 50
+
+
 def test_similarities_have_all_digits():
     plan = bandmill.distributed.Plan(parts=2, shingle="word:1", threshold=0.5)
     texts = TABLE["text"].fill_null("").to_pylist()
@@ -157,7 +205,7 @@ def test_ids_with_one_hash_are_two_documents(monkeypatch):
     assert len(found.id_hashes) == 30
     own = type(plan).id_hashes
 
-    def hashes(plan, batch):
+    def hashes(plan, batch, known=False):
         return own(plan, pa.RecordBatch.from_pydict({"id": [few[p % 30] for p in batch.column("place").to_pylist()]}))
 
     monkeypatch.setattr(type(plan), "id_hashes", hashes)

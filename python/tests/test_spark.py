@@ -154,6 +154,48 @@ def test_what_the_program_can_spark_can(spark, options):
     expect_same(bandmill.spark.dedup(frame(spark, table, 5, seed=3), **options), bandmill.dedup(table, id="id", **options))
 
 
+@pytest.mark.parametrize("options", [{}, {"cluster": "star", "threshold": 0.6}], ids=["default", "star"])
+def test_known_documents_remove_what_is_near_them(spark, options):
+    """Their columns have other names and types, their ids are those of others, and all of it is as in the program."""
+    known = pa.table({"n": pa.array(range(400), pa.int32()), "body": TABLE["text"].slice(100, 400)})
+    df, counts = frame(spark, TABLE, 5, seed=3), {}
+    found = bandmill.spark.dedup(
+        df, against=frame(spark, known, 2), against_text="body", against_id="n", report=counts, **options
+    )
+    assert found.columns == ["id", "group", "kept", "jaccard", "reason", "known"]
+    theirs = bandmill.dedup(TABLE, id="id", against=known, against_text="body", against_id="n", device="cpu", **options)
+    why = {r["id"]: r for r in theirs.removed.to_pylist()}
+    wanted = []
+    for group in theirs.groups.to_pylist():
+        for id in group["members"]:
+            gone = why.get(id, {"reason": None, "jaccard": 1.0, "kept": None})
+            name = int(gone["kept"]) if group["known"] and gone["kept"] else None
+            wanted.append((id, group["group"], id not in why, gone["reason"], name, pytest.approx(gone["jaccard"], abs=6e-7)))
+    rows = sorted(found.collect(), key=lambda r: (r["group"], r["id"]))
+    assert [(r["id"], r["group"], r["kept"], r["reason"], r["known"], r["jaccard"]) for r in rows] == wanted
+    report = theirs.report["counts"]
+    assert {name: counts[name] for name in counts if name in report} == {
+        name: report[name] for name in counts if name in report
+    }
+    assert (counts["against"], counts["found"]) == (400, theirs.report["against"]["found"]) and counts["known"] > 100
+
+
+def test_known_documents_that_are_no_dataframe_or_have_no_such_column(spark):
+    df = frame(spark, TABLE.slice(0, 4), 1)
+    with pytest.raises(bandmill.Error, match="against of type Table") as e:
+        bandmill.spark.dedup(df, against=TABLE)
+    assert e.value.field == "against"
+    with pytest.raises(bandmill.Error, match=r"^against: .*body") as e:
+        bandmill.spark.dedup(df, against=df, against_text="body")
+    assert e.value.field == "against"
+    with pytest.raises(bandmill.Error, match="against_id is for against=") as e:
+        bandmill.spark.dedup(df, against_id="n")
+    assert e.value.field == "against_id"
+    with pytest.raises(bandmill.Error, match="id 'doc-0' stands in several rows") as e:
+        bandmill.spark.dedup(df, against=df.union(df).where("id = 'doc-0'"))
+    assert e.value.field == "id"
+
+
 def test_many_candidates_are_joined_by_a_shuffle_and_numbered_by_many_tasks(spark, theirs, monkeypatch):
     monkeypatch.setattr(_frames, "BROADCAST_DOCS", 0)
     monkeypatch.setattr(_frames, "ONE_TASK_DOCS", 0)
@@ -167,7 +209,7 @@ def test_copies_are_sent_once_and_stand_once_in_a_task():
     thin = list(_tasks.thin(iter(rows.to_batches(max_chunksize=70))))
     assert sum(len(b) - b.column("text").null_count for b in thin) == 3
     other = list(_tasks.thin(iter(rows.slice(0, 2).to_batches())))  # of another partition: texts that come again
-    whole = _tasks._whole(iter([*thin[::-1], *other]), [600])
+    whole = _tasks._whole(iter([*thin[::-1], *other]), [600]).sort_by("id")
     assert whole.column_names == ["id", "text"] and len(whole) == 602
     texts = whole.column("text").chunk(0).dictionary_decode().to_pylist()
     assert list(zip(whole["id"].to_pylist(), texts))[4:] == list(zip(rows["id"].to_pylist(), rows["text"].to_pylist()))[2:]

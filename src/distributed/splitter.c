@@ -79,10 +79,10 @@ static uint64_t id_hash(const bm_arrow_column *ids, size_t row)
 {
     if (is_integer(ids)) {
         const uint64_t value = bm_arrow_column_integer(ids, row);
-        return XXH64(&value, sizeof value, ID_SEED);
+        return XXH64(&value, sizeof value, ID_SEED) & ~BM_ID_HASH_KNOWN;
     }
     const bm_str text = bm_arrow_column_bytes(ids, row);
-    return XXH64(text.data, text.len, ID_SEED);
+    return XXH64(text.data, text.len, ID_SEED) & ~BM_ID_HASH_KNOWN;
 }
 
 bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray *array,
@@ -131,6 +131,7 @@ struct bm_splitter {
     bm_on_error on_error;
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes;
+    uint64_t known;     /* BM_ID_HASH_KNOWN, or 0 */
     bm_block_head head; /* settings; counts of what waits */
     entry *entries;     /* of bands */
     uint64_t *ids;      /* of the documents */
@@ -214,6 +215,7 @@ bm_status bm_splitter_open(const bm_splitter_options *options, bm_splitter **out
     splitter->on_error = used.on_error;
     splitter->invalid_utf8 = used.invalid_utf8;
     splitter->max_doc_bytes = used.max_doc_bytes;
+    splitter->known = used.known ? BM_ID_HASH_KNOWN : 0;
     if (used.text.stopwords != NULL)
         BM_TRY_OUT(bm_copy_text(used.text.stopwords, &splitter->stop_words, err));
     splitter->shingling.text.stopwords = splitter->stop_words;
@@ -343,7 +345,7 @@ bm_status bm_splitter_add(bm_splitter *splitter, const struct ArrowSchema *schem
             continue;
         }
         splitter->texts[n] = text;
-        splitter->hashes[n++] = id_hash(&ids, row);
+        splitter->hashes[n++] = id_hash(&ids, row) | splitter->known;
         if (n == SIGN_DOCS) {
             BM_TRY(sign(splitter, n, err));
             n = 0;
@@ -407,7 +409,8 @@ static void fill_block(const bm_block_head *head, const entry *entries, const ui
     bm_block_seal(head, block);
 }
 
-/* Blocks of one part, none of them too large. The first block of all has the counts. */
+/* Blocks of one part, none of them too large. The first block of all has the counts, unless the
+ * documents are known. */
 static bm_status put_part(bm_splitter *splitter, size_t part, const sorted *s, bm_block_rows *rows,
                           bm_error *err)
 {
@@ -423,7 +426,7 @@ static bm_status put_part(bm_splitter *splitter, size_t part, const sorted *s, b
                               .n = (uint32_t)(n * (i + 1) / pieces - begin),
                               .n_ids = (uint32_t)(n_ids * (i + 1) / pieces - begin_id),
                               .settings = splitter->head.settings};
-        if (rows->n == 0)
+        if (rows->n == 0 && !splitter->known)
             head.counts = splitter->head.counts;
         char *block;
         BM_TRY(bm_block_rows_add(rows, part, bm_block_bytes(&head), &block, err));
@@ -444,7 +447,8 @@ static bm_status put_blocks(bm_splitter *splitter, bm_block_rows *rows, bm_error
     sort_by_part(splitter, &s);
     for (size_t part = 0; part < splitter->parts; part++)
         BM_TRY_OUT(put_part(splitter, part, &s, rows, err));
-    if (rows->n == 0 && splitter->head.counts.skipped > 0) { /* nothing else to say */
+    const bool untold = splitter->head.counts.skipped > 0 && !splitter->known;
+    if (rows->n == 0 && untold) { /* nothing else to say */
         char *block;
         BM_TRY_OUT(bm_block_rows_add(rows, 0, bm_block_bytes(&splitter->head), &block, err));
         bm_block_seal(&splitter->head, block);

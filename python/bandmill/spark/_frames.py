@@ -41,13 +41,13 @@ def sign(df: DataFrame, text: Names = "text", id: str | None = None, **options: 
     Returns a DataFrame. Raises bandmill.Error before a job is started.
     """
     settings, recipe = sign_recipe(df, {"text": text, "id": id, **options})
-    base = documents(df, settings)
+    base = documents(df, settings.columns)
     again = base.where("id is not null").groupBy("id").count().where("count > 1")
     found: Any = again.agg(F.min("id").alias("id")).first()
     repeated = found["id"]
     if repeated is not None:
-        raise Error(f"id {repeated!r} stands in several rows (ids are unique)", "input", field=settings.id)
-    kind = id_type(df, settings.id).simpleString()
+        raise Error(f"id {repeated!r} stands in several rows (ids are unique)", "input", field=settings.columns.id)
+    kind = id_type(df, settings.columns.id).simpleString()
     keys = ", band_keys array<bigint>" if recipe.bands else ""
     return base.mapInArrow(sign_batches(recipe), f"id {kind}, signature array<bigint>, n_shingles long{keys}")
 
@@ -86,6 +86,9 @@ def dedup(
     *,
     cluster: str = "components",
     keep: str = "first",
+    against: DataFrame | None = None,
+    against_text: Names | None = None,
+    against_id: str | None = None,
     partitions: int | None = None,
     report: dict[str, Any] | None = None,
     **options: Any,
@@ -94,15 +97,22 @@ def dedup(
 
     id; group, numbered from 1 in the order of the groups' first ids; kept, true for the one that stays; jaccard, its similarity
     to that one (null where it is not known, under verify="none"); reason, why it goes: identical (the text of the kept one),
-    equal (its shingles, another text), near, or chained (below the threshold to the kept one). Options as in `bandmill.dedup`;
-    order is by id. ``partitions``: into how many parts keys are divided (spark.sql.shuffle.partitions). ``report``: a dict that
-    counts are put into.
+    equal (its shingles, another text), near, or chained (below the threshold to the kept one). ``against``: documents that are
+    known already, which remove what is near them. A group with known documents keeps none of its own; the reason is known or
+    chained, and a column ``known`` has the id of the known document, to which jaccard is the similarity. ``against_text``,
+    ``against_id``: its columns. Options as in `bandmill.dedup`; order is by id. ``partitions``: into how many parts keys are
+    divided (spark.sql.shuffle.partitions). ``report``: a dict that counts are put into.
 
     Returns a DataFrame that is computed and persisted; its unpersist() frees it. Raises bandmill.Error, of options before a
     job is started.
     """
-    settings = check(df, bandmill.dedup, {"text": text, "id": id, "cluster": cluster, "keep": keep, **options}, partitions)
-    job = Job(df, settings)
+    given = {"text": text, "id": id, "cluster": cluster, "keep": keep, **options}
+    if against is None and (against_text is not None or against_id is not None):
+        field = "against_text" if against_text is not None else "against_id"
+        raise Error(f"{field} is for against=", field=field)
+    given.update(against_text=against_text, against_id=against_id)
+    settings = check(df, bandmill.dedup, given, partitions, against)
+    job = Job(df, settings, against)
     with job.errors():
         job.find()
         found, counts = _numbered(job)
@@ -117,12 +127,18 @@ def dedup(
 class Job:
     """Documents on their way: candidates are found, then compared."""
 
-    def __init__(self, df: DataFrame, settings: Settings) -> None:
+    def __init__(self, df: DataFrame, settings: Settings, against: DataFrame | None = None) -> None:
         """Nothing is read."""
         self.settings, self.plan = settings, settings.plan
         self.spark = df.sparkSession
-        self.kind = id_type(df, settings.id).simpleString()
-        self._documents = documents(df, settings)
+        self.kind = id_type(df, settings.columns.id).simpleString()
+        self._documents = documents(df, settings.columns)
+        self._known: DataFrame | None = None
+        self.known_kind, self._n_known = self.kind, Observation()
+        if against is not None and settings.known is not None:
+            self.known_kind = id_type(against, settings.known.id).simpleString()
+            counted = documents(against, settings.known)
+            self._known = counted
         self.found: Components | None = None
 
     @contextlib.contextmanager
@@ -140,7 +156,8 @@ class Job:
             raise Error(message, status, field=field and self._own_name(field)) from None
 
     def _own_name(self, field: str) -> str:
-        return {"id": self.settings.id, "text": self.settings.text[0]}.get(field, field)
+        columns = self.settings.columns
+        return {"id": columns.id, "text": columns.text[0]}.get(field, field)
 
     @contextlib.contextmanager
     def described(self, what: str) -> Iterator[None]:
@@ -159,9 +176,11 @@ class Job:
     def find(self) -> None:
         """The first job: which documents are candidates."""
         parts = self.plan.parts
-        rows = self._documents.select("id", "text").mapInArrow(
-            _tasks.split(self.plan, _tasks.salts(parts)), _tasks.BLOCK_SCHEMA
-        )
+        salts = _tasks.salts(parts)
+        rows = self._documents.select("id", "text").mapInArrow(_tasks.split(self.plan, salts), _tasks.BLOCK_SCHEMA)
+        if self._known is not None:
+            known = self._known.observe(self._n_known, F.count(F.lit(1)).alias("documents"))
+            rows = rows.unionAll(known.mapInArrow(_tasks.split(self.plan, salts, known=True), _tasks.BLOCK_SCHEMA))
         with self.described("bandmill: sign"):
             blocks = rows.repartition(parts, "part").mapInArrow(_tasks.forests, "block binary").toArrow()
         self.found = self.plan.components(blocks.to_batches(), self._task_docs(blocks))
@@ -180,7 +199,8 @@ class Job:
     def counts(self) -> dict[str, int]:
         """Of all documents."""
         assert self.found is not None
-        return {**self.found.counts, "records": self.found.counts["documents"] + self.found.counts["skipped"]}
+        counts = {**self.found.counts, "records": self.found.counts["documents"] + self.found.counts["skipped"]}
+        return counts if self._known is None else {**counts, "against": int(self._n_known.get["documents"])}
 
     def candidates(self) -> DataFrame:
         """The second job begins: candidates, all of a task in one partition."""
@@ -189,9 +209,17 @@ class Job:
         table = pa.table({"id_hash": found.id_hashes.view(np.int64), "task": salt[found.tasks]})
         labels = self.spark.createDataFrame(table)
         hint = "broadcast" if len(found.id_hashes) <= BROADCAST_DOCS else "shuffle_hash"
-        id = F.col("id").cast("bigint") if self.kind in INTEGERS else F.col("id")
-        named = self._documents.where("id is not null").withColumn("id_hash", F.xxhash64(id))
-        chosen = named.join(labels.hint(hint), "id_hash").drop("id_hash")
+
+        def labelled(rows: DataFrame, kind: str, known: bool) -> DataFrame:
+            hashed = F.xxhash64(F.col("id").cast("bigint") if kind in INTEGERS else F.col("id"))
+            id_hash = hashed.bitwiseOR(F.lit(1)) if known else hashed.bitwiseAND(F.lit(-2))
+            named = rows.where("id is not null").withColumn("id_hash", id_hash)
+            return named.join(labels.hint(hint), "id_hash").drop("id_hash")
+
+        chosen = labelled(self._documents, self.kind, known=False)
+        if self._known is not None:
+            others = labelled(self._known, self.known_kind, known=True).withColumnRenamed("id", "known")
+            chosen = chosen.unionByName(others, allowMissingColumns=True)
         fields = "".join(f", `{f.name}` {f.dataType.simpleString()}" for f in chosen.schema.fields)[2:]
         return chosen.mapInArrow(_tasks.thin, f"{fields}, digest binary").repartition(found.n_tasks, "task")
 
@@ -199,19 +227,16 @@ class Job:
 def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     """Members of groups, which are numbered, and what was counted."""
     assert job.found is not None
-    schema = f"first {job.kind}, id {job.kind}, kept boolean, jaccard double, reason string, not_compared long"
+    known = f", known {job.known_kind}" if job.settings.known is not None else ""
+    member = f"kept boolean, jaccard double, reason string{known}"
     seen = Observation()
-    reason = F.col("reason")
-    counted = job.candidates().mapInArrow(_tasks.dedup(job.plan, job.sizes()), schema)
-    counted = counted.observe(
-        seen,
-        F.coalesce(F.sum("not_compared"), F.lit(0)).alias("not_compared"),
-        F.count(F.when(F.col("kept"), 1)).alias("groups"),
-        F.count(F.when(~F.col("kept"), 1)).alias("removed"),
-        *(F.count(F.when(reason == why, 1)).alias(f"removed_{why}") for why in ("identical", "equal")),
+    counted = job.candidates().mapInArrow(
+        _tasks.dedup(job.plan, job.sizes()), f"first {job.kind}, id {job.kind}, {member}, counts array<long>"
     )
-    members = counted.where("id is not null").drop("not_compared")
-    out_schema = f"id {job.kind}, group long, kept boolean, jaccard double, reason string"
+    counts = {name: F.get("counts", F.lit(i)) for i, name in enumerate(_tasks.COUNTS)}
+    counted = counted.observe(seen, *(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
+    members = counted.where("id is not null").drop("counts")
+    out_schema = f"id {job.kind}, group long, {member}"
     held = None
     with job.described("bandmill: compare"):
         if len(job.found.id_hashes) <= ONE_TASK_DOCS:

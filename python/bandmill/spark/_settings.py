@@ -35,17 +35,29 @@ del _ABSENT["candidates"]  # lsh is one that there is
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Which columns are read, and how documents are compared."""
+class Columns:
+    """Which columns of a DataFrame are read."""
 
     text: tuple[str, ...]
     id: str
-    fields: tuple[str, ...]  # further columns, which keep= looks at
+    fields: tuple[str, ...] = ()  # further ones, which keep= looks at
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which columns are read, and how documents are compared."""
+
+    columns: Columns
     plan: Plan
+    known: Columns | None = None  # of the known documents; None: there are none
 
 
-def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None) -> Settings:
+def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None, against: DataFrame | None = None) -> Settings:
     """A plan, whose options are those that ``call`` (bandmill.dedup or pairs) takes. Raises Error before a job is started."""
+    known = None
+    if against is not None:
+        known = _known(against, k)
+    k = {name: value for name, value in k.items() if name not in ("against_text", "against_id")}
     text, id, given = _given(df, call, k)
     fields = _keep_fields(df, str(given.get("keep") or ""), {*text, id})
     if call is bandmill.pairs:
@@ -53,16 +65,31 @@ def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None) -> Set
         bandmill.pairs(_no_rows(df, [*text, id]), list(text), id, device="cpu", **{**given, **own})
     like = _no_rows(df, [*text, id, *fields])
     # What the plan reads is what `documents` hands over; the names are checked with the columns of the data.
-    Plan(list(text), id, parts=1, like=like, **given)
+    Plan(list(text), id, parts=1, like=like, known=known is not None, **given)
     columns = {"id": _kind(like, id), "text": pa.binary(), **{name: like.schema.field(name).type for name in fields}}
     plan = Plan(
         "text",
         "id",
         parts=parts or _parts(df.select(F.col(id), *map(F.col, text))),
         like=pa.schema(columns).empty_table(),
+        known=known is not None,
         **given,
     )
-    return Settings(text, id, fields, plan)
+    return Settings(Columns(text, id, fields), plan, known)
+
+
+def _known(df: DataFrame, k: dict[str, Any]) -> Columns:
+    """The columns of known documents, by the names of the others where they have none of their own."""
+    if not hasattr(df, "mapInArrow"):
+        raise Error(f"against of type {type(df).__name__} (a DataFrame of Spark's)", field="against")
+    names = k.get("against_text") or k["text"]
+    text = (names,) if isinstance(names, str) else tuple(names)
+    id = k.get("against_id") or k.get("id") or "id"
+    try:
+        bandmill.sign(_no_rows(df, [*text, id]), list(text), id, device="cpu")
+    except Error as e:
+        raise Error(f"against: {e}", e.status, field="against") from None
+    return Columns(text, id)
 
 
 def _given(df: DataFrame, call: Any, k: dict[str, Any]) -> tuple[tuple[str, ...], str, dict[str, Any]]:
@@ -108,7 +135,7 @@ def sign_recipe(df: DataFrame, k: dict[str, Any]) -> tuple[Settings, Recipe]:
         strict_utf8=k.get("invalid_utf8") == "error",
         raises=given.get("on_error", "fail") == "fail",
     )
-    return Settings(text, id, (), plan), recipe
+    return Settings(Columns(text, id), plan), recipe
 
 
 TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "device", "cpu")
@@ -160,14 +187,14 @@ def id_type(df: DataFrame, name: str) -> T.DataType:
     return df.select(F.col(name).alias("id")).schema["id"].dataType
 
 
-def documents(df: DataFrame, settings: Settings) -> DataFrame:
+def documents(df: DataFrame, columns: Columns) -> DataFrame:
     """Columns id and text (binary), and fields of keep=: several columns of text are joined by newlines, null is empty."""
-    parts = [F.col(name).cast("binary") for name in settings.text]
+    parts = [F.col(name).cast("binary") for name in columns.text]
     text = parts[0]
     if len(parts) > 1:
         newline, nothing = F.lit(b"\n"), F.lit(b"")
-        columns = [F.coalesce(parts[0], nothing)]
+        joined = [F.coalesce(parts[0], nothing)]
         for part in parts[1:]:
-            columns += [newline, F.coalesce(part, nothing)]
-        text = F.concat(*columns)
-    return df.select(F.col(settings.id).alias("id"), text.alias("text"), *settings.fields)
+            joined += [newline, F.coalesce(part, nothing)]
+        text = F.concat(*joined)
+    return df.select(F.col(columns.id).alias("id"), text.alias("text"), *columns.fields)

@@ -22,6 +22,22 @@ Batches = Iterator[pa.RecordBatch]
 MARKS = ("<bandmill.Error ", " bandmill.Error>")  # around an error of a task, as JSON, in the words of Spark's exception
 BLOCK_SCHEMA = "part int, block binary"
 PAIR_BATCH = 1 << 16  # rows of a batch that goes out
+# Of the program's report: those of all documents are the sums of those of whole components.
+COUNTS = (
+    "identical",
+    "equal",
+    "candidates",
+    "verified",
+    "edges",
+    "groups",
+    "removed",
+    "chained",
+    "not_compared",
+    "removed_identical",
+    "removed_equal",
+    "known",
+    "found",
+)
 
 
 def salts(n: int) -> Array:
@@ -62,11 +78,11 @@ def told(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
     return wrapped
 
 
-def split(plan: Plan, salt: Array) -> Callable[[Batches], Batches]:
+def split(plan: Plan, salt: Array, known: bool = False) -> Callable[[Batches], Batches]:
     """(id, text) -> BLOCK_SCHEMA."""
 
     def run(batches: Batches) -> Batches:
-        for rows in plan.split(batches):
+        for rows in plan.split(batches, known=known):
             part = salt[np.asarray(rows.column("part"))]
             yield pa.RecordBatch.from_arrays([pa.array(part), rows.column("block")], names=["part", "block"])
 
@@ -113,7 +129,7 @@ def _partition() -> int:
 
 
 def _whole(batches: Batches, sizes: list[int]) -> pa.Table | None:
-    """The documents of a task, by id; texts that are copies stand once in a dictionary. ``sizes``: of each task, at least."""
+    """The documents of a task; texts that are copies stand once in a dictionary. ``sizes``: of each task, at least."""
     rows = list(batches)
     n, wanted = sum(len(b) for b in rows), sizes[_partition()]
     if n < wanted:
@@ -132,7 +148,7 @@ def _whole(batches: Batches, sizes: list[int]) -> pa.Table | None:
     first[which[there]] = there
     column = pa.DictionaryArray.from_arrays(digests.indices, texts.take(pa.array(first)))
     table = table.set_column(table.schema.get_field_index("text"), "text", column)
-    return table.drop_columns(["task", "digest"]).sort_by("id")
+    return table.drop_columns(["task", "digest"])
 
 
 def _one_chunk(column: Any) -> Any:
@@ -147,26 +163,38 @@ def _place() -> dict[str, Any]:
 
 
 def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
-    """All documents of a task (task, id, text, …) -> (first, id, kept, jaccard, reason, not_compared).
+    """All documents of a task (task, id, text, …) -> (first, id, kept, jaccard, reason, counts).
 
-    A row without an id has what the task counted.
+    Rows with an id in a column ``known`` are known documents, and there is a column ``known`` behind ``reason`` then. A row
+    without an id has what the task counted, COUNTS.
     """
 
     def run(batches: Batches) -> Batches:
-        documents = _whole(batches, sizes)
-        if documents is None:
+        rows = _whole(batches, sizes)
+        if rows is None:
             return
-        found, counts = plan.dedup(documents, **_place())
+        documents, others = _apart(rows)
+        found, counts = plan.dedup(documents, others if others is not None and len(others) else None, **_place())
         ids = documents.column("id").combine_chunks()
         columns = {"first": ids.take(found["first"].combine_chunks()), "id": ids.take(found["row"].combine_chunks())}
         columns.update({name: found[name] for name in ("kept", "jaccard", "reason")})
-        zeros = np.zeros(len(found), dtype=np.int64)
-        yield from pa.table({**columns, "not_compared": zeros}).to_batches(max_chunksize=PAIR_BATCH)
-        if counts.get("not_compared"):
-            nothing = {name: pa.nulls(1, column.type) for name, column in columns.items()}
-            yield from pa.table({**nothing, "not_compared": [counts["not_compared"]]}).to_batches()
+        if others is not None:
+            columns["known"] = others.column("id").combine_chunks().take(found["known"].combine_chunks())
+        of_task = pa.array([None] * len(found), pa.list_(pa.int64()))
+        yield from pa.table({**columns, "counts": of_task}).to_batches(max_chunksize=PAIR_BATCH)
+        nothing = {name: pa.nulls(1, column.type) for name, column in columns.items()}
+        yield from pa.table({**nothing, "counts": [[counts.get(name, 0) for name in COUNTS]]}).to_batches()
 
     return told(run)
+
+
+def _apart(rows: pa.Table) -> tuple[pa.Table, pa.Table | None]:
+    """Documents and known ones, each with the column ``id`` and by it."""
+    if "known" not in rows.column_names:
+        return rows.sort_by("id"), None
+    known = rows.column("known").is_valid()
+    others = rows.filter(known).drop_columns(["id"]).rename_columns({"known": "id"})
+    return rows.filter(pc.invert(known)).drop_columns(["known"]).sort_by("id"), others.sort_by("id")
 
 
 def pairs(plan: Plan, sizes: list[int], options: dict[str, Any]) -> Callable[[Batches], Batches]:
@@ -176,6 +204,7 @@ def pairs(plan: Plan, sizes: list[int], options: dict[str, Any]) -> Callable[[Ba
         documents = _whole(batches, sizes)
         if documents is None:
             return
+        documents = documents.sort_by("id")
         found = plan.pairs(documents, **options, **_place())
         ids = documents.column("id").combine_chunks()
         columns = {f"id_{x}": ids.take(found[x].combine_chunks()) for x in ("a", "b")}
@@ -216,7 +245,7 @@ def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
             group = n + np.cumsum(begins)
             n = int(group[-1])
             columns = {"id": batch.column("id"), "group": pa.array(group)}
-            columns.update({name: batch.column(name) for name in ("kept", "jaccard", "reason")})
+            columns.update({name: batch.column(name) for name in batch.schema.names if name not in ("first", "id")})
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     return run

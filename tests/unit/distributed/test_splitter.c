@@ -30,8 +30,8 @@ Test(splitter, hashes_of_ids_are_those_of_spark)
         struct ArrowArray array = {.length = 2, .n_children = 1, .children = &pointer};
         uint64_t hashes[2];
         cr_assert_eq(bm_hash_ids(&schema, &array, hashes, NULL), BM_OK);
-        cr_expect_eq(hashes[0], columns[i].first);
-        cr_expect_eq(hashes[1], columns[i].second);
+        cr_expect_eq(hashes[0], columns[i].first & ~BM_ID_HASH_KNOWN);
+        cr_expect_eq(hashes[1], columns[i].second & ~BM_ID_HASH_KNOWN);
         const uint8_t second_is_null = 1;
         buffers[0] = &second_is_null;
         column.null_count = 1;
@@ -238,6 +238,39 @@ Test(splitter, bad_records_end_the_call_or_are_counted)
     cr_assert_eq(rows.array.length, 1);
     cr_expect_eq(u64_at(block_of(&rows, 0).data + 24), 0);
     cr_expect_eq(u64_at(block_of(&rows, 0).data + 48), 3);
+    made_rows_release(&rows);
+    bm_splitter_close(splitter);
+}
+
+/* The same id known and not: two hashes, and the counts are of the others alone. */
+Test(splitter, known_documents_have_ids_of_their_own_and_are_not_counted)
+{
+    static row_table t;
+    uint64_t hash;
+    bm_splitter_options o = splitter_options(1);
+    o.on_error = BM_ON_ERROR_SKIP;
+    o.max_doc_bytes = 20;
+    o.known = true;
+    row_table_add(&t, "a", "one two three four");
+    row_table_add(&t, "b", "one two three four five six");
+    row_table_slice(&t, 0, 1);
+    cr_assert_eq(bm_hash_ids(&t.schema, &t.array, &hash, NULL), BM_OK);
+    bm_splitter *splitter = open_splitter(&o);
+    cr_assert_eq(bm_splitter_add(splitter, &t.schema, &t.array, NULL), BM_OK);
+    cr_expect_eq(bm_splitter_waiting(splitter), 1);
+    made_rows rows = take(splitter);
+    cr_assert_eq(rows.array.length, 1);
+    const char *block = block_of(&rows, 0).data;
+    cr_expect_eq(u32_at(block + 8), BANDS);
+    cr_expect_eq(count_ids(&rows, 0, hash), 0);
+    cr_expect_eq(count_ids(&rows, 0, hash | BM_ID_HASH_KNOWN), 1);
+    for (size_t at = 24; at < 64; at += 8)
+        cr_expect_eq(u64_at(block + at), 0);
+    made_rows_release(&rows);
+    row_table_slice(&t, 1, 1);
+    cr_assert_eq(bm_splitter_add(splitter, &t.schema, &t.array, NULL), BM_OK);
+    rows = take(splitter); /* of what was left out there is nothing to tell */
+    cr_expect_eq(rows.array.length, 0);
     made_rows_release(&rows);
     bm_splitter_close(splitter);
 }
