@@ -25,6 +25,7 @@
 
 #define WINDOW  ((size_t)4096) /* bytes of joined text */
 #define LEN_MAX ((size_t)1 << 30)
+#define BLOCK   ((size_t)64 << 10) /* bytes of text whose units are made at once */
 
 /* Slots of byte and char shingles: the bytes before the last K-1 units; 0: there are fewer than
  * K. */
@@ -227,14 +228,20 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
 
 typedef struct mapping {
     bm_join_rules rules;
-    bm_str text;
-    bm_joined joined;
-    size_t *segments; /* of each byte of joined text, the place of its segment in `begins` */
-    size_t cap_segments;
-    size_t *begins; /* n_begins + 1 */
+    bm_shingle_kind kind;
+    bm_str text;      /* a block of the text: it may be cut before and behind it */
+    size_t place;     /* of the block in the text */
+    bm_joined joined; /* of the units that are not complete */
+    size_t *begins;   /* n_begins + 1 */
     size_t n_begins, cap_begins;
     bool after_base; /* before the last segment that begins; see bm_normalize_run */
     bm_codes codes[2], whole, parts;
+    /* The unit that has begun. */
+    size_t begin; /* of its bytes in `joined` */
+    size_t from, to;
+    uint64_t n; /* units before it */
+    bm_text_unit_fn *fn;
+    void *ctx;
 } mapping;
 
 /* --- segments --- */
@@ -290,7 +297,7 @@ static bm_status cut(mapping *m, bool proved_alone, bm_error *err)
 {
     const char *const text = m->text.data, *at = text, *const end = text + m->text.len;
     m->n_begins = 0;
-    m->after_base = false;
+    m->after_base = m->joined.after_base;
     while (at < end) {
         const size_t place = (size_t)(at - text);
         const uint32_t code = bm_utf8_next(&at, end);
@@ -310,7 +317,7 @@ static bm_status make_segments(mapping *m, bm_error *err)
     BM_TRY(cut(m, false, err));
     if (!m->rules.composes)
         return BM_OK;
-    bool of_whole = false, of_parts = false;
+    bool of_whole = m->joined.after_base, of_parts = of_whole;
     m->whole.len = m->parts.len = 0;
     BM_TRY(add_form(m, m->text, &of_whole, &m->whole, err));
     for (size_t i = 0; i < m->n_begins; i++)
@@ -319,85 +326,126 @@ static bm_status make_segments(mapping *m, bm_error *err)
     return same_codes(&m->whole, &m->parts) ? BM_OK : cut(m, true, err);
 }
 
-/* --- joined text --- */
-
-static bm_status join(mapping *m, bm_error *err)
+/* Of the text from `at` on, at least BLOCK bytes that may be cut behind; or all. */
+static bm_str block_at(bm_str text, size_t at)
 {
-    bm_joined_begin(&m->joined);
-    BM_TRY(bm_joined_reserve(&m->joined, 0, err));
-    for (size_t i = 0; i < m->n_begins; i++) {
-        const size_t before = m->joined.len;
-        bm_str rest = {m->text.data + m->begins[i], m->begins[i + 1] - m->begins[i]};
-        while (rest.len > 0)
-            BM_TRY(bm_join_exact(&m->rules, &rest, m->codes, &m->joined, err));
-        BM_TRY(bm_grow_array(&m->segments, &m->cap_segments, m->joined.len + 1, err));
-        for (size_t k = before; k < m->joined.len; k++)
-            m->segments[k] = i;
+    const char *const begin = text.data + at, *const end = text.data + text.len;
+    const char *to = (size_t)(end - begin) <= BLOCK ? end : begin + BLOCK;
+    while (to < end && ((unsigned char)*to & 0xC0) == 0x80)
+        to++;
+    for (const char *next = to; to < end; to = next)
+        if (is_safe(bm_utf8_next(&next, end)))
+            break;
+    return (bm_str){begin, (size_t)(to - begin)};
+}
+
+/* --- units --- */
+
+/* The unit that has begun ends before byte `end` of the joined text, in the text at `to`; another
+ * one begins at byte `next`. */
+static bm_status end_unit(mapping *m, size_t end, size_t to, size_t next, bm_error *err)
+{
+    BM_TRY(m->fn(m->ctx, m->n++, (bm_str){m->joined.data + m->begin, end - m->begin}, m->from, to,
+                 err));
+    m->begin = next;
+    return BM_OK;
+}
+
+/* Byte i of the joined text is of the segment from ... to-1. */
+static bm_status add_byte(mapping *m, size_t i, size_t from, size_t to, bm_error *err)
+{
+    const char byte = m->joined.data[i];
+    const bool begins = i == m->begin;
+    if (begins)
+        m->from = from;
+    if (m->kind == BM_SHINGLE_CHAR) {
+        const bool space = !begins && m->joined.data[m->begin] == ' '; /* a run of White_Space */
+        if (!begins && ((unsigned char)byte & 0xC0) != 0x80) {
+            BM_TRY(end_unit(m, i, space ? from : m->to, i, err));
+            m->from = from;
+        }
+    } else if (m->kind != BM_SHINGLE_BYTE && byte == ' ') {
+        return end_unit(m, i, begins ? from : m->to, i + 1, err);
     }
+    m->to = to;
+    return m->kind == BM_SHINGLE_BYTE ? end_unit(m, i + 1, to, i + 1, err) : BM_OK;
+}
+
+/* Bytes of units that are complete are no longer needed. */
+static void drop_complete(mapping *m)
+{
+    const size_t left = m->joined.len - m->begin;
+    if (left > 0 && m->begin < BLOCK)
+        return;
+    if (left > 0)
+        memmove(m->joined.data, m->joined.data + m->begin, left);
+    m->joined.len = left;
+    m->begin = 0;
+}
+
+static bm_status add_segment(mapping *m, size_t begin, size_t end, bm_error *err)
+{
+    const size_t before = m->joined.len;
+    bm_str rest = {m->text.data + begin, end - begin};
+    while (rest.len > 0)
+        BM_TRY(bm_join_exact(&m->rules, &rest, m->codes, &m->joined, err));
+    for (size_t i = before; i < m->joined.len; i++)
+        BM_TRY(add_byte(m, i, m->place + begin, m->place + end, err));
+    drop_complete(m);
+    return BM_OK;
+}
+
+/* What remains is a unit: but for the separator that ends a text, and a text without units. Behind
+ * the last separator an empty piece is one. */
+static bm_status end_units(mapping *m, size_t len, bm_error *err)
+{
     bm_joined_end(&m->joined, m->rules.rule);
-    return BM_OK;
+    const bool left = m->joined.len > m->begin, each = m->rules.rule == BM_JOIN_EACH && m->n > 0;
+    if (!left)
+        m->from = m->to = len;
+    return left || each ? end_unit(m, m->joined.len, m->to, m->joined.len, err) : BM_OK;
 }
 
-/* The unit of bytes begin ... end-1 of joined text; of none: an empty piece between two separators.
- */
-static bm_status add_unit(const mapping *m, size_t begin, size_t end, bm_text_units *out,
-                          bm_error *err)
+bm_status bm_text_units_walk(const bm_text_options *options, bm_str text, bm_text_unit_fn *fn,
+                             void *ctx, bm_error *err)
 {
-    const size_t last = end > begin ? end - 1 : begin;
-    BM_TRY(bm_grow_array(&out->list, &out->cap, out->n + 1, err));
-    bm_text_unit *unit = &out->list[out->n++];
-    *unit = (bm_text_unit){.hash = XXH3_64bits(m->joined.data + begin, end - begin),
-                           .from = m->text.len,
-                           .to = m->text.len};
-    if (begin < m->joined.len)
-        unit->from = m->begins[m->segments[begin]];
-    if (last < m->joined.len)
-        unit->to = end > begin ? m->begins[m->segments[last] + 1] : unit->from;
-    return BM_OK;
-}
-
-static bm_status add_units(const mapping *m, bm_shingle_kind kind, bm_text_units *out,
-                           bm_error *err)
-{
-    const char *data = m->joined.data;
-    const size_t n = m->joined.len;
-    const bool words = kind == BM_SHINGLE_WORD || kind == BM_SHINGLE_STOPWORD;
-    size_t begin = 0;
-    for (size_t i = 1; i <= n; i++) {
-        const bool ends = kind == BM_SHINGLE_BYTE || i == n
-                              ? !words || i == n
-                              : !words && ((unsigned char)data[i] & 0xC0) != 0x80;
-        if (!words && ends) {
-            BM_TRY(add_unit(m, begin, i, out, err));
-            if (kind == BM_SHINGLE_CHAR && data[begin] == ' ' && i < n) /* a run of White_Space */
-                out->list[out->n - 1].to = m->begins[m->segments[i]];
-            begin = i;
-        }
-        if (words && data[i - 1] == ' ') {
-            BM_TRY(add_unit(m, begin, i - 1, out, err));
-            begin = i;
-        }
-    }
-    return words && n > 0 ? add_unit(m, begin, n, out, err) : BM_OK;
-}
-
-bm_status bm_text_units_make(const bm_text_options *options, bm_str text, bm_text_units *out,
-                             bm_error *err)
-{
-    mapping m = {.rules = bm_join_rules_of(options), .text = text};
+    mapping m = {
+        .rules = bm_join_rules_of(options), .kind = options->shingle, .fn = fn, .ctx = ctx};
     bm_status status = BM_OK;
-    out->n = 0;
-    BM_TRY_OUT(make_segments(&m, err));
-    BM_TRY_OUT(join(&m, err));
-    status = add_units(&m, options->shingle, out, err);
+    bm_joined_begin(&m.joined);
+    BM_TRY_OUT(bm_joined_reserve(&m.joined, 0, err));
+    for (; m.place < text.len; m.place += m.text.len) {
+        m.text = block_at(text, m.place);
+        BM_TRY_OUT(make_segments(&m, err));
+        for (size_t i = 0; i < m.n_begins; i++)
+            BM_TRY_OUT(add_segment(&m, m.begins[i], m.begins[i + 1], err));
+    }
+    status = end_units(&m, text.len, err);
 out:
     bm_joined_reset(&m.joined);
-    bm_free_all(m.segments, m.begins);
+    bm_free(m.begins);
     bm_codes_reset(&m.codes[0]);
     bm_codes_reset(&m.codes[1]);
     bm_codes_reset(&m.whole);
     bm_codes_reset(&m.parts);
     return status;
+}
+
+static bm_status add_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
+                          bm_error *err)
+{
+    bm_text_units *out = ctx;
+    (void)number;
+    BM_TRY(bm_grow_array(&out->list, &out->cap, out->n + 1, err));
+    out->list[out->n++] = (bm_text_unit){XXH3_64bits(bytes.data, bytes.len), from, to};
+    return BM_OK;
+}
+
+bm_status bm_text_units_make(const bm_text_options *options, bm_str text, bm_text_units *out,
+                             bm_error *err)
+{
+    out->n = 0;
+    return bm_text_units_walk(options, text, add_unit, out, err);
 }
 
 void bm_text_units_reset(bm_text_units *units)

@@ -3,6 +3,7 @@
  * and each unit, made of its own stretch of the text alone, is itself. */
 #include <criterion/criterion.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "text/unit_text.h"
@@ -85,4 +86,44 @@ Test(text_units, characters_and_bytes_are_those_of_the_normalised_text)
                           bytes = options_of(BM_SHINGLE_BYTE, BM_WORDS_ALNUM, 0);
     expect(&chars, "  a,b  \xC3\xA9 ", STRETCHES("a", "b", "  ", "\xC3\xA9"));
     expect(&bytes, "a \xC3\xA9", STRETCHES("a", " ", "\xC3\xA9", "\xC3\xA9"));
+}
+
+/* Of a text that is walked through in blocks: where its units stand does not depend on what is
+ * before them, once more for each repetition. */
+static void repeat(const bm_text_options *options, const char *part)
+{
+    enum { TIMES = 9000 };
+    const size_t len = strlen(part);
+    bm_text_units one = {0}, all = {0};
+    char *text = malloc(TIMES * len);
+    cr_assert_not_null(text);
+    for (size_t i = 0; i < TIMES; i++)
+        memcpy(text + i * len, part, len);
+    cr_assert_eq(bm_text_units_make(options, (bm_str){part, len}, &one, NULL), BM_OK);
+    cr_assert_eq(bm_text_units_make(options, (bm_str){text, TIMES * len}, &all, NULL), BM_OK);
+    cr_assert_eq(all.n, TIMES * one.n, "%s: %zu units of %zu", part, all.n, one.n);
+    for (size_t i = 0; i < all.n; i++) {
+        const bm_text_unit *unit = &all.list[i], *of = &one.list[i % one.n];
+        const size_t at = i / one.n * len;
+        cr_assert(unit->hash == of->hash && unit->from == at + of->from && unit->to == at + of->to,
+                  "%s, unit %zu", part, i);
+    }
+    free(text);
+    bm_text_units_reset(&one);
+    bm_text_units_reset(&all);
+}
+
+Test(text_units, of_a_long_text_they_stand_where_they_do_in_its_parts)
+{
+    const uint32_t seen = BM_NORM_INVISIBLE | BM_NORM_LOWER;
+    const char *const part = " One, zw\u00ADei \u65E5\u672C e\u0301t\u0301 "
+                             "\u0915\u0903 \uAC00\u11A8.";
+    const bm_text_options alnum = options_of(BM_SHINGLE_WORD, BM_WORDS_ALNUM, seen),
+                          space = options_of(BM_SHINGLE_WORD, BM_WORDS_SPACE, seen),
+                          nfc = options_of(BM_SHINGLE_WORD, BM_WORDS_ALNUM, seen | BM_NORM_NFC),
+                          bytes = options_of(BM_SHINGLE_BYTE, BM_WORDS_ALNUM, seen);
+    repeat(&alnum, part);
+    repeat(&space, part);
+    repeat(&nfc, part);
+    repeat(&bytes, part);
 }
