@@ -158,14 +158,21 @@ static void step_both(bm_str text, bm_str as_read, size_t *at, size_t *from)
     *from += surrogate ? 3 : bm_utf8_broken_len(as_read.data + *from, left);
 }
 
-size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place)
+size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last)
 {
-    size_t at = 0, from = 0;
     if (as_read.data == NULL)
         return place;
-    while (at < place && from < as_read.len)
-        step_both(text, as_read, &at, &from);
-    return from;
+    if (place < last->at)
+        *last = (bm_utf8_places){0, 0};
+    while (last->at < place && last->from < as_read.len)
+        step_both(text, as_read, &last->at, &last->from);
+    return last->from;
+}
+
+size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place)
+{
+    bm_utf8_places last = {0, 0};
+    return bm_utf8_go_before_repair(text, as_read, place, &last);
 }
 
 size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place)

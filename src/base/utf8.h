@@ -86,6 +86,11 @@ bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_
  * data: nothing was repaired. An unpaired surrogate has three bytes as it was read, and is one
  * U+FFFD. */
 size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place);
+/* A place in both. Going on from one place to the next walks through the text once. */
+typedef struct bm_utf8_places {
+    size_t at, from; /* of the repaired text, and as it was read */
+} bm_utf8_places;    /* {0} is the beginning */
+size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last);
 size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place);
 
 /* Bytes of a name that leads through objects, "a.b", up to its first dot that is not "\.", or to

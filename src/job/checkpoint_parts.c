@@ -1105,6 +1105,14 @@ static bm_status load_keep_keys(documents_loading *l, const block_header *h, uin
     return BM_OK;
 }
 
+static bool is_more(const void *data, size_t len)
+{
+    uint64_t first = 0;
+    if (len >= sizeof first)
+        memcpy(&first, data, sizeof first);
+    return first == BM_CHECKPOINT_MORE;
+}
+
 static bm_status documents_load_block(void *ctx, uint64_t place, const void *data, size_t len,
                                       bm_error *err)
 {
@@ -1113,6 +1121,10 @@ static bm_status documents_load_block(void *ctx, uint64_t place, const void *dat
     l->data = data;
     l->len = len;
     l->at = 0;
+    if (is_more(data, len))
+        return l->what->more->save == NULL
+                   ? not_saved(place, "records of another job", err)
+                   : l->what->more->load(l->what->more->ctx, data, len, err);
     const void *head = next(l, sizeof h, false);
     if (head == NULL)
         return not_saved(place, "its header", err);
@@ -1168,7 +1180,8 @@ bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint)
                                      .corpus = checkpoint->corpus,
                                      .keep = job->keep.rules != NULL ? &job->keep : NULL,
                                      .inputs = job->inputs.set,
-                                     .complete = checkpoint->read_all};
+                                     .complete = checkpoint->read_all,
+                                     .more = &checkpoint->more};
 }
 
 /* --- documents --- */
@@ -1238,6 +1251,10 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     BM_TRY(bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,
                                         (size_t)checkpoint->saved.skipped, checkpoint->docs_file,
                                         err));
+    if (checkpoint->more.save != NULL) {
+        BM_TRY(checkpoint->more.save(checkpoint->more.ctx, checkpoint->docs_file, err));
+        BM_TRY(bm_spill_flush(checkpoint->docs_file, err));
+    }
     s->docs = checkpoint->job->docs.n;
     s->skipped = checkpoint->job->docs.n_skipped;
     s->complete = checkpoint->read_all;
@@ -1312,6 +1329,8 @@ static uint64_t bytes_to_write(const bm_checkpoint *checkpoint)
         bytes += checkpoint_documents_unsaved_bytes(&what, (size_t)checkpoint->saved.docs);
         if (checkpoint->corpus != NULL)
             bytes += bm_corpus_unsaved_bytes(checkpoint->corpus);
+        if (checkpoint->more.save != NULL)
+            bytes += checkpoint->more.unsaved_bytes(checkpoint->more.ctx);
     }
     if (checkpoint->match != NULL)
         bytes += EDGE_BYTES * (checkpoint->match->settings.only_groups

@@ -64,6 +64,20 @@ typedef struct bm_checkpoint_saved {
         next_sums; /* a line that says the sums of the documents which the next line names */
 } bm_checkpoint_saved;
 
+/* What a job has of its documents beside the table, in records of the file of documents, behind the
+ * blocks of documents that are saved with it. */
+typedef struct bm_checkpoint_more {
+    /* Append records that begin with BM_CHECKPOINT_MORE, 8 bytes. */
+    bm_status (*save)(void *ctx, bm_spill_file *file, bm_error *err);
+    /* A record, once all documents are loaded that were saved before it. BM_ERR_FORMAT: it does not
+     * fit. */
+    bm_status (*load)(void *ctx, const void *data, size_t len, bm_error *err);
+    uint64_t (*unsaved_bytes)(const void *ctx); /* that saving would write now, about */
+    void *ctx;
+} bm_checkpoint_more;
+
+#define BM_CHECKPOINT_MORE UINT64_MAX
+
 typedef struct bm_checkpoint {
     bm_job_context *job;
     bm_out_dir *dir;
@@ -72,7 +86,8 @@ typedef struct bm_checkpoint {
      * and say their sums. */
     bm_status (*flush)(void *ctx, bm_array_sums *sums, bm_error *err);
     void *flush_ctx;
-    bool can_save;    /* false: inputs that cannot be read again, or saving failed */
+    bm_checkpoint_more more; /* save NULL: the job has no more than documents */
+    bool can_save;           /* false: inputs that cannot be read again, or saving failed */
     bm_summary *done; /* the job was done before, and this is its summary; NULL: it was not */
     bool loading;     /* what an earlier job saved is being loaded: it stays whatever happens */
     bm_journal *journal;
@@ -145,6 +160,7 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
  *     record   header | rows | ids | content hashes or representatives | band keys | skipped
  *              records | digests of the inputs | keys that rank
  *              (one block of documents; spill_file.h)
+ *     record   BM_CHECKPOINT_MORE | what the job has of them beside the table
  *
  * Integers as they lie in memory: the file is for the same program on the same machine, which the
  * journal makes sure of. Threads: one at a time, while nobody adds. */
@@ -153,10 +169,11 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
 typedef struct bm_checkpoint_documents {
     bm_doc_table *docs;
     bm_counts *counts;
-    bm_corpus *corpus;    /* NULL: the job has none */
-    bm_keep_keys *keep;   /* NULL: documents have no keys that rank them */
-    bm_input_set *inputs; /* for the digests of those that were read to their ends */
-    bool complete;        /* for saving: all inputs were read */
+    bm_corpus *corpus;              /* NULL: the job has none */
+    bm_keep_keys *keep;             /* NULL: documents have no keys that rank them */
+    bm_input_set *inputs;           /* for the digests of those that were read to their ends */
+    bool complete;                  /* for saving: all inputs were read */
+    const bm_checkpoint_more *more; /* for loading */
 } bm_checkpoint_documents;
 
 /* Append the documents from `first_doc` and the skipped records from `first_skipped` on, with the

@@ -26,6 +26,7 @@ typedef struct overlapping {
     bm_settings *settings;
     bm_items items;
     bm_overlap_found found;
+    bm_overlap_sums sums;
 } overlapping;
 
 /* --- items --- */
@@ -58,7 +59,7 @@ static void log_items(const overlapping *o)
                      " have fewer words than `min_words` %" PRIu32 ", %" PRIu64 " have none",
                      n, few, o->settings->pairs.min_words, o->items.n_empty);
     bm_meter_log(meter, BM_LOG_DEBUG, "%" PRIu64 " items, %zu of them different, %zu shingles", n,
-                 o->items.n_classes, o->items.n_shingles);
+                 o->items.n_classes, o->items.n_own);
 }
 
 /* --- documents --- */
@@ -70,61 +71,74 @@ static bm_status stop_shingles(overlapping *o, bm_error *err)
     const uint64_t most = o->settings->pairs.stop_shingles;
     if (most == 0)
         return BM_OK;
-    BM_TRY(bm_new_zero(&o->found.counts, items->n_shingles + 1, err));
+    BM_TRY(bm_new_zero(&o->found.counts, items->table.n + 1, err));
     bm_job_context_stage(&o->job->context, BM_STAGE_COUNT, "bytes");
     const bm_ingest_scan counting = bm_overlap_counting(&o->found);
     BM_TRY(bm_job_context_count(&o->job->context, &counting, err));
-    BM_TRY(bm_new_zero(&items->stopped, items->n_shingles / 8 + 1, err));
-    for (size_t i = 0; i < items->n_shingles; i++)
+    BM_TRY(bm_new_zero(&items->stopped, items->table.n / 8 + 1, err));
+    for (size_t i = 0; i < items->table.n; i++)
         if (o->found.counts[i] > most)
             items->stopped[i / 8] |= (uint8_t)(1u << i % 8);
-    for (size_t i = 0; i < items->n_classes; i++)
-        for (uint64_t k = items->classes[i].begin; k < items->classes[i].end; k++)
-            items->classes[i].n -= o->found.counts[items->sets[k]] > most;
     bm_free(o->found.counts);
     o->found.counts = NULL;
     return BM_OK;
+}
+
+/* Without an output directory nothing is saved. */
+static bm_status read_documents(overlapping *o, const bm_ingest_request *request, bm_error *err)
+{
+    bm_checkpoint *checkpoint = &o->job->checkpoint;
+    bm_job_context *context = &o->job->context;
+    if (checkpoint->dir == NULL) {
+        bm_job_context_plan(context, BM_START_DOCUMENTS);
+        bm_job_context_stage(context, BM_STAGE_READ, "bytes");
+        return bm_job_context_ingest(context, request, err);
+    }
+    checkpoint->more = bm_overlap_saved(&o->found);
+    bm_job_context_plan(context, bm_checkpoint_start(checkpoint));
+    BM_TRY(bm_checkpoint_load(checkpoint, NULL, err));
+    bm_job_context_stage(context, BM_STAGE_READ, "bytes");
+    return bm_checkpoint_ingest(checkpoint, request, err);
 }
 
 static bm_status look_up(overlapping *o, bm_error *err)
 {
     bm_job_context *context = &o->job->context;
     const bm_settings *s = context->settings;
-    BM_TRY(bm_overlap_open(&o->items, &o->found, err));
+    BM_TRY(bm_overlap_open(&o->items, &context->docs, &o->found, err));
     context->docs.temp_dir = s->temp_dir;
     o->found.temp_dir = s->temp_dir;
     o->found.memory = context->budget.total == 0 ? 0 : bm_budget_rows(&context->budget) / 4;
     BM_TRY(stop_shingles(o, err));
-    bm_job_context_plan(context, BM_START_DOCUMENTS);
-    bm_job_context_stage(context, BM_STAGE_READ, "bytes");
+    BM_TRY(bm_items_settle(&o->items, err));
     const bm_ingest_request request = {
         .sink = bm_overlap_sink, .sink_ctx = &o->found, .scan = bm_overlap_scan(&o->found)};
-    BM_TRY(bm_job_context_ingest(context, &request, err));
+    BM_TRY(read_documents(o, &request, err));
     bm_doc_table_end_adding(&context->docs);
     return BM_OK;
 }
 
 /* --- files --- */
 
-static void count(overlapping *o, uint8_t *dropped)
+static bm_status count(overlapping *o, uint8_t *dropped, bm_error *err)
 {
     bm_job_context *context = &o->job->context;
     bm_counts *counts = &context->counts;
-    for (uint64_t i = 0; i < o->found.n_rows; i++) {
-        const bm_overlap_row *row = &o->found.rows[i];
-        counts->edges += o->items.item_begin[row->class + 1] - o->items.item_begin[row->class];
-        counts->removed += dropped[row->doc] == 0;
-        dropped[row->doc] = BM_REASON_OVERLAP;
-    }
+    BM_TRY(bm_overlap_count(&o->found, dropped, &o->sums, err));
+    counts->removed = 0;
     counts->results.removed_bytes = 0;
     for (size_t i = 0; i < context->docs.n; i++)
-        if (dropped[i] != 0)
+        if (dropped[i] != 0) {
+            counts->removed++;
             counts->results.removed_bytes += bm_doc_table_row(&context->docs, i)->text_bytes;
+        }
     counts->kept = counts->documents - counts->removed;
-    counts->overlap.rows = counts->edges;
-    for (size_t i = 0; i < o->items.n_classes; i++)
-        if (o->found.holders[i] > 0)
-            counts->overlap.found += o->items.item_begin[i + 1] - o->items.item_begin[i];
+    counts->edges = counts->overlap.rows = o->sums.rows;
+    counts->overlap.found = 0;
+    for (uint32_t i = 0; i < o->items.n_classes; i++)
+        if (o->sums.holders[i] > 0)
+            counts->overlap.found += bm_items_of_class(&o->items, i);
+    return BM_OK;
 }
 
 static bm_status write_files(overlapping *o, const bm_grouping *grouping, bm_error *err)
@@ -136,7 +150,7 @@ static bm_status write_files(overlapping *o, const bm_grouping *grouping, bm_err
     bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
     if (dir == NULL) /* the kept documents alone, to the caller */
         return bm_kept_pass(context, grouping->reason, NULL, has_text, NULL, err);
-    BM_TRY(bm_overlap_write(context, &o->build->context, &o->found, dir, err));
+    BM_TRY(bm_overlap_write(context, &o->build->context, &o->found, &o->sums, dir, err));
     BM_TRY(bm_rows_sources(dir, &context->docs, grouping, names, err));
     BM_TRY(bm_rows_skipped(dir, context, err));
     return bm_kept_pass(context, grouping->reason, NULL, has_text, dir, err);
@@ -150,7 +164,7 @@ static bm_status write_all(overlapping *o, bm_error *err)
         .dir = o->job->checkpoint.dir, .report_name = BM_FILE_REPORT, .commit_checkpoint = true};
     BM_TRY(bm_new_zero(&grouping.reason, grouping.n + 1, err));
     bm_status status = BM_OK;
-    count(o, grouping.reason);
+    BM_TRY_OUT(count(o, grouping.reason, err));
     BM_TRY_OUT(write_files(o, &grouping, err));
     status = bm_job_finish(o->job, &ending, err);
 out:
@@ -160,7 +174,8 @@ out:
 
 static bm_status run_all(overlapping *o, bm_error *err)
 {
-    const unsigned dir = o->settings->output.path != NULL ? BM_STEP_DIRECTORY : 0;
+    const unsigned dir =
+        o->settings->output.path != NULL ? BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS : 0;
     BM_TRY(read_items(o, err));
     log_items(o);
     BM_TRY(bm_job_begin(o->job, BM_STEP_INPUTS | dir, err));
@@ -213,6 +228,7 @@ static bm_status run(bm_settings *settings, bm_summary **out, bm_error *err)
     if (status != BM_OK && err != NULL)
         *err = why;
     bm_overlap_reset(&o.found);
+    bm_overlap_sums_reset(&o.sums);
     bm_items_reset(&o.items);
     (void)bm_job_close(&build, BM_OK, &none);
     return bm_job_close(&job, status, out);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_items.c -- the items of a test set as one table of shingles.
+/* overlap_items.c -- the items of a test set: a table of shingles, classes, and groups of classes.
  *
  * Items are cut by all threads and enter the table in their order, so numbers depend on nothing
  * else. An item is looked up among the classes by its set of numbers. A short item, of fewer units
  * than a shingle has, is a set of one shingle: all of its units. Where it may begin is told by the
  * first units of it, as many as the shortest item has: those are shingles of no class.
  *
- * The filter is a blocked Bloom filter, a block being one word of 64 bits: 8 to 16 bits for a
- * shingle, 3 of them set. While it stays within the second-level cache of a core, a shingle that is
- * none of the items' costs about two nanoseconds.
+ * Once all are read, shingles of more than a thousand classes leave their classes: a group has
+ * them, once for all classes that have the same ones. A set of shingles is looked up among the
+ * groups as an item is among the classes.
  *
  * Limits: 2^32-2 shingles, classes and items. Threads: reading is the ingest's; afterwards any.
  *
@@ -21,64 +21,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/orders.h"
 #include "lsh/verify.h"
 #include "text/join_exact.h"
 
-#define FILTER_BITS 8u /* for a shingle, at least */
-
-/* --- a table of shingles --- */
-
-static uint64_t slot_hash(const bm_items *items, uint64_t hash)
-{
-    return items->table.seed == 0 ? hash : bm_hash_seeded(hash, 0, items->table.seed);
-}
-
-static uint64_t hash_again(const void *owner, uint32_t number, uint64_t seed)
-{
-    const bm_items *items = owner;
-    return bm_hash_seeded(items->hashes[number], 0, seed);
-}
-
-static bool has_hash(const void *owner, uint32_t number, const void *key)
-{
-    const bm_items *items = owner;
-    return items->hashes[number] == *(const uint64_t *)key;
-}
-
-void bm_items_fetch(const bm_items *items, uint64_t hash)
-{
-    bm_hash_table_fetch(&items->table, slot_hash(items, hash));
-}
-
-uint32_t bm_items_find(const bm_items *items, uint64_t hash)
-{
-    const size_t at =
-        bm_hash_table_find(&items->table, slot_hash(items, hash), has_hash, items, &hash);
-    return bm_hash_table_is_free(&items->table, at) ? BM_NO_CLASS
-                                                    : bm_hash_table_number(&items->table, at);
-}
-
-/* *number: of the shingle, which is added if it is new. */
-static bm_status add_shingle(bm_items *items, uint64_t hash, uint32_t *number, bm_error *err)
-{
-    BM_TRY(bm_hash_table_reserve(&items->table, hash_again, items, err));
-    const uint64_t slot = slot_hash(items, hash);
-    const size_t at = bm_hash_table_find(&items->table, slot, has_hash, items, &hash);
-    if (!bm_hash_table_is_free(&items->table, at)) {
-        *number = bm_hash_table_number(&items->table, at);
-        return BM_OK;
-    }
-    if (items->n_shingles >= UINT32_MAX - 1)
-        return bm_fail(err, BM_ERR_UNSUPPORTED, "the items have more than 2^32-2 shingles");
-    BM_TRY(bm_grow_array(&items->hashes, &items->cap_shingles, items->n_shingles + 1, err));
-    items->hashes[items->n_shingles] = hash;
-    *number = (uint32_t)items->n_shingles++;
-    bm_hash_table_put(&items->table, at, slot, *number);
-    return BM_OK;
-}
+#define AHEAD 8u    /* shingles that are fetched before one is looked up */
+#define MANY  1000u /* of a shingle: from here on groups of classes are listed */
 
 /* --- classes --- */
 
@@ -123,8 +74,11 @@ static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t 
         return BM_OK;
     }
     BM_TRY(bm_grow_array(&items->classes, &items->cap_classes, items->n_classes + 1, err));
-    items->classes[items->n_classes] =
-        (bm_item_class){.begin = items->n_sets - n, .end = items->n_sets, .n = n, .units = units};
+    items->classes[items->n_classes] = (bm_item_class){.begin = items->n_sets - n,
+                                                       .end = items->n_sets,
+                                                       .n = n,
+                                                       .units = units,
+                                                       .group = BM_NO_CLASS};
     *out = (uint32_t)items->n_classes++;
     bm_hash_table_put(&items->by_set, at, hash, *out);
     return BM_OK;
@@ -212,21 +166,19 @@ static bm_status look_at_item(void *ctx, bm_shingler *shingler, const bm_record 
 
 static uint64_t bytes_now(const bm_items *items)
 {
-    return items->cap_shingles * sizeof *items->hashes + items->table.cap_slots * 8 +
-           items->by_set.cap_slots * 8 + items->cap_classes * sizeof *items->classes +
-           items->cap_sets * sizeof *items->sets + items->cap * sizeof *items->items +
-           items->short_text.cap + items->cap_short * sizeof *items->short_ends +
+    return bm_shingle_table_bytes(&items->table) + items->by_set.cap_slots * 8 +
+           items->cap_classes * sizeof *items->classes + items->cap_sets * sizeof *items->sets +
+           items->cap * sizeof *items->items + items->short_text.cap +
+           items->cap_short * sizeof *items->short_ends +
            items->cap_short_units * sizeof *items->short_units;
 }
 
-/* What is made of the table once all items are in it. */
+/* What is made once all items are read, and what documents and rows take beside it. */
 static uint64_t bytes_behind(const bm_items *items)
 {
-    const uint64_t n = items->n_shingles;
-    return n * (sizeof *items->class_begin + 4 + 2 * FILTER_BITS / 8) +
-           items->n_sets * sizeof *items->class_list +
-           items->n_classes * (sizeof *items->item_begin + 2 * sizeof(uint32_t)) +
-           items->n * sizeof *items->item_list;
+    const uint64_t n = items->table.n, n_sets = items->n_sets + items->n_classes;
+    return (n + 2 * items->n_classes) * sizeof(uint64_t) + /* where lists begin */
+           (n_sets + items->n_classes + items->n) * sizeof(uint32_t) + bm_overlap_bytes(items);
 }
 
 static bm_status check_bytes(const bm_items *items, const bm_job_context *job, bm_error *err)
@@ -253,6 +205,16 @@ static bm_status add_short(bm_items *items, const item_facts *facts, const char 
     return BM_OK;
 }
 
+/* New shingles have ascending numbers. */
+static void sort_set(uint32_t *set, size_t n)
+{
+    size_t i = 1;
+    while (i < n && set[i - 1] < set[i])
+        i++;
+    if (i < n)
+        qsort(set, n, sizeof *set, bm_order_u32);
+}
+
 static bm_status add_item(bm_items *items, const bm_shingle_batch *shingles, size_t doc,
                           const item_facts *facts, const char *text, bm_error *err)
 {
@@ -268,9 +230,12 @@ static bm_status add_item(bm_items *items, const bm_shingle_batch *shingles, siz
         return BM_OK;
     BM_TRY(bm_grow_array(&items->sets, &items->cap_sets, items->n_sets + n, err));
     uint32_t *set = items->sets + items->n_sets;
-    for (size_t i = 0; i < n; i++)
-        BM_TRY(add_shingle(items, hashes[i], &set[i], err));
-    qsort(set, n, sizeof *set, bm_order_u32);
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            bm_shingle_table_fetch(&items->table, hashes[i + AHEAD]);
+        BM_TRY(bm_shingle_table_add(&items->table, hashes[i], &set[i], err));
+    }
+    sort_set(set, n);
     items->n_sets += n;
     const size_t n_classes = items->n_classes;
     const uint32_t units = facts->n_units > 0 ? facts->n_units : items->settings->text.shingle_k;
@@ -331,9 +296,10 @@ static bm_status add_anchors(bm_items *items, bm_error *err)
         const char *text = items->short_text.data + begin;
         const size_t len = units_bytes(text, (size_t)items->short_ends[i] - begin, s->text.shingle,
                                        items->least_units);
-        BM_TRY_OUT(add_shingle(items, bm_shingler_hash_one(shingler, text, len), &numbers[i], err));
+        BM_TRY_OUT(bm_shingle_table_add(&items->table, bm_shingler_hash_one(shingler, text, len),
+                                        &numbers[i], err));
     }
-    BM_TRY_OUT(bm_new_zero(&items->anchors, items->n_shingles / 8 + 1, err));
+    BM_TRY_OUT(bm_new_zero(&items->anchors, items->table.n / 8 + 1, err));
     for (size_t i = 0; i < items->n_short_texts; i++)
         items->anchors[numbers[i] / 8] |= (uint8_t)(1u << numbers[i] % 8);
     qsort(items->short_units, items->n_short_texts, sizeof *items->short_units, bm_order_u32);
@@ -348,53 +314,165 @@ out:
     return status;
 }
 
-static bm_status make_filter(bm_items *items, bm_error *err)
+/* --- groups --- */
+
+static uint64_t *count_classes(const bm_items *items, bm_error *err)
 {
-    unsigned bits = 0; /* of the number of a word */
-    while (((uint64_t)64 << bits) < (uint64_t)items->n_shingles * FILTER_BITS || bits < 6)
-        bits++;
-    items->n_filter = (size_t)1 << bits;
-    items->filter_shift = 64 - bits;
-    BM_TRY(bm_new_zero(&items->filter, items->n_filter, err));
-    for (size_t i = 0; i < items->n_shingles; i++) {
-        uint64_t mask;
-        uint64_t *word = bm_items_filter(items, items->hashes[i], &mask);
-        *word |= mask;
+    uint64_t *counts = NULL;
+    if (bm_new_zero(&counts, items->table.n + 1, err) == BM_OK)
+        for (size_t i = 0; i < items->n_sets; i++)
+            counts[items->sets[i]]++;
+    return counts;
+}
+
+/* Shingles of many classes leave the class; its group has them. */
+static bm_status group_class(bm_items *items, uint32_t number, const uint64_t *counts,
+                             bm_error *err)
+{
+    const uint64_t begin = items->classes[number].begin, end = items->classes[number].end;
+    const size_t first = items->n_sets;
+    uint64_t own = begin;
+    uint32_t group;
+    for (uint64_t i = begin; i < end; i++) {
+        const uint32_t shingle = items->sets[i];
+        if (counts[shingle] <= MANY) {
+            items->sets[own++] = shingle;
+            continue;
+        }
+        BM_TRY(bm_grow_array(&items->sets, &items->cap_sets, items->n_sets + 1, err));
+        items->sets[items->n_sets++] = shingle;
     }
+    if (own == end)
+        return BM_OK;
+    BM_TRY(find_class(items, items->n_sets - first, items->settings->text.shingle_k, &group, err));
+    items->classes[number].end = own;
+    items->classes[number].group = group;
     return BM_OK;
 }
 
-/* Lists are filled from places that lie one too far to the right, and end where they belong. */
-
-static bm_status list_classes(bm_items *items, bm_error *err)
+static bm_status make_groups(bm_items *items, bm_error *err)
 {
-    BM_TRY(bm_new_zero(&items->class_begin, items->n_shingles + 2, err));
-    BM_TRY(bm_new(&items->class_list, items->n_sets + 1, err));
-    uint64_t *begin = items->class_begin + 1;
-    for (size_t i = 0; i < items->n_sets; i++)
-        begin[items->sets[i] + 1]++;
-    for (size_t i = 1; i <= items->n_shingles; i++)
+    bm_status status = BM_OK;
+    uint64_t *counts = NULL;
+    const size_t n = items->n_classes;
+    bm_hash_table_reset(&items->by_set); /* groups are another kind of set */
+    counts = count_classes(items, err);
+    if (counts == NULL)
+        return BM_ERR_NOMEM;
+    for (uint32_t i = 0; i < n; i++)
+        BM_TRY_OUT(group_class(items, i, counts, err));
+out:
+    items->n_groups = items->n_classes - n;
+    items->n_classes = n;
+    bm_free(counts);
+    return status;
+}
+
+/* --- lists --- */
+
+/* The keys of a number, whose lists it is to be in. */
+typedef size_t keys_fn(const bm_items *items, size_t number, const uint32_t **keys);
+
+static size_t shingles_of(const bm_items *items, size_t class, const uint32_t **keys)
+{
+    *keys = items->sets + items->classes[class].begin;
+    return (size_t)(items->classes[class].end - items->classes[class].begin);
+}
+
+static size_t class_of(const bm_items *items, size_t item, const uint32_t **keys)
+{
+    *keys = &items->items[item].class;
+    return **keys != BM_NO_CLASS;
+}
+
+static size_t group_of(const bm_items *items, size_t class, const uint32_t **keys)
+{
+    *keys = &items->classes[class].group;
+    return **keys != BM_NO_CLASS;
+}
+
+/* For each key the numbers below n that have it, ascending; keys are below n_keys. Lists are filled
+ * from places that lie one too far to the right, and end where they belong. */
+static bm_status make_lists(const bm_items *items, keys_fn *fn, size_t n, size_t n_keys,
+                            bm_lists *out, bm_error *err)
+{
+    const uint32_t *keys;
+    BM_TRY(bm_new_zero(&out->begin, n_keys + 2, err));
+    uint64_t *begin = out->begin + 1;
+    for (size_t i = 0; i < n; i++)
+        for (size_t left = fn(items, i, &keys); left > 0; left--)
+            begin[*keys++ + 1]++;
+    for (size_t i = 1; i <= n_keys; i++)
         begin[i] += begin[i - 1];
-    for (uint32_t class = 0; class < items->n_classes; class ++)
-        for (uint64_t i = items->classes[class].begin; i < items->classes[class].end; i++)
-            items->class_list[begin[items->sets[i]]++] = class;
+    BM_TRY(bm_new(&out->list, (size_t)begin[n_keys] + 1, err));
+    for (size_t i = 0; i < n; i++)
+        for (size_t left = fn(items, i, &keys); left > 0; left--)
+            out->list[begin[*keys++]++] = (uint32_t)i;
     return BM_OK;
 }
 
-static bm_status list_items(bm_items *items, bm_error *err)
+static void lists_reset(bm_lists *lists)
 {
-    BM_TRY(bm_new_zero(&items->item_begin, items->n_classes + 2, err));
-    BM_TRY(bm_new(&items->item_list, items->n + 1, err));
-    uint64_t *begin = items->item_begin + 1;
-    for (size_t i = 0; i < items->n; i++)
-        if (items->items[i].class != BM_NO_CLASS)
-            begin[items->items[i].class + 1]++;
-    for (size_t i = 1; i <= items->n_classes; i++)
-        begin[i] += begin[i - 1];
-    for (uint32_t i = 0; i < items->n; i++)
-        if (items->items[i].class != BM_NO_CLASS)
-            items->item_list[begin[items->items[i].class]++] = i;
-    return BM_OK;
+    bm_free_all(lists->begin, lists->list);
+    *lists = (bm_lists){0};
+}
+
+/* --- what counts --- */
+
+static uint64_t count_those(const bm_items *items, const bm_item_class *class)
+{
+    uint64_t n = 0;
+    for (uint64_t i = class->begin; i < class->end; i++)
+        n += bm_items_counts(items, items->sets[i]);
+    return n;
+}
+
+/* The classes of a group by the shingles that count; `room` has space for twice as many. */
+static void order_group(bm_items *items, size_t group, uint64_t *room)
+{
+    uint32_t *list = items->members.list + items->members.begin[group];
+    const size_t n = (size_t)(items->members.begin[group + 1] - items->members.begin[group]);
+    for (size_t i = 0; i < n; i++)
+        room[i] = items->classes[list[i]].n << 32 | list[i];
+    bm_hashes_sort(room, n, room + n);
+    for (size_t i = 0; i < n; i++)
+        list[i] = (uint32_t)room[i];
+}
+
+bm_status bm_items_settle(bm_items *items, bm_error *err)
+{
+    const size_t n_all = items->n_classes + items->n_groups;
+    uint64_t *room = NULL;
+    bm_status status = BM_OK;
+    for (size_t i = n_all; i-- > 0;) { /* groups first */
+        bm_item_class *class = &items->classes[i];
+        class->n = count_those(items, class);
+        if (class->group != BM_NO_CLASS)
+            class->n += items->classes[class->group].n;
+    }
+    const size_t n_members = (size_t)items->members.begin[n_all];
+    BM_TRY_OUT(bm_new(&room, 2 * n_members + 1, err));
+    for (size_t i = items->n_classes; i < n_all; i++)
+        order_group(items, i, room);
+    BM_TRY_OUT(bm_new(&items->member_items, n_members + 1, err));
+    items->member_items[0] = 0;
+    for (size_t i = 0; i < n_members; i++)
+        items->member_items[i + 1] =
+            items->member_items[i] + bm_items_of_class(items, items->members.list[i]);
+out:
+    bm_free(room);
+    return status;
+}
+
+size_t bm_items_members(const bm_items *items, uint32_t group, uint64_t hits)
+{
+    const uint64_t begin = items->members.begin[group];
+    bm_bisect b = {0, (size_t)(items->members.begin[group + 1] - begin)};
+    while (b.low < b.high) {
+        const uint32_t class = items->members.list[begin + bm_middle(&b)];
+        bm_bisect_go(&b, bm_overlap_holds(items, hits, items->classes[class].n));
+    }
+    return b.low;
 }
 
 bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err)
@@ -406,15 +484,16 @@ bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err)
         .scan = {.open = open_lane, .document = look_at_item, .close = close_lane, .ctx = items}};
     BM_TRY(bm_job_context_ingest(&build->context, &request, err));
     bm_doc_table_end_adding(&build->context.docs);
-    items->n_own = items->n_shingles;
+    items->n_own = items->table.n;
     BM_TRY(add_anchors(items, err));
-    if (items->n_shingles == 0) /* the table has slots, so that it can be asked */
-        BM_TRY(bm_hash_table_clear(&items->table, 1, err));
-    bm_hash_table_reset(&items->by_set);
     bm_buf_reset(&items->short_text);
-    BM_TRY(make_filter(items, err));
-    BM_TRY(list_classes(items, err));
-    BM_TRY(list_items(items, err));
+    BM_TRY(bm_shingle_table_end(&items->table, err));
+    BM_TRY(make_groups(items, err));
+    bm_hash_table_reset(&items->by_set);
+    const size_t n_all = items->n_classes + items->n_groups;
+    BM_TRY(make_lists(items, shingles_of, n_all, items->table.n, &items->of_shingle, err));
+    BM_TRY(make_lists(items, class_of, items->n, items->n_classes, &items->of_class, err));
+    BM_TRY(make_lists(items, group_of, items->n_classes, n_all, &items->members, err));
     items->bytes =
         bytes_now(items) + bytes_behind(items) + bm_doc_table_bytes(&build->context.docs);
     return check_bytes(items, &build->context, err);
@@ -422,10 +501,12 @@ bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err)
 
 void bm_items_reset(bm_items *items)
 {
-    bm_free_all(items->items, items->hashes, items->filter, items->stopped, items->classes,
-                items->sets, items->class_begin, items->item_begin, items->class_list,
-                items->item_list, items->short_ends, items->short_units, items->anchors);
-    bm_hash_table_reset(&items->table);
+    bm_free_all(items->items, items->stopped, items->classes, items->sets, items->short_ends,
+                items->short_units, items->anchors, items->member_items);
+    lists_reset(&items->of_shingle);
+    lists_reset(&items->of_class);
+    lists_reset(&items->members);
+    bm_shingle_table_reset(&items->table);
     bm_hash_table_reset(&items->by_set);
     bm_buf_reset(&items->short_text);
     *items = (bm_items){0};

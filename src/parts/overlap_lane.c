@@ -3,26 +3,33 @@
  *
  *     hashes of a window   -> those that the filter lets pass -> those in the table
  *     places               (shingle, unit), sorted: for each shingle where it stands
- *     touched              (class, shingle), sorted: for each class what of it stands here
+ *     touched              (class or group, how many of its shingles stand here), sorted
  *     rows                 classes at the threshold, with their longest run
  *
  * A document without a place ends after the first step. Its joined text is one stretch, whatever
  * lines and paragraphs it has, and so runs cross them. Bytes are looked for only where a document
  * holds an item: its text is gone through once more (text/unit_text.h).
  *
+ * Of a class that belongs to a group the shingles of both count. Where those of the group suffice,
+ * the group has one row for all its members.
+ *
  * What a lane finds goes to the ordered end as bytes, where it is news: a shingle that was seen
  * before, or a class that had as many shingles in an earlier document, is left out. Lanes look at
  * what the ordered end writes, and may miss what it is about to write, so they may say too much and
  * never too little.
+ *
+ * Memory: 24 bytes for each place, which are no more than the hashes and the table that a document
+ * takes where it becomes a set; 16 more for a place of a shingle that very many items have; and 16
+ * for each class that the document has something of.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/orders.h"
 #include "base/utf8.h"
 #include "lsh/verify.h"
 #include "text/join_exact.h"
@@ -33,30 +40,29 @@ typedef struct words {
     size_t n, cap;
 } words;
 
+#define TOUCHED ((size_t)1 << 16) /* at least so many are gathered before they are added up */
+#define KEPT    ((size_t)1 << 20) /* places for which a lane keeps its memory */
+
 typedef struct overlap_lane {
     bm_overlap_found *found;
     const bm_items *items;
     const bm_joined *joined;
     bm_shingler *shingler;
-    words places;  /* shingle << 32 | unit, sorted once the document is whole */
-    words firsts;  /* of each shingle, the first of its places; and an end */
-    words touched; /* class << 32 | number in `firsts`, sorted */
-    words scratch; /* to sort in */
-    words run;     /* units of a class, sorted */
-    words rows;    /* bm_overlap_row, as bytes */
-    bm_text_units units;
-    bool has_units;
+    words places;          /* shingle << 32 | unit, sorted once the document is whole */
+    words touched;         /* class or group << 32 | hits, each once and sorted in the end */
+    words scratch;         /* to sort in */
+    words run;             /* units of a class, sorted */
+    words held;            /* group << 32 | number in `touched`, sorted */
+    words better;          /* hits << 32 | class */
+    bm_stretch *stretches; /* of the group at hand */
+    size_t n_stretches, cap_stretches;
+    bm_stretch longest; /* of these */
+    /* Where rows stand. */
+    bm_overlap_row *rows;
+    size_t n_rows, cap_rows;
+    words ends; /* unit << 32 | 2 * row, the unit with which it begins; or with 1 more, ends */
+    size_t at;  /* in `ends` */
 } overlap_lane;
-
-/* What a document has said, in front of its rows, its new shingles and its better classes. */
-typedef struct said {
-    uint32_t doc; /* in the batch */
-    uint32_t n_rows, n_seen, n_best;
-} said;
-
-typedef struct better {
-    uint32_t class, hits;
-} better;
 
 static bm_status push(words *w, uint64_t value, bm_error *err)
 {
@@ -88,13 +94,13 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
     size_t n = 0;
     for (size_t i = 0; i < run->n; i++) {
         passed[n] = (uint16_t)i;
-        n += bm_items_may_have(lane->items, run->hashes[i]);
+        n += bm_shingle_table_may_have(&lane->items->table, run->hashes[i]);
     }
     for (size_t i = 0; i < n; i++) /* the table is larger than a cache */
-        bm_items_fetch(lane->items, run->hashes[passed[i]]);
+        bm_shingle_table_fetch(&lane->items->table, run->hashes[passed[i]]);
     for (size_t i = 0; i < n; i++) {
-        const uint32_t shingle = bm_items_find(lane->items, run->hashes[passed[i]]);
-        if (shingle != BM_NO_CLASS)
+        const uint32_t shingle = bm_shingle_table_find(&lane->items->table, run->hashes[passed[i]]);
+        if (shingle != BM_NO_SHINGLE)
             BM_TRY(push(&lane->places, (uint64_t)shingle << 32 | (run->first + passed[i]), err));
     }
     return BM_OK;
@@ -126,11 +132,12 @@ static bm_status look_at_anchor(overlap_lane *lane, size_t at, uint64_t unit, bm
         if (end == SIZE_MAX)
             break;
         const uint64_t hash = bm_shingler_hash_one(lane->shingler, joined->data + at, end - at);
-        const uint32_t shingle =
-            bm_items_may_have(items, hash) ? bm_items_find(items, hash) : BM_NO_CLASS;
-        if (shingle != BM_NO_CLASS &&
-            items->class_begin[shingle] < items->class_begin[shingle + 1] &&
-            items->classes[items->class_list[items->class_begin[shingle]]].units == units)
+        const uint32_t shingle = bm_shingle_table_may_have(&items->table, hash)
+                                     ? bm_shingle_table_find(&items->table, hash)
+                                     : BM_NO_SHINGLE;
+        if (shingle != BM_NO_SHINGLE &&
+            items->of_shingle.begin[shingle] < items->of_shingle.begin[shingle + 1] &&
+            items->classes[items->of_shingle.list[items->of_shingle.begin[shingle]]].units == units)
             BM_TRY(push(&lane->places, (uint64_t)shingle << 32 | unit, err));
     }
     return BM_OK;
@@ -140,10 +147,10 @@ static bm_status on_anchors(void *ctx, const bm_shingle_run *run, bm_error *err)
 {
     overlap_lane *lane = ctx;
     for (size_t i = 0; i < run->n; i++) {
-        if (!bm_items_may_have(lane->items, run->hashes[i]))
+        if (!bm_shingle_table_may_have(&lane->items->table, run->hashes[i]))
             continue;
-        const uint32_t shingle = bm_items_find(lane->items, run->hashes[i]);
-        if (shingle != BM_NO_CLASS && has_bit(lane->items->anchors, shingle))
+        const uint32_t shingle = bm_shingle_table_find(&lane->items->table, run->hashes[i]);
+        if (shingle != BM_NO_SHINGLE && has_bit(lane->items->anchors, shingle))
             BM_TRY(look_at_anchor(lane, run->starts != NULL ? run->starts[i] : run->first_byte + i,
                                   run->first + i, err));
     }
@@ -163,6 +170,9 @@ static bm_status find_places(overlap_lane *lane, bm_shingler *shingler, bm_str t
     BM_TRY(bm_shingler_scan(shingler, k, on_run, lane, &n_units, err));
     if (items->n_lengths > 0)
         BM_TRY(bm_shingler_scan(shingler, items->least_units, on_anchors, lane, &n_again, err));
+    if (n_units > UINT32_MAX)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "a text of %llu units; at most 2^32-1 are counted",
+                       (unsigned long long)n_units);
     BM_TRY(bm_shingle_batch_reserve(batch, 1, 0, err));
     batch->n_unreadable += lane->joined->unreadable;
     batch->n_short += n_units > 0 && n_units < k;
@@ -174,117 +184,280 @@ static bm_status find_places(overlap_lane *lane, bm_shingler *shingler, bm_str t
     return BM_OK;
 }
 
-/* Sort the places, and find where each shingle's begin. */
-static bm_status group_places(overlap_lane *lane, bm_error *err)
-{
-    BM_TRY(sort(lane, &lane->places, err));
-    lane->firsts.n = 0;
-    for (size_t i = 0; i < lane->places.n; i++)
-        if (i == 0 || lane->places.list[i] >> 32 != lane->places.list[i - 1] >> 32)
-            BM_TRY(push(&lane->firsts, i, err));
-    return push(&lane->firsts, lane->places.n, err);
-}
-
-static uint32_t shingle_at(const overlap_lane *lane, size_t first)
-{
-    return (uint32_t)(lane->places.list[lane->firsts.list[first]] >> 32);
-}
-
-/* --- where a run stands --- */
-
-static bm_status find_bytes(overlap_lane *lane, const bm_record *record, bm_overlap_row *row,
-                            uint64_t unit, bm_error *err)
-{
-    if (!lane->has_units)
-        BM_TRY(bm_text_units_make(&lane->items->settings->text, record->text, &lane->units, err));
-    lane->has_units = true;
-    if (row->longest == 0 || unit + row->longest > lane->units.n)
-        return bm_fail(err, BM_ERR_INTERNAL, "a run of units %llu to %llu, of %zu",
-                       (unsigned long long)unit, (unsigned long long)(unit + row->longest),
-                       lane->units.n);
-    const bm_str text = record->text, read = record->as_read;
-    row->from = bm_utf8_before_repair(text, read, lane->units.list[unit].from);
-    row->to = bm_utf8_before_repair(text, read, lane->units.list[unit + row->longest - 1].to);
-    return BM_OK;
-}
-
-/* The longest run of the units with which shingles of the class begin. */
-static bm_status find_run(overlap_lane *lane, size_t begin, size_t end, uint64_t *unit,
-                          bm_overlap_row *row, bm_error *err)
-{
-    uint64_t first = 0, longest = 0;
-    lane->run.n = 0;
-    for (size_t i = begin; i < end; i++) {
-        const uint32_t at = (uint32_t)lane->touched.list[i];
-        for (uint64_t k = lane->firsts.list[at]; k < lane->firsts.list[at + 1]; k++)
-            BM_TRY(push(&lane->run, (uint32_t)lane->places.list[k], err));
-    }
-    BM_TRY(sort(lane, &lane->run, err));
-    const uint64_t *list = lane->run.list;
-    for (size_t i = 0; i < lane->run.n; i++) {
-        if (i == 0 || list[i] != list[i - 1] + 1)
-            first = list[i];
-        if (list[i] - first + 1 > longest) {
-            longest = list[i] - first + 1;
-            *unit = first;
-        }
-    }
-    row->longest = (uint32_t)(longest - 1 + lane->items->classes[row->class].units);
-    return BM_OK;
-}
-
 /* --- classes --- */
 
-static bool counts(const bm_items *items, uint32_t shingle)
+static uint32_t shingle_of(uint64_t place)
 {
-    return items->stopped == NULL || !has_bit(items->stopped, shingle);
+    return (uint32_t)(place >> 32);
 }
 
-bool bm_overlap_holds(const bm_items *items, uint64_t hits, uint64_t n)
+/* The first of places, sorted, that is not below `place`. */
+static size_t first_place(const words *places, uint64_t place)
 {
-    return hits > 0 && (double)hits / (double)n >= items->settings->bands.threshold;
+    bm_bisect b = {0, places->n};
+    while (b.low < b.high)
+        bm_bisect_go(&b, places->list[bm_middle(&b)] < place);
+    return b.low;
+}
+
+/* Sort what was touched, and add up what is the same. */
+static bm_status add_up(overlap_lane *lane, bm_error *err)
+{
+    words *w = &lane->touched;
+    size_t n = 0;
+    BM_TRY(sort(lane, w, err));
+    for (size_t i = 0; i < w->n; i++) {
+        if (n > 0 && w->list[i] >> 32 == w->list[n - 1] >> 32)
+            w->list[n - 1] += (uint32_t)w->list[i];
+        else
+            w->list[n++] = w->list[i];
+    }
+    w->n = n;
+    return BM_OK;
 }
 
 static bm_status touch_classes(overlap_lane *lane, bm_error *err)
 {
     const bm_items *items = lane->items;
+    const uint64_t *places = lane->places.list;
+    size_t most = TOUCHED;
     lane->touched.n = 0;
-    for (size_t i = 0; i + 1 < lane->firsts.n; i++) {
-        const uint32_t shingle = shingle_at(lane, i);
-        for (uint64_t k = items->class_begin[shingle]; k < items->class_begin[shingle + 1]; k++)
-            BM_TRY(push(&lane->touched, (uint64_t)items->class_list[k] << 32 | i, err));
+    for (size_t i = 0; i < lane->places.n; i++) {
+        const uint32_t shingle = shingle_of(places[i]);
+        if (i > 0 && shingle == shingle_of(places[i - 1]))
+            continue;
+        const uint64_t hits = bm_items_counts(items, shingle), /* 0: but a run crosses it */
+            end = items->of_shingle.begin[shingle + 1];
+        for (uint64_t k = items->of_shingle.begin[shingle]; k < end; k++)
+            BM_TRY(push(&lane->touched, (uint64_t)items->of_shingle.list[k] << 32 | hits, err));
+        if (lane->touched.n < most)
+            continue;
+        BM_TRY(add_up(lane, err));
+        most = 2 * lane->touched.n > TOUCHED ? 2 * lane->touched.n : TOUCHED;
     }
-    return sort(lane, &lane->touched, err);
+    return add_up(lane, err);
 }
 
-static bm_status add_row(overlap_lane *lane, const bm_record *record, bm_overlap_row row,
-                         size_t begin, size_t end, bm_buf *out, bm_error *err)
+/* --- runs --- */
+
+static bm_status add_places(overlap_lane *lane, uint32_t shingle, size_t at, bm_error *err)
 {
-    uint64_t unit = 0;
-    BM_TRY(find_run(lane, begin, end, &unit, &row, err));
-    BM_TRY(find_bytes(lane, record, &row, unit, err));
-    return bm_buf_add(out, &row, sizeof row, err);
+    for (; at < lane->places.n && shingle_of(lane->places.list[at]) == shingle; at++)
+        BM_TRY(push(&lane->run, (uint32_t)lane->places.list[at], err));
+    return BM_OK;
 }
 
-/* Rows to the batch; what is better than before to lane->rows, behind them. */
-static bm_status look_at_classes(overlap_lane *lane, const bm_record *record, said *head,
-                                 bm_buf *out, bm_error *err)
+static bool has_shingle(const bm_items *items, const bm_item_class *class, uint32_t shingle)
+{
+    bm_bisect b = {(size_t) class->begin, (size_t) class->end};
+    while (b.low < b.high)
+        bm_bisect_go(&b, items->sets[bm_middle(&b)] < shingle);
+    return b.low < class->end && items->sets[b.low] == shingle;
+}
+
+/* The units with which shingles of its own begin, stopped ones too, to lane->run: by its shingles
+ * or by those of the document, where these are fewer. */
+static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
 {
     const bm_items *items = lane->items;
-    const uint64_t *list = lane->touched.list;
-    lane->rows.n = 0;
-    for (size_t begin = 0, end; begin < lane->touched.n; begin = end) {
-        bm_overlap_row row = {.class = (uint32_t)(list[begin] >> 32)};
-        for (end = begin; end < lane->touched.n && list[end] >> 32 == row.class; end++)
-            row.hits += counts(items, shingle_at(lane, (uint32_t)list[end]));
-        if (row.hits > __atomic_load_n(&lane->found->best[row.class], __ATOMIC_RELAXED))
-            BM_TRY(push(&lane->rows, (uint64_t)row.hits << 32 | row.class, err));
-        if (!bm_overlap_holds(items, row.hits, items->classes[row.class].n))
-            continue;
-        BM_TRY(add_row(lane, record, row, begin, end, out, err));
-        head->n_rows++;
+    const bm_item_class *class = &items->classes[number];
+    const words *places = &lane->places;
+    lane->run.n = 0;
+    if (class->end - class->begin <= places->n) {
+        for (uint64_t i = class->begin; i < class->end; i++) {
+            const uint32_t shingle = items->sets[i];
+            BM_TRY(add_places(lane, shingle, first_place(places, (uint64_t)shingle << 32), err));
+        }
+    } else {
+        for (size_t i = 0; i < places->n; i++)
+            if ((i == 0 || shingle_of(places->list[i]) != shingle_of(places->list[i - 1])) &&
+                has_shingle(items, class, shingle_of(places->list[i])))
+                BM_TRY(add_places(lane, shingle_of(places->list[i]), i, err));
+    }
+    return sort(lane, &lane->run, err);
+}
+
+/* The stretches of a group; BM_NO_CLASS: of none. */
+static bm_status find_stretches(overlap_lane *lane, uint32_t group, bm_error *err)
+{
+    lane->n_stretches = 0;
+    if (group != BM_NO_CLASS) {
+        BM_TRY(find_units(lane, group, err));
+        BM_TRY(bm_grow_array(&lane->stretches, &lane->cap_stretches, lane->run.n, err));
+        lane->n_stretches = bm_stretches_make(lane->run.list, lane->run.n, lane->stretches);
+    }
+    lane->longest = bm_stretches_longest(lane->stretches, lane->n_stretches);
+    return BM_OK;
+}
+
+static bm_status add_row(overlap_lane *lane, uint32_t class, uint32_t hits, bm_stretch run,
+                         bm_error *err)
+{
+    const uint64_t longest = run.end - run.first + lane->items->classes[class].units - 1;
+    const size_t n = lane->n_rows;
+    if (run.end == run.first)
+        return bm_fail(err, BM_ERR_INTERNAL, "an item of %u shingles has no place", hits);
+    BM_TRY(bm_grow_array(&lane->rows, &lane->cap_rows, n + 1, err));
+    lane->rows[lane->n_rows++] =
+        (bm_overlap_row){.class = class, .hits = hits, .longest = (uint32_t)longest};
+    BM_TRY(push(&lane->ends, run.first << 32 | 2 * n, err));
+    return push(&lane->ends, (run.first + longest - 1) << 32 | (2 * n + 1), err);
+}
+
+/* --- where a run stands --- */
+
+typedef struct finding {
+    overlap_lane *lane;
+    const bm_record *record;
+    bm_utf8_places from, to; /* the last of each */
+} finding;
+
+/* Rows begin and end with this unit. */
+static bm_status at_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
+                         bm_error *err)
+{
+    finding *f = ctx;
+    overlap_lane *lane = f->lane;
+    (void)bytes;
+    (void)err;
+    for (; lane->at < lane->ends.n && lane->ends.list[lane->at] >> 32 == number; lane->at++) {
+        const uint32_t end = (uint32_t)lane->ends.list[lane->at];
+        bm_overlap_row *row = &lane->rows[end / 2];
+        if (end % 2 == 0)
+            row->from =
+                bm_utf8_go_before_repair(f->record->text, f->record->as_read, from, &f->from);
+        else
+            row->to = bm_utf8_go_before_repair(f->record->text, f->record->as_read, to, &f->to);
     }
     return BM_OK;
+}
+
+static bm_status find_bytes(overlap_lane *lane, const bm_record *record, bm_error *err)
+{
+    finding f = {.lane = lane, .record = record};
+    if (lane->n_rows == 0)
+        return BM_OK;
+    if (lane->n_rows > UINT32_MAX / 2)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "a document that holds more than 2^31-1 items");
+    lane->at = 0;
+    BM_TRY(sort(lane, &lane->ends, err));
+    BM_TRY(bm_text_units_walk(&lane->items->settings->text, record->text, at_unit, &f, err));
+    return lane->at == lane->ends.n
+               ? BM_OK
+               : bm_fail(err, BM_ERR_INTERNAL, "a run of units that a text has not");
+}
+
+/* --- a document --- */
+
+/* Shingles of a group that stand in the document; groups are touched from number `first` on. */
+static uint32_t group_hits(const overlap_lane *lane, size_t first, uint32_t group)
+{
+    const uint64_t *list = lane->touched.list;
+    bm_bisect b = {first, lane->touched.n};
+    if (group == BM_NO_CLASS)
+        return 0;
+    while (b.low < b.high)
+        bm_bisect_go(&b, list[bm_middle(&b)] >> 32 < group);
+    return b.low < lane->touched.n && list[b.low] >> 32 == group ? (uint32_t)list[b.low] : 0;
+}
+
+static bm_status note_hits(overlap_lane *lane, uint32_t number, uint32_t hits, bm_error *err)
+{
+    return hits > __atomic_load_n(&lane->found->best[number], __ATOMIC_RELAXED)
+               ? push(&lane->better, (uint64_t)hits << 32 | number, err)
+               : BM_OK;
+}
+
+/* Classes of which the document has a shingle of their own, group by group. */
+static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *err)
+{
+    const bm_items *items = lane->items;
+    const uint64_t *touched = lane->touched.list;
+    lane->held.n = 0;
+    for (size_t i = 0; i < n_classes; i++) {
+        const uint32_t number = (uint32_t)(touched[i] >> 32);
+        const bm_item_class *class = &items->classes[number];
+        const uint32_t hits = (uint32_t)touched[i] + group_hits(lane, n_classes, class->group);
+        BM_TRY(note_hits(lane, number, hits, err));
+        if (bm_overlap_holds(items, hits, class->n))
+            BM_TRY(push(&lane->held, (uint64_t) class->group << 32 | i, err));
+    }
+    if (items->n_groups > 0)
+        BM_TRY(sort(lane, &lane->held, err));
+    uint32_t at_hand = BM_NO_CLASS;
+    BM_TRY(find_stretches(lane, at_hand, err));
+    for (size_t i = 0; i < lane->held.n; i++) {
+        const uint32_t group = (uint32_t)(lane->held.list[i] >> 32);
+        const uint64_t of = touched[(uint32_t)lane->held.list[i]];
+        const uint32_t number = (uint32_t)(of >> 32),
+                       hits = (uint32_t)of + group_hits(lane, n_classes, group);
+        if (group != at_hand)
+            BM_TRY(find_stretches(lane, group, err));
+        at_hand = group;
+        BM_TRY(find_units(lane, number, err));
+        BM_TRY(add_row(lane, number, hits,
+                       bm_stretches_longest_with(lane->run.list, lane->run.n, lane->stretches,
+                                                 lane->n_stretches, lane->longest),
+                       err));
+    }
+    return BM_OK;
+}
+
+/* Groups whose shingles suffice for members. */
+static bm_status hold_groups(overlap_lane *lane, size_t first, bm_error *err)
+{
+    for (size_t i = first; i < lane->touched.n; i++) {
+        const uint32_t group = (uint32_t)(lane->touched.list[i] >> 32),
+                       hits = (uint32_t)lane->touched.list[i];
+        BM_TRY(note_hits(lane, group, hits, err));
+        if (bm_items_members(lane->items, group, hits) == 0)
+            continue;
+        BM_TRY(find_stretches(lane, group, err));
+        BM_TRY(add_row(lane, group, hits, lane->longest, err));
+    }
+    return BM_OK;
+}
+
+static bm_status find_rows(overlap_lane *lane, const bm_record *record, bm_error *err)
+{
+    lane->n_rows = lane->ends.n = lane->better.n = 0;
+    BM_TRY(sort(lane, &lane->places, err));
+    BM_TRY(touch_classes(lane, err));
+    const words *touched = &lane->touched;
+    const size_t n = first_place(touched, (uint64_t)lane->items->n_classes << 32);
+    BM_TRY(hold_classes(lane, n, err));
+    BM_TRY(hold_groups(lane, n, err));
+    return find_bytes(lane, record, err);
+}
+
+/* Shingles that no document had before. */
+static bm_status say_seen(overlap_lane *lane, bm_buf *out, uint32_t *n, bm_error *err)
+{
+    const uint64_t *places = lane->places.list;
+    for (size_t i = 0; i < lane->places.n; i++) {
+        const uint32_t shingle = shingle_of(places[i]);
+        if ((i > 0 && shingle == shingle_of(places[i - 1])) ||
+            has_bit(lane->found->seen, shingle) || !bm_items_counts(lane->items, shingle))
+            continue;
+        BM_TRY(bm_buf_add(out, &shingle, sizeof shingle, err));
+        ++*n;
+    }
+    return BM_OK;
+}
+
+static void free_lists(overlap_lane *lane)
+{
+    bm_free_all(lane->places.list, lane->touched.list, lane->scratch.list, lane->run.list,
+                lane->held.list, lane->better.list, lane->stretches, lane->rows, lane->ends.list);
+}
+
+/* After a long document its memory is given back. */
+static void trim(overlap_lane *lane)
+{
+    if (lane->places.cap <= KEPT && lane->touched.cap <= KEPT)
+        return;
+    free_lists(lane);
+    *lane = (overlap_lane){.found = lane->found, .items = lane->items};
 }
 
 static bm_status look_at_document(void *ctx, bm_shingler *shingler, const bm_record *record,
@@ -295,26 +468,22 @@ static bm_status look_at_document(void *ctx, bm_shingler *shingler, const bm_rec
     BM_TRY(find_places(lane, shingler, record->text, &batch->shingles, err));
     if (lane->places.n == 0)
         return BM_OK;
-    said head = {.doc = (uint32_t)batch->n_docs};
+    BM_TRY(find_rows(lane, record, err));
+    bm_overlap_said head = {.doc = (uint32_t)batch->n_docs,
+                            .n_rows = (uint32_t)lane->n_rows,
+                            .n_best = (uint32_t)lane->better.n};
     const size_t at = out->len;
-    lane->has_units = false;
     BM_TRY(bm_buf_add(out, &head, sizeof head, err));
-    BM_TRY(group_places(lane, err));
-    BM_TRY(touch_classes(lane, err));
-    BM_TRY(look_at_classes(lane, record, &head, out, err));
-    for (size_t i = 0; i < lane->rows.n; i++) {
-        const better one = {(uint32_t)lane->rows.list[i], (uint32_t)(lane->rows.list[i] >> 32)};
+    if (lane->n_rows > 0)
+        BM_TRY(bm_buf_add(out, lane->rows, lane->n_rows * sizeof *lane->rows, err));
+    for (size_t i = 0; i < lane->better.n; i++) {
+        const uint64_t of = lane->better.list[i];
+        const bm_overlap_better one = {(uint32_t)of, (uint32_t)(of >> 32)};
         BM_TRY(bm_buf_add(out, &one, sizeof one, err));
     }
-    head.n_best = (uint32_t)lane->rows.n;
-    for (size_t i = 0; i + 1 < lane->firsts.n; i++) {
-        const uint32_t shingle = shingle_at(lane, i);
-        if (has_bit(lane->found->seen, shingle) || !counts(lane->items, shingle))
-            continue;
-        BM_TRY(bm_buf_add(out, &shingle, sizeof shingle, err));
-        head.n_seen++;
-    }
+    BM_TRY(say_seen(lane, out, &head.n_seen, err));
     memcpy(out->data + at, &head, sizeof head);
+    trim(lane);
     return BM_OK;
 }
 
@@ -323,9 +492,13 @@ static bm_status count_document(void *ctx, bm_shingler *shingler, const bm_recor
 {
     overlap_lane *lane = ctx;
     BM_TRY(find_places(lane, shingler, record->text, &batch->shingles, err));
-    BM_TRY(group_places(lane, err));
-    for (size_t i = 0; i + 1 < lane->firsts.n; i++)
-        __atomic_fetch_add(&lane->found->counts[shingle_at(lane, i)], 1, __ATOMIC_RELAXED);
+    BM_TRY(sort(lane, &lane->places, err));
+    for (size_t i = 0; i < lane->places.n; i++) {
+        const uint32_t shingle = shingle_of(lane->places.list[i]);
+        if (i == 0 || shingle != shingle_of(lane->places.list[i - 1]))
+            __atomic_fetch_add(&lane->found->counts[shingle], 1, __ATOMIC_RELAXED);
+    }
+    trim(lane);
     return BM_OK;
 }
 
@@ -344,9 +517,7 @@ static void close_lane(void *ctx)
     overlap_lane *lane = ctx;
     if (lane == NULL)
         return;
-    bm_free_all(lane->places.list, lane->firsts.list, lane->touched.list, lane->scratch.list,
-                lane->run.list, lane->rows.list);
-    bm_text_units_reset(&lane->units);
+    free_lists(lane);
     bm_free(lane);
 }
 
@@ -358,73 +529,4 @@ bm_ingest_scan bm_overlap_scan(bm_overlap_found *found)
 bm_ingest_scan bm_overlap_counting(bm_overlap_found *found)
 {
     return (bm_ingest_scan){open_lane, count_document, close_lane, found};
-}
-
-/* --- the ordered end --- */
-
-bm_status bm_overlap_open(const bm_items *items, bm_overlap_found *out, bm_error *err)
-{
-    *out = (bm_overlap_found){.items = items};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_new_zero(&out->seen, items->n_shingles / 8 + 1, err));
-    BM_TRY_OUT(bm_new_zero(&out->best, items->n_classes + 1, err));
-    BM_TRY_OUT(bm_new_zero(&out->holders, items->n_classes + 1, err));
-out:
-    if (status != BM_OK)
-        bm_overlap_reset(out);
-    return status;
-}
-
-void bm_overlap_reset(bm_overlap_found *found)
-{
-    bm_column_reset(&found->column);
-    bm_free_all(found->seen, found->best, found->holders, found->counts);
-    *found = (bm_overlap_found){0};
-}
-
-static bm_status add_rows(bm_overlap_found *found, uint32_t doc, const char *rows, uint32_t n,
-                          bm_error *err)
-{
-    const size_t bytes = (size_t)(found->n_rows + n) * sizeof *found->rows;
-    if (bytes > found->column.bytes)
-        BM_TRY(bm_column_grow(&found->column, bytes,
-                              found->memory != 0 && bytes > found->memory ? found->temp_dir : NULL,
-                              err));
-    found->rows = found->column.data;
-    for (uint32_t i = 0; i < n; i++) {
-        bm_overlap_row *row = &found->rows[found->n_rows++];
-        memcpy(row, rows + i * sizeof *row, sizeof *row);
-        row->doc = doc;
-        found->holders[row->class]++;
-    }
-    return BM_OK;
-}
-
-bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
-{
-    bm_overlap_found *found = ctx;
-    if (batch->scanned.len == 0)
-        return BM_OK;
-    const char *at = batch->scanned.data, *const end = at + batch->scanned.len;
-    while (at < end) {
-        said head;
-        memcpy(&head, at, sizeof head);
-        at += sizeof head;
-        BM_TRY(add_rows(found, (uint32_t)(first_row + head.doc), at, head.n_rows, err));
-        at += head.n_rows * sizeof(bm_overlap_row);
-        for (uint32_t i = 0; i < head.n_best; i++, at += sizeof(better)) {
-            better one;
-            memcpy(&one, at, sizeof one);
-            if (one.hits > found->best[one.class])
-                __atomic_store_n(&found->best[one.class], one.hits, __ATOMIC_RELAXED);
-        }
-        for (uint32_t i = 0; i < head.n_seen; i++, at += sizeof(uint32_t)) {
-            uint32_t shingle;
-            memcpy(&shingle, at, sizeof shingle);
-            uint8_t *byte = &found->seen[shingle / 8];
-            __atomic_store_n(byte, (uint8_t)(*byte | 1u << shingle % 8), __ATOMIC_RELAXED);
-        }
-    }
-    bm_column_leave(&found->column);
-    return BM_OK;
 }

@@ -3,11 +3,17 @@
  * what was found.
  *
  *     items      texts of the test set -> shingles, each with a number -> classes of equal items
- *     filter     a few bits for each shingle; what passes is looked up in the table
+ *     table      a filter of a few bits for each shingle, and an exact table
  *     lane       a document: places where a shingle of an item stands -> items that it holds
  *     found      in input order: rows, and what is known of each shingle and class
  *
  * A *class* is a set of shingles that one item or several have: equal items cost what one does.
+ *
+ * A shingle that stands in very many classes belongs to *groups*: a group is a set of such
+ * shingles, once for all classes that have the same ones, which are its members. A document that
+ * has them costs work for each group, and for the members of which it has a shingle more. Groups
+ * have numbers behind those of the classes.
+ *
  * A *place* is the unit of a document with which a shingle begins. */
 #pragma once
 
@@ -17,6 +23,82 @@
 #include "job/job_steps.h"
 #include "sign/ingest_cfg.h"
 
+/* shingle_table -- shingles by number: an exact table, and a filter before it.
+ *
+ *     filter   a blocked Bloom filter, a block being one word of 64 bits: 8 to 16 bits for a
+ *              shingle, 3 of them set
+ *     table    what passes the filter is looked up here, and has a number or none
+ *
+ * While the filter stays within the second-level cache of a core, a shingle that is not in the
+ * table costs about two nanoseconds.
+ *
+ * Limit: 2^32 - 2 shingles. Threads: any number may look up while nobody adds. */
+#define BM_NO_SHINGLE  UINT32_MAX
+#define BM_FILTER_BITS 8u /* for a shingle, at least */
+
+typedef struct bm_shingle_table {
+    uint64_t *hashes; /* by number, in the order in which they were added */
+    size_t n, cap;
+    bm_hash_table table;
+    uint64_t *filter; /* n_filter words, a power of two */
+    size_t n_filter;
+    unsigned filter_shift;
+} bm_shingle_table; /* {0} is empty */
+
+/* *number: of the shingle, which is added where it is new. */
+bm_status bm_shingle_table_add(bm_shingle_table *table, uint64_t hash, uint32_t *number,
+                               bm_error *err);
+/* All are added: make the filter. From now on shingles may be looked up. */
+bm_status bm_shingle_table_end(bm_shingle_table *table, bm_error *err);
+/* A shingle will soon be added or looked up: fetch its slot. */
+void bm_shingle_table_fetch(const bm_shingle_table *table, uint64_t hash);
+/* Its number, or BM_NO_SHINGLE. */
+uint32_t bm_shingle_table_find(const bm_shingle_table *table, uint64_t hash);
+/* Bytes in memory; of the filter too, whether it is made or not. */
+uint64_t bm_shingle_table_bytes(const bm_shingle_table *table);
+void bm_shingle_table_reset(bm_shingle_table *table); /* frees */
+
+/* The word of the filter that a shingle has bits in, and these bits. */
+static inline uint64_t *bm_shingle_table_bits(const bm_shingle_table *table, uint64_t hash,
+                                              uint64_t *bits)
+{
+    const uint64_t mixed = hash * UINT64_C(0x9E3779B97F4A7C15);
+    *bits = UINT64_C(1) << (mixed & 63) | UINT64_C(1) << (mixed >> 6 & 63) |
+            UINT64_C(1) << (mixed >> 12 & 63);
+    return &table->filter[mixed >> table->filter_shift];
+}
+
+/* May a shingle be in the table? If so, look it up. */
+static inline bool bm_shingle_table_may_have(const bm_shingle_table *table, uint64_t hash)
+{
+    uint64_t bits;
+    const uint64_t word = *bm_shingle_table_bits(table, hash, &bits);
+    return (word & bits) == bits;
+}
+
+/* overlap_runs -- the longest run among places of a document, some of which many items share.
+ *
+ *     places      1 2 3 . . 7 8 9 .       stretches of shingles that many items have, made once
+ *     own         . . . 4 . . . .  . 11   places of an item's own shingles
+ *     run         1 2 3 4
+ *
+ * An item's run costs its own places, and not those that it shares. */
+/* Units of a document with which shingles begin, one after another. */
+typedef struct bm_stretch {
+    uint64_t first, end; /* `end` is behind the last; equal: it is empty */
+} bm_stretch;
+
+/* Places, ascending and each once, become stretches, at most as many. Returns how many. */
+size_t bm_stretches_make(const uint64_t *places, size_t n, bm_stretch *out);
+/* The longest, the first of equals; of none: an empty one. */
+bm_stretch bm_stretches_longest(const bm_stretch *stretches, size_t n);
+/* The longest, the first of equals, of places and stretches together. No place is in a stretch.
+ * `longest`: of the stretches alone. */
+bm_stretch bm_stretches_longest_with(const uint64_t *places, size_t n, const bm_stretch *stretches,
+                                     size_t n_stretches, bm_stretch longest);
+
+/* overlap_items -- the items, and what they are. */
+
 #define BM_NO_CLASS UINT32_MAX
 
 /* An item, by its number, which is its row among the documents of the test set. */
@@ -25,13 +107,20 @@ typedef struct bm_item {
     bool too_short; /* for it has fewer words than that takes */
 } bm_item;
 
-/* A set of shingles. */
+/* A set of shingles: a class, or a group. */
 typedef struct bm_item_class {
-    uint64_t begin; /* of its shingles in bm_items.sets, ascending numbers; they end at ... */
+    uint64_t begin; /* of its own in bm_items.sets, ascending numbers; they end at ... */
     uint64_t end;
-    uint64_t n;     /* of these, those that count: all but the stopped ones */
+    uint64_t n;     /* that count, its group's too: all but the stopped ones */
     uint32_t units; /* of each shingle: those of the job, or fewer where the items are short */
+    uint32_t group; /* which has its other shingles; BM_NO_CLASS: there are none */
 } bm_item_class;
+
+/* Lists of numbers: those of key k are list[begin[k]] ... list[begin[k + 1] - 1], ascending. */
+typedef struct bm_lists {
+    uint64_t *begin;
+    uint32_t *list;
+} bm_lists;
 
 typedef struct bm_items {
     const bm_settings *settings; /* of the job; borrowed */
@@ -39,25 +128,20 @@ typedef struct bm_items {
     bm_item *items;
     size_t n, cap;
     uint64_t n_short, n_empty; /* items that are not looked for: of few words; without words */
-    /* Shingles by number. */
-    uint64_t *hashes;
-    size_t n_shingles, cap_shingles;
-    size_t
-        n_own; /* the first of them, which are of items; those behind only say where one begins */
-    bm_hash_table table;
-    uint64_t *filter; /* n_filter words, a power of two */
-    size_t n_filter;
-    unsigned filter_shift;
-    uint8_t *stopped; /* of each shingle: it does not count; NULL: all do */
-    /* Classes, and their shingles one after another. */
+    bm_shingle_table table;
+    size_t n_own;     /* the first of its shingles, which are of items; those behind only say where
+                         a short one may begin */
+    uint8_t *stopped; /* a bit for each shingle: it does not count; NULL: all do */
+    /* Classes and behind them groups, and their shingles one after another. */
     bm_item_class *classes;
-    size_t n_classes, cap_classes;
+    size_t n_classes, n_groups, cap_classes;
     uint32_t *sets;
     size_t n_sets, cap_sets;
     bm_hash_table by_set;
-    /* The classes of each shingle, and the items of each class, ascending. */
-    uint64_t *class_begin, *item_begin; /* n_shingles + 1; n_classes + 1 */
-    uint32_t *class_list, *item_list;
+    bm_lists of_shingle;    /* the classes of each shingle, or its groups */
+    bm_lists of_class;      /* the items of each class */
+    bm_lists members;       /* the classes of each group, in bm_items_settle by ascending n */
+    uint64_t *member_items; /* the items of all members before each, and of all */
     /* Short items: their joined texts, and the shingles that only say where one may begin. */
     bm_buf short_text;
     uint64_t *short_ends; /* of each, with its units in ... */
@@ -74,33 +158,30 @@ typedef struct bm_items {
  * complete. BM_ERR_NOMEM names the `memory` that would do. */
 bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err);
 void bm_items_reset(bm_items *items);
-/* The word of the filter that a shingle has bits in, and these bits. */
-static inline uint64_t *bm_items_filter(const bm_items *items, uint64_t hash, uint64_t *bits)
+/* Which shingles are stopped is known: count the others, and order the members of groups. */
+bm_status bm_items_settle(bm_items *items, bm_error *err);
+/* So many of its shingles that count are enough for the first of a group's members: how many are
+ * these? */
+size_t bm_items_members(const bm_items *items, uint32_t group, uint64_t hits);
+
+static inline bool bm_items_counts(const bm_items *items, uint32_t shingle)
 {
-    const uint64_t mixed = hash * UINT64_C(0x9E3779B97F4A7C15);
-    *bits = UINT64_C(1) << (mixed & 63) | UINT64_C(1) << (mixed >> 6 & 63) |
-            UINT64_C(1) << (mixed >> 12 & 63);
-    return &items->filter[mixed >> items->filter_shift];
+    return items->stopped == NULL || (items->stopped[shingle / 8] >> shingle % 8 & 1) == 0;
 }
-/* A shingle may be one of the items': ask the table. */
-static inline bool bm_items_may_have(const bm_items *items, uint64_t hash)
+
+static inline uint64_t bm_items_of_class(const bm_items *items, uint32_t class)
 {
-    uint64_t bits;
-    const uint64_t word = *bm_items_filter(items, hash, &bits);
-    return (word & bits) == bits;
+    return items->of_class.begin[class + 1] - items->of_class.begin[class];
 }
-/* A shingle will soon be asked for: fetch its slot. */
-void bm_items_fetch(const bm_items *items, uint64_t hash);
-/* Its number, or BM_NO_CLASS. */
-uint32_t bm_items_find(const bm_items *items, uint64_t hash);
 
 /* --- documents (overlap_lane.c) --- */
 
-/* A class that a document holds. */
+/* A class that a document holds; or a group, for all members that its shingles suffice for, but
+ * those of which the document has a row of their own. */
 typedef struct bm_overlap_row {
     uint32_t doc; /* its number */
     uint32_t class;
-    uint32_t hits;     /* shingles of the class that stand in the document, and count */
+    uint32_t hits;     /* shingles that stand in the document, and count */
     uint32_t longest;  /* units of the longest run */
     uint64_t from, to; /* its bytes in the text before repair */
 } bm_overlap_row;
@@ -108,30 +189,59 @@ typedef struct bm_overlap_row {
 /* What the documents so far have shown. Lanes read it; the ordered end writes. */
 typedef struct bm_overlap_found {
     const bm_items *items;
+    const bm_doc_table *docs;
     bm_column column;     /* of ... */
-    bm_overlap_row *rows; /* by document */
-    uint64_t n_rows;
+    bm_overlap_row *rows; /* by document, and there classes before groups, ascending numbers */
+    uint64_t n_rows, n_saved;
     uint64_t memory; /* of the rows; more lie in a file in ... */
     const char *temp_dir;
-    uint8_t *seen;     /* a bit for each shingle: a document has it */
-    uint32_t *best;    /* of each class: the most of its shingles in one document */
-    uint32_t *holders; /* documents that hold it */
-    uint32_t *counts;  /* documents of each shingle, while they are counted; else NULL */
+    uint8_t *seen;    /* a bit for each shingle: a document has it */
+    uint32_t *best;   /* of each class and group: the most of its shingles in one document */
+    uint32_t *counts; /* documents of each shingle, while they are counted; else NULL */
 } bm_overlap_found;
 
-bm_status bm_overlap_open(const bm_items *items, bm_overlap_found *out, bm_error *err);
+/* Bytes that documents need beside the items, at most. */
+uint64_t bm_overlap_bytes(const bm_items *items);
+bm_status bm_overlap_open(const bm_items *items, const bm_doc_table *docs, bm_overlap_found *out,
+                          bm_error *err);
 void bm_overlap_reset(bm_overlap_found *found);
 /* How each document is looked at, for bm_ingest_request.scan, and the sink. `found` is its ctx. */
 bm_ingest_scan bm_overlap_scan(bm_overlap_found *found);
 bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
 /* Are so many shingles of an item of n enough? */
-bool bm_overlap_holds(const bm_items *items, uint64_t hits, uint64_t n);
+static inline bool bm_overlap_holds(const bm_items *items, uint64_t hits, uint64_t n)
+{
+    return hits > 0 && (double)hits / (double)n >= items->settings->bands.threshold;
+}
 /* The documents of each shingle are counted, and nothing else. */
 bm_ingest_scan bm_overlap_counting(bm_overlap_found *found);
+/* What a checkpoint has of it beside the documents (job/checkpoint.h); ctx is `found`. */
+bm_checkpoint_more bm_overlap_saved(bm_overlap_found *found);
+
+/* What documents say to the ordered end: this, then so many rows, shingles and classes. */
+typedef struct bm_overlap_said {
+    uint32_t doc; /* in the batch */
+    uint32_t n_rows, n_seen, n_best;
+} bm_overlap_said;
+
+typedef struct bm_overlap_better {
+    uint32_t class, hits;
+} bm_overlap_better;
 
 /* --- files (overlap_files.c) --- */
 
+/* The documents that hold each class; sums over all rows. */
+typedef struct bm_overlap_sums {
+    uint64_t rows;     /* of overlap.tsv */
+    uint64_t *holders; /* of each class */
+} bm_overlap_sums;
+
+/* dropped[i] becomes BM_REASON_OVERLAP for each document with a row. */
+bm_status bm_overlap_count(const bm_overlap_found *found, uint8_t *dropped, bm_overlap_sums *out,
+                           bm_error *err);
+void bm_overlap_sums_reset(bm_overlap_sums *sums);
 /* overlap.tsv, items.tsv and removed.tsv. `against`: the job that has read the items, with their
  * ids. */
 bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *against,
-                           const bm_overlap_found *found, bm_out_dir *dir, bm_error *err);
+                           const bm_overlap_found *found, const bm_overlap_sums *sums,
+                           bm_out_dir *dir, bm_error *err);

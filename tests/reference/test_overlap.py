@@ -10,9 +10,6 @@ import gzip
 import json
 import os
 import random
-import signal
-import subprocess
-import time
 
 import harness
 import overlap_model
@@ -209,6 +206,30 @@ def rows_against_model(bandmill, claims, corpus, texts, seed, size):
     return total
 
 
+def shared_by_many(bandmill, seed):
+    """2,100 items that have one phrase, half of them another one too, so that shingles stand in more items than are listed for each: items of
+    phrases alone, with a few words of their own or many; and documents that have a phrase, or what is an item's own, or both."""
+    rng = random.Random(f"{seed} many")
+    phrase = [[f"p{n}w{i}" for i in range(length)] for n, length in ((1, 26), (2, 14))]
+    starts = [phrase[0], phrase[0] + phrase[1] + phrase[0][:20]]
+    own = [[f"o{i}w{k}" for k in range(rng.choice((0, 1, 4, 15, 40)))] for i in range(2100)]
+    items = [rng.choice((start + words, words[:2] + start + words[2:])) for start, words in zip(starts * 1050, own)]
+    texts = [phrase[0], phrase[1], phrase[1] + phrase[0], phrase[0][:20] + ["z"] + phrase[0][5:], ["z"] * 30, *rng.sample(own, 5), *rng.sample(items, 8),
+             phrase[0] + ["z"] + own[0] + own[1], sum(rng.sample(items, 6), []), items[5] + items[5][:20], items[7][:-9], items[8][10:],
+             *[phrase[0] + phrase[1] + words[-20:] for words in rng.sample(own, 4)], phrase[0][3:] + phrase[1] + phrase[0]]
+    with harness.scratch() as folder:
+        world = World(rng, folder, [" ".join(text) for text in texts if text], "passages")
+        items = [" ".join(words) for words in items]
+        path = world.write_jsonl("many.jsonl", "question", "qid", items)
+        world.tests = world.texts(path, items)
+        world.against = ["--against", path, "--against-text-field", "question", "--against-id-field", "qid"]
+        rows = 0
+        for k, threshold, stop in ((13, 0.5, None), (5, 0.9, 6)):
+            options = text_model.text_options(normalize=text_model.DEFAULT, k=k)
+            rows += compare(bandmill, world, options, world.cut(options), [], threshold, stop=stop)
+        return "" if rows > 5000 else f"only {rows} rows"
+
+
 def bytes_against_model(bandmill, seed):
     """Bytes as units, of ASCII text, whose places are known."""
     rng = random.Random(seed)
@@ -280,31 +301,24 @@ def tables(bandmill, world):
     return wrong_rows(out, found) or ("" if kept == found.kept else "kept.parquet has other rows")
 
 
-def killed_at_work(bandmill, words, out):
-    """Kill a job once its directory of work is there; False: it was done before."""
-    with subprocess.Popen([bandmill.path, *words, "-o", out], stderr=subprocess.DEVNULL) as job:
-        while job.poll() is None:
-            if os.path.isdir(out + ".partial"):
-                job.kill()
-                break
-            time.sleep(0.0005)
-    return job.returncode == -signal.SIGKILL
-
-
 def resumed(bandmill, world):
     """Of a corpus in thirty copies, so that a job is not done before it can be killed."""
-    path, words = os.path.join(world.folder, "long.jsonl"), ["--shingle", "word:8", "--threads", "2", "--duplicate-ids", "number"]
+    path, words = os.path.join(world.folder, "long.jsonl"), ["--shingle", "word:8", "--threads", "2", "--batch-docs", "5", "--duplicate-ids", "number"]
     with open(path, "wb") as file:
         file.write(30 * harness.read_file(world.train_path))
     plain, killed = world.run(bandmill, *words, inputs=[path]), 0
     out = os.path.join(world.folder, "killed")
     for kill in range(2):
-        killed += killed_at_work(bandmill, ["overlap", path, *world.against, *words, *["--resume"] * kill], out)
-    bandmill.run("overlap", path, *world.against, *words, "-o", out, "--resume")
+        lines = 8 + 8 * kill
+        killed += bandmill.kill(out, ["overlap", path, *world.against, *words, *["--resume"] * kill, "-o", out],
+                                lambda journal, lines=lines: journal.count(b"documents\t") >= lines)
+    said = bandmill.run("overlap", path, *world.against, *words, "-o", out, "--resume").stderr
+    if b"resuming after" not in said:
+        return f"killed {killed} times, and it began again: {said}"
     for name in (*FILES, "kept.jsonl"):
         if harness.read_file(out, name) != harness.read_file(plain, name):
             return f"{name} is another"
-    return "" if killed else "no job was killed"
+    return "" if killed == 2 else f"{killed} jobs were killed"
 
 
 def main():
@@ -319,6 +333,7 @@ def main():
             claims.attempt(f"{corpus}: killed twice, the same bytes", lambda: resumed(bandmill, world))
             if args.size != "small":
                 claims.attempt(f"{corpus}: Parquet", lambda: tables(bandmill, world))
+    claims.attempt("shingles of more than a thousand items", lambda: shared_by_many(bandmill, args.seed))
     claims.attempt("bytes as units", lambda: bytes_against_model(bandmill, args.seed))
     claims.check(f"{rows} rows of overlap.tsv were compared", rows > 500)
     claims.end()

@@ -76,10 +76,12 @@ job() {
     case $kind in
     sign) bm sign in.jsonl --band-keys --threshold 0.6 "$@" ;;
     dedup) bm dedup in.jsonl --threshold 0.6 "$@" ;;
+    overlap) bm overlap in.jsonl --against items.jsonl --shingle word:8 --threshold 0.1 "$@" ;;
     esac
 }
 
-for kind in sign dedup; do
+awk 'NR % 7 == 3' whole.jsonl > items.jsonl
+for kind in sign dedup overlap; do
     cp whole.jsonl in.jsonl
     job -o right; exits 0
     { head -n 50 whole.jsonl; echo '{"id":'; tail -n 10 whole.jsonl; } > in.jsonl
@@ -90,9 +92,9 @@ for kind in sign dedup; do
     cp whole.jsonl in.jsonl
     goes_on nothing no
     # the head of an array is written anew at the end
-    [ $kind = dedup ] || for array in signatures content_hash band_keys; do damage output/$array.npy 128 yes; done
+    [ $kind != sign ] || for array in signatures content_hash band_keys; do damage output/$array.npy 128 yes; done
     damage .bandmill-documents 0 yes
-    [ $kind = sign ] || damage .bandmill-sets 0 no
+    [ $kind != dedup ] || damage .bandmill-sets 0 no
     damage .bandmill-journal 0 no
     damage .bandmill-work 0 no
     rm -r right sealed out.partial

@@ -82,6 +82,23 @@ holds stdin < kept
 bm overlap train.jsonl --against tests $fields -o out --resume; exits 0
 says ../err 'done'
 
+# broken behind the eighth document: what was read before is saved, and once it is repaired the job goes on, if the items are the same
+{ head -n 8 train.jsonl; echo '{"id":'; } > broken.jsonl
+BANDMILL_SEAL_SECONDS=0
+export BANDMILL_SEAL_SECONDS
+bm overlap broken.jsonl --against tests $fields -o mended --batch-docs 1; exits 3
+says ../err 'broken.jsonl:9: .* 8 documents before it are saved in mended.partial'
+unset BANDMILL_SEAL_SECONDS
+cp train.jsonl broken.jsonl
+cp -R tests others
+item 6 "$(words 1 50)" >> others/b.jsonl
+bm overlap broken.jsonl --against others $fields -o mended --resume; exits 7
+says ../err 'against.*tests'
+bm overlap broken.jsonl --against tests $fields -o mended --resume; exits 0
+says ../err 'resuming after 8 documents'
+for file in overlap.tsv removed.tsv; do sed 's/train/broken/' out/$file > wanted; holds mended/$file < wanted; done
+holds mended/items.tsv < out/items.tsv
+
 # short items and those of few words; a lower threshold; other units
 bm overlap train.jsonl --against tests $fields -o lower --threshold 0.4 -q; exits 0
 says lower/overlap.tsv '^less	1	0.464286	13	25	0	90'

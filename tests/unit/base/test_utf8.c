@@ -51,10 +51,13 @@ Test(utf8, knows_a_place_before_repair_and_after_it)
                          11},
                  text = {"a" R "b" R R "c", 12};
     static const size_t before[] = {0, 1, 3, 4, 7, 10, 11}, after[] = {0, 1, 4, 5, 8, 11, 12};
+    bm_utf8_places last = {0, 0};
     for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
         cr_expect_eq(bm_utf8_before_repair(text, read, after[i]), before[i], "place %zu", after[i]);
         cr_expect_eq(bm_utf8_after_repair(text, read, before[i]), after[i], "place %zu", before[i]);
+        cr_expect_eq(bm_utf8_go_before_repair(text, read, after[i], &last), before[i]);
     }
+    cr_expect_eq(bm_utf8_go_before_repair(text, read, after[2], &last), before[2], "back again");
     cr_expect_eq(bm_utf8_before_repair(text, (bm_str){0}, 7), 7);
     cr_expect_eq(bm_utf8_after_repair(text, (bm_str){0}, 7), 7);
 }
