@@ -5,10 +5,10 @@
  *     [scheme][  user  ][     shown     ][    not shown    ]
  *
  * What is before the last @ of the authority, which ends at the first / ? or #, is a user. An
- * authority whose port is no number has a user too, with a / ? or # in the password that nobody
- * encoded: he ends at the last @ of all, and where there is none nothing of it is shown. Buckets
- * and repositories have no port. In a text an address in quotes ends with them, any other at white
- * space, a quote or an angle bracket, without the punctuation before that.
+ * authority with a port that is no number has a user too, with a / ? or # in the password that
+ * nobody encoded: he ends at the last @ of all, and where there is none nothing of it is shown.
+ * Buckets and repositories have no port. In a text an address in quotes ends with them, any other
+ * at white space, a quote or an angle bracket, without the punctuation before that.
  *
  * Tests: tests/unit/base/test_address.c, tests/cli/cases/addresses_hidden.sh */
 #include "base/address.h"

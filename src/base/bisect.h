@@ -5,14 +5,14 @@
  *     while (b.low < b.high)
  *         bm_bisect_go(&b, list[bm_middle(&b)] < key);
  *
- * b.low is the first whose element is not below the key, n if there is none. */
+ * b.low is the first element not below the key, n if there is none. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef struct bm_bisect {
-    size_t low, high; /* what is looked for is one of low … high */
+    size_t low, high; /* the answer is one of low … high */
 } bm_bisect;
 
 static inline size_t bm_middle(const bm_bisect *b)

@@ -139,7 +139,7 @@ static bm_status add_file(bm_column *column, size_t had, size_t bytes, bm_error 
     return status;
 }
 
-/* Pages from `had` on will be those of a file, unless the directory is gone. */
+/* Pages from `had` on will be pages of a file, unless the directory is gone. */
 static bm_status open_file(bm_column *column, size_t had, const char *dir, bm_error *err)
 {
     const int fd = bm_open_nameless(dir);
@@ -161,7 +161,7 @@ static void give_up(bm_column *column, size_t bytes)
     column->space = 0;
 }
 
-/* More pages, up to `bytes`, of which there is address space. */
+/* Map more pages, up to `bytes`; the address space is reserved. */
 static bm_status add_pages(bm_column *column, size_t had, size_t bytes, bm_error *err)
 {
     if (atomic_load(&column->file) != 0)

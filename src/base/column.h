@@ -39,8 +39,8 @@ typedef struct bm_column {
 bm_status bm_column_grow(bm_column *column, size_t bytes, const char *dir, bm_error *err);
 /* Give back what lies beyond the first `bytes`. */
 void bm_column_trim(bm_column *column, size_t bytes);
-/* Put all pages into memory, of which the first `used` bytes hold something. Nobody else uses the
- * column meanwhile. On failure nothing changes. */
+/* Put all pages into memory; only the first `used` bytes hold elements. Nobody else uses the column
+ * meanwhile. On failure nothing changes. */
 bm_status bm_column_to_memory(bm_column *column, size_t used, bm_error *err);
 void bm_column_reset(bm_column *column);
 

@@ -28,9 +28,8 @@ bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char 
 /* Does this error say something of the file (it is not there, may not be read, its disk fails), and
  * not of the process (no memory, too many open files)? */
 bool bm_errno_is_of_file(int errnum);
-/* Does it say that nothing is there: no file of the name, or nothing above it that could hold one?
- * Whatever else it says (a permission, too many open files, a disk that fails), nobody knows what
- * is there. */
+/* Does the code mean that nothing is there: no file of the name, or no folder that could hold one?
+ * With any other code (a permission, too many open files, a failing disk) there may be a file. */
 bool bm_errno_is_absence(int errnum);
 /* Did a call that opens or looks at a file fail since nothing is there? `err` is its error. */
 bool bm_is_absent(bm_status status, const bm_error *err);

@@ -20,11 +20,11 @@
  * or a file of ours. So what a path leads to is looked at before it is opened, and once more
  * through the descriptor, since it may be another file by then. */
 
-/* The name of an address (base/address.h): all that is shown of it. The caller frees it. */
+/* The name of an address (base/address.h): its part that may be shown. The caller frees it. */
 bm_status bm_address_name(const char *address, char **out, bm_error *err);
-/* Open a regular file for reading; *fd -1 on failure. `other`: the status of a FIFO, a socket
- * or a device, whose message says which it is. BM_ERR_IO, and the error's code, for what the system
- * says, and for a directory (EISDIR). */
+/* Open a regular file for reading; *fd -1 on failure. `other`: the status of a FIFO, a socket or a
+ * device; the message names its kind. BM_ERR_IO, with the error's code, for errors of the system
+ * and for a directory (EISDIR). */
 bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *err);
 /* The same; and for a path that names a descriptor which the process was given (/dev/stdin,
  * /dev/fd/N, /proc/self/fd/N: process substitution) whatever that is, a pipe or a terminal. Reading
@@ -45,9 +45,9 @@ bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *er
 bm_status bm_look_at(int folder, const char *path, int flags, bool *there, struct stat *info,
                      bm_error *err);
 
-/* Where a call takes an open folder and a path, the last part of the path is the name of a file in
- * the folder, whatever the path has come to lead to, and the path is for messages; AT_FDCWD: the
- * file is that of the path. The name, for openat and its like: */
+/* If a call has an open folder and a path, it uses the file in the folder that has the last part of
+ * the path as its name, even if the path now leads elsewhere, and the path is for messages.
+ * AT_FDCWD: it uses the file at the path. The name, for openat and its like: */
 const char *bm_name_in(int folder, const char *path);
 
 /* read_file -- a small file as a whole. */
@@ -67,15 +67,15 @@ int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got);
 
 /* wait_readable -- waiting for input from a pipe or a terminal, in a way that can be cancelled. */
 
-/* BM_OK once a read of `fd` would not wait (of a file: at once), or would fail, and then says
- * itself why. Until then callbacks->cancelled is asked five times a second: BM_ERR_CANCELLED where
- * it says so. Without that callback BM_OK comes at once, and the read is what waits. */
+/* BM_OK once a read of `fd` would not wait (of a file: at once), or would fail, and then reports
+ * why. Until then callbacks->cancelled is asked five times a second: BM_ERR_CANCELLED if it says
+ * so. Without that callback BM_OK comes at once, and the read is what waits. */
 bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err);
 
-/* Wait so, and read what there is, at most `cap` bytes, also of a descriptor that does not block.
- * BM_OK: *got as read returns it (below 0: errno says why; 0: the end). */
+/* Wait so, and read the bytes that are there, at most `cap`, also from a descriptor that does not
+ * block. BM_OK: *got is the result of read (below 0: see errno; 0: the end). */
 bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t cap, ssize_t *got,
                         bm_error *err);
 
-/* BM_ERR_CANCELLED where callbacks->cancelled says so, else BM_OK. For loops over what is read. */
+/* BM_ERR_CANCELLED if callbacks->cancelled returns true, else BM_OK. For loops that read. */
 bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err);

@@ -87,7 +87,8 @@ static bool match_one(const char **pattern, const char **path)
 
 bool bm_glob_match(const char *pattern, const char *path)
 {
-    const char *star = NULL, *from = NULL; /* after the last star; what it does not take yet */
+    const char *star = NULL, *from = NULL; /* after the last star; the text that the star does not
+                                            * cover yet */
     while (*path != '\0') {
         if (*pattern == '*') {
             star = ++pattern;

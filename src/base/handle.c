@@ -37,7 +37,7 @@ static bool is_here(const bm_handle *handle)
 
 /* --- callbacks --- */
 
-/* The handles whose callbacks run on this thread, the innermost first. */
+/* The handles that run callbacks on this thread, the innermost first. */
 typedef struct caller {
     const bm_handle *handle;
     const struct caller *outer;

@@ -54,8 +54,8 @@ void bm_handle_reset(bm_handle *handle);
 bm_status bm_handle_enter(bm_handle *handle, unsigned *gate, bm_error *err);
 void bm_handle_leave(bm_handle *handle, unsigned gate);
 
-/* Callbacks that lead to those of the program, one call at a time, and note on this thread that the
- * handle is calling back. A callback that the program does not have is NULL. */
+/* Callbacks that call the program's, one at a time, and note on this thread that the handle is
+ * calling back. A callback that the program does not have is NULL. */
 bm_callbacks bm_handle_callbacks(bm_handle *handle);
 
 typedef enum bm_closing {

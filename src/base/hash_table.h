@@ -5,10 +5,10 @@
  *     slot    tag, 32 bits | number + 1        0: free
  *     home    the tag, as a fraction, of the slots; then linear probing; full to three quarters
  *
- * The table holds no keys. Its owner keeps them by number, hands in a hash whose upper half is the
- * tag, and says whether a number is that of the key which is looked for; it is asked only where
- * tags agree. A table grows without its keys, for a tag leads to its home in a table of any size,
- * and where it is, if the allocator can do so, by a quarter or less once it is large.
+ * The table holds no keys. Its owner keeps the keys by number, passes a hash that has the tag in
+ * its upper half, and compares the key of a number with the wanted key; it is asked only where tags
+ * agree. A table grows without its keys, for a tag leads to its home in a table of any size, and
+ * where it is, if the allocator can do so, by a quarter or less once it is large.
  *
  * The hashes are known to everybody, so somebody can make keys that all have one home, or one hash.
  * Steps past the slots of others are counted therefore. When insertions take many more of them than

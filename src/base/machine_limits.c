@@ -2,15 +2,15 @@
 /* machine_limits.c -- limits of control groups, of versions 1 and 2, and of the address space.
  *
  * /proc/self/cgroup names the group of this process in each hierarchy: "0::/job/step" of version 2,
- * "4:memory:/job/step" of version 1. /proc/self/mountinfo says which part of a hierarchy is mounted
- * where. So a group is a folder below a mount, and those above it are its parents; each of them may
- * have limits, and the least one counts:
+ * "4:memory:/job/step" of version 1. /proc/self/mountinfo lists which part of a hierarchy is
+ * mounted where. So a group is a folder below a mount, and those above it are its parents; each of
+ * them may have limits, and the least one counts:
  *
  *     /sys/fs/cgroup                       the mount, of the root or of a container's group
  *     /sys/fs/cgroup/job                   memory.max 512M
  *     /sys/fs/cgroup/job/step              memory.max max, cpu.max 100000 100000
  *
- * In a container the group may lie outside of what is mounted; then the mount itself is asked,
+ * In a container the group may lie outside of the mounted part; then the mount itself is asked,
  * which is the container's own group as a rule. */
 #include "base/machine_limits.h"
 
@@ -22,7 +22,7 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 3 * PATH_BYTES, OPTION_BYTES = 1024, FILE_BYTES = 64 };
 
-#define V1_NO_LIMIT (UINT64_C(1) << 62) /* what version 1 says for none is about twice that */
+#define V1_NO_LIMIT (UINT64_C(1) << 62) /* version 1 has about twice this number for no limit */
 
 typedef enum hierarchy { UNIFIED, V1_MEMORY, V1_CPU, HIERARCHIES } hierarchy;
 

@@ -10,8 +10,8 @@ typedef struct bm_machine_limits {
     uint32_t cpus;   /* processors, a quota rounded up; UINT32_MAX: no quota */
 } bm_machine_limits;
 
-/* The least limits of all control groups from that of this process up to the root, as far as they
- * are mounted here. `root` is put before each path: "" for the machine itself. */
+/* The least limits of all control groups from the process's own up to the root, as far as they are
+ * mounted here. `root` is put before each path: "" for the machine itself. */
 void bm_control_group_limits(const char *root, bm_machine_limits *out);
-/* Bytes that may still be mapped (RLIMIT_AS less what is); UINT64_MAX: no limit. */
+/* Bytes that may still be mapped (RLIMIT_AS less mapped bytes); UINT64_MAX: no limit. */
 uint64_t bm_address_space_left(void);

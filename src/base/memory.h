@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.h -- allocation that checks its products, and the growable byte buffer.
  *
- * Everything that lives longer than a function is allocated here. Memory is aligned to 64 bytes
- * where the name says so. */
+ * Everything that lives longer than a function is allocated here. Functions named for it align
+ * memory to 64 bytes. */
 #pragma once
 
 #include <bandmill/status.h>

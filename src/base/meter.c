@@ -21,8 +21,8 @@
  *
  *     left = (1 - f) * ((1 - f) * (u * w - s) + e)
  *
- * which is the guess u * w - s at first, and for f near 1 what the pace of the step itself says,
- * e / f * (1 - f). Without a past it is the pace alone. */
+ * which is the guess u * w - s at first, and for f near 1 follows the pace of the step itself, e /
+ * f * (1 - f). Without a past it is the pace alone. */
 
 void bm_forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_t n, double now_s)
 {

@@ -16,11 +16,11 @@
 
 /* forecast -- how far a job is, and how long the rest will take.
  *
- * A job says its steps beforehand, with weights that it guesses from what it knows: shares of the
- * whole time, in any unit that all steps have in common. The time since then shows what one unit of
- * weight takes here. Within a step this guess is replaced by the step's own pace, in proportion to
- * how much of it is done; so nothing jumps where one step ends and the next begins. The share that
- * is done never goes back: a job that turns out to be longer stands still for a while.
+ * A job lists its steps beforehand, with guessed weights: shares of the whole time, in any unit
+ * that all steps have in common. The time since then shows what one unit of weight takes here.
+ * Within a step this guess is replaced by the step's own pace, in proportion to how much of it is
+ * done; so nothing jumps where one step ends and the next begins. The share that is done never goes
+ * back: if a job turns out to be longer, its progress pauses for a while.
  *
  * Times come from the caller. Threads: one at a time. */
 
@@ -29,13 +29,13 @@ enum { BM_FORECAST_STEPS = 8 };
 typedef struct bm_forecast_step {
     const char *stage; /* borrowed for good */
     double weight;
-    const char *within; /* the stage that it ends with, whose progress counts; NULL: its own */
+    const char *within; /* the stage that it ends with; its progress counts; NULL: the step's own */
 } bm_forecast_step;
 
 typedef struct bm_forecast {
     bm_forecast_step steps[BM_FORECAST_STEPS];
     uint32_t n, at; /* `at`: the step that runs, from 1; 0: none yet */
-    bool counts;    /* progress that is reported is that of the step */
+    bool counts;    /* reported progress is the progress of the step */
     double began_s, step_began_s,
         reported_s;             /* `reported_s`: since when its progress is reported */
     double share;               /* of the step that is done; less than 0: not known */
@@ -52,7 +52,7 @@ typedef struct bm_forecast_view {
 
 /* At most BM_FORECAST_STEPS; more are left out. {0} is a forecast without a plan. */
 void bm_forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_t n, double now_s);
-/* The stage begins. One that is not planned, or lies behind, is a part of the step that runs. */
+/* The stage begins. One that is not planned, or is past, is a part of the current step. */
 void bm_forecast_stage(bm_forecast *f, const char *stage, double now_s);
 /* So much of the stage is done; less than 0: not known. */
 bm_forecast_view bm_forecast_update(bm_forecast *f, double share, double now_s);
@@ -70,8 +70,8 @@ typedef struct bm_meter {
 /* `callbacks` are copied; NULL: none. */
 void bm_meter_init(bm_meter *meter, const bm_callbacks *callbacks);
 void bm_meter_reset(bm_meter *meter);
-/* Set the stages to come: from here on progress includes that of the whole job, and each stage
- * reports its beginning. */
+/* Set the stages to come: from here on progress includes the progress of the whole job, and each
+ * stage reports its beginning. */
 void bm_meter_plan(bm_meter *meter, const bm_forecast_step *steps, uint32_t n);
 /* A stage begins ("read", counted in "bytes"), and its clock. Both words are borrowed for good. */
 void bm_meter_stage(bm_meter *meter, const char *stage, const char *unit);
@@ -83,7 +83,7 @@ void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t 
 void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...) BM_PRINTF(3, 4);
 /* BM_ERR_CANCELLED once the caller wants to stop, else BM_OK. */
 bm_status bm_meter_check(bm_meter *meter, bm_error *err);
-/* From here on it says that the caller wants to stop, whatever he says. */
+/* From here on it reports that the caller wants to stop, without asking. */
 void bm_meter_stop(bm_meter *meter);
 /* Callbacks that lead to this meter, for functions that take bm_callbacks. */
 bm_callbacks bm_meter_callbacks(bm_meter *meter);

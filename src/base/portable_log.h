@@ -13,12 +13,12 @@
  *
  *     ln m = 2 artanh(s) = 2s + s z (2/3 + 2/5 z + 2/7 z^2 + … + 2/19 z^8 + …),  z = s^2 <= .02944
  *
- * and ln x = k ln 2 + ln m, where ln 2 is the sum of a number of 32 bits, of which k times is
- * exact, and one of 53.
+ * and ln x = k ln 2 + ln m, where ln 2 is the sum of a number of 32 bits, for which k times it is
+ * exact, and a number of 53.
  *
  * The error, with e = 2^-53, the most that one rounding does, relative to its result:
  * - m-1 is exact (Sterbenz); m+1 and the division are rounded: s, and so 2s, is off by 2e.
- * - What is cut off the series is at most 2/21 s z^10 / (1-z); relative to 2s at most .22e.
+ * - The cut-off rest of the series is at most 2/21 s z^10 / (1-z); relative to 2s at most .22e.
  * - s z P(z) is at most .0101 of 2s. It is off by less than 12e of its own: s z by 8e (2e of s, 5e
  * of z, 1e), P by 2.5e (1e of 2/3, 1e of the last addition; what comes before is a 50th of it), the
  *   product by 1e. That is .13e of 2s. The sum is rounded: 1e. So ln m is off by less than 3.4e.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* random.c -- MT19937 and the draws of NumPy's RandomState on top of it.
  *
- * The recurrence and the tempering are those of the published generator; the state is renewed 624
- * words at a time. */
+ * The recurrence and the tempering are as published; the state is renewed 624 words at a time. */
 #include "base/random.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sized_struct.h -- structs that cross the public interface and may grow (types.h of the public
- * headers says how): their first field, size_t struct_size, says how much of them the caller has.
- */
+/* sized_struct.h -- structs that cross the public interface and may grow (see the public types.h):
+ * their first field, size_t struct_size, is the size of the caller's struct.
+ * */
 #pragma once
 
 #include <bandmill/status.h>
@@ -23,8 +23,8 @@ typedef struct bm_sized_type {
 #define BM_SIZED_TYPE(type, last) ((bm_sized_type){#type, sizeof(type), BM_SIZE_UP_TO(type, last)})
 
 /* For bm_NAME_options_init_sized: fill the caller's struct of `struct_size` bytes with `defaults`
- * (`whole` bytes, whose first field counts for nothing) as far as it goes, and set its struct_size.
- * Fields beyond `whole`, of a program newer than this library, become zero. NULL is fine. */
+ * (`whole` bytes; the first field is ignored) as far as it goes, and set its struct_size. Fields
+ * beyond `whole`, of a program newer than this library, become zero. NULL is fine. */
 void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_t whole);
 
 /* bm_NAME_options_init_sized, and NAME_defaults, with which it fills the caller's struct. */
@@ -35,8 +35,8 @@ void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_
         bm_sized_init(options, struct_size, &name##_defaults, sizeof name##_defaults);             \
     }
 
-/* No struct has more bytes in any version. A struct_size that says so was never initialised, and
- * nothing is read by it. */
+/* No struct has more bytes in any version. A larger struct_size was never initialised, and no byte
+ * is read by it. */
 #define BM_SIZED_MOST (64u << 10)
 
 /* BM_ERR_USAGE: there is no struct, or its struct_size is less than the least or more than

@@ -145,7 +145,7 @@ void bm_cpu_name(char *out, size_t cap)
  *
  * Dlopen and dlsym. */
 
-/* The dynamic linker says it in words only. */
+/* The dynamic linker reports it in words only. */
 static bool is_nomem(const char *why)
 {
     return strstr(why, "cannot allocate") != NULL || strstr(why, "cannot map") != NULL ||

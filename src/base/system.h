@@ -45,8 +45,8 @@ void bm_cpu_name(char *out, size_t cap);
 
 /* Opens `file`, found as the dynamic linker finds it, and fills `table`: pointers to functions, one
  * for each of `names`, which ends with NULL. The library stays for the life of the process: to open
- * it again costs microseconds, and what it left behind (threads, exit handlers) keeps its code.
- * Where it is missing or lacks one of the names: BM_ERR_IO, in the linker's words or with the name;
+ * it again costs microseconds, and its threads and exit handlers still need its code. Where it is
+ * missing or lacks one of the names: BM_ERR_IO, in the linker's words or with the name;
  * BM_ERR_NOMEM. Any thread. */
 bm_status bm_shared_library_open(const char *file, const char *const *names, void *table,
                                  bm_error *err);

@@ -27,7 +27,7 @@
  * A thread inherits the signal mask of the one that starts it, so that one blocks the signals for a
  * moment. */
 
-/* Signals that stay unblocked: those of faults, and a profiler's. */
+/* Signals that stay unblocked: faults, and a profiler's. */
 static const int unblocked[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV, SIGSYS, SIGTRAP};
 
 int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
@@ -245,11 +245,11 @@ void bm_queue_abort(bm_queue *queue)
  * Threads that wait for the next round of work: awake for a moment, then on a condition.
  *
  * Rounds are numbered. A thread runs when it sees a new number, and counts itself out at the end.
- * Where candidates are verified bucket by bucket, a round takes a tenth of a millisecond, which is
- * what it costs to wake a thread. So a thread that waits looks at the number for some 20
- * microseconds before it sleeps; not where there are more threads than processors. Each thread has
- * its own error, and the first by thread number is the one reported, so that it depends on timing
- * no more than it must. */
+ * If candidates are verified bucket by bucket, a round takes a tenth of a millisecond, as long as
+ * it takes to wake a thread. So a thread that waits looks at the number for some 20 microseconds
+ * before it sleeps; not where there are more threads than processors. Each thread has its own
+ * error, and the first by thread number is the one reported, so that it depends on timing no more
+ * than it must. */
 
 #define LOOKS 1024u /* at the number of the round, before a thread sleeps */
 
@@ -471,7 +471,7 @@ bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, v
 struct bm_team {
     pthread_mutex_t lock; /* of all below but `n_works` */
     pthread_cond_t wake;
-    bm_team_work *next;  /* of the ring, whose turn it is; NULL: there is no work */
+    bm_team_work *next;  /* of the ring, the next in turn; NULL: there is no work */
     atomic_uint n_works; /* in the ring: changed under the lock, looked at without */
     atomic_bool stop;
     uint32_t n_threads, n_asleep, spins;

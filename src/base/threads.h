@@ -15,8 +15,8 @@
  * own threads. Not blocked are the signals of faults, which come to the thread at fault, and
  * SIGPROF. */
 int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
-/* The error of a thread that could not be started. pthread_create says EAGAIN of too many threads
- * and of too little memory for a stack: BM_ERR_NOMEM where it was memory, else BM_ERR_IO. */
+/* The error of a thread that could not be started. pthread_create fails with EAGAIN for too many
+ * threads and for too little memory for a stack: BM_ERR_NOMEM if it was memory, else BM_ERR_IO. */
 bm_status bm_fail_thread(int errnum, bm_error *err);
 
 /* Wait for the condition, a tenth of a second at most: then who waits can ask whether to stop. */
@@ -25,7 +25,7 @@ void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock);
 /* queue -- a bounded queue of pointers between threads.
  *
  * push waits while the queue is full, pop while nothing is in it for who pops. After close nothing
- * more can be pushed, and what is inside can still be popped. After abort both return false at
+ * more can be pushed, and the items inside can still be popped. After abort both return false at
  * once; whoever owns the items that are left inside takes them out with drain, to free them. */
 
 typedef struct bm_queue bm_queue;
@@ -39,8 +39,8 @@ void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
  * the queue is full too. */
 bool bm_queue_push(bm_queue *queue, void *item);
 bool bm_queue_try_push(bm_queue *queue, void *item);
-/* For number `whose` alone, of whose items the caller bounds the number: never waits. False: closed
- * or aborted, or no memory. */
+/* An item for thread `whose` alone. Never waits; the caller bounds the number of such items. False:
+ * closed or aborted, or no memory. */
 bool bm_queue_push_for(bm_queue *queue, uint32_t whose, void *item);
 /* The oldest item for number `who` or for anybody. False: closed and without one, or aborted.
  * try_pop does not wait, and is false where there is none too. */
@@ -74,8 +74,8 @@ typedef struct bm_pool_split {
 } bm_pool_split;
 
 /* Call fn(ctx, thread, begin, end) for each range, on all threads. The ranges are the same for any
- * number of threads; which thread gets which is not. Stops early after a failure, and returns that
- * of the lowest range that failed. */
+ * number of threads; which thread gets which is not. Stops early after a failure, and returns the
+ * failure of the lowest range that failed. */
 typedef bm_status (*bm_pool_range_fn)(void *ctx, uint32_t thread, size_t begin, size_t end,
                                       bm_error *err);
 bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, void *ctx,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.c -- which bytes are UTF-8, and what takes the place of those that are not.
+/* utf8.c -- which bytes are UTF-8, and the replacement of others.
  *
- * Well-formed sequences are those of Unicode 3.9, table 3-7: a lead byte fixes how many bytes
+ * Well-formed sequences are listed in Unicode 3.9, table 3-7: a lead byte fixes how many bytes
  * follow and the range of the second one (which rules out overlong forms, surrogates and what lies
  * past U+10FFFF); the others are 80..BF. ASCII is skipped 256 bytes at a time, then 32; from the
  * first other byte on, one sequence at a time. No state, any thread.
@@ -34,8 +34,8 @@ static second_byte after(unsigned char lead)
 }
 
 /* The length of the sequence that begins at s[0] >= 0x80, of `left` bytes, and whether it is whole.
- * Where it is not, the length is that of the maximal invalid subpart: the bytes that some
- * well-formed sequence begins with, or else one byte. */
+ * If not, the length of the maximal invalid subpart: the bytes that some well-formed sequence
+ * begins with, or else one byte. */
 static size_t sequence(const unsigned char *s, size_t left, bool *whole)
 {
     second_byte rule = after(s[0]);
@@ -188,7 +188,7 @@ size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place)
 /* === plain text ===
  *
  * Which characters no terminal should be given: those that move its cursor, change its state, begin
- * a new line, or show what follows in another order than it stands. */
+ * a new line, or show the following text in another order. */
 
 #define LONGEST 4u /* bytes of a character */
 

@@ -111,8 +111,8 @@ static inline size_t bm_bom_bytes(const char *data, size_t len)
                : 0;
 }
 
-/* plain_text -- texts of strangers (ids, paths, what a driver says) in what people read.
- * bm_text_next (bandmill/status.h) says which characters are not shown as they are. */
+/* plain_text -- texts of strangers (ids, paths, messages of drivers) in output for people.
+ * bm_text_next (bandmill/status.h) lists the characters that are not shown as they are. */
 
 /* Append the text, each byte of a hidden character as \xHH. On failure `out` is as before. */
 bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err);

@@ -12,7 +12,7 @@
 typedef struct bm_bench_options {
     bm_device_options device; /* `device` NULL: "all" */
     bm_sketch_options sketch; /* perms 0: the default */
-    bm_text_options text;     /* of the text rows; its shingles are those of the row */
+    bm_text_options text;     /* of the text rows; the row gives the shingles */
     const char *const *paths; /* documents to take text from; none: a seeded generator */
     size_t n_paths;
     uint32_t threads;    /* 0: all */
@@ -21,7 +21,7 @@ typedef struct bm_bench_options {
     double min_seconds;  /* a run lasts at least this long; 0: 0.2 */
     double seconds;      /* that all may take; what does not fit is left out; 0: no limit */
     bool answer_only;    /* no rows but those that the answer needs */
-    double price, watts; /* of this machine: an hour, and what it draws; 0: not known */
+    double price, watts; /* of this machine: its price for an hour, and its power; 0: not known */
     bm_callbacks callbacks;
 } bm_bench_options;
 
@@ -33,7 +33,7 @@ typedef enum bm_bench_part {
     BM_BENCH_N_PARTS
 } bm_bench_part;
 
-/* A whole job over the sample (bench_answer.h): what was measured, and what follows from it. */
+/* A whole job over the sample (bench_answer.h): the measurements, and the figures that follow. */
 typedef struct bm_bench_job {
     char device[32], device_name[128];
     const char *job;             /* "sign" or "dedup" */
@@ -65,7 +65,7 @@ typedef struct bm_bench_row {
 typedef struct bm_bench_result {
     bm_bench_row *rows;
     size_t n;
-    bm_bench_job *jobs; /* two a device, of those for which there was time */
+    bm_bench_job *jobs; /* two a device, if there was time for them */
     size_t n_jobs;
     char *answer; /* the jobs, for people: a paragraph and bars */
     char

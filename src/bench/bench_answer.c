@@ -231,8 +231,8 @@ static void keep_least(spent *least, const spent *now)
         now->cpu_seconds < least->cpu_seconds ? now->cpu_seconds : least->cpu_seconds;
 }
 
-/* All jobs once: those of one document, and of all. In the first round devices after the first are
- * left out once the time is over: *n is less then. */
+/* All jobs once: with one document, and with all. In the first round, later devices are left out
+ * once the time is over: *n is less then. */
 static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t *n, spent (*least)[2],
                            bool first, bm_error *err)
 {
@@ -242,7 +242,7 @@ static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t *n, spent
             *n = i;
             return BM_OK;
         }
-        if (first) { /* what is built once */
+        if (first) { /* the parts that are built once */
             BM_TRY(run_job(r, r->one, &jobs[i], &now[0], err));
             least[i][0] = least[i][1] = (spent){1e9, 1e9};
         }

@@ -5,8 +5,8 @@
  *
  * The documents are written as JSON Lines, and `sign` and `dedup` run over them on each device, as
  * often as the time allows; the least is taken, and what a job of one document takes is taken off.
- * Beside it stand the seconds that each part would take alone (bm_bench_job.part), by rates that
- * were measured in the same run:
+ * Beside it are the seconds that each part would take alone (bm_bench_job.part), by rates measured
+ * in the same run:
  *
  *     arithmetic   shingles, at the rate of resident hashes; `dedup` has b * r permutations
  *     link         what must be sent (the lesser of hashes and texts), or comes back, over the
@@ -40,13 +40,13 @@ typedef struct bm_bench_rates {
     uint32_t cores; /* of the host that the device's arithmetic takes; 0: it has its own */
 } bm_bench_rates;
 
-/* From what was measured to what is answered: part, binds, gb_s, documents_s, hours, cost and kwh.
+/* From the measurements to the answers: part, binds, gb_s, documents_s, hours, cost and kwh.
  * `native`: the same job on the CPU, for `replaces`; NULL: there is none. */
 void bm_bench_answer_compute(const bm_bench_options *options, const bm_bench_rates *rates,
                              const bm_bench_job *native, bm_bench_job *job);
 
-/* Run the jobs until the clock shows `until` (0: options->repeats rounds). `rates` has one for each
- * device, without those of the disk, which are filled; so are *n_jobs of `jobs`, which has place
+/* Run the jobs until the clock shows `until` (0: options->repeats rounds). `rates` has one row for
+ * each device; the rates of the disk are filled in, and so are *n_jobs of `jobs`, which has space
  * for 2 * n: devices after the first may be left out. */
 bm_status bm_bench_answer_run(const bm_bench_options *options, const bm_bench_text *text,
                               const bm_device_info *devices, bm_bench_rates *rates, size_t n,

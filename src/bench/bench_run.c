@@ -14,7 +14,7 @@
  *
  * Ratios are to the arithmetic limit of the same device, in shingles, on as many processors; the
  * resident hashes and their limit are measured in turns. A GPU's limit is computed; where that
- * cannot be, its rows have no ratio. Each row says its threads and compute units. Without a device
+ * cannot be, its rows have no ratio. Each row has its threads and compute units. Without a device
  * list every usable device is measured, and one that fails is a warning; a device that was asked
  * for must work. */
 #include <bandmill/device.h>
@@ -61,8 +61,8 @@ typedef struct bm_bench_report {
 /* One object and a newline: *json is the caller's (bm_string_free). */
 bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_error *err);
 
-/* bench_report -- machine, devices, settings and rows, so that a figure is never seen without what
- * it was taken on. */
+/* bench_report -- machine, devices, settings and rows, so that a figure is never seen without the
+ * machine that it was measured on. */
 
 static void write_machine(bm_json *json, const bm_bench_options *options)
 {
@@ -406,7 +406,7 @@ static void *run_copies(void *ctx)
     return NULL;
 }
 
-/* On a thread of its own: a driver that does not answer keeps it, and what it uses. */
+/* On a thread of its own: a driver that does not answer keeps the thread and all that it uses. */
 static bm_status link_rates(const bench *b, const bm_device_info *info, double rates[2],
                             bm_error *err)
 {

@@ -117,7 +117,7 @@ out:
 
 typedef struct text_word {
     uint8_t len;                           /* bytes */
-    char bytes[WORD_MAX * LETTER_MAX + 1]; /* with the space behind it */
+    char bytes[WORD_MAX * LETTER_MAX + 1]; /* with the space after it */
 } text_word;
 
 /* Letters in the order of how often they come; each of them a string. */

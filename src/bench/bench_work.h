@@ -34,9 +34,9 @@ typedef struct bm_bench_text {
     bm_buf common; /* of made text: its commonest words, a list of stop words; else empty */
 } bm_bench_text;   /* {0} is empty */
 
-/* Documents of `paths` (any format that jobs read); none: 32 MB of words whose frequencies and
- * lengths are like those of English, from a fixed seed. `callbacks` (or NULL) are asked whether to
- * stop. BM_ERR_INPUT: bad records, or no text. BM_ERR_CANCELLED. */
+/* Documents of `paths` (any format that jobs read); none: 32 MB of words with frequencies and
+ * lengths like English, from a fixed seed. `callbacks` (or NULL) decide whether to stop.
+ * BM_ERR_INPUT: bad records, or no text. BM_ERR_CANCELLED. */
 bm_status bm_bench_text_open(const char *const *paths, size_t n_paths,
                              const bm_callbacks *callbacks, bm_bench_text *out, bm_error *err);
 /* A third each of made documents in Latin letters with accents, in Greek, and in Chinese without
@@ -53,7 +53,7 @@ static inline bm_str bm_bench_text_get(const bm_bench_text *text, size_t i)
 /* bench_rate -- how often something can be done in a second, on several threads.
  *
  * A measurement is one warm-up and `repeats` runs. In a run every thread repeats its work until
- * min_seconds have passed, then work under way is finished; the rate of the run is what was done
+ * min_seconds have passed, then work under way is finished; the rate of the run is the work done
  * over the time until the last thread ended. The figures are median, least and greatest of the
  * runs. */
 
@@ -90,8 +90,8 @@ typedef struct bm_bench_series {
     bm_bench_rate *shingles, *bytes; /* filled */
 } bm_bench_series;
 
-/* Run by run in turns, so that what disturbs the machine for a while disturbs all of them; repeats
- * are those of the first. BM_ERR_CANCELLED, or what `work` answered. */
+/* Run by run in turns, so that a disturbance of the machine affects all of them; the first decides
+ * the repeats. BM_ERR_CANCELLED, or the failure of `work`. */
 bm_status bm_bench_measure_all(const bm_bench_series *series, size_t n, bm_error *err);
 /* One alone. */
 bm_status bm_bench_measure(const bm_bench_plan *plan, const bm_bench_work *work,
@@ -132,8 +132,8 @@ typedef struct bm_bench_device {
 bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_info *info,
                                uint32_t n_workers, bm_bench_device *out, bm_error *err);
 void bm_bench_device_close(bm_bench_device *device);
-/* Fill the slots (of a device that is not parallel: those of thread 0, which works alone) with
- * documents of so many hashes each, as many as the backend likes in a task. */
+/* Fill the slots (of thread 0 alone, if the device is not parallel) with documents of so many
+ * hashes each, as many as the backend likes in a task. */
 bm_status bm_bench_device_fill(bm_bench_device *device, size_t doc_hashes, bm_error *err);
 /* A shingler for each thread; `text` is borrowed. */
 bm_status bm_bench_device_set_text(bm_bench_device *device, const bm_bench_options *options,
@@ -162,8 +162,7 @@ extern const bm_bench_work bm_bench_work_limit; /* ctx: a bm_bench_limit */
  *
  * A limit that is measured is measured in turns with the row that it is the limit of. */
 
-/* The threads of a native device are `threads`, those of an OpenCL device its processors. 0: none
- * is measured. */
+/* A native device has `threads` threads, an OpenCL device its processors. 0: none is measured. */
 uint32_t bm_bench_limit_threads(const bm_device_info *info, uint32_t threads);
 
 /* The loop of the instruction set in use on a native device, of the best one else. Close it with

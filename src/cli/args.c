@@ -11,7 +11,7 @@
 
 /* === args value ===
  *
- * What is after an option, to the field that it fills; see args.h.
+ * The text after an option, to the field that it fills; see args.h.
  *
  * Values are parsed by hand-checked wrappers: strtoull and strtod alone would take signs, blanks,
  * hexadecimal, "inf" and trailing words. Values that matter are echoed in the error, cut to a

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* args.h -- the argument table engine: options are rows of a table, not code.
  *
- * A row says the long name, an optional letter, the type and range of the value, which commands
- * take it and where the value goes (an offset into the caller's struct). args_parse walks the
+ * A row has the long name, an optional letter, the type and range of the value, the commands that
+ * accept it and the place of the value (an offset into the caller's struct). args_parse walks the
  * arguments once:
  *
  *   --name value  --name=value  -o value  -ovalue  -qv   "--" ends the options   "-" is an operand
@@ -47,8 +47,8 @@ typedef struct arg_choice {
 } arg_choice;
 
 /* Words of arg_option.offer that are none themselves. */
-#define ARG_OFFER_LIST    "%list"    /* those of `words`, several separated by commas */
-#define ARG_OFFER_KINDS   "%kinds"   /* those of `words`, each before a colon */
+#define ARG_OFFER_LIST    "%list"    /* one of `words`, or several separated by commas */
+#define ARG_OFFER_KINDS   "%kinds"   /* one of `words`, each before a colon */
 #define ARG_OFFER_DEVICES "%devices" /* what `devices` lists; several separated by commas */
 
 typedef struct arg_option {
@@ -70,7 +70,7 @@ typedef struct arg_option {
     const arg_choice *choices; /* NULL: the library's, of `words` */
     bm_option words;
     const char *const *later; /* choices of a later version, ended by NULL; NULL: none */
-    /* Fill `field` from `text`, or return false and what was expected in `why`. */
+    /* Fill `field` from `text`, or return false and the expected form in `why`. */
     bool (*parse)(const char *text, void *field, char *why, size_t cap);
     /* Completions for the value, separated by blanks, if the words of a choice and the name of the
      * value do not give them: words, ARG_OFFER_*, and endings of files such as "*.svg". NULL:
@@ -102,7 +102,7 @@ typedef struct arg_foreign {
     const char *instead; /* what to write: "--shingle word:N" */
 } arg_foreign;
 
-/* An option that a command has no use for, since an operand says the same. */
+/* An option that a command does not need, since an operand means the same. */
 typedef struct arg_operand {
     const char *option;
     unsigned command;
@@ -125,15 +125,15 @@ typedef struct arg_request {
     unsigned command;   /* the bit of the command that runs */
     void *target;       /* what the offsets count from */
     bool *given;        /* table->n flags: which options were there; filled */
-    arg_list *operands; /* what is no option */
+    arg_list *operands; /* an operand */
 } arg_request;
 
 /* argv[0] is the first argument after the command. BM_OK or BM_ERR_USAGE; the target may then be
  * half filled. */
 bm_status args_parse(const arg_request *request, int argc, const char *const *argv, bm_error *err);
-/* *out: where the first argument stands that is neither an option, of whatever command, nor its
- * value: the command. argc: there is none. BM_ERR_USAGE: an option before it that no command has.
- */
+/* *out: the place of the command, the first argument that is neither an option of any command nor
+ * its value. argc: there is none. BM_ERR_USAGE: no command has an option that comes before it.
+ * */
 bm_status args_find_operand(const arg_table *table, int argc, const char *const *argv, int *out,
                             bm_error *err);
 /* Whether the option of this name was given. */

@@ -36,7 +36,7 @@ static const char *format_rate(double rate, char *out, size_t cap)
     return out;
 }
 
-/* The sentence that says for each part which jobs it takes longest in. */
+/* The sentence that names, for each part, the jobs in which it takes longest. */
 static void print_binding(cli_console *console, const bm_bench_result *result)
 {
     static const struct {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_completions.c -- bandmill completions install: what a shell offers behind the tab key, put
- * where that shell looks for it among the files of the user.
+/* cmd_completions.c -- bandmill completions install: installs completions among the user's files,
+ * where the shell looks for them.
  *
  *     bash  $XDG_DATA_HOME/bash-completion/completions/bandmill
  *           ($BASH_COMPLETION_USER_DIR/completions/bandmill where that is set)
  *     zsh   $XDG_DATA_HOME/zsh/site-functions/_bandmill, a folder that ~/.zshrc has to name
  *     fish  $XDG_CONFIG_HOME/fish/completions/bandmill.fish
  *
- * The texts are those of packaging/completions. A file that is there is replaced only if it is one
- * of them, of whatever version; no other file is touched. All places are looked at before anything
- * is written.
+ * The texts come from packaging/completions. A file that is there is replaced only if it is one of
+ * them, of whatever version; no other file is touched. All places are looked at before anything is
+ * written.
  *
  * Tests: tests/cli/cases/completions.sh, tests/pages/test_completions.py */
 #include <errno.h>

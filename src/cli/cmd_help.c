@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
  *
- * With --json the help is the rows of the tables themselves, of which packaging/make_pages.py makes
- * manual pages and completions; docs/cli.md lists the members.
+ * With --json the help is the rows of the tables themselves, from which packaging/make_pages.py
+ * makes manual pages and completions; docs/cli.md lists the members.
  *
  * Tests: tests/cli/cases/help_json.sh, tests/cli/cases/usage.sh, tests/pages/test_pages.py */
 #include <errno.h>
@@ -52,7 +52,7 @@ static void put_command_json(FILE *to, unsigned id)
     fputs("]}", to);
 }
 
-/* The words of a value: those of a choice, or what a word of arg_option.offer stands for. */
+/* The words of a value: the words of a choice, or the meaning of a word of arg_option.offer. */
 static void put_words_json(FILE *to, const arg_option *option)
 {
     char text[64];

@@ -11,7 +11,7 @@
 #include "cli/json_printer.h"
 #include "cli/options.h"
 
-/* --- what was done --- */
+/* --- the work done --- */
 
 /* `reads`: the job has read documents. */
 static void report_index(cli_context *context, const bm_summary *summary, bool reads)
@@ -41,7 +41,7 @@ static void report_index(cli_context *context, const bm_summary *summary, bool r
     cli_report_number(&context->console, n[0], "%s", line.text);
 }
 
-/* The job has ended with `status`; `verb` is what it did. */
+/* The job has ended with `status`; `verb` names its work. */
 static bm_status end_job(cli_context *context, const char *verb, bm_summary *summary,
                          bm_status status, bm_error *err)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_job.c -- what sign, dedup, pairs and filter share: the end of a job, and its summary.
  *
- * For people the summary is at most four lines on stderr: what was read, what came of it, what
- * could not be compared, and where the result lies. -v prints the plan, the candidates and the
- * meaning of the reasons before them. With --json the summary is the job's report, one JSON object
- * on stdout. Where stdout carries the rows of pairs, the summary is for people only (and in
- * --report FILE); where it carries kept records, the object goes to stderr.
+ * For people the summary is at most four lines on stderr: the counts read, the results, the
+ * documents that could not be compared, and the place of the output. -v prints the plan, the
+ * candidates and the meaning of the reasons before them. With --json the summary is the job's
+ * report, one JSON object on stdout. Where stdout carries the rows of pairs, the summary is for
+ * people only (and in --report FILE); where it carries kept records, the object goes to stderr.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/pairs.sh */
 #include "cli/cmd_job.h"

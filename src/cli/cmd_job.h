@@ -23,8 +23,8 @@ void cli_add_part(cli_sentence *sentence, const char *between, const char *forma
 /* Notes for people. Details appear under -v alone: shingles, the plan; and candidates. */
 void cli_report_details(cli_context *context, const bm_summary *summary);
 void cli_report_candidates(cli_context *context, const bm_counts *counts);
-/* The lines of the summary, one each. What was read; what directories hold beside it is a line
- * before. */
+/* The lines of the summary, one each. The counts of the input; entries of directories that were
+ * left out have a line before it. */
 void cli_report_read(cli_context *context, const bm_counts *counts);
 void cli_report_pairs(cli_context *context, const bm_counts *counts);
 /* "not compared: ...", unless everything was. */

@@ -21,7 +21,7 @@
 #include "cli/command.h"
 #include "program/program.h"
 
-/* --- whose code was at work when the process ended --- */
+/* --- the code that was running when the process ended --- */
 
 enum { MAX_FRAMES = 256, ENDS_WITHIN_SECONDS = 2 };
 
@@ -51,8 +51,8 @@ static void put(const char *text)
         return;
 }
 
-/* The outermost call of ours, below which stands who called us: Python, maybe. A driver's own
- * thread has none. */
+/* The outermost call of ours; its caller is below it, perhaps Python. A driver's own thread has
+ * none. */
 static int outermost(void *const *frames, int n)
 {
     Dl_info at;
@@ -80,7 +80,7 @@ static void name_driver(void)
 /* The process is ended: by a driver, or by the parent, who has waited long enough. */
 static void on_signal(int number)
 {
-    alarm(ENDS_WITHIN_SECONDS); /* what was interrupted may hold what is needed here */
+    alarm(ENDS_WITHIN_SECONDS); /* the interrupted code may hold a lock that is needed here */
     name_driver();
     signal(number, SIG_DFL);
     raise(number);
@@ -90,7 +90,7 @@ static void watch_signals(void)
 {
     static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTERM};
     void *frame;
-    backtrace(&frame, 1); /* loads what it needs, while that can be done */
+    backtrace(&frame, 1); /* loads its library now, while it can be loaded */
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
         sigaction(numbers[i], &action, NULL);

@@ -21,11 +21,11 @@ typedef struct cli_example {
     const char *does;
 } cli_example;
 
-/* The help of a command; its name is that of CLI_COMMAND_LIST. */
+/* The help of a command; its name is in CLI_COMMAND_LIST. */
 typedef struct cli_command {
     const char *operands; /* "INPUT…" */
     const char *summary;  /* one line */
-    const char *text;     /* what help COMMAND says beyond the options */
+    const char *text;     /* the text of help COMMAND beyond the options */
     cli_example examples[CLI_N_EXAMPLES];
 } cli_command;
 

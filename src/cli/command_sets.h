@@ -5,12 +5,13 @@
 #include "cli/option_settings.h"
 
 #define BIT(command) (1u << (command))
-/* Documents into an index; what changes one; all that has one as its first operand. */
+/* Commands that put documents into an index; that change one; that have one as their first
+ * operand. */
 #define FILLS   (BIT(CLI_INDEX_BUILD) | BIT(CLI_INDEX_ADD))
 #define CHANGES (FILLS | BIT(CLI_INDEX_REMOVE) | BIT(CLI_INDEX_COMPACT))
 #define INDEXES (CHANGES | BIT(CLI_INDEX_INFO) | BIT(CLI_INDEX_CHECK))
 #define JOBS    (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_PAIRS) | BIT(CLI_QUERY) | FILLS)
-/* An add takes what is fixed in its index, and has no output but that. */
+/* An add uses the fixed settings of its index, and has no other output. */
 #define BUT_ADD   (~BIT(CLI_INDEX_ADD))
 #define READS     (JOBS | BIT(CLI_FILTER) | BIT(CLI_OVERLAP))
 #define FINDS     (BIT(CLI_DEDUP) | BIT(CLI_PAIRS))
@@ -21,6 +22,6 @@
 #define PLANS     (JOBS | BIT(CLI_TUNE))
 #define INPUTS    (READS | BIT(CLI_TUNE))
 #define CUTS      (SIGNS | BIT(CLI_TUNE))
-/* the commands whose options tell how signatures were made */
+/* the commands with options for how signatures were made */
 #define TELLS (CUTS | BIT(CLI_IMPORT))
 #define ALL   (BIT(CLI_N_COMMANDS) - 1u)

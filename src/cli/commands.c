@@ -12,7 +12,7 @@
 
 /* === command find ===
  *
- * The command of a name, and what is said about a name that is none. */
+ * The command of a name, and the message about an unknown name. */
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {

@@ -258,7 +258,7 @@ void cli_report_error(cli_console *console, const bm_error *err, int exit_code)
     message_end(&message, console);
 }
 
-/* `kind` "warning", "info" …; "" for a note. `bold`: what stands out; NULL: nothing. */
+/* `kind` "warning", "info" …; "" for a note. `bold`: the part shown in bold; NULL: none. */
 static void report(cli_console *console, const char *kind, const char *text, const char *bold)
 {
     const char *number = bold != NULL && console->emphasis ? strstr(text, bold) : NULL;

@@ -4,7 +4,7 @@
  * stderr carries one line a message, "bandmill: ...", or with --json one JSON object a line:
  *   {"error":{"exit":3,"status":"input","file":"a.jsonl","line":7,"message":"..."}}
  *   {"warning":{"message":"..."}}   {"info":{"message":"..."}}
- * Texts of strangers (names of files, ids, what a driver says) reach a terminal without the
+ * Texts of strangers (names of files, ids, messages of drivers) reach a terminal without the
  * characters that bm_text_next hides: bytes of these are written as \xHH, in JSON as \uHHHH. The
  * meter is taken away before each message. stdout carries data only, which goes through cli_write
  * as it is, or what people asked to see, through the others; a reader that goes away is exit 141
@@ -23,14 +23,14 @@ typedef struct cli_console {
     bool json, quiet;
     bool emphasis; /* `err` is a terminal that shows bold text */
     uint32_t verbose;
-    unsigned command; /* a cli_command_id: whose options messages name */
+    unsigned command; /* a cli_command_id: messages name the options of this command */
     cli_meter *meter; /* NULL: none */
     int out_errno;    /* of the first write to stdout that failed; 0: none */
 } cli_console;
 
-/* Write all of `data`, also where the descriptor does not block: node, ssh and asyncio set that on
- * what they share with others. Returns the bytes that went out; where they are fewer, errno says
- * why (EINTR: a signal came meanwhile). A signal handler may call it. */
+/* Write all of `data`, also to a descriptor that does not block: node, ssh and asyncio set this on
+ * descriptors that they share. Returns the bytes written; if they are fewer, errno is the reason
+ * (EINTR: a signal came meanwhile). A signal handler may call it. */
 size_t cli_write_descriptor(int fd, const char *data, size_t len);
 /* A stream that writes so, buffered; `standard` where there is no memory for one. `stream` is
  * borrowed as long as it is used, and flushed at the end of the process. */
@@ -55,7 +55,7 @@ void cli_report_log(void *ctx, bm_log_level level, const char *message);
 
 /* bm_write_fn: data to stdout. ctx: the cli_console. Non-zero: the write failed. */
 int cli_write(void *ctx, const char *data, size_t len);
-/* The same, and all that was written before is out too. */
+/* The same, and everything written before is out too. */
 int cli_write_now(void *ctx, const char *data, size_t len);
 /* For people, hidden characters but newlines as \xHH. */
 void cli_print(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
@@ -73,7 +73,7 @@ bm_status cli_finish_after(cli_console *console, bm_status status, bm_error *err
 /* The text with hidden characters as \xHH; as \uHHHH, bytes that are not UTF-8 as U+FFFD. */
 void cli_put_plain(FILE *to, const char *text, size_t len);
 void cli_put_json(FILE *to, const char *text, size_t len);
-/* `text` as a JSON string with quotes, on `to`; what it holds as cli_put_json does. */
+/* `text` as a JSON string with quotes, on `to`; its characters as cli_put_json writes them. */
 void cli_json_string(FILE *to, const char *text);
 /* "input" for BM_ERR_INPUT. Filled. */
 void cli_status_word(bm_status status, char *out, size_t cap);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* field_names.c -- fields of the library in the program's words; see field_names.h.
  *
- * The rows of the table of options say which is which: a field is that of an option if it has the
+ * The rows of the table of options say which is which: a field belongs to an option if it has the
  * option's name ("max_errors"; '_' stands for '-') or is the last part, or the whole, of the member
  * of the settings that the option fills ("text_fields", "output.path"). `path` alone would say too
- * little: calls have other paths than that of their output. */
+ * little: calls have other paths than the path of their output. */
 #include "cli/field_names.h"
 
 #include <stdio.h>

@@ -7,6 +7,6 @@
 
 /* Write `message` to `out` (cut at cap) with the option of the command line, or the variable of the
  * environment, in place of each field: `max_errors` as --max-errors, one with a letter as -0 or
- * -o DIR. Where options of several commands have the name, that of `command` (a cli_command_id)
- * counts. What is no field of ours stays as it is, with its backquotes. */
+ * -o DIR. If options of several commands have the name, the option of `command` (a cli_command_id)
+ * counts. Other words in backquotes stay as they are. */
 void cli_show_fields(const char *message, unsigned command, char *out, size_t cap);

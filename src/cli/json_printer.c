@@ -21,7 +21,7 @@ static const char *print_string(cli_console *console, const char *at)
     for (at++; *at != '"';) {
         const bool escape = *at == '\\' && at[1] != '\0';
         if (escape && strchr("\"\\/", at[1]) != NULL)
-            at++; /* after the backslash stands what is meant */
+            at++; /* the character after the backslash */
         const size_t len = escape ? 1 : strcspn(at, "\"\\");
         if (len == 0)
             return NULL; /* no end, or a backslash at it */

@@ -14,6 +14,7 @@
 
 #include "cli/console.h"
 
-/* `json` is one valid JSON value (the library's own). What is not JSON ends the json_printer early.
- */
+/* `json` is one valid JSON value (the library's own). Text that is no JSON ends the json_printer
+ * early.
+ * */
 void cli_print_json(cli_console *console, const char *json);

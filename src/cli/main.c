@@ -22,7 +22,7 @@
 
 /* Blocks of 4 MiB and more are mapped for themselves: what a long document needed goes back to the
  * system when it is freed, and arrays that grow move without a copy and leave no gap. Left alone,
- * the allocator would raise that to 32 MiB by and by. What is freed in an arena stays there up to
+ * the allocator would raise that to 32 MiB by and by. Freed memory of an arena stays there up to
  * the trim threshold: with one for each of many threads that would be more than all else. */
 static void configure_allocator(void)
 {
@@ -100,7 +100,7 @@ static bm_status (*const runs[CLI_N_COMMANDS])(cli_context *context, bm_error *e
 #undef COMMAND_RUNS
 };
 
-/* `args`: all that was given but the command. */
+/* `args`: all arguments but the command. */
 static bm_status run_command(cli_context *context, const char *name, int n, const char *const *args,
                              bm_error *err)
 {
@@ -144,7 +144,7 @@ static bm_status second_word(int *n, const char **args, char *out, size_t cap, b
     return BM_OK;
 }
 
-/* Find the command, before which options may stand, and run it. */
+/* Find the command (options may come before it) and run it. */
 static bm_status answer(cli_context *context, int argc, char **argv, bm_error *err)
 {
     int at;
@@ -178,8 +178,8 @@ static bm_status answer(cli_context *context, int argc, char **argv, bm_error *e
     return status;
 }
 
-/* End as usual, unless a device left threads in its driver, for whose end its exit handlers might
- * wait, or a signal came while stdout waited for its reader, who may never read. */
+/* End as usual, with two exceptions: a device left threads in its driver, and exit handlers might
+ * wait for them; or a signal came while stdout waited for a reader, who may never read. */
 static int end_process(const cli_context *context, int code)
 {
     bool waiting = context->console.out_errno == EINTR;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option_settings.h -- what the options fill: the settings of a run, and which command it is.
  *
- * The settings hold the parts of which the options of the library's calls are made; their defaults
- * come from the library (options.c), and each command fills the options of its own call. */
+ * The settings hold the parts that make the options of the library's calls; their defaults come
+ * from the library (options.c), and each command fills the options of its own call. */
 #pragma once
 
 #include <bandmill/bandmill.h>

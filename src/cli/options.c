@@ -223,7 +223,7 @@ uint64_t cli_set_fields(const cli_settings *settings)
  *
  * The table; see options.h.
  *
- * A row whose option the command does not take is passed over. */
+ * A row is passed over if the command does not accept its option. */
 
 const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     {"num-perm", "perms", "--perms K"},

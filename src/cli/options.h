@@ -39,8 +39,8 @@ bool cli_was_given(const cli_settings *settings, const char *name);
 /* BM_FIELD_* bits (types.h) of the fields that given options set. */
 uint64_t cli_set_fields(const cli_settings *settings);
 
-/* option_values -- arg_option.parse of the options whose values are small languages: fill the
- * field, or answer false and say in `why` (cap bytes) what was expected. */
+/* option_values -- arg_option.parse for options with values in a small language: fill the field, or
+ * return false and write the expected form to `why` (cap bytes). */
 
 /* none, or a list of steps; field: uint32_t, BM_NORM_* bits. */
 bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap);
@@ -50,7 +50,7 @@ bool cli_parse_character(const char *text, void *field, char *why, size_t cap);
 bool cli_parse_verify(const char *text, void *field, char *why, size_t cap);
 /* word:K, char:K, byte:K; field: bm_text_options. */
 bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap);
-/* The same, added to what is there; field: cli_shingles. */
+/* The same, added to the values that are there; field: cli_shingles. */
 bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap);
 /* T,T,...; field: cli_thresholds. */
 bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap);

@@ -20,8 +20,7 @@ typedef struct cli_preset {
 enum { CLI_N_PRESETS = 7 };
 extern const cli_preset cli_presets[CLI_N_PRESETS];
 
-/* The settings of the preset that was asked for, where no option says otherwise; they count as
- * given. */
+/* Apply the settings of the chosen preset, except where an option is given; they count as given. */
 void cli_preset_apply(cli_settings *settings, cli_command_id command);
 /* The one that was asked for; NULL: none. */
 const cli_preset *cli_preset_of(const cli_settings *settings);

@@ -131,7 +131,7 @@ static void format_parts(const bm_progress *p, parts *out)
     if (p->n_docs > 0)
         snprintf(out->text[PART_DOCS], cap, "  %s documents",
                  cli_format_count(p->n_docs, number, sizeof number));
-    /* In a job a stage begins in the midst of other work, and its first pace says little. */
+    /* In a job a stage begins in the midst of other work, and its first pace means little. */
     const bool begins = p->n_stages > 0 && p->elapsed_s < 3 && done < p->total / 100;
     if (p->total > 0 && done > 0 && p->elapsed_s >= LEAST_SECONDS && !begins) {
         format_time(p->elapsed_s * (double)(p->total - done) / (double)done, number, sizeof number);

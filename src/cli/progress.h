@@ -39,7 +39,7 @@ void cli_meter_end(cli_meter *meter);
  * "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". Filled, cut at cap. */
 void cli_meter_format(const bm_progress *progress, char *out, size_t cap);
 /* The same in at most `columns`: the documents go first, then the rate, the percentage, the time of
- * the stage, the time of the job; what is still too long is cut. */
+ * the stage, the time of the job; if the line is still too long, it is cut. */
 void cli_meter_format_within(const bm_progress *progress, size_t columns, char *out, size_t cap);
 /* 1234567 as "1,234,567". Returns out. */
 char *cli_format_count(uint64_t n, char *out, size_t cap);
@@ -47,7 +47,7 @@ char *cli_format_count(uint64_t n, char *out, size_t cap);
 char *cli_format_of(uint64_t n, const char *noun, char *out, size_t cap);
 /* `one` of a single thing, else `many`: "is", "are". */
 const char *cli_verb_of(uint64_t n, const char *one, const char *many);
-/* .9531 as "95.3". What is less than 1 is never rounded up to "100.0": .99964 is "99.96". Returns
+/* .9531 as "95.3". A share below 1 is never rounded up to "100.0": .99964 is "99.96". Returns
  * out. */
 char *cli_format_percent(double share, char *out, size_t cap);
 /* n of so many in per cent, as cli_format_percent; a few of very many are "under 0.1". Returns out.

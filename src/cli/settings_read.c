@@ -89,7 +89,7 @@ static bm_status resolve_dash(cli_settings *s, cli_command_id command, bm_error 
     return BM_OK;
 }
 
-/* An index, and what is done with it. */
+/* An index, and the action on it. */
 static bm_status check_index(const cli_settings *s, cli_command_id command, bm_error *err)
 {
     const char *name = cli_options.commands[command];
@@ -107,7 +107,7 @@ static bm_status check_index(const cli_settings *s, cli_command_id command, bm_e
     return BM_OK;
 }
 
-/* Words where the name of a file should stand: no file is called so, and few would be. */
+/* Words in place of the name of a file: no such file exists, and few would have such a name. */
 static bool is_text(const char *operand)
 {
     return strchr(operand, ' ') != NULL && strpbrk(operand, "/.") == NULL &&
@@ -313,7 +313,7 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
         settings->device.by_default = true;
     }
     if (settings->output.path == NULL && settings->resources.temp_dir == NULL &&
-        !(BIT(command) & INDEXES)) /* whose files lie beside the index */
+        !(BIT(command) & INDEXES)) /* its files lie beside the index */
         cli_environment_temp_dir(&settings->resources);
     return BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))
                ? cli_environment_resources(&settings->resources, err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c -- the native CPU as a backend.
  *
- * The loops are chosen once, at open. submit computes in the calling thread; what it shares is read
+ * The loops are chosen once, at open. submit computes in the calling thread; shared data are read
  * only, and its scratch (a block of mixed hashes, one padded signature: 16 KiB) lies on its own
  * stack, so any number of threads may submit at once and nothing is allocated, but for what a row
  * keeps for each thread (native_row.h). Band keys follow each document's minima while these are in
@@ -128,7 +128,7 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
  * vector of its own, and no wait for it. A document longer than a block takes several. */
 typedef struct mixed {
     const cpu_backend *cpu;
-    bm_native_choice choice; /* with what is this thread's */
+    bm_native_choice choice; /* with this thread's own data */
     const bm_sign_task *task;
     uint64_t begin, end; /* of the task's hashes: what the block holds */
     alignas(BM_ALIGNMENT) char block[BM_SIGN_BLOCK * sizeof(uint64_t)];

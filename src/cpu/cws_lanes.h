@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cws_lanes.h -- the loops of cws for vectors of LANES doubles, or 2 LANES floats and words of 32
- * bits; for cws_<set>.c, which says LANES and how bytes are compared (at_most).
+ * bits; for cws_<set>.c, which defines LANES and how bytes are compared (at_most).
  *
  * The vectors are the compiler's own (an extension that gcc and clang share): the same operations,
  * in the same order, become the instructions of each set. Those on doubles are the ones of
@@ -17,8 +17,8 @@
  * of itself, and the limits of native_cws.c are larger by more.
  *
  * Such a bound, and a limit, is cut to a byte: the exponent and the first four bits after the
- * point, counted from 2^-15, and 0 or 255 beyond. It never falls where the number grows, so what is
- * within its limit has a byte that is within the limit's. A byte of 255, which a limit that is
+ * point, counted from 2^-15, and 0 or 255 beyond. It never falls when the number grows, so a number
+ * within its limit has a byte within the limit's byte. A byte of 255, which a limit that is
  * infinite or no number has, lets everything pass. */
 #pragma once
 
@@ -42,8 +42,8 @@ static inline f32_lanes shares_of(u32_lanes w);
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit);
 /* first + more + each of eight bytes * 2^16, the lowest first, into `out`; `more` is a constant. */
 static inline void put_eight(uint64_t bytes, uint32_t first, uint32_t more, uint32_t *out);
-/* first + the number of each lane whose x is at most `most`, filled into `out`, which has space for
- * all lanes; how many. */
+/* Fill `out`, which has space for all lanes, with first + the number of each lane with x at most
+ * `most`. Returns how many. */
 static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out);
 
 #define TWO_52_BITS UINT64_C(0x4330000000000000) /* of the double 2^52 */
@@ -123,8 +123,8 @@ static inline f64_lanes gamma_of(u64_lanes words)
 }
 
 /* bm_cws_value, a step of all at a time: a step waits long for its own result, and a processor sees
- * some hundred operations ahead. What is after the pairs is looked at to the end of the last
- * register, and taken off. */
+ * some hundred operations ahead. Lanes after the last pair, up to the end of its register, are
+ * computed too, and dropped. */
 static size_t values(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch)
 {
@@ -153,7 +153,7 @@ static size_t values(const bm_cws_block *block, const bm_scheme_params *params, 
 #define STEP_BITS 19 /* of a float after the exponent and the first four bits */
 #define LOW_STEP  ((127 + 2 * SHARES_BITS - 15) * 16) /* of 2^-15 SHARES^2 */
 
-/* The bytes of numbers in units of SHARES^2. The sign of what is no number is not looked at. */
+/* The bytes of numbers in units of SHARES^2. The sign of a NaN does not matter. */
 static inline u8_lanes bytes_of(f32_lanes x)
 {
     const i32_lanes step = (i32_lanes)((u32_lanes)x >> STEP_BITS) - LOW_STEP;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cws_loops.h -- the inner loops of the scheme cws: a row for each instruction set, in its own file
- * cws_<set>.c, which are all of cws_lanes.h. native_cws.c says how they go together.
+ * cws_<set>.c, which are all of cws_lanes.h. native_cws.c shows how they work together.
  *
  * Each must give the very doubles of sketch/cws_draws.h. Pure functions: any number of threads. */
 #pragma once
@@ -61,12 +61,12 @@ typedef struct bm_cws_open {
 } bm_cws_open;
 
 typedef struct bm_cws_loops {
-    /* out[i]: a byte that tells how small c exp(-r) may be in permutation i < n, a multiple of
-     * 2 * BM_CWS_LANES, of an element with these e_0 … e_3. `coefs`: BM_CWS_COEFS rows of
-     * `stride`, those of w_0, w_1, and of the complements of w_2 and w_3: first a, then b. */
+    /* out[i]: a byte for how small c exp(-r) may be in permutation i < n, a multiple of 2 *
+     * BM_CWS_LANES, of an element with these e_0 … e_3. `coefs`: BM_CWS_COEFS rows of `stride`, for
+     * w_0, w_1, and the complements of w_2 and w_3: first a, then b. */
     void (*bounds)(const uint32_t *coefs, uint32_t stride, uint32_t n, const uint32_t *mixed,
                    uint8_t *out);
-    /* `ln_weight` of a block whose n is set. */
+    /* `ln_weight` of a block that has its n set. */
     void (*log_weights)(const double *weights, bm_cws_block *block);
     /* The limit of each element: its weight / greatest * factor, in units of the row's own; its
      * byte. */
@@ -77,8 +77,8 @@ typedef struct bm_cws_loops {
     bool (*candidates)(const bm_cws_block *block, const bm_cws_open *open, bm_cws_scan *scan,
                        bm_cws_batch *batch);
     /* `words` and `ln_weight` of the BM_CWS_BATCH pairs from `first` on, or as many as there are,
-     * and `value`; into `low` the numbers, counted from `first`, of those whose value is at most
-     * `most`. How many these are. */
+     * and `value`; into `low` the numbers, counted from `first`, of pairs with a value of at most
+     * `most`. Returns how many. */
     size_t (*values)(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch);
 } bm_cws_loops;

@@ -10,11 +10,11 @@
  * that can be chosen. Which ones is told by a bound that needs none: a >= c exp(-r) / S, since the
  * z = y exp(r) of cws_draws.h is at most S exp(r). The least a of a document is exponentially
  * distributed, with the sum W of its weights as rate: it is above level/W once in exp(level). So
- * all elements whose a may be as small as level/W are looked at; in a permutation whose least is
- * above that all the same, again with a higher level, and at last every element.
+ * all elements with an a that may be as small as level/W are scanned; if the least of a permutation
+ * is still above that, they are scanned again with a higher level, and in the end every element is.
  *
- * Nothing is lost: what is passed over has an a above level/W, and what is chosen has none. Of the
- * roundings between the two, floats make the bound larger by 2^-19 at most, and ln a, made of
+ * Nothing is lost: elements passed over have an a above level/W, and the chosen one does not. Of
+ * the roundings between the two, floats make the bound larger by 2^-19 at most, and ln a, made of
  * numbers below 2^11 by some ten operations in double, is off by less than 2^-36. The limit of an
  * element, level S/W, is larger by 2^-14 for that. That both are then compared as bytes only lets
  * more pass (cws_lanes.h). Nor does the order in which candidates are looked at matter: the least
@@ -72,8 +72,7 @@ static inline void keep_less(choice *best, double value, uint64_t hash)
     best->value = value < best->value ? value : best->value;
 }
 
-/* Pairs of the batch: whole lots, or all; what is above `most` is not chosen, whatever else there
- * is. */
+/* Pairs of the batch: whole lots, or all; a pair above `most` is not chosen in any case. */
 static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
 {
     bm_cws_batch *batch = &c->batch;
@@ -91,7 +90,7 @@ static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
         memmove(batch->pairs, batch->pairs + first, batch->n * sizeof *batch->pairs);
 }
 
-/* A new slot, with all that belongs there. */
+/* Fill a new slot. */
 static uint32_t keep(const chooser *c, uint64_t hash)
 {
     const bm_cws_kept *kept = c->kept;
@@ -144,8 +143,8 @@ static size_t scan_block(chooser *c, size_t begin, double level)
     return block->n;
 }
 
-/* Scan all elements whose a may be as small as level/W. Returns whether permutations are left whose
- * least is above that; `open` is set to these. */
+/* Scan all elements with an a that may be as small as level/W. Returns whether permutations are
+ * left with a least above that; `open` is set to these. */
 static bool scan_document(chooser *c, double level)
 {
     bool left = false;

@@ -25,9 +25,9 @@ typedef struct bm_native_ops {
     size_t block_bytes; /* of a hash in a block: 4 or 8 */
     /* block[i]: what `fold` wants of hashes[i], for i < n <= BM_SIGN_BLOCK. */
     void (*mix)(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block);
-    /* n > 0 shingles of one document into its words; `begun`: with those of the blocks before.
-     * `words` has space for perms_padded of 8 bytes, is aligned to 64, and may be overwritten with
-     * anything past perms; what lies there between two blocks is the row's own. */
+    /* n > 0 shingles of one document into its words; `begun`: continue with the words of the blocks
+     * before. `words` has space for perms_padded of 8 bytes, is aligned to 64, and may be
+     * overwritten with anything past perms; between two blocks that part belongs to the row. */
     void (*fold)(const bm_native_choice *choice, const void *block, size_t n, bool begun,
                  void *words);
     /* After the last block of a document: what lies there becomes words; NULL: they are. */

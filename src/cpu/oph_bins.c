@@ -54,8 +54,8 @@ static uint32_t list_of(const uint64_t *masks, uint32_t n_masks, uint16_t *list)
     return n;
 }
 
-/* x, or y where x is that of an empty bin, which is all ones. As arithmetic: compilers turn `?:`
- * into a branch here. */
+/* x, or y if x is the word of an empty bin, all ones. As arithmetic: compilers turn `?:` into a
+ * branch here. */
 static inline uint32_t first_of(uint32_t x, uint32_t y)
 {
     return x & (y | ((uint32_t)(x == BM_OPH_EMPTY) - 1u));

@@ -34,7 +34,7 @@
  * for no set has a scatter with a minimum. */
 
 typedef struct bm_oph_loops {
-    /* Bit i: words[i] is that of an empty bin, for i < 64; aligned to 64 bytes. */
+    /* Bit i: words[i] belongs to an empty bin, for i < 64; aligned to 64 bytes. */
     uint64_t (*empty)(const uint32_t *words);
     /* best[bin] = least offer to `bin` of n > 0 donors, for all plan->row bins; aligned to
      * 64 bytes. */
@@ -53,8 +53,7 @@ void bm_oph_densify(const bm_oph_plan *plan, const bm_oph_loops *loops, uint32_t
  *
  *     hashes (64 bit) --mix--> block (64 bit, L1) --minima, a group a pass--> least values
  *
- * The values are those of a scheme before the last step: of legacy only the low 32 bits of each
- * count. */
+ * The values are a scheme's before its last step: of legacy only the low 32 bits of each count. */
 
 /* least[i] = the least value over the block of permutation i, and least[i] itself if the document
  * was begun with an earlier block. For i < perms; `least` holds perms_padded, is aligned to 64
@@ -66,8 +65,7 @@ typedef struct bm_wide_loops {
     void (*fmix64)(const uint64_t *hashes, size_t n, uint64_t *block);
     bm_wide_minima_fn *affine; /* a*h + b mod 2^64 */
     bm_wide_minima_fn *prime;  /* the same mod 2^61 - 1 */
-    bm_wide_minima_fn
-        *low; /* of that the low 32 bits, of h < 2^32; the upper halves mean nothing */
+    bm_wide_minima_fn *low;    /* its low 32 bits, of h < 2^32; the upper halves mean nothing */
 } bm_wide_loops;
 
 extern const bm_wide_loops bm_wide_loops_scalar;
@@ -99,7 +97,7 @@ typedef struct bm_sign_loops {
     const bm_wide_loops *wide;
 } bm_sign_loops;
 
-/* One pass over a block: a group of permutations, of which each file takes as many as its registers
+/* One pass over a block: a group of permutations, as many as the registers of the instruction set
  * hold. `still`: the shingle stays in its register, `block` is not read. */
 typedef struct bm_sign_pass {
     const uint32_t *a, *b, *block;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wide_lanes.h -- bm_wide_loops (sign_loops_row.h) for vectors of LANES words of 64 bits; for
- * wide_<set>.c, which says LANES, GROUP (how many vectors of minima a pass holds) and how lanes are
- * multiplied and compared.
+ * wide_<set>.c, which defines LANES, GROUP (how many vectors of minima a pass holds) and how lanes
+ * are multiplied and compared.
  *
  * A pass holds the minima of GROUP vectors in registers; coefficients that find no space there are
  * read again for each shingle, from the first-level cache.
@@ -22,11 +22,11 @@ typedef int64_t i64_lanes __attribute__((vector_size(8 * LANES)));
 static inline u64_lanes product(u64_lanes a, u64_lanes h);
 /* The same of h < 2^32. */
 static inline u64_lanes product_narrow(u64_lanes a, u64_lanes h);
-/* The lesser of each two lanes, the uppermost bit of which TURN has turned. */
+/* The lesser of each two lanes; TURN has flipped their uppermost bits. */
 static inline u64_lanes lesser(u64_lanes x, u64_lanes y);
 /* The lesser by the low 32 bits; the upper halves mean nothing. */
 static inline u64_lanes lesser_low(u64_lanes x, u64_lanes y);
-/* sum, or where it is the modulus or more what is left of it; the modulus may be taken off all. */
+/* sum, less the modulus if it is that or more; the modulus may be subtracted in all lanes. */
 static inline u64_lanes reduced(u64_lanes sum);
 
 typedef enum wide_kind { AFFINE, PRIME, LOW } wide_kind;
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
         pass.least = least + at;
         if (params->perms - at > (GROUP - 1) * LANES)
             group_of(&pass, GROUP, kind);
-        else /* what is left, a vector at a time */
+        else /* the rest, a vector at a time */
             for (uint32_t i = at; i < params->perms; i += LANES) {
                 group_of(&pass, 1, kind);
                 pass.a += LANES;

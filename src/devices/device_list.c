@@ -91,8 +91,8 @@ bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *e
 
 /* device_self_test -- the self-test: known answers on a device, asked from outside.
  *
- * The self-test signs documents whose words are known from the scalar reference, the definition of
- * the scheme, through the very calls that a job makes: sizes of 0, 1 and around each block size,
+ * The self-test signs documents through the very calls that a job makes. It knows their words from
+ * the scalar reference, the definition of the scheme: sizes of 0, 1 and around each block size,
  * each scheme with several numbers of permutations, words and keys. */
 
 /* --- known answers --- */

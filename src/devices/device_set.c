@@ -26,14 +26,14 @@
 #include "opencl/known_answers.h"
 #include "text/unit_text.h"
 
-/* device_pick -- each word of the list marks devices; what is marked is opened in the order of
- * the listing. */
+/* device_pick -- each word of the list marks devices; marked devices are opened in the order of the
+ * listing. */
 
 typedef struct listing {
     bm_device_info *devices; /* the native CPU, and the rows of cl_listing.h */
     size_t n;
     bool *marked;
-    bool broken;    /* OpenCL is, as the note says */
+    bool broken;    /* OpenCL failed; see the note */
     char note[640]; /* why there is no OpenCL device; "" */
 } listing;
 
@@ -216,7 +216,7 @@ bool bm_device_is_auto(const char *words)
     return words != NULL && strcasecmp(words, "auto") == 0;
 }
 
-/* Are GPUs all that these words want of OpenCL, unless they name a device? */
+/* Do these words ask OpenCL only for GPUs, or for devices by name? */
 static bool names_only_auto(const char *words)
 {
     return bm_device_is_auto(words) || strcasecmp(words, "cpu,auto") == 0 ||
@@ -353,9 +353,9 @@ static void add_name(bm_device_set *set, const char *name)
     snprintf(set->names + used, sizeof set->names - used, "%s%s", used == 0 ? "" : ", ", name);
 }
 
-/* The failure of a device that was asked for by name. Memory that OpenCL says is gone (the error
- * carries its code) is the device's affair, and one whose self-test fails cannot be used either:
- * BM_ERR_DEVICE. Our own want of memory stays what it is. The message names the device. */
+/* The failure of a device that was asked for by name. If OpenCL is out of memory (the error has its
+ * code), it is the device's memory. A device that fails its self-test cannot be used either:
+ * BM_ERR_DEVICE. A lack of our own memory stays an error. The message names the device. */
 static bm_status named_failure(const bm_device_info *device, bm_status status, bm_error *err)
 {
     const bool ours = err == NULL || err->code == 0;
@@ -487,7 +487,7 @@ static bool compares(const bm_device_set_cfg *cfg)
     return cfg->pick->measured && (requested == BM_OFFLOAD_AUTO || requested == BM_OFFLOAD_TRIAL);
 }
 
-/* Open the trial, where there are devices whose worth or form is to be measured. */
+/* Open the trial, if the worth or form of any device is to be measured. */
 static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *cfg,
                             bm_text_trial **out, bm_error *err)
 {
@@ -605,7 +605,7 @@ static void use_cpu(bm_device_set *set, size_t n_opened)
         bm_meter_log(set->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
 }
 
-/* What was chosen, for people. */
+/* The choice, for people. */
 static void add_names(bm_device_set *set, const bm_device_pick *pick)
 {
     bool named = false;
@@ -747,9 +747,9 @@ bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_erro
     return ops->wait(set->cpu, task, err);
 }
 
-/* The sample check. What it may cost is counted in hashes that the native CPU signs again: a
- * worker gains one for each CREDIT_ONE_IN hashes that its device has signed, so that the check takes
- * less than a hundredth of the time that native code would need for the whole job. */
+/* The sample check. Its cost is limited, counted in hashes that the native CPU signs again: a
+ * worker gains one for each CREDIT_ONE_IN hashes that its device has signed, so that the check
+ * takes less than a hundredth of the time that native code would need for the whole job. */
 
 /* Document d of a task, with its hashes. */
 typedef struct sampled {
@@ -786,7 +786,7 @@ static size_t signed_from(const bm_sign_task *task, size_t d)
     return d;
 }
 
-/* The document with hashes whose check costs least; there is one that the device has signed. */
+/* The document with hashes that is cheapest to check; there is one that the device has signed. */
 static size_t cheapest(const bm_device_set *set, const bm_sign_task *task)
 {
     size_t least = signed_from(task, 0);
@@ -831,7 +831,7 @@ static bool has_right_words(const bm_device_set *set, const bm_sign_task *task,
     return memcmp(words, row + first * word_bytes, SOME_WORDS * word_bytes) == 0;
 }
 
-/* Do words, keys, count and content hash of the document equal those of the native CPU? */
+/* Are words, keys, count and content hash of the document the same as the native CPU's? */
 static bm_status compare(bm_device_set *set, const bm_sign_task *task, const sampled *sample,
                          bool *right, bm_error *err)
 {

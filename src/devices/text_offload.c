@@ -369,7 +369,7 @@ static bm_status time_one(timing *x, double *seconds, bm_error *err)
 
 /* Batches that are alone, each larger than the one before, until one takes long enough. The first of
  * a size may take its time to allocate, so a long one is timed again. *slow: a batch of the first
- * size shows all that is worth knowing. */
+ * size shows enough. */
 static bm_status time_alone(timing *x, bool *slow, bm_error *err)
 {
     *slow = false;
@@ -481,7 +481,7 @@ static bm_status run_beside(void *ctx, uint32_t thread, bm_error *err)
     return status;
 }
 
-/* Where both share the memory. Time of the driver cannot be told from that of the threads. */
+/* If both share the memory, time of the driver cannot be distinguished from time of the threads. */
 static bm_status time_beside(timing *x, bm_error *err)
 {
     bm_pool *pool = NULL;
@@ -547,7 +547,7 @@ static const form_time *form_of(const bm_text_trial *t, size_t i, bool text)
     return text ? &t->devices[i].text : &t->devices[i].hashes;
 }
 
-/* Of devices `from` … `end`-1: their rates together, and that of the host beside them. */
+/* Of devices `from` … `end`-1: their rates together, and the rate of the host beside them. */
 static double rate_with(const bm_text_trial *t, size_t from, size_t end, bool text, double *host,
                         double *device)
 {

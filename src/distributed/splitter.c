@@ -368,7 +368,7 @@ typedef struct sorted {
     size_t *entry_begins, *id_begins;
 } sorted;
 
-/* Places after which those of each part begin; counts[p + 1] is how many part p has. */
+/* The place at which each part begins; counts[p + 1] is how many part p has. */
 static void add_up(size_t *counts, size_t n)
 {
     for (size_t p = 0; p < n; p++)

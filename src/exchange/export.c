@@ -30,7 +30,7 @@
 
 #define PLAIN_HEAD 12u
 
-/* By the code of a record; 0 stands for none. */
+/* By the code of a record; 0 means none. */
 static const struct {
     const char *scheme;
     uint32_t word_bytes;
@@ -503,7 +503,7 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
  *
  * What datatrove's stage 1 writes: a file for each band and rank, of records of the r words of the
  * band and the number of the document, sorted; without the documents that have no shingles. And
- * documents.tsv, which says which document each number is.
+ * documents.tsv, which maps each number to its document.
  *
  * The records of a rank are sorted in memory, of as many bands at once as it has space for; for the
  * next ones the signatures are walked over again. */
@@ -580,7 +580,7 @@ out:;
 
 /* --- walking --- */
 
-/* The files of the rank, if it is complete, and of those after it that have no documents. */
+/* The files of the rank, if it is complete, and of later ranks without documents. */
 static bm_status end_ranks(trove *t, bm_error *err)
 {
     while (t->numbers.left == 0 && t->numbers.rank < t->numbers.n_ranks) {

@@ -3,8 +3,8 @@
  * the table of forms.
  *
  * A form is a row in export.c and a function that writes its files into the directory of the
- * job. It walks over the documents as often as it needs; each walk compares what it reads with the
- * digests of the manifest. */
+ * job. It walks over the documents as often as it needs; each walk compares the bytes that it reads
+ * with the digests of the manifest. */
 #pragma once
 
 #include <bandmill/arrow.h>
@@ -70,7 +70,8 @@ typedef struct bm_export_form {
     bm_exchange to;
     unsigned has;         /* BM_FORM_* bits */
     uint32_t bands, rows; /* that the tool itself uses; 0: it has no plan */
-    /* Has it a place for signatures of this scheme, and what is said of others? NULL: for any. */
+    /* Can it hold signatures of this scheme? If not, the message about it. NULL: it can hold
+     * any. */
     bool (*takes)(const char *scheme);
     const char *taken;
     bm_status (*write)(bm_exporter *exporter, bm_error *err);
@@ -119,8 +120,8 @@ typedef struct bm_export_stream {
 } bm_export_stream;
 
 /* trove_numbers -- the documents as datatrove counts them: a rank is an input, and its documents
- * have the numbers 0, 1, 2 … in their order. Its readers pass over a document whose text is empty,
- * so that has no number. */
+ * have the numbers 0, 1, 2 … in their order. Its readers pass over documents with an empty text, so
+ * these have no number. */
 
 #define BM_TROVE_NO_NUMBER UINT32_MAX
 

@@ -89,7 +89,7 @@ bm_status bm_import_place_find(const char *path, const bm_import_request *reques
     bool there;
     *out = (bm_import_place){0};
     BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, &info, err));
-    if (!there || !S_ISDIR(info.st_mode)) /* opening it says what is wrong */
+    if (!there || !S_ISDIR(info.st_mode)) /* opening it reports the error */
         return bm_copy_text(path, &out->file, err);
     BM_TRY(open_report(path, request, out, err));
     return find_files(path, request->from, out, err);
@@ -332,7 +332,7 @@ bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error 
     return finish_opening(r, read_npy(r, err), out, err);
 }
 
-/* The first record says what all are; an empty file has none, and its head stays as it is. */
+/* The first record decides the type of all; an empty file has none, and its head stays as it is. */
 static bm_status read_lean(rows *r, bm_error *err)
 {
     const char *path = r->base.path;
@@ -462,7 +462,7 @@ static bool read_list_type(const struct ArrowSchema *schema, list_type *out)
     return out->item != 0;
 }
 
-/* An int32, and so many bytes after it; NULL: there are none. The interface says nothing of where
+/* An int32, and so many bytes after it; NULL: there are none. The interface does not state where
  * metadata end: they come from a reader that is trusted. */
 static const char *read_counted(const char *at, bm_str *out)
 {
@@ -595,7 +595,7 @@ static uint64_t offset_at(const table_table *t, const struct ArrowArray *lists, 
     return wide;
 }
 
-/* Where the items of a row begin and end. Returns what is wrong, or NULL. */
+/* Where the items of a row begin and end. Returns the error, or NULL. */
 static const char *find_items(const table_table *t, size_t row, uint64_t *begin, uint64_t *end)
 {
     const struct ArrowArray *lists = t->array.children[t->child[SIGNATURE]];
@@ -734,7 +734,7 @@ out:
 
 static const bm_import_ops table_ops = {next_table, close_table};
 
-/* The first row says how many words there are, where the type does not. */
+/* The first row decides how many words there are, unless the type does. */
 static bm_status read_head(table_table *t, bm_error *err)
 {
     uint64_t begin = 0, end = t->type.fixed;
@@ -858,7 +858,7 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* --- what the file says --- */
+/* --- the contents of the file --- */
 
 /* A record of LeanMinHash holds scheme and seed. */
 static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_error *err)
@@ -947,7 +947,7 @@ bm_status bm_import_resolve(const bm_import_source *first, bm_settings *s, bm_er
 
 static bool same_heads(const bm_import_head *a, const bm_import_head *b)
 {
-    if (a->word_bytes == 0 || b->word_bytes == 0) /* no record that says anything */
+    if (a->word_bytes == 0 || b->word_bytes == 0) /* no record with a signature */
         return (a->manifest == NULL) == (b->manifest == NULL);
     const bool same_scheme = a->scheme == b->scheme || (a->scheme != NULL && b->scheme != NULL &&
                                                         strcmp(a->scheme, b->scheme) == 0);

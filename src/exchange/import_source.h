@@ -2,8 +2,7 @@
 /* import_source.h -- signatures that other tools have made, file by file and block by block.
  *
  * An input is a file of a form, or a directory that an export job wrote: that has a report beside
- * the file, which says how the signatures were made, and the lists that the form has no place
- * for. */
+ * the file, with the settings of the signatures, and the lists that the form has no place for. */
 #pragma once
 
 #include <bandmill/exchange.h>
@@ -49,8 +48,8 @@ typedef struct bm_import_place {
     bm_manifest *manifest; /* of an export; NULL: it is a single file */
 } bm_import_place;
 
-/* BM_ERR_FORMAT: a directory that is no export in this form, or one of whose files is not what its
- * report lists. */
+/* BM_ERR_FORMAT: the directory is no export in this form, or one of its files does not match the
+ * report. */
 bm_status bm_import_place_find(const char *path, const bm_import_request *asked,
                                bm_import_place *out, bm_error *err);
 void bm_import_place_reset(bm_import_place *place);
@@ -70,7 +69,7 @@ struct bm_import_source {
     uint64_t next; /* row */
 };
 
-/* The three kinds. BM_ERR_INPUT names what is wrong. */
+/* The three kinds. BM_ERR_INPUT names the error. */
 bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error *err);
 bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error *err);
 bm_status bm_import_table_open(const char *path, const bm_import_request *asked,
@@ -106,8 +105,8 @@ bm_status bm_import_sizes_open(const char *path, bm_import_sizes *out, bm_error 
 bm_status bm_import_sizes_read(bm_import_sizes *sizes, uint64_t first, size_t n, bm_error *err);
 void bm_import_sizes_close(bm_import_sizes *sizes);
 
-/* import_settle -- how imported signatures were made: by what their file says, and by the options.
- */
+/* import_settle -- how imported signatures were made, from their file and the options.
+ * */
 
 /* As bm_settings_of_export. */
 bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *out,

@@ -48,7 +48,7 @@ typedef struct importer {
     input *inputs;
     const bm_manifest_input **recorded; /* of all inputs */
     bm_import_ids ids;                  /* for all inputs, or of the one at hand */
-    bm_import_sizes sizes;              /* of that */
+    bm_import_sizes sizes;              /* of it */
     bm_buf numbers;                     /* ids that are numbers of rows */
     size_t ends[BM_IMPORT_BLOCK_ROWS];
 } importer;
@@ -86,7 +86,7 @@ static bool is_empty(const char *words, size_t bytes)
     return true;
 }
 
-/* Ids of the block: its own, those of a list, or numbers of rows over all inputs. */
+/* Ids of the block: its own, ids of a list, or numbers of rows over all inputs. */
 static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
 {
     const bool listed = im->ids.lines.fd >= 0;

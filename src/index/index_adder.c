@@ -304,8 +304,8 @@ void bm_index_near_reset(bm_index_near *near)
     *near = (bm_index_near){0};
 }
 
-/* Keys are hashes already; those of different bands are of different documents hardly ever equal.
- */
+/* Keys are hashes already; keys of different bands and documents are hardly ever equal.
+ * */
 static uint32_t *head_of(const bm_index_near *near, uint64_t key)
 {
     return &near->heads[(size_t)key & (near->n_heads - 1)];
@@ -640,7 +640,7 @@ void bm_index_adder_reset(bm_index_adder *adder)
 
 /* --- ids --- */
 
-/* Where a document stands, as messages say it; "" where that is not known. */
+/* The place of a document, for messages; "" if it is not known. */
 static void format_place(const bm_index_adder *a, const bm_store_doc *doc, char *out, size_t cap)
 {
     bm_buf name = {0};
@@ -674,7 +674,7 @@ out:
     return status;
 }
 
-/* The id of a document is that of another one, which may not be. */
+/* Two documents have the same id, which is an error. */
 static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool in_batch,
                           uint32_t who, bm_error *err)
 {
@@ -689,7 +689,7 @@ static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool
     return refuse(a, doc, why, err);
 }
 
-/* Do the ids that come go with those of the index? Its first ones say what it has. */
+/* Do the new ids have the type of the ids in the index? The first ids decide the type. */
 static bm_status check_ids(bm_index_adder *a, bm_error *err)
 {
     const bm_batch_source *source = a->job->inputs.source;
@@ -762,7 +762,7 @@ typedef struct best_match {
     uint32_t number; /* of the index, or of the batch */
 } best_match;
 
-/* The answers of the index to document i, which is the k-th of those that it was asked about. */
+/* The answers of the index to document i, which was the k-th question. */
 static void best_of_index(const bm_index_adder *a, size_t k, best_match *best)
 {
     for (uint64_t at = a->found.begin[k]; at < a->found.begin[k + 1]; at++) {
@@ -890,7 +890,7 @@ static bm_status decide_docs(bm_index_adder *a, const bm_gathered *batch, bm_err
     return BM_OK;
 }
 
-/* Remove what is replaced from the index, and add what stays. */
+/* Remove replaced documents from the index, and add the documents that stay. */
 static bm_status write_batch(bm_index_adder *a, bm_gathered *batch, bm_error *err)
 {
     uint32_t first;
@@ -946,7 +946,7 @@ bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err)
     BM_TRY_OUT(a->ids_checked ? BM_OK : check_ids(a, err));
     BM_TRY_OUT(bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
     BM_TRY_OUT(decide_docs(a, batch, err));
-    /* else its ids were what was to be looked at */
+    /* otherwise only its ids had to be looked at */
     if (!batch->broken)
         BM_TRY_OUT(bm_index_adder_end_batch(a, batch, err));
 out:

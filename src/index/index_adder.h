@@ -31,7 +31,7 @@ typedef struct bm_index_ids {
     uint32_t *holder; /* of each of these ids: the document; BM_ID_NONE: it was dropped */
     uint32_t *gone;   /* documents of the index that are to be removed */
     size_t n_gone, cap_known, cap_holder, cap_gone;
-    uint32_t *sorted; /* those of `known` that are numbers, ascending */
+    uint32_t *sorted; /* the ids of `known` that are numbers, ascending */
     bool *is_gone;    /* of each of `sorted` */
     size_t n_sorted, cap_sorted, cap_is_gone;
     char **texts; /* of ids that were made here */
@@ -89,16 +89,16 @@ void bm_index_near_remove(bm_index_near *near, size_t i);
 bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
                         double *similarity);
 
-/* index_notes -- what an index notes of those that filled it: the names of inputs, and how far each
- * add came.
+/* index_notes -- what an index notes of the jobs that filled it: the names of inputs, and how far
+ * each add came.
  *
  *     inputs   a name a line (escaped as in TSV); bm_store_doc.input is the number of the line,
  *              from 0
  *     adds     a line an add, the last 64 of them: what it is, how far it came, so that it can
  *              continue
  *
- * Inputs that are each one document (format files) are not listed: there the id says which it was.
- */
+ * Inputs that are each one document (format files) are not listed: there the id names the input.
+ * */
 
 #define BM_INDEX_NO_INPUT UINT32_MAX
 
@@ -135,7 +135,7 @@ void bm_index_add_note_reset(bm_index_add_note *note);
 bm_status bm_index_add_note_save(bm_index_add_note *note, const bm_job_context *job,
                                  const bm_index_add_place *place, bm_store *store, bm_error *err);
 
-/* When what was added is committed, where it is at all before the end. */
+/* When added documents are committed before the end, if at all. */
 typedef struct bm_index_commits {
     bool on;
     double due;     /* the next, as seconds of bm_clock_seconds; for bm_index_feed.due */
@@ -148,7 +148,7 @@ typedef struct bm_index_adder {
     bm_gather_shape shape;
     bm_buf input_names; /* the whole list (index_adder.h) */
     bm_index_add_note note;
-    bm_index_add_place place; /* after what was added last */
+    bm_index_add_place place; /* after the last addition */
     uint64_t skipped_records; /* that an interrupted add had added */
     bm_index_commits commits;
     bm_rows rows;        /* of documents that are not added */
@@ -160,9 +160,9 @@ typedef struct bm_index_adder {
     bm_index_counts counts;
     bool *stays; /* of the batch */
     size_t cap_stays;
-    bm_id_kind given;  /* the type of the ids that come; UNTYPED: those of files */
+    bm_id_kind given;  /* the type of new ids; UNTYPED: ids of files */
     bool ids_checked;  /* it goes with the index's own, */
-    bm_id_kind wanted; /* of which each id must be, where it is not known of all of them */
+    bm_id_kind wanted; /* the type that each id must have, if the inputs do not have one type */
 } bm_index_adder;      /* {0} with its first members filled; reset */
 
 /* Add the documents of a finished batch: a bm_feed_fn (index_feed.h), `ctx` is the adder. */

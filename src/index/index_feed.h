@@ -23,7 +23,8 @@ typedef struct bm_gather_shape {
     uint32_t bands, words; /* as the facts of the index: keys, and uints of words */
     uint32_t word_bytes;   /* of the words: 4 or 8 */
     bool unsorted;         /* sets stay as they came: not all are wanted in order */
-    uint32_t first_input;  /* that of file 0 of the inputs; UINT32_MAX: no document has one */
+    uint32_t first_input;  /* the number of file 0 of the inputs; UINT32_MAX: no document has a
+                            * file */
 } bm_gather_shape;
 
 /* Room of the arrays below. */
@@ -35,7 +36,7 @@ typedef struct bm_gathered {
     size_t n;
     bm_store_doc *docs;    /* ids and sets are filled in when the batch is finished */
     bm_buf ids;            /* one after another */
-    uint64_t *hashes;      /* likewise; those of a document are sorted then */
+    uint64_t *hashes;      /* likewise; the hashes of each document are then sorted */
     const uint64_t **sets; /* of each document, once the batch is finished */
     uint32_t *words;
     uint64_t *keys;
@@ -50,11 +51,11 @@ typedef struct bm_gathered {
 /* Room for n documents, but not for their hashes. BM_ERR_NOMEM. */
 bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n,
                               bm_error *err);
-/* After what is there. BM_ERR_NOMEM. */
+/* Append. BM_ERR_NOMEM. */
 bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                           const bm_ingest_batch *batch, bm_error *err);
-/* Nothing more is added: sort the sets, on all threads, unless they are to stay unsorted, and let
- * documents and `sets` point to what is theirs. */
+/* Nothing more is added: sort the sets on all threads, unless they are to stay unsorted, and make
+ * documents and `sets` point to their own data. */
 bm_status bm_gathered_finish(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
                              bm_error *err);
 /* Leave out the documents for which stays[i] is false: those after them move up. */
@@ -82,5 +83,6 @@ typedef struct bm_index_feed {
     void *sink_ctx;
 } bm_index_feed;
 
-/* Read all inputs. What reading fails with, unless `sink` fails on what was read before it. */
+/* Read all inputs. Returns the failure of reading, unless `sink` fails on something that was read
+ * earlier. */
 bm_status bm_index_feed_run(bm_index_feed *feed, bm_error *err);

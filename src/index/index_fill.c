@@ -59,7 +59,7 @@ out:
     }
     if (status != BM_OK)
         return status;
-    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* of all that the index holds */
+    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* of all documents of the index */
         are.input.duplicate_ids = settings->input.duplicate_ids;
     are.input.patterns = (bm_name_patterns){0};
     settings->input = are.input;
@@ -277,7 +277,7 @@ static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error
     return BM_OK;
 }
 
-/* Directories whose ids are not of one type are as files, whose ids have none. Row numbers that
+/* Directories with ids of several types count as files, where ids have no type. Row numbers that
  * were written down are ids like others. */
 static bm_id_kind ids_of(const bm_index_signed *dirs)
 {
@@ -477,8 +477,8 @@ out:
     return status == BM_OK ? write_batch(f, err) : status;
 }
 
-/* Lines of standard input through an adder whose job is unique, until there are no more, or
- * something fails; commits when it is due, while nothing comes too, but not at the end. */
+/* Pass the lines of standard input through the adder of `unique`, until they end or something
+ * fails. Commits when it is due, even while no line comes, but not at the end. */
 static bm_status index_follow_run(bm_index_adder *adder, bm_error *err)
 {
     follow f = {.adder = adder};

@@ -8,7 +8,7 @@
 #include "job/recipe.h"
 #include "results/sign_dir.h"
 
-/* index_sources -- the inputs of directories that `sign` wrote as those of a job. */
+/* index_sources -- the inputs of directories that `sign` wrote, as inputs of a job. */
 
 typedef struct bm_index_sources {
     const bm_manifest **manifests; /* of the directories, borrowed */
@@ -22,15 +22,16 @@ typedef struct bm_index_sources {
 typedef struct bm_index_signed {
     bm_sign_dir **dirs;
     size_t n_open;
-    size_t n; /* whose rows are documents; 0: the job's inputs are, which may be theirs */
+    size_t n; /* directories whose rows are the documents; 0: the job's inputs are the documents,
+               * which may be the inputs of directories */
     bm_index_sources sources; /* their inputs, which are read again */
 } bm_index_signed;            /* {0}; close */
 
 /* Open the inputs where they are such directories, and settle by them how documents are signed: as
  * asked, or as the index has it (`path`, whose settings were taken; NULL: a new one). BM_ERR_USAGE:
  * some are and some are not; fields that ask for something else. BM_ERR_FORMAT: they were not
- * signed alike; of an index of sets, an input is missing or not what it was (all are looked at, and
- * compared, before anything is done). */
+ * signed alike; an input of an index of sets is missing or was changed (all inputs are compared
+ * before anything is done). */
 bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index_signed *out,
                                bm_error *err);
 void bm_index_signed_close(bm_index_signed *dirs);
@@ -42,8 +43,8 @@ typedef struct bm_index_fill {
     bool commits; /* while it reads, with a note of its progress; else once, at the end */
 } bm_index_fill;
 
-/* Inputs and devices are open, where they are documents that are not followed. Reads all, adds,
- * commits; what was done is added to the job's counts, also after a failure. */
+/* Inputs and devices are open, unless documents are followed or come from directories. Reads all,
+ * adds, commits, and updates the job's counts, also after a failure. */
 bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err);
 /* Count the documents of the index, for the report. */
 bm_status bm_index_count(bm_store *store, bm_job_context *job, bm_error *err);

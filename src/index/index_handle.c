@@ -75,7 +75,7 @@ struct bm_index {
     bm_handle_view *newest;
     double looked;             /* for commits of others */
     bm_idle workers;           /* that nobody has */
-    pthread_mutex_t pool_lock; /* held by whose call it serves */
+    pthread_mutex_t pool_lock; /* held by the call that it serves */
     bm_pool *pool;             /* NULL: not started yet */
     pthread_mutex_t write_lock;
     bm_handle_changes changes;
@@ -326,7 +326,7 @@ bm_status bm_index_open(const char *path, const bm_index_options *options, bm_in
     return status;
 }
 
-/* What is memory alone, and was not in use by a call. */
+/* Frees all that is only memory and was not used by a call. */
 static void free_memory(bm_index *index)
 {
     bm_handle_worker *worker;
@@ -562,7 +562,7 @@ out:
 
 /* === handle query ===
  *
- * Documents of a call against the newest view; what is found belongs to the caller. */
+ * Documents of a call against the newest view; the caller owns the answers. */
 
 #define CHUNK 8192u /* documents that are signed and looked up as one */
 
@@ -731,8 +731,8 @@ out:
  *
  * Add, remove, commit: one at a time.
  *
- * The ids in the index are those of the last commit, which the newest view shows, with the changes
- * since, which are remembered until the next commit. */
+ * The ids in the index are the ids of the last commit, which the newest view shows, and the changes
+ * since then, which are remembered until the next commit. */
 
 #define SHOWN    200
 #define NO_INPUT UINT32_MAX /* of no input that has a name */
@@ -924,7 +924,7 @@ static bm_status remove_ids(bm_index *index, const bm_str *ids, size_t n, size_t
         begin_changes(index);
         status = bm_store_remove(index->newest->from->store, numbers, n_found, err);
     }
-out: /* What was noted as removed and is not: */
+out: /* An id was noted as removed, and is there again: */
     index->changes.failed = index->changes.failed || (status != BM_OK && n_found > 0);
     bm_free(numbers);
     return status;

@@ -18,8 +18,8 @@ typedef struct bm_unnamed_index {
 
 /* Read the documents of `input` as `index build` with the text, sketch, plan and verification of
  * `settings` would, into an index in a file without a name: whatever ends the process, nothing is
- * left of it. `job` is the job that asks, whose meter tells whether to stop, for as long as the
- * store is written. Sets are kept, or words where verification is by signature. On failure *out
+ * left of it. `job` is the calling job. While the store is written, the meter of `job` decides
+ * whether to stop. Sets are kept, or words where verification is by signature. On failure *out
  * holds nothing. */
 bm_status bm_index_of_documents(bm_job_context *job, const bm_settings *settings,
                                 const bm_input_options *input, bm_unnamed_index *out,

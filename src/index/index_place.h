@@ -6,18 +6,18 @@
 #include "output/out_dir.h"
 #include "store/store.h"
 
-/* index_settings -- what is fixed when an index is built, as the JSON text that is in it
- * (bm_store_facts.settings), and back.
+/* index_settings -- the settings that are fixed when an index is built: to the JSON text in the
+ * index (bm_store_facts.settings), and back.
  *
  *     {"schema":1, "tool":"bandmill", "kind":"index", "version":…,
  *      "provenance":{…}, "parameters":{"threshold":…, "recall":…, "store":…}, "plan":{…}}
  *
- * The members are those of a manifest (output/manifest.h). Of the provenance only what says how
- * texts are cut and signed is fixed: how the first inputs were read is told, no more. */
+ * The members are those of a manifest (output/manifest.h). Of the provenance only the settings of
+ * cutting and signing are fixed: how the first inputs were read is told, no more. */
 
-#define BM_INDEX_KIND "index" /* of its settings, and of what `info` says */
+#define BM_INDEX_KIND "index" /* of its settings, and of the answer of `info` */
 
-/* The text, for a job whose plan is resolved. The caller's (bm_buf_reset), also on failure. */
+/* The text, for a job with a resolved plan. The caller's (bm_buf_reset), also on failure. */
 bm_status bm_index_settings_write(const bm_job_context *job, bm_buf *out, bm_error *err);
 /* Facts of a new index; facts->settings borrows `text`. */
 bm_store_facts bm_index_facts(const bm_settings *settings, const bm_buf *text);

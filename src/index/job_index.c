@@ -208,7 +208,7 @@ static bm_status remove_id(removal *r, bm_str id, bm_error *err)
 typedef struct id_lines {
     const char *path; /* "-": standard input */
     int fd;
-    bm_buf text; /* what is not yet given */
+    bm_buf text; /* bytes that were not handed out yet */
     uint64_t line;
 } id_lines;
 
@@ -243,7 +243,7 @@ static bm_status remove_line(removal *r, id_lines *lines, char *id, size_t len, 
     return remove_id(r, (bm_str){id, len}, err);
 }
 
-/* The whole lines of what was read; at the end the last one too. */
+/* The whole lines of the bytes read so far; at the end the last one too. */
 static bm_status remove_lines(removal *r, id_lines *lines, bool end, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -458,7 +458,7 @@ static void report_wrong(void *ctx, const char *what)
         o->wrong(o->wrong_ctx, what);
 }
 
-/* Does this version know what the index says of itself? */
+/* Does this version know the schema of the index's settings? */
 static bm_status check_settings(const bm_index_check_options *o, const char *path, bm_error *err)
 {
     bm_store *store = NULL;
@@ -504,7 +504,7 @@ out:
 
 /* === index info ===
  *
- * What is in an index: its settings as they are written there, and what it counts. */
+ * The contents of an index: its settings as they are written there, and its counts. */
 
 /* The members of the settings, in the layout of the whole. */
 static void write_settings(bm_json *json, bm_str settings)

@@ -102,7 +102,7 @@ static void answer_rows_end(const answer_rows *out, const bm_search_result *resu
 
 /* === query source ===
  *
- * What is searched: an index that others may write meanwhile, or one made for a call. */
+ * The index to search: one that others may write meanwhile, or one made for this call. */
 
 typedef struct query_source {
     char *path; /* where it is; NULL: it has no name */
@@ -123,7 +123,7 @@ static void query_source_close(query_source *source)
     *source = (query_source){0};
 }
 
-/* Open the index at `path`, its last commit, and load what it fixes (index_place.h). */
+/* Open the last commit of the index at `path`, and load its fixed settings (index_place.h). */
 static bm_status query_source_open(const char *path, bm_settings *settings, query_source *out,
                                    bm_error *err)
 {
@@ -198,7 +198,7 @@ static bm_status query_source_refresh(query_source *source, bool *moved, bm_erro
 
 /* === query documents ===
  *
- * The feed (index_feed.h) brings batches, whose documents are looked up as one.
+ * The feed (index_feed.h) brings batches; the documents of a batch are looked up together.
  *
  * The more documents are asked for at once, the more of their keys lie in one piece of the index,
  * and the nearer to one another are the sets that are read. While a batch is looked up, on all
@@ -221,8 +221,8 @@ typedef struct asker {
     bm_search_result found;
     uint32_t *n_shingles; /* of the batch */
     bm_str *ids;
-    uint32_t *same;      /* of what is asked at once: bm_search_batch.same */
-    bm_hash_table table; /* of what is asked at once, by content */
+    uint32_t *same;      /* of the documents of one search: bm_search_batch.same */
+    bm_hash_table table; /* of the documents of one search, by content */
     size_t cap_n_shingles, cap_ids, cap_same;
 } asker;
 
@@ -323,7 +323,7 @@ static bm_status answer_batch(void *ctx, bm_gathered *batch, bm_error *err)
     return BM_OK;
 }
 
-/* Read all, look up, write. What was done is in the job's counts, also after a failure. */
+/* Read all, look up, write, and update the job's counts, also after a failure. */
 static bm_status query_documents_run(const query_documents *query, bm_error *err)
 {
     bm_job_context *job = query->job;
@@ -358,8 +358,8 @@ out:
  *
  * Read a line, sign it, look it up, write, flush.
  *
- * All of it on one thread (signed_lines.h). What is written goes out as one call: the rows of the
- * line, and an empty line after them, from which the other side knows that there are no more. */
+ * All of it on one thread (signed_lines.h). One call writes the rows of the line and an empty line,
+ * which tells the other side that there are no more. */
 
 typedef struct follower {
     bm_job_context *job;
@@ -459,7 +459,7 @@ typedef struct query_query {
     struct rusage before;
 } query_query;
 
-/* --- what is searched, and how --- */
+/* --- the index to search, and how --- */
 
 static bm_status check_measure(query_query *q, bm_error *err)
 {
@@ -489,7 +489,7 @@ static bm_status check_verify(const query_query *q, bm_error *err)
                          q->source.path);
 }
 
-/* Another threshold than that of the plan changes the recall, which is logged. */
+/* A threshold other than the plan's changes the recall, which is logged. */
 static void choose_threshold(query_query *q)
 {
     bm_settings *s = q->settings;

@@ -265,7 +265,7 @@ typedef struct search {
     search_part *parts;
     size_t n_parts;
     bm_crowd_search crowds;
-    bm_scan scan; /* of containment: instead of all that */
+    bm_scan scan; /* of containment: instead of all the members above */
     bool many;    /* more than fits was found: fewer are to be asked at once */
 } search;
 
@@ -320,7 +320,7 @@ static bm_status gather(const search *s, const search_part *p, bm_hit_list *out,
     return s->hits.n_lists == 1 ? BM_OK : bm_hits_sort(out->list, &out->n, err);
 }
 
-/* Fetch what is compared next: the place of a document, and, when that is there, its bytes. */
+/* Prefetch for the next comparisons: the place of a document, and once that is there, its bytes. */
 static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
 {
     if (i + PLACES_AHEAD < hits->n)
@@ -480,7 +480,7 @@ static uint64_t drop_repeats(bm_answer *list, uint64_t n)
     return kept;
 }
 
-/* Put those of each document in order, and drop what is beyond the best `top`. */
+/* Sort the answers of each document, and drop those after the best `top`. */
 static bm_status order_answers(const search *s, bm_search_result *result, bm_error *err)
 {
     uint64_t n = 0, begin = 0;
@@ -668,7 +668,7 @@ out:
     return status;
 }
 
-/* The first documents of the batch, of which `different` differ. */
+/* The first documents of the batch, with `different` distinct ones. */
 static size_t first_docs(const bm_search_batch *batch, size_t different)
 {
     size_t n = 0;

@@ -8,8 +8,8 @@
  *
  * A batch is asked as one: its keys are looked up band by band in ascending order, and sets are
  * read in the order in which they lie in the file, so that an index larger than memory is read
- * forwards. Answers do not depend on the batch, the threads or the order of look-ups: they are
- * those that `pairs` would give between the two documents with the same plan. */
+ * forwards. Answers do not depend on the batch, the threads or the order of look-ups: `pairs` would
+ * give the same ones between the two documents with the same plan. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -18,7 +18,7 @@
 #include "index/search_hits.h"
 #include "lsh/similarity.h"
 
-/* How documents are compared with those of an index: by its sets, or by its words. */
+/* How documents are compared with documents of an index: by its sets, or by its words. */
 static inline bm_similarity_rule bm_search_rule(bm_store_kind kind, bm_word_rows words,
                                                 double threshold)
 {

@@ -93,7 +93,7 @@ static bm_status insert(bm_block_shingles *s, uint64_t value, uint32_t *id, bm_e
 
 /* --- a block --- */
 
-/* The shingles of its documents, and what is made of them. */
+/* The shingles of the block's documents, and the tables made of them. */
 typedef struct making {
     bm_search_block *block;
     uint32_t *ids;           /* of all documents, in the order of their sets */
@@ -192,7 +192,7 @@ static bm_status choose_roles(making *m, bm_error *err)
     return BM_OK;
 }
 
-/* The pattern of a document after those of the kinds. */
+/* The pattern of a document comes after the patterns of the kinds. */
 static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *missing, bm_error *err)
 {
     bm_search_block *b = m->block;
@@ -216,7 +216,7 @@ static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *miss
     return BM_OK;
 }
 
-/* The pattern that is after those of the kinds. */
+/* The pattern after the patterns of the kinds. */
 typedef struct pattern {
     const uint32_t *list;
     size_t len;

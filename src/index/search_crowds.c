@@ -152,8 +152,8 @@ static bm_status list_docs(crowds *c, bm_error *err)
     return bm_crowded_doc_keys(c->keys, c->n_keys, n, &c->doc_keys_begin, &c->doc_keys, err);
 }
 
-/* The numbers of a crowd's keys, each once, after those of the crowds before it: through a bit
- * each from the least to the largest, or sorted where they lie far apart. */
+/* Append the numbers of a crowd's keys, each once: through one bit for each number from the least
+ * to the largest, or, if they lie far apart, sorted. */
 static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm_error *err)
 {
     const size_t begin = c->keys_begin[crowd], end = c->keys_begin[crowd + 1];
@@ -203,7 +203,7 @@ static bool has_number(const crowds *c, uint32_t crowd, uint32_t number)
     return at < n && list[at] == number;
 }
 
-/* Hits that a crowd answers for, out of the lists. Those of one number stand together. */
+/* Take the hits that a crowd answers for out of the lists. Hits of one number are side by side. */
 static bm_status extract_extras(crowds *c, bm_error *err)
 {
     bm_search_hits *hits = c->search->hits;
@@ -414,7 +414,7 @@ static bm_status asker_init(asker *a, crowd_block *b, bm_error *err)
 static void drop_from(asker *a, size_t n)
 {
     const crowd_block *b = a->b;
-    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* none of what is after it */
+    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* none of the members below */
     const uint32_t *place = b->block.place;
     uint64_t *restrict asked = a->asked;
     size_t end = b->block.n;
@@ -658,7 +658,8 @@ static bm_status add_place(asker *a, uint32_t doc, size_t place, bm_error *err)
                      err);
 }
 
-/* Join the query by what was found in word w: who finds it first, and what others found. */
+/* Join the query to the others by the documents found in word w: those that it finds first, and
+ * those that others found. */
 static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_error *err)
 {
     joining *j = &a->joining;
@@ -675,7 +676,7 @@ static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_e
                 BM_TRY_OUT(add_place(a, doc, place, err));
         }
     }
-    /* All that was found of the word is joined now, or some of it was and stays on its own. */
+    /* All documents found in the word are joined now, or some were joined before and stay apart. */
     if (met == before)
         j->of_word[w] = self;
     else if (matched != met && (met == 0 || j->of_word[w] == NONE))

@@ -55,7 +55,7 @@ typedef struct key_of {
 typedef struct band_scratch {
     key_of *order;   /* of documents by their keys */
     uint64_t *keys;  /* each once */
-    uint32_t *begin; /* where those of a key begin in `order` */
+    uint32_t *begin; /* where the documents of a key begin in `order` */
     size_t n, n_keys;
     bm_store_hits found;
     size_t *ends; /* of what each key of a call found, in `numbers` */
@@ -263,7 +263,8 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
         s->left[s->found.rest[i].asked] += s->found.rest[i].n;
     for (size_t i = 0; i < n_keys; i++)
         s->ends[i + 1] += s->ends[i];
-    for (size_t i = s->found.n; i > 0; i--) /* ends[i + 1] becomes where those of key i begin */
+    for (size_t i = s->found.n; i > 0; i--) /* ends[i + 1] becomes the place where the documents of
+                                             * key i begin */
         s->numbers[--s->ends[s->found.list[i - 1].asked + 1]] = s->found.list[i - 1].number;
     for (size_t i = 0; status == BM_OK && i < n_keys && !atomic_load(&l->many); i++) {
         const size_t begin = s->ends[i + 1], end = i + 1 < n_keys ? s->ends[i + 2] : s->found.n;
@@ -307,7 +308,7 @@ static bm_status add_found_keys(look_up *l, band_scratch *s, size_t first_key, s
     return BM_OK;
 }
 
-/* A band of all documents: what is found is appended to `out`. */
+/* Look up one band of all documents; hits are appended to `out`. */
 static bm_status look_up_band(look_up *l, uint32_t band, band_scratch *s, bm_hit_list *out,
                               bm_error *err)
 {
@@ -634,8 +635,8 @@ out:
 
 /* --- all bands --- */
 
-/* List the keys for which few ask, drop those that have no candidates left, and what is above a
- * bound, and sort. */
+/* List the keys that few documents ask for, drop keys without candidates and hits above a bound,
+ * and sort. */
 static bm_status finish_list(const look_up *l, bm_hit_list *list, bm_error *err)
 {
     const uint32_t *last = l->out->last;

@@ -48,9 +48,8 @@ typedef struct bm_search_cfg {
      * `top`. */
     bool joins;
     uint32_t first; /* BM_SEARCH_FIRST, or 0: no bound */
-    /* Bytes that what is found may take; 0: no bound. Where a batch finds more, the first of its
-     * documents are answered (bm_search_result.n), one at least, and the caller comes again with
-     * the rest. */
+    /* Bytes that hits may take; 0: no bound. If a batch finds more, only the first of its documents
+     * are answered (bm_search_result.n), at least one, and the caller calls again with the rest. */
     uint64_t memory;
 } bm_search_cfg;
 
@@ -68,7 +67,7 @@ typedef struct bm_answer {
 } bm_answer;
 
 /* A key that many documents of the index have and several of the batch ask for: their hits are not
- * listed one by one. Numbers that are candidates of none of those that ask are not there. */
+ * listed one by one. Numbers that are no candidate of any asking document are left out. */
 typedef struct bm_crowded_key {
     uint32_t *numbers; /* ascending; the documents that ask lie after them, in the same block */
     uint32_t *docs;    /* ascending */
@@ -122,8 +121,8 @@ void bm_search_hits_reset(bm_search_hits *hits);
 /* All crowded keys, list by list. Both arrays are the caller's to free, also after a failure. */
 bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
                           bm_error *err);
-/* The keys of each of n_docs documents: those of document i are (*doc_keys)[(*begin)[i]] to
- * [(*begin)[i + 1] - 1]; n_docs + 2 places. */
+/* The keys of n_docs documents: the keys of document i are (*doc_keys)[(*begin)[i]] to [(*begin)[i
+ * + 1] - 1]; n_docs + 2 places. */
 bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, size_t n_docs,
                               size_t **begin, uint32_t **doc_keys, bm_error *err);
 /* Add the bits of n words. */
@@ -150,7 +149,7 @@ static inline size_t bm_bits_count(const uint64_t *words, size_t n)
 }
 /* How many of n ascending numbers are below `number`. */
 size_t bm_numbers_below(const uint32_t *list, size_t n, uint64_t number);
-/* Sort n hits, and drop repeats; what is left in *n. */
+/* Sort n hits, and drop repeats; *n becomes the number that is left. */
 bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err);
 
 /* search_block -- documents of an index that are compared: one, or a block of them that many
@@ -252,7 +251,7 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
  *
  * A query counts what it shares with each kind, from the lists of the shingles that it has and of
  * those of the core that it lacks, then with the few documents that share a rare shingle with it.
- * The counts are exact, so the similarity is that of two sets which are merged. n documents that
+ * The counts are exact, so the similarity equals that of a merge of the two sets. n documents that
  * differ in one word are a few hundred kinds, however large n is.
  *
  * Candidates are as ever the pairs that share a key. */
@@ -269,8 +268,8 @@ typedef struct bm_found_list {
     uint64_t candidates, verified, steps; /* as in bm_search_result */
 } bm_found_list;
 
-/* Add one to a list of which only the best `top` are wanted, 0: all. The first of a full one is the
- * last in order. */
+/* Add one to a list that keeps the best `top`; 0: all. In a full list the first entry is the
+ * worst. */
 bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_error *err);
 /* Before the other in a row of answers? */
 static inline bool bm_answer_before(const bm_answer *a, const bm_answer *b)
@@ -285,7 +284,7 @@ typedef struct bm_crowd_search {
     const uint32_t *weights; /* NULL: 1 each */
     bm_search_hits *hits;    /* those that crowds answer are removed from them */
     size_t most;             /* answers; SIZE_MAX: no bound */
-    bool many;               /* there are more: what was found is not whole */
+    bool many;               /* there are more: the list is not complete */
     bm_found_list *found;
     size_t n_found, cap_found;
 } bm_crowd_search;
@@ -302,7 +301,7 @@ typedef struct bm_scan {
     const uint32_t *weights; /* of each, for how many it answers; NULL: 1 */
     size_t most;             /* answers; SIZE_MAX: no bound */
     bool alone;              /* one document is asked: there is no bound */
-    bool many;               /* there are more: what was found is not whole */
+    bool many;               /* there are more: the list is not complete */
     bool read_all;           /* no filter left out a document */
     bm_found_list
         *found; /* a list a part of the index, in order; the caller's to free, one by one */

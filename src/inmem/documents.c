@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* documents.c -- checks of what a caller hands in, and guided ranges of it.
  *
- * A range is a share of what is left: a third of it divided by the threads, within bounds. With two
+ * A range is a share of the rest: a third of it divided by the threads, within bounds. With two
  * threads and ranges of 256 KiB the last ones are 16 KiB, some 25 microseconds of work, and that is
  * the most that one thread waits for the other, but for a document that is longer.
  *
@@ -61,7 +61,7 @@ static bm_status check_weights(const bm_documents *docs, bm_error *err)
                                (unsigned long long)(i - docs->offsets[doc]), doc, docs->weights[i]);
             sum += docs->weights[i];
         }
-        if (sum > DBL_MAX / 2) /* those of two documents are added up when they are compared */
+        if (sum > DBL_MAX / 2) /* the sums of two documents are added up when they are compared */
             return bm_fail(err, BM_ERR_INPUT,
                            "the weights of row %zu add up to %g (at most %g was expected: divide "
                            "all weights by the same number)",

@@ -5,7 +5,7 @@
  * The work of a document is its bytes of text, or four for each of its hashes (more with weights),
  * and a little more for the document itself. Ranges become smaller towards the end, so that all
  * threads end at about the same time; documents that are long enough to be a range of their own
- * come first. What is handed out depends on timing, what is made of it must not.
+ * come first. Ranges depend on timing; results must not.
  *
  * Any number of threads may take. */
 #pragma once
@@ -21,14 +21,14 @@
 #include "text/set_shingler.h"
 #include "text/shingler.h"
 
-#define BM_DOC_WORK      128u /* of a document beside what is in it */
+#define BM_DOC_WORK      128u /* of a document beside its contents */
 #define BM_HASH_WORK     4u
 #define BM_WEIGHTED_WORK 64u /* of a hash with a weight */
 
 /* Check the caller's struct and copy it. BM_ERR_USAGE: none, or not one kind of documents, or a
  * pointer that is NULL. BM_ERR_INPUT: offsets that fall, a document of more hashes than a uint32_t
- * counts, a weight that is not finite and more than 0, or weights whose sum overflows; the row is named. *work: of all
- * documents. */
+ * counts, a weight that is not finite and more than 0, or weights with a sum that overflows; the
+ * row is named. *work: of all documents. */
 bm_status bm_documents_accept(const bm_documents *documents, bm_documents *out, uint64_t *work,
                               bm_error *err);
 
@@ -74,9 +74,9 @@ void bm_doc_ranges_begin(bm_doc_ranges *ranges, const bm_documents *docs, uint64
                          const bm_range_size *size);
 /* The next range; false: there are no more. */
 bool bm_doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end);
-/* The same for one of the threads of a call. `range` is what it was given before (0, 0 at first),
- * and *status how that went: after a failure of one thread no thread gets more. Thread 0 is the
- * caller's, which alone asks the meter: then it is *status that says to stop. */
+/* The same for one of the threads of a call. `range` is the range that it got before (0, 0 at
+ * first), and *status the result of its work on it: after a failure of one thread no thread gets
+ * more. Thread 0 is the caller's, which alone asks the meter: then *status tells it to stop. */
 bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2], bm_status *status,
                         bm_error *err);
 /* How a range went that was handed out: for a thread that asks for no more of them. After a failure
@@ -103,8 +103,8 @@ void bm_doc_hasher_reset(bm_doc_hasher *hasher);
 bm_status bm_doc_hasher_add(bm_doc_hasher *hasher, const bm_documents *docs, size_t doc,
                             bm_shingle_batch *batch, bm_error *err);
 
-/* doc_signer -- one thread's way from documents to what is compared: sorted sets, band keys, words.
- * For a few documents at a time, where to wake other threads would cost more than the work.
+/* doc_signer -- one thread's way from documents to sets or signatures: sorted sets, band keys,
+ * words. For a few documents at a time, where to wake other threads would cost more than the work.
  *
  * Signed by the native CPU with a backend that any number of signers share. */
 
@@ -141,5 +141,5 @@ bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
 void bm_doc_signer_reset(bm_doc_signer *signer);
 /* No documents, in the same memory, or in none where it was much. */
 void bm_doc_signer_clear(bm_doc_signer *signer);
-/* Sign what was added since clear; content hashes are in batch.content. */
+/* Sign the documents added since clear; content hashes are in batch.content. */
 bm_status bm_doc_signer_sign(bm_doc_signer *signer, bm_error *err);

@@ -55,7 +55,7 @@ static bool same_content(const bm_hash128 *x, const bm_hash128 *y)
     return x->hi == y->hi && x->lo == y->lo;
 }
 
-/* Documents by what is in them, copies in input order. */
+/* Documents sorted by content, copies in input order. */
 static int by_content(const void *x, const void *y, void *ctx)
 {
     const bm_hash128 *contents = ctx;
@@ -69,7 +69,7 @@ static int by_content(const void *x, const void *y, void *ctx)
 }
 
 typedef struct rest {
-    uint32_t *order;   /* sets by what is in them */
+    uint32_t *order;   /* sets sorted by content */
     uint8_t *copy;     /* of each set */
     uint32_t *numbers; /* of the sets that are no copies */
     uint64_t *offsets; /* of these */
@@ -156,10 +156,10 @@ out:
  *
  *     ranges of documents -> the sets of each range, kept as a chunk
  *
- * How many hashes a text has is known when it has been cut, so what is made of a range stays where
- * it is. bm_shingle_texts copies chunks to the places that sizes tell, and frees each when it is
- * copied: the memory in use stays about that of the result, as the pages of the result come into
- * being when those of the chunks go. */
+ * The number of hashes of a text is known only after it was cut, so the sets of a range stay where
+ * they are made. bm_shingle_texts copies chunks to the places that sizes tell, and frees each when
+ * it is copied: the memory in use is about the size of the result, since pages of the result are
+ * touched when pages of the chunks are freed. */
 
 #define RANGE_WORK (UINT64_C(512) << 10)
 #define LEAST_WORK (UINT64_C(16) << 10)
@@ -204,7 +204,7 @@ typedef struct maker {
     bm_hash_sets *out; /* of bm_shingle_texts */
 } maker;
 
-/* Of the memory of a hash: with weights, those of a set lie after its hashes. */
+/* Bytes of memory of a hash: the weights of a set, if there are any, lie after its hashes. */
 static size_t words_a_hash(const bm_documents *docs)
 {
     return docs->weights != NULL ? 2 : 1;
@@ -258,7 +258,7 @@ static size_t weigh_set(const sets_job *job, size_t doc, uint64_t *set, element 
     return left;
 }
 
-/* Of documents whose sizes are those of what was copied to the chunk, but where they are weighed. */
+/* For documents that have the same sizes in the chunk, unless they are weighed. */
 static bm_status sort_chunk(const sets_job *job, chunk *c, bm_error *err)
 {
     const bool weighted = job->docs->weights != NULL;
@@ -749,7 +749,8 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     return keep(f, pairs, n, err);
 }
 
-/* Exact similarities are there already, but for weighted documents, whose pairs share a hash. */
+/* Exact similarities are there already, but not for weighted documents: their pairs only share a
+ * hash. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     finder *f = ctx;
@@ -842,9 +843,9 @@ static bm_status order(finder *f, bm_error *err)
  * Every step runs over ranges of documents or pairs on all threads.
  *
  * Memory: 8 bytes a hash, 16 with its weight, 8 bytes a band and document (4 a word and document
- * under SIGNATURE), 13 bytes a document, and 32 a pair found; with a bound, what is known to be
- * more is refused before it is allocated. Tables of buckets, some 12 bytes a document, are not
- * counted.
+ * under SIGNATURE), 13 bytes a document, and 32 a pair found; with a bound, a result that is known
+ * to be larger is refused before it is allocated. Tables of buckets, some 12 bytes a document, are
+ * not counted.
  *
  * A call owns its threads; different calls are independent. */
 
@@ -990,8 +991,8 @@ void bm_pair_set_free(bm_pair_set *pairs)
  * sets of hashes that are sorted already.
  *
  * For programs that find candidates by means of their own, such as a cluster that shuffles band
- * keys: what is left to do is to count common hashes. Nothing is copied and nothing is sorted; the
- * sets are looked through once, since the counting loops rely on their order.
+ * keys: only the common hashes are left to count. Nothing is copied and nothing is sorted; the sets
+ * are looked through once, since the counting loops rely on their order.
  *
  * A call owns its threads; different calls are independent. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* finder.h -- the links of a few documents, found again among their sets as `dedup` found them.
- * They are those that `dedup --pairs` would have written, since two documents alone decide if they
- * are a pair. Identical documents are links from the first of them to each other one, as there. */
+ * `dedup --pairs` would write the same pairs, since two documents alone decide if they are a pair.
+ * Identical documents are links from the first of them to each other one, as there. */
 #pragma once
 
 #include <bandmill/sketch.h>
@@ -18,8 +18,8 @@ typedef struct bm_linked_sets {
 
 /* a before b, both below n; the similarity has six decimals. Anything but BM_OK ends the search. */
 typedef bm_status (*bm_set_link_fn)(void *ctx, bm_pair link, bm_error *err);
-/* Borrows the sets, whose hashes and weights are moved together: those of copies are lost. What
- * bm_find_pairs returns. */
+/* Borrows the sets, and moves their hashes and weights together: the hashes of copies are lost.
+ * Returns the status of bm_find_pairs. */
 bm_status bm_set_links(const bm_find_options *options, const bm_linked_sets *sets,
                        bm_set_link_fn fn, void *ctx, bm_error *err);
 

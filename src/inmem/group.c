@@ -2,9 +2,9 @@
 /* group.c -- bm_group_pairs: from a list of pairs to labels, the document that is kept of each
  * group, and the members of each.
  *
- * The rules are those of `dedup` (docs/pairing.md), and so is the result, where the pairs are the
- * same. The pairs are checked before anything is filled; the rest is done by lsh/groups.h. Memory:
- * some 24 bytes a document. One thread.
+ * The rules are the same as in `dedup` (docs/pairing.md), and so is the result for the same pairs.
+ * The pairs are checked before anything is filled; the rest is done by lsh/groups.h. Memory: some
+ * 24 bytes a document. One thread.
  *
  * Tests: tests/unit/inmem/test_group_pairs.c */
 #include <bandmill/sketch.h>
@@ -61,7 +61,7 @@ static void prefer(const bm_keep_rank *rank, uint32_t *kept, size_t n, uint32_t 
         kept[i] = best[kept[i]];
 }
 
-/* labels[i]: the smallest document of those with the same kept[i]. */
+/* labels[i]: the smallest document with the same kept[i]. */
 static void label(const bm_group_options *options, bm_groups *g, uint32_t *first)
 {
     for (size_t i = 0; i < options->n_docs; i++)

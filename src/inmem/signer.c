@@ -95,7 +95,7 @@ typedef struct bm_signer_tasks {
     pthread_cond_t changed;
     uint64_t next_turn, turn; /* given out next; under way, or the next to be */
     bool closing, started;    /* `thread` was */
-    pthread_t thread;         /* does what was submitted */
+    pthread_t thread;         /* does the submitted tasks */
     bm_signer_task tasks[BM_SIGNER_TASKS_MAX];
 } bm_signer_tasks;
 
@@ -273,8 +273,8 @@ static bm_signer_slot *pop_oldest(bm_signer_ring *ring)
 }
 
 /* A call of the backend has failed, for this run: after anything but a lack of memory the device
- * has. Then all that is in flight is drained, and fails as well: the arrays of callers are nobody
- * else's after it, or the device is stuck. */
+ * has failed too. Then all tasks in flight are drained, and fail as well: afterwards only the
+ * callers use their arrays, or the device is stuck. */
 static void backend_failed(bm_signer *signer, bm_signer_run *run, bm_status status,
                            const bm_error *error)
 {
@@ -325,7 +325,7 @@ static void submit(bm_signer *signer, bm_signer_run *run, bm_signer_scratch *scr
     scratch->slot = ring->spare[--ring->n_spare];
 }
 
-/* Sign what is in the scratch's slot; afterwards it has one that may be filled. */
+/* Sign the documents in the scratch's slot; afterwards the scratch has a slot to fill. */
 static bm_status hand_over(bm_signer_run *run, bm_signer_scratch *scratch, bm_error *err)
 {
     bm_signer *signer = run->signer;
@@ -366,7 +366,7 @@ static void wait_for_all(bm_signer_run *run)
  * A thread takes a range (documents.h) and signs it a slot at a time: whole documents up to the
  * number of hashes that the backend asks for. 64-bit hashes made elsewhere are signed where they
  * lie; 32-bit ones are widened into the slot. Each document's rows are written by whoever took it,
- * so nothing has to be put in order. What is less than SMALL is signed by the caller alone: to
+ * so nothing has to be put in order. A call of less than SMALL is signed by the caller alone: to
  * wake a thread costs as much. */
 
 #define SMALL    (UINT64_C(96) << 10) /* work, as bm_document_work counts it */
@@ -503,8 +503,8 @@ out:
     return status == BM_OK;
 }
 
-/* Count the hashes of a call, if the scheme signs their low halves. A call that is refused leaves
- * nothing behind: the caller may go on with other hashes. */
+/* Count the hashes of a call, if the scheme signs their low halves. A refused call changes nothing:
+ * the caller may go on with other hashes. */
 static bm_status look_at_low_halves(bm_signer *signer, const bm_documents *docs, bm_error *err)
 {
     bm_low_halves *seen = &signer->low;
@@ -568,10 +568,10 @@ static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_err
     return run.status;
 }
 
-/* signer_tasks -- what was submitted, one after another in the order in which it came.
+/* signer_tasks -- the submitted tasks, done one after another in their order.
  *
- * It is done by a thread of the signer's, which the first task starts, beside the calls of other
- * threads. Tasks lie in the signer: submitting allocates nothing. */
+ * A thread of the signer does them, which the first task starts, beside the calls of other threads.
+ * Tasks lie in the signer: submitting allocates nothing. */
 
 static void tasks_init(bm_signer_tasks *tasks)
 {
@@ -760,7 +760,7 @@ static void choose_sizes(bm_signer *signer, const bm_signer_options *options)
     }
 }
 
-/* The options are those of read_options. */
+/* The options come from read_options. */
 static bm_status open_signer(const bm_signer_options *used, bm_signer *signer, bm_error *err)
 {
     bm_isa isa;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array_make.c -- what a schema or an array owns lies in a block of its own, since whoever takes a
- * child may move it away from its parent, whose release must find it released then.
+/* array_make.c -- makes schemas and arrays of tables. Each owns a separate block of memory: a
+ * consumer may move a child away from its parent, and the parent's release must then find the child
+ * released.
  *
  * Tests: tests/unit/input/test_array_make.c */
 #include "input/array_make.h"

@@ -9,14 +9,14 @@
  *     parser               parse  ->  a callback a document   any thread, a parser each
  *                          split  ->  a callback a record, its bytes only
  *
- * A source may be begun again: then it reads its inputs from the first record on once more, as the
- * second pass does that copies what is kept.
+ * A source may be begun again: then it reads its inputs once more from the first record on, as the
+ * second pass does to copy kept records.
  *
- * Records that an earlier run delivered are passed over: bm_batch_source_skip says how many. They
+ * Records that an earlier run delivered are passed over: bm_batch_source_skip sets how many. They
  * are read again, so that the digests of the inputs come out, and counted, but not parsed. A batch
  * that lies wholly in them is dropped; of the one in which they end the parser gives the rest. The
- * same records come in the same order whatever the limits of
- * batches, so a number of records is a place in the inputs. */
+ * same records come in the same order whatever the limits of batches, so a number of records is a
+ * place in the inputs. */
 #pragma once
 
 #include <pthread.h>
@@ -46,8 +46,8 @@ typedef struct bm_batch_limits {
      * whether the inputs are the same before this place; borrowed; NULL: neither. */
     const bm_content_place *places;
     bool records_only; /* batches will be split, not parsed */
-    /* Of tables, where `helped`: bytes of rows that are read beside others in one go, of which
-     * several batches are made, at most; 0: none. */
+    /* Of tables, if `helped`: the most bytes of rows that one thread reads in one go, beside
+     * others, and divides into several batches; 0: none. */
     size_t range_bytes;
     /* Several threads call `next` in turn: who waits for his calls `help` meanwhile, and who got a
      * batch calls `fill` at once. */
@@ -63,7 +63,7 @@ typedef struct bm_batch_source_ops {
      * shingle hashes already, or band keys. */
     bool has_text;
     bool places; /* tells places in its inputs, so that a job can be sealed as it goes */
-    /* Inputs of which formats? */
+    /* The formats of the inputs. */
     bool (*reads)(bm_format format);
     bm_status (*open)(bm_input_set *inputs, bm_batch_source **out, bm_error *err);
     bm_status (*begin)(bm_batch_source *source, const bm_batch_limits *limits, bm_error *err);
@@ -74,8 +74,8 @@ typedef struct bm_batch_source_ops {
      * is all there. */
     bm_status (*fill)(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
                       bm_error *err);
-    /* While another thread calls `next`: a small part of what it has to do later. False: there is
-     * nothing. NULL: there never is. */
+    /* While another thread calls `next`: do a small part of its later work. False: there is none.
+     * NULL: there never is any. */
     bool (*help)(bm_batch_source *source);
     /* How many records has a batch, bad ones too? */
     bm_status (*count)(bm_batch_source *source, const bm_source_batch *batch, uint64_t *n,
@@ -103,7 +103,7 @@ typedef struct bm_batch_source_ops {
 struct bm_batch_source {
     const bm_batch_source_ops *ops;
     bm_input_set *inputs;   /* borrowed; NULL: a stream in memory */
-    const char *name;       /* of that stream, for ids and messages */
+    const char *name;       /* the name of the stream, for ids and messages */
     const char *extra_path; /* a file that is read beside the inputs; NULL: none */
     uint32_t n_keys;        /* band keys of each record, instead of a text; 0: none */
     bool copies;            /* kept records can be copied, with `split` */

@@ -125,7 +125,7 @@ static const mark marks[] = {
 };
 
 static const struct {
-    size_t width, at; /* bytes of a unit, and which of them is that of ASCII */
+    size_t width, at; /* bytes of a unit, and the place of the ASCII byte among them */
     bm_refused_format format;
 } encodings[] = {
     {4, 0, {"text in UTF-32", ICONV("UTF-32LE")}},
@@ -139,8 +139,7 @@ static bool is_plain(char c)
     return (c >= 0x20 && c < 0x7F) || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Are these units of `width` bytes, of which the one at `at` is plain ASCII and the others are
- * zero? */
+/* Are these units of `width` bytes with plain ASCII at byte `at` and zeros elsewhere? */
 static bool in_units(const char *head, size_t len, size_t width, size_t at)
 {
     size_t n = len / width < PLAIN_UNITS ? len / width : PLAIN_UNITS;

@@ -44,7 +44,7 @@ const char *bm_compression_ending(bm_compression kind);
 
 typedef struct bm_refused_format {
     const char *what; /* "a zip archive"; NULL: none of these */
-    const char *hint; /* how to get at what it holds */
+    const char *hint; /* how to read its contents otherwise */
 } bm_refused_format;
 
 /* The first bytes of a file, all of it where it has fewer than BM_HEAD_BYTES. */

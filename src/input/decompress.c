@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decompress.c -- members and what stands between them; the libraries are behind unpack.h. */
+/* decompress.c -- members and the bytes between them; unpack.h hides the libraries. */
 #include "input/decompress.h"
 
 #include <string.h>
@@ -157,7 +157,7 @@ static void move(char *to, size_t *n_to, bm_str from, size_t *n_from)
     *n_from += n;
 }
 
-/* Hand on what is there; false: no room for all of it. */
+/* Hand on the unpacked bytes; false: they do not all fit. */
 static bool send_piece(pieces *p, bm_decompress_step *step)
 {
     const size_t left = p->out_len - p->sent, room = step->out_cap - step->n_out;

@@ -2,10 +2,10 @@
 /* inflate.c -- see the header.
  *
  * Why not a library: zlib takes more than twice the time of libdeflate, which would be a third of
- * what `sign` needs for the same bytes; and libdeflate accepts what zlib refuses. A look at the
- * headers of the blocks would tell what it accepts too much, but a block begins at whatever bit the
- * one before ends, which only a decoder of that block knows, and libdeflate does not tell it. These
- * are the places where decoders differ. Here each is as in zlib:
+ * what `sign` needs for the same bytes; and libdeflate accepts what zlib refuses. The headers of
+ * blocks would show where it accepts too much, but a block begins at the bit where the one before
+ * ends. Only a decoder of that block knows the bit, and libdeflate does not report it. These are
+ * the places where decoders differ. Here each is as in zlib:
  *
  *     codes of literals and lengths    286 at most in a header (5 bits could say 288)
  *     codes of distances               30 at most (32)
@@ -64,7 +64,7 @@ struct stream;
 struct bm_inflate {
     uint32_t lit[LIT_MOST], dist[DIST_MOST], lens[LENS_MOST];
     uint32_t lit_symbols[N_LIT], dist_symbols[N_DIST], lens_symbols[N_LENS]; /* entries, no bits */
-    bool fixed; /* the tables are those of the fixed codes */
+    bool fixed; /* the tables of the fixed codes are loaded */
     got (*run_fast)(const bm_inflate *t, struct stream *s);
 };
 
@@ -93,7 +93,7 @@ static inline uint64_t load(const unsigned char *at)
     return word;
 }
 
-/* At least 56 bits, or all that there are. */
+/* Load at least 56 bits, or all that are left. */
 static void fill(stream *s)
 {
     for (; s->n_bits < 56 && s->in < s->in_end; s->n_bits += 8)
@@ -387,7 +387,7 @@ static inline unsigned char *copy_match(unsigned char *out, size_t length, size_
         bits >>= (uint8_t)(entry);                                                                 \
         n_bits -= (uint8_t)(entry);                                                                \
     } while (0)
-/* The number that an entry stands for, with its extra bits after its code in `saved`. */
+/* The number that an entry encodes, with the extra bits after its code in `saved`. */
 #define VALUE(entry)                                                                               \
     (((entry) >> 16) + (size_t)((saved & ones((entry)&0xFF)) >> ((entry) >> 8 & 15)))
 

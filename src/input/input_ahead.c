@@ -3,14 +3,14 @@
  *
  * One mutex guards all but what a thread does with the source that it is busy with, and with a
  * block that it has taken. A block is taken, filled and put into the list of its source; the reader
- * copies from it and gives it back. Other sources than that of the reader leave him some blocks, or
- * he might wait for ever.
+ * copies from it and gives it back. Sources that are read ahead leave some blocks to the reader, or
+ * it might wait for ever.
  *
  * Members that end where it can be told (members.h) are cut off by one thread at a time, which
  * reads the source in order, and unpacked by all; what cannot be cut is unpacked as a stream, by
  * one thread at a time. Where others help, the reader unpacks its own stream, straight into the
- * caller's buffer, and helps too before it waits: handing blocks on costs a twentieth of what is
- * done with them, and is worth that only to a thread that would do nothing.
+ * caller's buffer, and helps too before it waits: handing blocks on costs a twentieth of the work
+ * on them, which pays only for a thread that would be idle.
  *
  * Tests: tests/unit/input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "input/input_ahead.h"
@@ -30,7 +30,7 @@
 
 #define SMALL_BLOCK ((size_t)1 << 20) /* where there is little memory; else of members: */
 #define MEMBER_BLOCK                                                                               \
-    (((size_t)4 << 20) + (64u << 10)) /* one of ours, and what it may have grown by */
+    (((size_t)4 << 20) + (64u << 10)) /* one of our blocks, and how much it may have grown */
 #define PACKED_STEP  ((size_t)256 << 10)
 #define OWN_BLOCKS   2u                  /* of the reader's source alone */
 #define ENGINE_BYTES ((uint64_t)1 << 20) /* what reads a source, beside a window */
@@ -39,7 +39,7 @@
 #define WINDOW_USUAL ((uint64_t)8 << 20) /* where the first bytes do not tell it */
 #define STORED_LEAST                                                                               \
     ((uint64_t)16 << 10) /* of a source: handing on a smaller one costs more than it brings */
-#define LONG_PART    16u /* of what was granted: a longer record may need all memory */
+#define LONG_PART    16u /* of the granted memory: a longer record may need all of it */
 #define WAIT_SECONDS .2  /* between two questions whether to stop */
 #define NOWHERE      SIZE_MAX
 
@@ -70,11 +70,11 @@ typedef struct place {
     /* The thread that is busy with the place owns these; if none is, the lock's holder does. */
     bm_input_bytes *bytes; /* NULL: none was needed so far */
     bool begun;
-    bool members;    /* they are cut off `packed`, which is what was read after the last */
+    bool members;    /* they are cut off `packed`, the bytes read after the last member */
     bool packed_end; /* nothing follows that */
     block *packed;   /* NULL: none; not one of ahead->n_used */
     bm_members_cut cut;
-    uint64_t cut_bytes; /* as stored, of all that was cut */
+    uint64_t cut_bytes; /* stored bytes of all members that were cut */
 } place;
 
 /* A thread's decoders of members; NULL: not opened so far. */
@@ -93,7 +93,7 @@ struct bm_input_ahead {
     size_t source; /* the reader's; NOWHERE: none yet */
     pthread_mutex_t lock;
     pthread_cond_t work, moved; /* for those who unpack; for the reader */
-    bm_callbacks callbacks;     /* of those who unpack */
+    bm_callbacks callbacks;     /* of the unpacking threads */
     atomic_bool stop;
     bool paused;
     const place *awaited; /* the reader waits until a thread is done with it */
@@ -110,7 +110,7 @@ struct bm_input_ahead {
                       wait */
 };
 
-/* --- what is granted --- */
+/* --- granted memory --- */
 
 /* Can others than the reader do something for this source? */
 static bool is_open_to(const bm_input_set *set, size_t index)
@@ -314,7 +314,7 @@ static bm_compression kind_of(const bm_input_ahead *ahead, const place *p)
 
 /* --- without the lock --- */
 
-/* `callbacks` are those of who reads. */
+/* `callbacks` belong to the thread that reads. */
 static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks *callbacks)
 {
     const bm_compression kind = kind_of(ahead, p);
@@ -328,8 +328,8 @@ static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks
     return bm_input_bytes_begin(p->bytes, p->source, NULL);
 }
 
-/* Fill the block as far as the source goes, and a small one is full: what is larger costs more page
- * faults than it spares of handing on. */
+/* Fill the block as far as the source goes, but only to a small size: larger blocks cost more page
+ * faults than they save in handing on. */
 static place_state fill_block(place *p, block *b)
 {
     size_t got = 1;
@@ -445,7 +445,7 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
         p->state = state;
     if (rest != NULL && in == NULL)
         release_block(ahead, rest);
-    if (in != NULL) { /* all that was cut before is there, or will be */
+    if (in != NULL) { /* all earlier members are unpacked, or will be */
         b->len = p->cut.plain;
         b->stored = p->cut_bytes;
         b->filling = true;
@@ -630,7 +630,7 @@ static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err
     return status;
 }
 
-/* Make the place free, and drop what it holds; the lock is held. */
+/* Free the place and drop its blocks; the lock is held. */
 static void release_place(bm_input_ahead *ahead, place *p)
 {
     p->state = PLACE_FAILED; /* nobody begins with it again */
@@ -745,7 +745,7 @@ static void end_place(bm_input_ahead *ahead)
     ahead->ended = true;
 }
 
-/* Read on in the current source, whose decoder nobody else uses: is it open, ended, or failed? */
+/* Read on in the current source; no other thread uses its decoder. Is it open, ended, or failed? */
 static place_state read_own(const bm_input_ahead *ahead, place *p, char *out, size_t cap,
                             size_t *got)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_ahead.h -- the bytes of the inputs as input_bytes.h gives them, of which threads of its own
- * have unpacked what comes next.
+/* input_ahead.h -- the bytes of the inputs as input_bytes.h gives them; threads of its own unpack
+ * the next bytes ahead.
  *
  *     sources     a.gz   b.gz   c.gz   d.gz   e.gz ...
  *                  |      |      |      '-- nobody has begun with it
@@ -9,15 +9,15 @@
  *                                           first
  *
  * Who reads sees no difference but time. Blocks come in the order of the bytes, source by source. A
- * thread that unpacks tells nobody of an error: what it has given stays, and the reader reads that
- * source again by itself, drops what it was given, and meets what is wrong as if it had been alone.
- * So a source that is never reached changes nothing. The digest of a source is told to the set by
- * the reader, when he comes to its end.
+ * thread that unpacks tells nobody of an error: the bytes given so far are right. The reader then
+ * reads that source again by itself, skips these bytes, and meets the error as if it had been
+ * alone. So a source that is never reached changes nothing. The digest of a source is told to the
+ * set by the reader, when he comes to its end.
  *
- * A file whose members can be told apart (members.h), as in ours and those of tools that compress
- * in blocks, has several unpacked at once; one thread unpacks any other, so two files are needed.
- * Standard input, pipes and very small files are read on request, and so are plain files, which
- * others may read by position (reader.h). A source that nobody has begun is not waited for.
+ * A file whose members can be told apart (members.h), as in our own files and files of tools that
+ * compress in blocks, has several unpacked at once; one thread unpacks any other, so two files are
+ * needed. Standard input, pipes and very small files are read on request, and so are plain files,
+ * which others may read by position (reader.h). A source that nobody has begun is not waited for.
  *
  * Memory: no more than was granted, for blocks, windows and all else; a thread that gets none
  * sleeps. Threads: one reads; those that unpack are others that wait for it and help meanwhile, or
@@ -53,7 +53,6 @@ bm_status bm_input_ahead_pass_source(bm_input_ahead *ahead, size_t source, bm_ha
                                      uint64_t n, bm_error *err);
 uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead);
 
-/* A record of so many bytes is going to be held. Where whoever bounds the memory may need all of it
- * for such a record, what was unpacked ahead is dropped, and nothing more is before the next
- * source. */
+/* A record of so many bytes is going to be held. If such a record may need all memory, the blocks
+ * unpacked ahead are dropped, and no more are made before the next source. */
 bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_error *err);

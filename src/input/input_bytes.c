@@ -30,7 +30,7 @@
 /* Was a failure the file's own? */
 typedef enum breakage {
     NOT_BROKEN,
-    DAMAGED,   /* yes: what it holds is wrong, */
+    DAMAGED,   /* yes: its contents are wrong, */
     UNREADABLE /* or its bytes as stored cannot be read on */
 } breakage;
 
@@ -39,9 +39,9 @@ struct bm_input_bytes {
     bm_input_set *set;
     bm_source *source;
     bm_held *held;       /* NULL: a regular file */
-    int fd;              /* of what is held; -1: none open */
+    int fd;              /* of the held source; -1: none open */
     bm_stored_file file; /* else */
-    bool spooling;       /* what is read is copied to the spool */
+    bool spooling;       /* bytes that are read are copied to the spool */
     bool apart;          /* the set is told nothing: bm_input_bytes_accept does that */
     unsigned window_log; /* of the largest window of a decoder; 0: any that is read */
     const bm_callbacks *callbacks;
@@ -142,7 +142,7 @@ static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
     return bytes->spooling ? open_spool(bytes->set->spool_dir, &held->spool_fd, err) : BM_OK;
 }
 
-/* Opening or reading the source failed: is that its own fault? */
+/* Opening or reading the source failed: did the source itself cause it? */
 static bm_status fail_source(bm_input_bytes *bytes, bm_status status, const bm_error *why,
                              bm_error *err)
 {
@@ -458,7 +458,7 @@ bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t ca
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define PLACE_BYTES 40u
 
-/* From the first byte to the last; what is read is copied on the way. */
+/* From the first byte to the last; the bytes are copied on the way. */
 static bm_status copy_all(bm_input_set *set, size_t index, char *block, bm_error *err)
 {
     bm_input_bytes *bytes = NULL;

@@ -39,12 +39,12 @@ void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n);
 /* Another, plain source of n bytes was read to its end, beside this one; its digest comes too. */
 bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_hash128 digest,
                                      uint64_t n, bm_error *err);
-/* Was the last failure of begin or read that of the file itself: it cannot be opened or read, its
- * compression is damaged, it holds a format that is not read? Then what came before has been given,
- * and the next source may be begun. */
+/* Did the file itself cause the last failure of begin or read: it cannot be opened or read, its
+ * compression is damaged, it holds a format that is not read? Then the bytes before the failure
+ * were given, and the next source may be begun. */
 bool bm_input_bytes_is_broken(const bm_input_bytes *bytes);
-/* Read what is left of a broken file as stored, as far as it can be read: its digest is known then.
- * Fails where it has changed. */
+/* Read the rest of a broken file as stored, as far as it can be read, so that its digest is known.
+ * Fails if the file has changed. */
 bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err);
 /* Bytes as stored: of all sources so far, of this one. */
 uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes);

@@ -31,8 +31,8 @@ bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_trac
                                   bm_error *err);
 void bm_content_tracker_close(bm_content_tracker *tracker); /* NULL is fine */
 void bm_content_tracker_begin(bm_content_tracker *tracker, size_t file);
-/* The next bytes of the file, whose name is `name`. BM_ERR_FORMAT: they are not those that stood
- * before the place. */
+/* The next bytes of the file called `name`. BM_ERR_FORMAT: the bytes before the place have
+ * changed. */
 bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, size_t len,
                                  const char *name, bm_error *err);
 /* The rest of the file cannot be read and is passed over: until the next one begins no place is
@@ -41,7 +41,7 @@ void bm_content_tracker_lose(bm_content_tracker *tracker);
 /* The file has ended. BM_ERR_FORMAT: before the place. */
 bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *name,
                                  bm_error *err);
-/* After what was added last. */
+/* The place after the last added bytes. */
 bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker);
 
 /* The bytes to digest, and how. */

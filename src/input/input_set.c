@@ -245,7 +245,7 @@ static size_t behind_space(bm_str text, size_t at)
     return at;
 }
 
-/* `{ "key" :`, of a line that is longer than what is here of it. */
+/* `{ "key" :`, of a line of which only the beginning is here. */
 static bool begins_object(bm_str line)
 {
     size_t at = behind_space(line, 1);
@@ -377,7 +377,7 @@ static bool matches_one(const char *const *patterns, size_t n, const char *path)
     return false;
 }
 
-/* Is this file, found below a directory of `root_len` bytes, one of those asked for? */
+/* Do the patterns select this file, found below a directory of `root_len` bytes? */
 static bool is_chosen(const struct bm_input_set *set, const char *path, size_t root_len)
 {
     const bm_input_options *o = &set->options;
@@ -650,7 +650,8 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
     return status;
 }
 
-/* What a folder at an address holds, or a pattern there stands for: what follows the folder. */
+/* Adds the files in a folder at an address, or matched by a pattern there: the part of the name
+ * after the folder decides. */
 static bm_status add_matching(struct bm_input_set *set, const bm_remote_names *names,
                               const char *pattern, bm_error *err)
 {
@@ -831,7 +832,7 @@ static bool breaks_promise(const bm_source *source)
     return promised != BM_COMPRESSION_NONE && source->compression != promised;
 }
 
-/* Does its name leave open what it is? */
+/* Does its name leave its format open? */
 static bool is_open(const struct bm_input_set *set, const bm_source *source)
 {
     size_t len = strlen(source->name);
@@ -841,7 +842,7 @@ static bool is_open(const struct bm_input_set *set, const bm_source *source)
            (format == BM_FORMAT_FILES || format == BM_FORMAT_JSON);
 }
 
-/* A file of tables, where one is wanted; and what is called like one is one. */
+/* A file that is opened as a table must be one, and so must a file named like one. */
 static bm_status judge_table(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                              bm_error *err)
 {
@@ -867,7 +868,7 @@ static bm_status judge_table(const struct bm_input_set *set, bm_source *source, 
     return BM_OK;
 }
 
-/* The first bytes of a source are here: what is it? */
+/* The first bytes of a source are here: they decide its format. */
 static bm_status probe_judge(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                              bm_error *err)
 {
@@ -907,8 +908,8 @@ static bm_status read_head(const struct bm_input_set *set, int fd, const char *n
     return BM_OK;
 }
 
-/* A pipe of 64 KiB stands still whenever either side is busy. Larger ones are a wish: the system
- * may have a limit, and what is no pipe has none. */
+/* A pipe of 64 KiB stands still whenever either side is busy. A larger size is only requested: the
+ * system may have a limit, and other files than pipes have no such size. */
 static void widen(int fd)
 {
 #if defined(F_SETPIPE_SZ)
@@ -1072,8 +1073,7 @@ static bool may_be_any(const bm_source *source)
                                           bm_format_of_name(source->name, len) == BM_FORMAT_JSON);
 }
 
-/* A name that says nothing means that the file is one document: not where it begins like JSON
- * Lines. */
+/* A file is one document if its name has no known ending, unless it begins like JSON Lines. */
 static bm_status check_whole_file(const bm_source *source, bm_error *err)
 {
     if (source->beginning != BM_BEGINS_OBJECT)

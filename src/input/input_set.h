@@ -69,7 +69,7 @@ struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
  *
  * A source that can be read only once (standard input, a pipe) is *held*: its descriptor stays open
  * from the first look at its bytes, and those bytes are kept for the reader. With a spool directory
- * the first reader copies what it reads to an unlinked file, from which later readers read. */
+ * the first reader copies all bytes to an unlinked file, and later readers read the copy. */
 
 /* The first bytes of a source. */
 typedef struct bm_head {
@@ -93,7 +93,7 @@ typedef struct bm_ahead_plan {
     size_t places, blocks; /* sources that are open at once; of all of them, ... */
     size_t block_bytes;    /* ... of so many bytes */
     unsigned window_log;   /* of the largest window of their decoders */
-    uint64_t bytes;        /* of all that */
+    uint64_t bytes;        /* of all of them */
 } bm_ahead_plan;
 
 struct bm_input_set {
@@ -133,14 +133,14 @@ struct bm_input_set {
 /* BM_ERR_USAGE: no input named, standard input named twice, formats that differ, fields that the
  * header rule forbids. BM_ERR_INPUT: no files, a format that we do not read, a name that promises
  * another compression. BM_ERR_IO: a path that cannot be read. BM_ERR_NOMEM. `options` is copied,
- * but what it points to is borrowed until bm_input_set_close.
+ * but its pointers are borrowed until bm_input_set_close.
  *
- * In a directory, names that begin with . or _ are left out and counted, and so is what is no
- * regular file (and no link to one), by its kind; what `include` and `exclude` do not choose is
- * left out. What cannot be looked at is a file that cannot be read. A path itself leads to a
- * regular file, or is the name of a descriptor that the process was given (base/files.h): of that a
- * pipe is read once, like standard input. `spool_dir`: where standard input and pipes are copied
- * to, while they are read, so that they can be read a second time; NULL: they are read once. */
+ * In a directory, names that begin with . or _ are left out and counted, and so is everything but
+ * regular files and links to them, by its kind; what `include` and `exclude` do not choose is left
+ * out. What cannot be looked at is a file that cannot be read. A path itself leads to a regular
+ * file, or is the name of a descriptor that the process was given (base/files.h): of that a pipe is
+ * read once, like standard input. `spool_dir`: where standard input and pipes are copied to, while
+ * they are read, so that they can be read a second time; NULL: they are read once. */
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
                             bm_input_set **out, bm_error *err);
 /* The same with callbacks (borrowed until close, may be NULL): while a pipe or a terminal has

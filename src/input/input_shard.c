@@ -2,7 +2,7 @@
 /* input_shard.c -- which files a share has, and where it begins and ends in them.
  *
  * Where every newline ends a record, the end of a share is looked for from its range on; in CSV it
- * is known to who has read all that is before it.
+ * is known only after all bytes before it were read.
  *
  * Tests: tests/unit/input/test_input_shard.c, tests/cli/cases/shard.sh */
 #include "input/input_shard.h"
@@ -228,8 +228,8 @@ static bm_status read_groups(const bm_source *source, bool (*group)(void *, uint
     return BM_OK;
 }
 
-/* The row groups of Parquet that the range has. A file that cannot be read is whole, so that one
- * share alone says why. */
+/* The row groups of Parquet in the range. A file that cannot be read is not divided, so that only
+ * one share reports it. */
 static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, bool *has,
                             bm_error *err)
 {
@@ -254,8 +254,8 @@ static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, b
     return status == BM_ERR_INPUT ? BM_OK : status;
 }
 
-/* The file whose first byte is byte `begin` of all of them: does the share have it, or a part of
- * it? */
+/* A file that begins at byte `begin` of the concatenated inputs: does the share have it, or a part
+ * of it? */
 static bm_status cut_part(const struct bm_input_set *set, bm_source *source, uint64_t begin,
                           bool *has, bm_error *err)
 {

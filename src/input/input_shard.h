@@ -7,11 +7,11 @@
  *             '- cut behind      '- not cut        '- cut
  *                the record
  *
- * A record of a plain file of lines, TSV or CSV is of the range in which its first byte lies. A row
- * group of Parquet goes to the range in which its middle lies, where row r of R stands for byte
- * size * r / R of the file. Any other file (compressed, a JSON array, Arrow IPC, a document) goes
- * as a whole to the range in which its middle lies. So names, sizes and N alone decide which bytes
- * are looked at, and the shares one after another hold each record once, in input order.
+ * A record of a plain file of lines, TSV or CSV belongs to the range of its first byte. A row group
+ * of Parquet belongs to the range of its middle; row r of R counts as byte size * r / R of the
+ * file. Any other file (compressed, a JSON array, Arrow IPC, a document) goes as a whole to the
+ * range in which its middle lies. So names, sizes and N alone decide which bytes are looked at, and
+ * the shares one after another hold each record once, in input order.
  *
  * The part of a file before its share is read, but not parsed: its lines and records are counted,
  * and CSV has quotes. */

@@ -32,14 +32,14 @@ typedef struct bm_source_cut {
 } bm_source_cut;
 
 typedef struct bm_source {
-    const char *path;  /* to open; "-" for standard input; of an address what it is called */
+    const char *path;  /* to open; "-" for standard input; for an address, its shown name */
     char *address;     /* NULL: it is a path. Owned by the set, as is */
     bm_remote *remote; /* the file there, of the set's; NULL: it is not open */
     const char *name;  /* as given or found: what ids and messages show */
     /* Not NULL: it was found to be unreadable when the inputs were opened, and bad records are
      * skipped: why. Owned by the set. */
     char *unreadable;
-    bool in_folder; /* found in a directory that was given, of which patterns leave out files */
+    bool in_folder; /* found in a directory that was given, so patterns may leave it out */
     bool
         lost; /* of a table: it could not be opened when it was to be read, and is one bad record */
     bm_compression compression;
@@ -60,7 +60,7 @@ typedef struct bm_source {
     char *copy;
 } bm_source;
 
-/* Frees what it owns. */
+/* Free the members that it owns. */
 void bm_source_reset(bm_source *source);
 
 /* Share `index` of `of`, from 1; `of` 0: the inputs are not shared out. */

@@ -279,7 +279,7 @@ static size_t place_of_real(const bm_keep_rule *rule, double real)
     return place;
 }
 
-/* After the listed values any other, after these what is no value. */
+/* The listed values come first, then any other value, then missing ones. */
 static size_t place_of(const bm_keep_rule *rule, const bm_value *value)
 {
     if (value->kind == BM_VALUE_REAL)

@@ -15,7 +15,7 @@
  *         a string       its bytes, NUL as 00 01, and 00 00 at the end
  *                        (of max all after the class is complemented)
  *
- * At the end stands what is not compared: names of the record's fields, how many bytes that are
+ * At the end is a part that is not compared: names of the record's fields, how many bytes that are
  * (2), and a byte for each rule that looks at a field, bm_keep_seen. The names are there if a field
  * is absent, of the first such record of a batch: the first document of all always has them. */
 #pragma once

@@ -4,9 +4,9 @@
  * What a stream decoder (unpack.h) would refuse is not unpacked here either, so a file is read or
  * refused alike whatever the number of threads and the memory. Frames go through the same functions
  * as a stream, which costs a copy: ZSTD_decompressDCtx() takes matches beyond the window and blocks
- * of any size. Of gzip, deflate data have a decoder of their own (inflate.h), and headers with
- * other flags than that of BGZF are not cut, nor are frames that need a dictionary, or a window
- * that is larger than what may be cut.
+ * of any size. The deflate data of gzip have a decoder of their own (inflate.h). Members with other
+ * header flags than BGZF's are not cut, nor are frames that need a dictionary, or a window larger
+ * than the largest cut.
  *
  * Tests: tests/unit/input/test_members.c */
 #include "input/members.h"

@@ -7,8 +7,8 @@
  *     Zstandard   headers of frames and blocks say how long they are; the size of the content,
  *                 where the writer has told it
  *
- * Ten bytes may be in compressed data by chance: what was cut is right only where bm_members_run
- * says so. */
+ * Ten bytes may be in compressed data by chance: a cut is right only if bm_members_run confirms
+ * it. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -19,7 +19,7 @@
 /* Members at the beginning of some bytes. */
 typedef struct bm_members_cut {
     size_t stored, plain; /* their bytes, compressed and not */
-    size_t seen;          /* looked at for an end, in vain; 0 after what was cut */
+    size_t seen;          /* searched for an end, in vain; 0 after a cut */
 } bm_members_cut;
 
 typedef enum bm_members_found {

@@ -111,7 +111,7 @@ typedef struct walker {
     const bm_raw_batch *batch;
     const bm_raw_piece *piece;
     bool full;  /* parse the records; else only tell their bounds */
-    bool parse; /* full, or elements of an array, of which several may begin on a line */
+    bool parse; /* full, or elements of an array: several may begin on one line */
     bool types; /* count the types of records */
     bm_record_fn fn;
     void *ctx;
@@ -157,7 +157,7 @@ static void too_long(const walker *w, bm_record *record, bm_str content, size_t 
     }
 }
 
-/* What says of a file what it is about is neither a document nor another type. */
+/* A record that describes its file is neither a document nor another type. */
 static void count_type(bm_record_types *types, bm_record_role role, bm_str type)
 {
     types->n_documents += role == BM_ROLE_DOCUMENT;
@@ -249,7 +249,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     while (status == BM_OK && (pos < end || whole)) {
         size_t next = w->piece->cut ? end : format->record_end(&scan, data, pos + bom, end);
         if (next == BM_SCAN_MORE && format->elements && scan.begin == BM_SCAN_MORE)
-            break; /* what is after the last element */
+            break; /* the bytes after the last element */
         if (next == BM_SCAN_MORE)
             next = end;
         if (format->elements && !w->piece->cut) {

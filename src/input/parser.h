@@ -2,7 +2,7 @@
 /* parser.h -- from a raw batch to its records.
  *
  * A parser (one a thread) calls back for each record: in full (id, text), or split only (bounds,
- * for copying what is kept). Both see the same records in the same order. */
+ * for copying kept records). Both see the same records in the same order. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -26,8 +26,8 @@ bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_recor
                           bm_error *err);
 /* How many records a batch has, bad ones too, from their bounds alone. */
 bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t *n, bm_error *err);
-/* The types of the records of the batch that was parsed or counted last, file by file; of formats
- * whose records have none: no files. Valid until the next. */
+/* The types of the records of the last batch that was parsed or counted, file by file; no files if
+ * records of the format have no types. Valid until the next. */
 const bm_file_types *bm_parser_types(const bm_parser *parser, size_t *n);
 void bm_parser_close(bm_parser *parser); /* NULL is fine */
 
@@ -41,8 +41,8 @@ bool bm_input_set_reads_again(const bm_input_set *set);
 
 bm_status bm_read_again_open(const bm_input_set *set, bm_read_again **out, bm_error *err);
 void bm_read_again_close(bm_read_again *again); /* NULL is fine */
-/* Read the records at n places, and have `parser`, which is of the same inputs, parse them.
- * BM_ERR_IO where a file cannot be read. What is there now may be anything. */
+/* Read the records at n places, and have `parser`, made for the same inputs, parse them. BM_ERR_IO
+ * if a file cannot be read. Files may have changed in any way. */
 bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_record_place *places,
                             size_t n, bm_record_fn fn, void *ctx, bm_error *err);
 
@@ -55,10 +55,10 @@ bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_re
  *
  * The text is the one that readers of the record see, before its repair (bm_record.as_read), its
  * fields and elements joined by newlines. Those newlines are in no record, so a range that holds
- * one deletes what lies on both sides. An escape, a surrogate pair, a doubled quote goes as a
- * whole, and only if all that it encodes lies in the range. A number in a list of texts stays,
- * because JSON has no empty one. A record of WET states the length of its text: that number is
- * replaced.
+ * one deletes what lies on both sides. An escape, a surrogate pair or a doubled quote is deleted as
+ * a whole, and only if everything that it encodes is in the range. A number in a list of texts
+ * stays, because JSON has no empty one. A record of WET states the length of its text: that number
+ * is replaced.
  *
  * Threads: as the parser, a parser a thread. */
 
@@ -81,7 +81,7 @@ typedef struct bm_text_part {
     bm_text_coding coding;
 } bm_text_part;
 
-/* Bytes of record->raw that are deleted, and what is there instead, mostly nothing. */
+/* Bytes of record->raw that are deleted, and their replacement, mostly none. */
 typedef struct bm_record_edit {
     size_t from, to;
     char with[21];

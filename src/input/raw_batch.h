@@ -20,18 +20,16 @@ typedef struct bm_raw_piece {
     unsigned state;    /* of the scan (record_format.h) at its beginning */
     uint64_t place;    /* of its first byte in a plain file */
     uint64_t n_before; /* elements of its array that are before it; of other formats 0 */
-    /* Not NULL: an empty piece, which stands for the rest of a file that cannot be read, and why.
-     * Owned. */
+    /* Not NULL: why the rest of the file cannot be read; an empty piece takes its place. Owned. */
     char *broken;
-    bool
-        cut; /* one record, longer than a document may be, of which only the first bytes are here */
+    bool cut; /* one record, longer than a document may be: only its first bytes are here */
     uint64_t n_behind; /* of such a record: its lines after the first */
     bm_hash128 digest; /* of a file that is read whole by whoever fills the batch */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
-/* The part of the file that the last piece, the only one with bytes, stands for until it is read;
- * or, without a file, the whole files that the pieces stand for. */
+/* A range that is still to be read: the part of a file, whose bytes will be the last piece's; or,
+ * without a file, the whole files, one for each piece. */
 typedef struct bm_raw_range {
     bool is_open;               /* it has yet to be read (bm_reader_fill) */
     const bm_stored_file *file; /* NULL: none */
@@ -63,7 +61,7 @@ bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err);
  * as long as a document may be, and with many threads there may be many of them. So whoever bounds
  * the memory is asked before more of such a record is held. */
 
-/* A record that may not be held: it was read to its end and dropped, to say what it is. */
+/* A record that may not be held: it was read to its end and dropped, and its size is reported. */
 typedef struct bm_long_record {
     const char *file;
     uint64_t line;
@@ -73,10 +71,11 @@ typedef struct bm_long_record {
 
 typedef struct bm_long_gate {
     void *ctx;
-    /* May `bytes` of the record that is being read be held? Called again as they become more; waits
-     * until they may. false: never, and `refuse` is called. What it fails with ends the reading. */
+    /* May `bytes` of the record that is being read be held? Called again when the record grows;
+     * waits until they may. False: they never may, and `refuse` is called. A failure ends the
+     * reading. */
     bm_status (*hold)(void *ctx, uint64_t bytes, bool *may, bm_error *err);
-    /* Says what the record would need; never BM_OK. */
+    /* Fails with the memory that the record would need; never BM_OK. */
     bm_status (*refuse)(void *ctx, const bm_long_record *record, bm_error *err);
 } bm_long_gate;
 

@@ -5,7 +5,7 @@
  *     data        [ 7     ][ 12 ][ 13 ]..[ 15  ]                  two reads
  *
  * How long a record is shows when its newline is found: a read begins with what its text had, and
- * goes on as far as is needed. Records that stand close to each other share a read.
+ * goes on as far as is needed. Records that are close to each other share a read.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 
@@ -39,7 +39,7 @@ bool bm_input_set_reads_again(const bm_input_set *set)
 {
     const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
     bool all = format != NULL && format->newline_ends && set->n_held == 0 && !set->unknown_size &&
-               set->remotes == NULL; /* what has an address is no local file */
+               set->remotes == NULL; /* an input with an address is no local file */
     for (size_t i = 0; all && i < set->n_sources; i++)
         all = set->sources[i].compression == BM_COMPRESSION_NONE &&
               set->sources[i].unreadable == NULL;
@@ -94,8 +94,8 @@ static bm_status append(bm_read_again *again, uint64_t place, size_t n, size_t *
     return BM_OK;
 }
 
-/* Append what is at `place` until a newline is among what follows batch.data[begin], or the file
- * ends. *end: after it. */
+/* Append the bytes at `place` until there is a newline after batch.data[begin], or the file ends.
+ * *end: after the newline. */
 static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint64_t place,
                           size_t *end, bm_error *err)
 {

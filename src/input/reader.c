@@ -16,13 +16,13 @@
  * own, the rest is read and dropped (as what cannot be read). Limits: a batch holds at most such a
  * record and a batch's worth more.
  *
- * Ranges are handed out ahead of what is accepted: of that the descriptor, the digest and the lines
- * tell. So whatever a range meets (a file that was cut off, a read that fails, more records than a
- * batch may have, no end of a record where one seemed to be), the reader reads on after the last
- * one that was accepted as if there were no ranges, and says what there is to say. It does so too
- * where they end: at the last records of a file, and at records that are nearly as long as a batch.
- * The more often ranges fail in a file, the more batches are read in order before the next one.
- * Threads: one reads, any number fill.
+ * Ranges are handed out before earlier ones are accepted: the descriptor, the digest and the count
+ * of lines are at its end. So if anything unexpected is in a range (a file that was cut off, a
+ * failed read, more records than a batch may have, no end of a record where one seemed to be), the
+ * reader goes on after the last accepted range as if there were no ranges, and reports the error
+ * itself. It does so too where they end: at the last records of a file, and at records that are
+ * nearly as long as a batch. The more often ranges fail in a file, the more batches are read in
+ * order before the next one. Threads: one reads, any number fill.
  *
  * Tests: tests/cli/cases/broken_files.sh, tests/unit/input/test_reader.c,
  *        tests/unit/input/test_reader_ranges.c, tests/unit/sources/test_batch_sources.c */
@@ -86,8 +86,8 @@ static bm_status reader_header_too_long(const struct bm_reader *reader, bm_error
                       "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
 }
 
-/* `row`, without a byte order mark, is the first row of the current file: it says how many cells
- * rows have, and, as a header, where the columns are. */
+/* `row`, without a byte order mark, is the first row of the current file: it decides how many cells
+ * rows have, and, as a header, the places of columns. */
 static bm_status find_columns(struct bm_reader *reader, bm_str row, bm_error *err)
 {
     bm_source *source = bm_input_set_source(reader->set, reader->file);
@@ -149,15 +149,15 @@ static bm_status reader_end_file(struct bm_reader *reader, bm_error *err)
 
 #define BEFORE_THAT "`on_error` skip uses the records before that"
 
-/* reader->broken.error says why the current file is broken: skip the rest of it. Its bytes are
- * still read, as far as that goes, for their digest. */
+/* The current file is broken (reader->broken.error): skip the rest of it. Its bytes are still read
+ * for their digest, as far as possible. */
 static bm_status skip_rest(struct bm_reader *reader, bm_error *err)
 {
     reader->broken.rest = reader->file_end = true;
     return bm_input_ahead_pass_over(reader->bytes, err);
 }
 
-/* Check the status of a call of input_bytes, whose error is in reader->broken.error. */
+/* Check the status of a call of input_bytes; its error is in reader->broken.error. */
 static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error *err)
 {
     if (status == BM_OK)
@@ -187,9 +187,9 @@ static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_er
  * that is broken.
  *
  * A file may be broken where its bytes cannot be read (a failing disk, damaged compression) or
- * where its array of JSON ends. Where bad records are skipped, what is left of it, from the record
- * that has begun, is then one bad record: an empty piece with `broken` ends the file, and the next
- * file follows. Else reading ends with the error. */
+ * where its array of JSON ends. If bad records are skipped, the rest of it, from the current record
+ * on, is then one bad record: an empty piece with `broken` ends the file, and the next file
+ * follows. Else reading ends with the error. */
 
 /* Begin the current file, and read from it. Where the file is broken and bad records are skipped:
  * BM_OK, *got 0, and reader->broken.rest. */
@@ -224,7 +224,7 @@ static bm_status reader_read(struct bm_reader *reader, char *out, size_t cap, si
         reader, bm_input_ahead_read(reader->bytes, out, cap, got, &reader->broken.error), err);
 }
 
-/* The piece that stands for the rest of the file, which begins on `line`. */
+/* The piece in place of the rest of the file, which begins on `line`. */
 static bm_status reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
                                  bm_error *err)
 {
@@ -243,8 +243,8 @@ static bm_status reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, 
     return status;
 }
 
-/* The array of the current file is broken on this line: once what is before is handed out, that
- * is the end, or the rest of the file is passed over. */
+/* The array of the current file is broken on this line: once the elements before are handed out,
+ * reading ends, or the rest of the file is passed over. */
 static bm_status reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
                                   bm_error *err)
 {
@@ -436,8 +436,8 @@ static void cut_at_newline(const bm_reader *reader, bm_cutter *c)
     c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
 }
 
-/* Bytes between elements, and those before an element that has begun, may go with what is before
- * them: so a run of white space of any length needs no memory. */
+/* Bytes between elements, and before an element that has begun, may be dropped with the bytes
+ * before them: so a run of white space of any length needs no memory. */
 static void cut_between_elements(bm_cutter *c)
 {
     bool begun = c->scan.begin != BM_SCAN_MORE;
@@ -521,7 +521,7 @@ static size_t read_size(const bm_reader *reader, const bm_cutter *c)
         }
         return n;
     }
-    /* One long record: what is read after its end has to be held and moved. */
+    /* One long record: bytes read after its end have to be held and moved. */
     size_t n = (c->end - c->begin) / AHEAD_PART;
     n = n > reader->batch_bytes ? n : reader->batch_bytes;
     uint64_t held = c->end - c->cut;
@@ -533,8 +533,8 @@ static size_t read_size(const bm_reader *reader, const bm_cutter *c)
 
 static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *err)
 {
-    /* A long record gets room for double of it, so that the work stays linear; what is never
-     * written is no memory of the process. */
+    /* A long record gets a buffer of double its size, so that the work stays linear; pages that are
+     * never written take no memory. */
     size_t room = c->end + n;
     if (c->end >= reader->batch_bytes && room > c->batch->cap)
         room += c->end < GROWTH_MAX ? c->end : GROWTH_MAX;
@@ -854,7 +854,7 @@ static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *take
     return bm_raw_batch_reserve(batch, batch->len + 1, err);
 }
 
-/* Read the files of the batch. False: one is not what it seemed. */
+/* Read the files of the batch. False: one is not as it seemed. */
 static bool read_files(const bm_reader *reader, bm_raw_batch *batch)
 {
     bool right = true;
@@ -905,7 +905,7 @@ static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *
     return BM_OK;
 }
 
-/* The batch is what it seemed to be, and those before it are finished. */
+/* The batch is as it seemed, and all batches before it are finished. */
 static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines,
                               uint64_t n_records, bm_error *err)
 {
@@ -1066,8 +1066,8 @@ typedef struct records {
     bm_batch_source base;
     bm_reader *reader;   /* NULL: not begun */
     bm_parser *splitter; /* counts records that are passed over; opened when needed */
-    /* Of formats whose records have types: those of each file, as far as they were read; NULL: of
-     * another format. */
+    /* The types of records in each file, as far as it was read; NULL: records of the format have no
+     * types. */
     bm_record_types *types;
     pthread_mutex_t types_lock;
 } records;

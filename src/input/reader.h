@@ -32,8 +32,8 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
                          bm_reader **out, bm_error *err);
 /* Ask before a record that is longer than a batch is held; borrowed; NULL: any may be. */
 void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate);
-/* Tell the place after each batch, and whether the bytes before `check` (copied), where it is
- * known, are those that they were. */
+/* Tell the place after each batch, and whether the bytes before `check` (copied), if it is known,
+ * are unchanged. */
 bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err);
 /* Several threads take batches in turn: who waits for his helps its inputs (bm_input_ahead_help),
  * and who got a batch has it filled at once. */
@@ -61,27 +61,27 @@ typedef struct bm_reader_batches {
 /* The current file is broken. */
 typedef struct bm_reader_break {
     bm_error error; /* not BM_OK: to be returned next, when what stood before is handed out; */
-    bool rest;      /* or, where bad records are skipped, what is left of the file is one of them */
+    bool rest;      /* or, if bad records are skipped, the rest of the file is one of them */
 } bm_reader_break;
 
-/* Who is told of what is read. */
+/* Is told about everything that is read. */
 typedef struct bm_reader_watch {
     const bm_long_gate *gate;    /* borrowed; NULL: any record may be held */
     bm_content_tracker *tracker; /* NULL: places are not wanted */
 } bm_reader_watch;
 
-/* Ranges of the current file. While the reader is ahead of those that are finished, the state of
- * lines and digests (line, n_elements, mean_bytes, bytes, tracker) belongs to the thread that
- * accepts one. */
+/* Ranges of the current file. While the reader is ahead of the finished ones, the state of lines
+ * and digests (line, n_elements, mean_bytes, bytes, tracker) belongs to the thread that accepts
+ * one. */
 typedef struct bm_reader_ranges {
     bool wanted, ahead;
     uint64_t at;    /* where in the file the next one begins, if the reader is ahead */
     uint64_t given; /* handed out */
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    uint64_t finished; /* of those: accepted or dropped */
-    bool failed;       /* one was not as it seemed: it and those after it are dropped, ... */
-    bool unbegun;      /* ... of which one was the first of its file */
+    uint64_t finished; /* of the ranges: accepted or dropped */
+    bool failed;       /* one was not as it seemed: it and all later ones are dropped, ... */
+    bool unbegun;      /* ... and one of them was the first of its file */
     unsigned state;    /* ... and where the first one began, the scan had this state, ... */
     size_t file;       /* ... in this file */
     /* The reader's own: how often that happened in this file; batches to read in order before the

@@ -51,7 +51,7 @@ static inline bm_status bm_fail_bad_record(const char *file, const bm_record *re
     return BM_ERR_INPUT;
 }
 
-/* Where a record stands that is to be read again. */
+/* The place of a record that is to be read again. */
 typedef struct bm_record_place {
     uint32_t file;
     uint64_t line, place, text_bytes; /* as the record had them */

@@ -3,8 +3,8 @@
  * document. record_formats.c has a row for each.
  *
  * `record_end` serves the reader (which cuts) and the parser alike, so both see the same records.
- * It can stop and go on at any byte: `scan` carries what it knows of the record that has begun.
- * `parse` turns the bytes of one record into id and text. */
+ * It can stop and go on at any byte: `scan` carries the state within the current record. `parse`
+ * turns the bytes of one record into id and text. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -51,11 +51,11 @@ typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from,
 typedef struct bm_end_hint {
     bm_row_syntax syntax; /* of csv */
     bm_str opening;       /* how the elements of an array begin; empty: not known */
-    bool sure;            /* no end rather than one of which little tells that it is one */
+    bool sure;            /* report no end rather than a doubtful one */
 } bm_end_hint;
 
-/* Where the last record seems to end of which data[0 … len-1] hold the end; 0: nothing tells.
- * Whoever scans from the end of a record on sees whether it does. */
+/* The place where the last record that ends in data[0 … len-1] seems to end; 0: unknown. A scan
+ * from the end of an earlier record shows whether it is right. */
 typedef size_t (*bm_likely_end_fn)(const bm_end_hint *hint, const char *data, size_t len);
 
 /* `content` is the record without its line ending and BOM. Sets id, text, text_bytes, n_invalid of
@@ -79,17 +79,18 @@ typedef struct bm_record_format {
     bool quoted;            /* of them: fields may be in quotes (RFC 4180) */
     bool skip_blank;        /* a line of nothing but JSON white space is no record */
     bool json;              /* a record is a JSON object */
-    bool elements;          /* of one array: what is between them is no part of a record */
+    bool elements;          /* of one array: bytes between them belong to no record */
     unsigned state_behind;  /* of the scan, after a record */
     bm_record_end_fn record_end;
     bm_likely_end_fn likely_end; /* NULL: only a scan finds ends */
     bm_parse_fn parse;
-    /* *type is of what is no document nor header; NULL: each record is a document. */
+    /* *type is set for a record that is no document and no header; NULL: each record is a
+     * document. */
     bm_record_role (*role)(bm_str raw, bm_str *type);
 } bm_record_format;
 
-/* scan->begin says where the element begins that ends. What breaks the array itself, or leaves open
- * where an element ends, is BM_SCAN_MORE with scan->broken. */
+/* scan->begin is the beginning of the element that ends here. An error of the array itself, or one
+ * that hides the end of an element, is BM_SCAN_MORE with scan->broken. */
 size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to);
 /* How the first element of the array begins, if it is an object: its brace and its first name;
  * empty: none is found. */
@@ -102,7 +103,7 @@ const char *bm_elements_unclosed(const bm_scan *scan);
 #define BM_WET_URI    "WARC-Target-URI"
 size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to);
 
-/* Where text and length of a record of wet stand, which is no bad one. */
+/* The places of the text and the length in a good record of wet. */
 typedef struct bm_wet_place {
     bm_str text, length; /* views of the record */
 } bm_wet_place;
@@ -135,7 +136,7 @@ typedef struct bm_record_maker {
     const char *file_name;        /* of the records that come now; set by the owner, borrowed */
     bm_buf place;                 /* "FILE:" of place_name, then room for the line */
     size_t place_len;             /* of "FILE:" */
-    const char *place_name;       /* the file_name of which `place` was made; NULL: none yet */
+    const char *place_name;       /* `place` was made of this file_name; NULL: of none yet */
     char reason[640];
 } bm_record_maker; /* {0}, then rules */
 
@@ -146,10 +147,10 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
 /* id = FILE:LINE, or FILE:N of the N-th element of an array, or the number of a row; id = FILE. A
  * view of the maker's buffer until the next call of either. */
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);
-/* A record whose id is longer than readers of our files take is bad. */
+/* A record is bad if its id is longer than readers of our files accept. */
 void bm_record_check_id(bm_record_maker *maker, bm_record *record);
 /* Make *value valid UTF-8: it stays as it is, or becomes a view of its repaired copy in `buf`
- * (emptied before); what was replaced is counted. */
+ * (emptied before); replacements are counted. */
 typedef struct bm_utf8_value {
     const char *what; /* "text", "id" */
     bm_buf *buf;
@@ -180,7 +181,8 @@ struct bm_parser {
     bm_buf as_read;      /* jsonl only: a text before repair */
     bm_json_exact *json; /* jsonl only */
     bm_json_field *json_fields;
-    bm_str *cells; /* of the text fields of a table, then those of `keep`; data NULL: missing */
+    bm_str *cells; /* of the text fields of a table, then of the fields of `keep`; data NULL:
+                    * missing */
     bm_keyer keyer;
     /* to cut text out of records (cut_record.c): */
     bm_json_exact *places; /* of the text fields; NULL: not opened */

@@ -249,7 +249,7 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
     return BM_OK;
 }
 
-/* All text cells joined by newlines, in a buffer that is not that of the cells. */
+/* All text cells joined by newlines, in a separate buffer. */
 static bm_status join_cells(struct bm_parser *parser, bm_str *out, bm_buf *buf, bm_error *err)
 {
     if (parser->rules->n_text == 1) {
@@ -299,7 +299,7 @@ static bm_status set_table_id(row_job *job, bm_error *err)
     return bm_record_make_valid(&parser->maker, job->record, &field, err);
 }
 
-/* Set the values of the fields of `keep`, whose cells follow those of the text: a cell that is
+/* Set the values of the fields of `keep`; their cells follow the cells of the text: a cell that is
  * wholly a JSON number is one. */
 static void set_table_values(struct bm_parser *parser)
 {
@@ -374,7 +374,7 @@ static const char *kind_name(bm_json_kind kind)
 
 #define PATH_BYTES 200u /* of a path that is proposed */
 
-/* What is at a path; MISSING also where that cannot be told. */
+/* The kind of the value at a path; MISSING also if it cannot be found out. */
 static bm_json_kind kind_at(bm_str content, const char *path)
 {
     bm_json_exact *json = NULL;
@@ -412,7 +412,7 @@ static bool path_through_arrays(bm_str content, const char *name, char path[PATH
     return arrays && *end == '\0' && (kind == BM_JSON_STRING || kind == BM_JSON_NULL);
 }
 
-/* The field of this name is not there (what was expected): say which are. */
+/* The field of this name is missing (what was expected): list the fields that are there. */
 static void missing(struct bm_parser *parser, bm_str content, const char *name,
                     const char *expected, bm_record *record)
 {
@@ -640,10 +640,10 @@ static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record
  *           --two line ends--> the next record
  *
  * Content-Length says how many bytes of text follow the header, whatever they are. A record without
- * it, or that begins with something else than "WARC/", ends with its header: it is bad, and so is
- * what stands where the next should begin, up to the next empty line, which is where reading finds
- * its way again. Other types are no documents; the first record of a file, if it is of type
- * `warcinfo`, is copied like the header of a table.
+ * it, or that begins with something else than "WARC/", ends with its header: it is bad, and so are
+ * the bytes from the expected beginning of the next one up to an empty line, where reading goes on.
+ * Other types are no documents; the first record of a file, if it is of type `warcinfo`, is copied
+ * like the header of a table.
  *
  * Limits: a field's line is not continued on the next. */
 
@@ -897,7 +897,7 @@ static size_t file_end(bm_scan *scan, const char *data, size_t from, size_t to)
  *     AFTER     QUOTED       FIELD    end       PLAIN      a quote was seen inside quotes
  *
  * A quote in the middle of a plain field and text after a closing quote are errors of the row
- * (record_rules.c says so); here they only must not move the bounds of the rows around it. The
+ * (reported by record_rules.c); here they only must not move the bounds of the rows around it. The
  * place of the next newline is remembered until it is passed, so that each byte is searched by
  * memchr a bounded number of times. */
 
@@ -1005,8 +1005,8 @@ static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t l
  *                    '--element--> AFTER --]--> END
  *                        '-- NEXT <--,--'
  *
- * An element whose brackets and quotes fit is a record whatever else is wrong with it: the parser
- * says what, and reading goes on after it. Where they do not fit nobody can say
+ * An element with matching brackets and quotes is a record, whatever else is wrong with it: the
+ * parser reports the error, and reading goes on after it. Where they do not fit nobody can say
  * where the next element begins, so the file is broken there. Limits: of the levels deeper than
  * BM_JSON_DEPTH_MAX only the number of brackets counts; such a record is bad anyway. */
 

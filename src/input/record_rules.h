@@ -8,9 +8,9 @@
  * all fields given are numbers. With a header, a name that is in it goes before the number.
  * The columns needed are then a list of numbers from 0: the id's first (BM_NO_COLUMN: none),
  * then one for each text field, then one for each field that `keep` looks at, which may be
- * missing. Fields of `keep` do not count for the rule of the header. After them stands how many
- * cells the first row of the file has: a row of more is bad, for a text that holds the delimiter
- * and no quotes would end there. */
+ * missing. Fields of `keep` do not count for the rule of the header. After them is the number of
+ * cells in the first row of the file: a row of more is bad, for a text that holds the delimiter and
+ * no quotes would end there. */
 #pragma once
 
 #include <stddef.h>
@@ -40,8 +40,7 @@ const char *bm_name_list_words(bm_name_list *list);
 /* For messages about an id that is missing or of another type. */
 #define BM_NO_IDS "`id_field` none names records by their places"
 
-/* For messages about a field that is missing: whose default name is asked for is told the
- * option. */
+/* For messages about a missing field: if the name is the default, the message names the option. */
 const char *bm_text_hint(const char *field);
 
 /* The names of the object, in the text of a JSON object, that the path leads to before a part of it
@@ -93,17 +92,17 @@ static inline bool bm_row_splits_at(bm_row_syntax syntax, char byte)
 bm_row bm_row_begin(bm_str content, bm_row_syntax syntax);
 /* false: no more cells, or the row is broken. */
 bool bm_row_next(bm_row *row, bm_cell *cell);
-/* Where a broken row stands. */
+/* The place of a broken row. */
 typedef struct bm_row_place {
     const char *begin; /* its first byte */
-    uint64_t line;     /* of that byte */
+    uint64_t line;     /* the column of that byte */
     uint64_t n_behind; /* lines after that one that belong to the row */
 } bm_row_place;
 
 /* Why a row is broken, for people: where a cell in quotes begins, and how many lines it swallowed.
  */
 void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, size_t cap);
-/* Append what is between two cells. */
+/* Append the separator of two cells. */
 static inline bm_status bm_row_split(bm_row_syntax syntax, bm_buf *out, bm_error *err)
 {
     return bm_buf_add(out, &syntax.delimiter, 1, err);
@@ -111,7 +110,7 @@ static inline bm_status bm_row_split(bm_row_syntax syntax, bm_buf *out, bm_error
 /* Why a row of more cells than the first one is bad, for people. */
 void bm_row_explain_surplus(bm_row_syntax syntax, uint32_t n_cells, uint32_t n_first, char *out,
                             size_t cap);
-/* Append the cell to `out` with each "" as one quote; *value is a view of what was appended. */
+/* Append the cell to `out` with each "" as one quote; *value is a view of the appended bytes. */
 bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err);
 
 #define BM_NO_COLUMN UINT32_MAX
@@ -124,13 +123,13 @@ typedef struct bm_record_rules {
     bool header;               /* tsv, csv: the first row names the columns */
     bm_row_syntax syntax;      /* of their rows */
     uint64_t longest;          /* bytes of a document; UINT64_MAX: any number */
-    const bm_keep_rules *keep; /* by whose fields records are ranked; borrowed; NULL: by none */
+    const bm_keep_rules *keep; /* the rules that rank records by fields; borrowed; NULL: none */
     uint64_t row_ids;          /* bm_input_options.row_ids */
-    bool repairs;              /* U+FFFD stands for invalid UTF-8, which else makes a bad record */
+    bool repairs;              /* U+FFFD replaces invalid UTF-8; false: it makes a record bad */
 } bm_record_rules;
 
-/* Fill `out` from the options. BM_ERR_USAGE: a name where there is no header, a number that cannot
- * be that of a column. */
+/* Fill `out` from the options. BM_ERR_USAGE: a name without a header, or a number that no column
+ * can have. */
 bm_status bm_record_rules_init(const bm_input_options *options, bm_format format,
                                bm_record_rules *out, bm_error *err);
 /* How rows of the format are written; of others than tsv and csv nothing. */

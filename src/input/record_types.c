@@ -44,7 +44,8 @@ void bm_record_types_join(bm_record_types *types, const bm_record_types *part)
         add(types, part->other[i].name, part->other[i].n);
 }
 
-/* The most frequent first; those of one number by name, so that no order of reading shows. */
+/* The most frequent first; equally frequent ones by name, so that the order does not depend on
+ * reading. */
 static int compare(const void *x, const void *y)
 {
     const bm_record_type *a = x, *b = y;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_types.h -- of files whose records have types (WARC): how many there are of which, and
- * whether a file has none that could be a document. */
+/* record_types.h -- the types of records (WARC): how many there are of each type, and whether a
+ * file has none that can be a document. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ typedef struct bm_record_types {
     size_t n_types;
 } bm_record_types;
 
-/* Those of a file in a batch. */
+/* The records of a file in a batch. */
 typedef struct bm_file_types {
     uint32_t file;
     bm_record_types types;
@@ -32,7 +32,7 @@ typedef struct bm_file_types {
 
 /* One record of a type that is no document. */
 void bm_record_types_add(bm_record_types *types, bm_str type);
-/* Those of a part of the file. */
+/* The records of a part of the file. */
 void bm_record_types_join(bm_record_types *types, const bm_record_types *part);
 /* All records of the file were seen: BM_ERR_INPUT, with the types that it has, where none is a
  * document and there are others. */

@@ -5,7 +5,7 @@
 
 #include "input/table_module.h"
 
-/* NULL: there is none, and *why says so; until the next call of this thread. Any thread. */
+/* NULL: there is none, and *why is the reason, until the next call of this thread. Any thread. */
 const bm_table_module *bm_table_library_find(const char **why);
 /* The same of whoever reads and writes tables: the library, but whoever links the static
  * libbandmill may have another definition of this function, and with it a reader of its own, as the

@@ -29,8 +29,8 @@ typedef struct bm_table_cut {
     void *own; /* NULL: the table is not cut */
     /* The range that begins at row 0, or where an earlier one ended. One thread at a time. */
     bm_table_range (*next)(void *own, uint64_t row);
-    /* Read its rows as one array, of the schema of the stream. BM_ERR_INPUT, BM_ERR_IO,
-     * BM_ERR_NOMEM, as the stream would; but the stream says what is wrong. Any thread. */
+    /* Read its rows as one array with the schema of the stream. BM_ERR_INPUT, BM_ERR_IO,
+     * BM_ERR_NOMEM like the stream, but only the stream has the message. Any thread. */
     bm_status (*read)(void *own, const bm_table_range *range, struct ArrowArray *out);
     void (*drop)(bm_table_range *range); /* its `own` */
     /* The stream goes on with this row, and ends where a range ends at `end`, or the table does
@@ -47,7 +47,7 @@ typedef struct bm_table_bytes {
     bm_status (*read)(void *file, void *out, size_t len, uint64_t at, size_t *got, bm_error *err);
 } bm_table_bytes;
 
-/* A file of tables, and what is wanted of it. */
+/* A file of tables, and the parts of it to read. */
 typedef struct bm_table_wish {
     const char *path;
     bm_table_bytes bytes;
@@ -59,8 +59,8 @@ typedef struct bm_table_wish {
     size_t n_needed;    /* of them, the first: where one is not there, all columns are given */
     uint32_t threads;   /* that may decode; 0: all. (Arrow C++ does it in the one that asks) */
     size_t batch_bytes; /* arrays of about so many; 0: as the library likes */
-    uint64_t memory;    /* what is decoded takes no more at any time; 0: any */
-    /* Bytes of a range at most, and NULL, or what is filled where the table is cut into some. */
+    uint64_t memory;    /* decoded rows take no more at any time; 0: any */
+    /* Bytes of a range at most; and NULL, or the ranges to fill in if the table is cut. */
     size_t range_bytes;
     bm_table_cut *cut;
     /* Of Parquet: rows that are whole row groups, as `group` was told them; n_rows 0: all. */
@@ -87,7 +87,7 @@ typedef struct bm_table_kept {
     bool parquet;
     const uint8_t *rows; /* a bit a row, lowest first: it stays */
     uint64_t n_rows;     /* of the bits: rows after them do not stay */
-    /* NULL, or one for each row that stays: a column more, `bandmill`, a struct of them as it says:
+    /* NULL, or one for each row that stays: it becomes another column, `bandmill`, a struct of
      * group, size (int64, null: none), kept (bool), jaccard (double, null: not known).
      * BM_ERR_INPUT: the file has a column of this name. */
     const bm_table_label *labels;
@@ -96,8 +96,8 @@ typedef struct bm_table_kept {
     uint64_t memory;   /* as above */
     bm_write_fn write; /* takes the new file, from front to back */
     void *write_ctx;
-    /* NULL, or another table of the same schema whose rows follow in the same file: its path, rows
-     * and n_rows count, its bytes and its `more`. Not with labels. */
+    /* NULL, or another table of the same schema; its rows follow in the same file. Of it only path,
+     * rows, n_rows, bytes and `more` are used. Not with labels. */
     const struct bm_table_kept *more;
 } bm_table_kept;
 
@@ -117,7 +117,8 @@ typedef struct bm_table_made {
 /* Words on what went wrong, ended by NUL. */
 typedef struct bm_table_words {
     char text[512];
-    size_t table;      /* of those that are kept in one file: which it is about */
+    size_t table;      /* of the tables that are kept in one file: the one that the error is
+                        * about */
     bool other_schema; /* it has another one than the first */
 } bm_table_words;
 

@@ -23,9 +23,8 @@ bm_table_bytes bm_table_bytes_of(const bm_source *source);
 
 bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct ArrowArrayStream *out,
                         bm_error *err);
-/* Write what is kept; what `write` failed with is for the caller to know (BM_ERR_PIPE). `names`: of
- * the first table, and of each that follows it. BM_ERR_USAGE: the schema of one is not that of the
- * first. */
+/* Write the kept rows. BM_ERR_PIPE: `write` failed, and the caller knows why. `names`: of the first
+ * table, and of each that follows it. BM_ERR_USAGE: the schema of one differs from the first. */
 bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err);
 /* Its write, of a file that messages call `name`; the stream is released, whatever the status. */
 bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err);

@@ -120,8 +120,8 @@ bool bm_has_windows(bm_compression kind)
 
 /* === unpack gz ===
  *
- * Members of gzip, by zlib. inflate() goes symbol by symbol: what it gave before damage does not
- * depend on how much it was given at a time. */
+ * Members of gzip, by zlib. inflate() goes symbol by symbol, so its output before damage does not
+ * depend on how many bytes it gets at a time. */
 
 #define FUNCTIONS(X) X(inflateInit2_) X(inflateReset) X(inflate) X(inflateEnd) X(zError)
 
@@ -217,10 +217,10 @@ const bm_unpack_ops bm_unpack_gz = {.members = "member",
  * Frames of Zstandard, by libzstd, with a window of at most 2^27 bytes: a hostile header cannot ask
  * for more.
  *
- * ZSTD_decompressStream() does not say, with an error, what it had written before it in the same
- * call. So it is given what it asked for less the header of the block that follows, which it asks
- * for too: a call decodes one block at most, or reads a header, never both. The first byte of a
- * frame comes alone, or it would decode a small frame whole, by other rules. A block that is not
+ * With an error, ZSTD_decompressStream() does not report what it had written before in the same
+ * call. So it gets the bytes that it asked for, less the header of the following block, which it
+ * asks for too: a call decodes one block at most, or reads a header, never both. The first byte of
+ * a frame comes alone, or it would decode a small frame whole, by other rules. A block that is not
  * compressed is handed on in parts, as they come, and only then found to be too large: hence
  * `pieces`.
  *
@@ -257,7 +257,7 @@ typedef struct zst {
     unsigned char head[FRAME_MOST]; /* the first bytes of a frame, until its header is whole */
     size_t n_head;
     bool inside;   /* the header has been read */
-    size_t wanted; /* what it asked for */
+    size_t wanted; /* the bytes that it asked for */
     bool full;     /* the room was used up: it may hold more */
 } zst;
 
@@ -390,11 +390,11 @@ const bm_unpack_ops bm_unpack_zst = {.members = "frame",
 
 /* === unpack xz ===
  *
- * Streams of xz, by liblzma, whose memory is bounded: a dictionary of at most 2^27 bytes and 1 MiB
- * for all else. A check that liblzma does not know is refused, since nothing would tell damage.
+ * Streams of xz, by liblzma, with bounded memory: a dictionary of at most 2^27 bytes and 1 MiB for
+ * all else. A check that liblzma does not know is refused, since nothing would tell damage.
  *
  * The decoder of LZMA2 reads on after the end of a damaged chunk, as far as it has input and room,
- * and only then compares what it has read with what the chunk's header says: hence `pieces`. */
+ * and only then compares the bytes read with the chunk's header: hence `pieces`. */
 
 #define OTHER_BYTES (UINT64_C(1) << 20) /* beside the dictionary */
 
@@ -620,8 +620,8 @@ const bm_unpack_ops bm_unpack_bz2 = {.members = "stream",
  * Frames of LZ4, by liblz4. Its window is 64 KiB and a block at most 4 MiB, so nothing has to be
  * bounded here.
  *
- * As with Zstandard, an error hides what the same call had written, and what is asked
- * for includes what follows the block: its checksum and the size of the next one. */
+ * As with Zstandard, an error hides the output of the same call, and it asks for bytes after the
+ * block: its checksum and the size of the next one. */
 
 #define FOLLOWING_BYTES 8u
 
@@ -642,7 +642,7 @@ static const char *const lz4_names[] = {LZ4_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 typedef struct lz4 {
     liblz4 lib;
     LZ4F_dctx *context;
-    size_t wanted; /* what it asked for */
+    size_t wanted; /* the bytes that it asked for */
     bool full;     /* the room was used up: it may hold more */
 } lz4;
 

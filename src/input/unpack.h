@@ -4,10 +4,10 @@
  *
  * A file is a run of *members* (of gzip, streams of xz and bzip2, frames of Zstandard and LZ4),
  * each whole in itself. Where damage is found all bytes that came before it have been given,
- * whatever the sizes of the steps: a file that breaks off is then the same for any batch. A library
- * that loses, with the error, what it had made in the same call is given no more than one block of
- * its own at a time (unpack.c). And all but zlib, which goes symbol by symbol, are given pieces of
- * one size (`pieces`), since what they make of a damaged block depends on what they have. */
+ * whatever the sizes of the steps: a file that breaks off is then the same for any batch. If a
+ * library loses the output of a call that fails, it gets no more than one block at a time
+ * (unpack.c). And all but zlib, which goes symbol by symbol, are given pieces of one size
+ * (`pieces`), since what they make of a damaged block depends on what they have. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,7 +42,7 @@ typedef struct bm_unpacked {
 
 typedef struct bm_unpack_ops {
     const char *members; /* "member", for messages */
-    /* The byte with which each begins; -1: the library says whether one begins. */
+    /* The first byte of each; -1: the library recognises the beginning. */
     int first_byte;
     /* Zeros after a member: so many, and multiples of them, are padding; 0: none are. */
     unsigned padding;
@@ -65,8 +65,8 @@ extern const bm_unpack_ops bm_unpack_gz, bm_unpack_zst, bm_unpack_xz, bm_unpack_
 
 #define BM_WINDOW_LOG_MAX 27
 
-/* window_of -- what a decoder will hold of what it has given, told from the first bytes of a file.
- */
+/* window_of -- how much of its output a decoder will hold, found from the first bytes of a file.
+ * */
 
 /* Bytes of the window of the first frame of Zstandard, or of the dictionary of the first block of
  * xz; 0: the bytes do not say it, or the compression has a small window whatever it holds. */

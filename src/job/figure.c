@@ -201,7 +201,7 @@ void bm_figure_chances(bm_figure *f)
 
 void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint32_t rows)
 {
-    for (int front = 0; front < 2; front++) { /* behind it a halo, so that it is seen over bars */
+    for (int front = 0; front < 2; front++) { /* on a halo, so that it is seen over bars */
         bm_figure_put(f, "<path class=\"%s%s\" d=\"", front ? "curve " : "halo",
                       front ? class_name : "");
         for (uint32_t i = 0; i <= CURVE_STEPS; i++) {

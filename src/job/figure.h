@@ -47,12 +47,12 @@ double bm_figure_x(const bm_figure *f, double similarity);
 void bm_figure_line(bm_figure *f, const char *class_name, double x1, double y1, double x2,
                     double y2);
 void bm_figure_text(bm_figure *f, const char *class_name, double x, double y, const char *text);
-/* Settle the axis of counts; all that follows needs it. */
+/* Choose the axis of counts, which the calls below need. */
 void bm_figure_scale(bm_figure *f, const double *counts, size_t n);
 /* Draw it with its lines; `what`: of what, a word of ours. */
 void bm_figure_counts(bm_figure *f, const char *what);
-/* A bar from x to x as high as a count, of which the caller writes title and end; false: it would
- * have no height. */
+/* Begin a bar between two x, as high as a count. The caller writes its title and its end. False: it
+ * would have no height. */
 bool bm_figure_bar(bm_figure *f, double from, double to, double count);
 /* The bars of hundredths of similarity, with so much air at both sides. */
 void bm_figure_bars(bm_figure *f, const double counts[BM_FIGURE_BINS], double air);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* histogram.c -- bins, rows, and the picture: a self-contained SVG of a few kilobytes.
  *
- * A bin begins at the double k/100, and a similarity that is that very fraction is in it: c/u and
+ * A bin begins at the double k/100, and a similarity of exactly that fraction is in it: c/u and
  * k/100 are both rounded once, and where c/u < k/100 they differ by 1/(100 u) at least, which is
  * far more than rounding for u below 2^33. Multiplying by 100 instead would put 0.29 into bin 28.
  *

@@ -88,7 +88,7 @@ static double weight_of_writing(const bm_job_context *job, bm_records kept)
     return compresses ? 3 : 0.5;
 }
 
-/* Copying records costs by what is kept, which is most of them. */
+/* Copying costs by kept records, and most records are kept. */
 static double weight_of_copying(const bm_job_context *job, bool texts)
 {
     const bm_result_settings *results = &job->settings->results;
@@ -152,7 +152,7 @@ static uint64_t needed_bytes(const bm_record_budget *budget, uint64_t record_byt
     return record_bytes + record_bytes / 8 + budget->copies * record_bytes;
 }
 
-/* `bytes` are those of the record so far, and what may be read after it: a sixteenth. */
+/* `bytes` counts the record so far and what may be read after it, a sixteenth. */
 static bm_status admit_record(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     const bm_record_budget *budget = ctx;
@@ -264,8 +264,8 @@ bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, 
  *
  * One place after another.
  *
- * A file of the recorded size counts as found without a look at its bytes: whoever reads it learns
- * its digest on the way, and says so if it is another. Only where several different files have that
+ * A file of the recorded size counts as found without a look at its bytes: the reader computes its
+ * digest on the way, and reports one that differs. Only where several different files have that
  * size are they digested here. */
 
 #define FOUND_MAX 8u /* different files of the recorded size that are looked at */
@@ -408,8 +408,8 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_
     return BM_OK;
 }
 
-/* Choose, of several files of that size, the first that has the bytes, else the first. A file that
- * cannot be read is not the one. */
+/* Of several files of that size choose the first one with the right bytes; if none has them, the
+ * first one. A file that cannot be read is passed over. */
 static bm_status choose(const search *s, size_t *at, bm_error *err)
 {
     *at = 0;
@@ -476,7 +476,7 @@ out:
     return status;
 }
 
-/* A decoder's window: that of xz and zstd at usual levels, and the largest that is read. */
+/* A decoder's window: xz and zstd at usual levels, and the largest that is accepted. */
 #define WINDOW_LEAST ((uint64_t)8 << 20)
 #define WINDOW_MOST  ((uint64_t)128 << 20)
 #define GROWS_LEAST  ((uint64_t)8 << 20) /* for documents, beside windows */
@@ -537,8 +537,8 @@ void bm_job_context_reserve(bm_job_context *job, uint64_t bytes)
     job->taken += before;
 }
 
-/* Decoders of xz and Zstandard hold a window. That of the first frame is known; for later ones
- * there is as much, or a sixteenth of the memory, if that is more. WINDOW_LEAST is no part of the
+/* Decoders of xz and Zstandard hold a window. The window of the first frame is known; later frames
+ * may have as much, or a sixteenth of the memory if that is more. WINDOW_LEAST is no part of the
  * memory. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err)
 {
@@ -580,8 +580,8 @@ typedef struct path_list {
     size_t n;
 } path_list;
 
-/* With `resume` what is there may be the job's own, which is looked at later; an index is added
- * to. */
+/* With `resume` the output there may be the job's own, which is checked later; an index may be
+ * there, to be added to. */
 static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 {
     bm_out_existing existing = bm_out_existing_within(settings->output.force, settings->memory);
@@ -929,10 +929,10 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
 
 /* === job weights ===
  *
- * An ingest without a table of documents, without devices, whose batches are counted by the threads
- * that parse them.
+ * An ingest without a table of documents and without devices: the threads that parse a batch count
+ * its shingles.
  *
- * Memory: of what documents may have, half while counting, a quarter for the table from then on. */
+ * Memory: half of the documents' share while counting, then a quarter of it for the table. */
 
 static bm_status count_batch(void *ctx, bm_shingle_batch *shingles, bm_error *err)
 {
@@ -971,7 +971,7 @@ bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_scan *scan, 
     return read_before(job, (bm_ingest_weigh){0}, *scan, err);
 }
 
-/* Say what was counted; is it what a manifest says? */
+/* Log the counts. Are they the counts of the manifest? */
 static bm_status check_counted(const bm_job_context *job, const bm_df_facts *facts, bm_error *err)
 {
     bm_weighed *weighed = job->settings->recorded.weighed;

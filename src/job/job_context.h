@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_context.h -- what every job carries from its settings to its summary: settings that do not
- * change, threads, devices, inputs, and what has happened so far.
+/* job_context.h -- what every job carries from its settings to its summary: constant settings,
+ * threads, devices, inputs, and the state so far.
  *
  * The steps of a job, in their order (jobs/job_steps.h walks them):
  *     settings -> open -> inputs -> work directory -> devices -> ingest -> ... -> report -> close
@@ -80,7 +80,8 @@ typedef struct bm_job_context {
     bm_meter meter;
     bm_callbacks callbacks; /* that lead to the meter */
     bm_budget budget;       /* how the memory is shared, as far as devices are known */
-    uint64_t taken;         /* of it, and part of budget.fixed: by what is no document */
+    uint64_t taken;         /* part of it, and of budget.fixed: held for things that are no
+                             * documents */
     uint64_t ahead;         /* of budget.batches, for what is unpacked ahead */
     bm_job_inputs inputs;
     bm_job_devices devices;
@@ -100,8 +101,8 @@ typedef struct bm_job_context {
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err);
 void bm_job_context_close(bm_job_context *job);
 /* Refuse an output that is one of the inputs, is another output, or may not be replaced
- * (out_target.h, out_target.h). `inputs` are the paths as given, before they are opened; the lists,
- * the offsets and what is known, where the settings name them, are among them. */
+ * (out_target.h, out_target.h). `inputs` are the paths as given, before they are opened; lists,
+ * offsets and known documents are among them, if the settings name such. */
 bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
                                        size_t n, bm_error *err);
 /* Open the inputs, refuse an output that is one of them. Standard input is made readable again
@@ -116,8 +117,8 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
 bm_format bm_job_context_format(const bm_job_context *job);
 /* Choose the devices, if that was not done. */
 bm_status bm_job_context_pick(bm_job_context *job, bm_error *err);
-/* Does the job keep no sets, but make those of candidates again of their texts? Then no hashes are
- * needed on the host. */
+/* Does the job keep no sets, and make the sets of candidates again from their texts? Then the host
+ * needs no hashes. */
 bool bm_job_context_makes_again(const bm_job_context *job);
 /* Open the devices for band keys of the settings' plan; `keys` false: for words alone. */
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err);
@@ -150,7 +151,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
 
 #define BM_STAGE_LOAD    "load" /* signatures, or what an interrupted job has left */
 #define BM_STAGE_READ    "read"
-#define BM_STAGE_COUNT   "count" /* in how many documents each shingle stands */
+#define BM_STAGE_COUNT   "count" /* the number of documents of each shingle */
 #define BM_STAGE_SIGN    "sign"
 #define BM_STAGE_KNOWN   "known" /* documents are compared with those that are known */
 #define BM_STAGE_MATCH   "match"
@@ -166,15 +167,15 @@ typedef enum bm_job_start {
     BM_START_DOCUMENTS,
     BM_START_SIGNATURES,           /* and nothing else */
     BM_START_SIGNATURES_AND_TEXTS, /* which are read again */
-    BM_START_RESUMED,              /* documents, some of which an interrupted job has read */
-    BM_START_RESUMED_WHOLE         /* and all of which it has */
+    BM_START_RESUMED,              /* documents, if an interrupted job has read some of them */
+    BM_START_RESUMED_WHOLE         /* and if it has read all of them */
 } bm_job_start;
 
 /* Say to the meter what stages there will be, once inputs and settings are known. */
 void bm_job_context_plan(bm_job_context *job, bm_job_start start);
 
-/* record_budget -- memory for passes that hold one record at a time (`dedup`'s second one, those of
- * `filter`, and lines that are followed), and for tables that were read from a directory.
+/* record_budget -- memory for passes that hold one record at a time (the second pass of `dedup`,
+ * the passes of `filter`, and followed lines), and for tables that were read from a directory.
  *
  * A record that is longer than a batch takes its own bytes, those that are read after it, copies
  * of its text where it is parsed, and joined text and hashes where it is shingled. The ingest,
@@ -241,15 +242,15 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
 bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_remote *remote,
                            const bm_callbacks *callbacks, bool *same, bm_error *err);
 
-/* job_weights -- the pass over the inputs that weights need: in how many documents each shingle
- * stands.
+/* job_weights -- the pass over the inputs that weights need: the number of documents of each
+ * shingle.
  *
  * It comes before the documents are read for what the job is for, by all threads, and reads the
  * inputs in the same way; an input that is another one the second time ends the job
  * (input/input_bytes.c). */
 
 /* Once the inputs are open: count, and keep the table in the job; from then on
- * bm_job_context_ingest weighs documents. What was counted goes to settings->weighed; where that
- * already has a digest, which a manifest named, it must be the same: BM_ERR_FORMAT. Nothing happens
- * without weights. */
+ * bm_job_context_ingest weighs documents. The counts go to settings->weighed; where that already
+ * has a digest, which a manifest named, it must be the same: BM_ERR_FORMAT. Nothing happens without
+ * weights. */
 bm_status bm_job_weights_count(bm_job_context *job, bm_error *err);

@@ -43,7 +43,7 @@ static bm_status rename_outputs(bm_job *job, const bm_job_ending *ending, bm_err
     return BM_OK;
 }
 
-/* The job was done before: what is left is the copy of its report. */
+/* The job was done before: only the copy of its report is left to do. */
 static bm_status finish_done(bm_job *job, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -55,9 +55,8 @@ out:
     return status;
 }
 
-/* Decide what may happen to a file that stands where the copy of the report is to go. With `resume`
- * it may be that of this very job, which was killed among its last renames, or is done: then it is
- * replaced. */
+/* May the copy of the report replace the file at its place? With `resume` the file may be this
+ * job's own report, if the job was killed among its last renames, or is done: then it may. */
 static bm_status check_report_place(bm_job *job, bm_error *err)
 {
     const bm_settings *s = job->context.settings;

@@ -35,8 +35,8 @@ typedef enum bm_job_step {
 
 /* `settings` is borrowed until close. On failure nothing is to be closed. */
 bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err);
-/* Take the steps (bm_job_step bits) in their order. Where job->summary is there afterwards, the job
- * was done before: all that may follow is the end. */
+/* Take the steps (bm_job_step bits) in their order. If job->summary is set afterwards, the job was
+ * done before: only the end may follow. */
 bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err);
 
 /* How a job ends. */
@@ -50,6 +50,6 @@ typedef struct bm_job_ending {
 /* Sync and digest the outputs, make the report, ask the caller (bm_output_options.ready), rename
  * into place: the directory and the files, or, on failure, none of them. */
 bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err);
-/* After bm_checkpoint_close, which may still save what the job has. `status`: how the job went, and
- * what is returned. BM_OK: *out receives the summary. */
+/* After bm_checkpoint_close, which may still save what the job has. `status`: how the job went; it
+ * is returned. BM_OK: *out receives the summary. */
 bm_status bm_job_close(bm_job *job, bm_status status, bm_summary **out);

@@ -10,8 +10,8 @@
  *
  * A batch brings runs: records of one copy that lie side by side. Where a rule cannot say where in
  * the records it is, batches are split in turn too. The failure of the first batch that fails is
- * reported. A batch whose record is longer than a batch is alone: the room for it is that of the
- * whole job.
+ * reported. A batch with a record that is longer than a batch is alone: the room for it is that of
+ * the whole job.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh, tests/race/race_pipeline.c */
@@ -53,14 +53,14 @@ typedef struct copy {
     bool alone, ended;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t moved;
-    uint64_t turn;    /* the batch whose turn it is; */
+    uint64_t turn;    /* the batch in turn; */
     uint64_t n_done;  /* how many are written and freed; */
     size_t n_writing; /* those that had their turn, and are not */
     bm_status status;
     bm_error error;
     uint32_t n_lanes; /* threads at most */
     uint32_t
-        file; /* open in the writers; NO_FILE: none. Of the batch whose turn it is, as the next */
+        file; /* open in the writers; NO_FILE: none. A member of the batch in turn, as the next */
     bool headed; /* of a stream, which has one: a header was copied */
 } copy;
 
@@ -70,7 +70,7 @@ typedef struct lane {
     bm_batch_parser *parser;
     uint64_t number; /* of the batch */
     bool in_turn;    /* it is its turn */
-    bool begun;      /* its first record is known, and what was before that: */
+    bool begun;      /* its first record is known, and so is the state before it: */
     uint32_t file;
     uint64_t line;
     bm_kept_at from, at; /* `at`: the next */
@@ -168,7 +168,7 @@ static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
     return BM_OK;
 }
 
-/* Runs from `first` … end-1 are of one file: give those of a side their place, or write them. */
+/* Runs first … end-1 belong to one file: give the runs of one side their place, or write them. */
 static bm_status place_side(lane *l, size_t end, size_t side, bm_error *err)
 {
     bm_kept_writer *writer = l->c->writers[side];
@@ -197,7 +197,8 @@ static bm_status join(const lane *l, bm_error *err)
                : BM_OK;
 }
 
-/* All runs so far, in turn. Those of the last file may have places, and are still to be written. */
+/* Write all runs so far, in turn. Runs of the last file may only get their places, and are written
+ * later. */
 static bm_status place_runs(lane *l, bm_error *err)
 {
     const size_t n = l->n_runs;
@@ -218,7 +219,7 @@ static bm_status place_runs(lane *l, bm_error *err)
 
 /* --- a batch --- */
 
-/* For so many runs more: those of a record, or of a part of it. */
+/* Space for so many more runs, of a record or of a part of it. */
 static bm_status reserve_runs(lane *l, size_t n, bm_error *err)
 {
     if (l->n_runs + n <= RUNS_MAX)
@@ -526,7 +527,7 @@ out:
 typedef struct walk {
     bm_job_context *job;
     const uint8_t *dropped;
-    bm_kept_at end; /* after the batches whose turn it was */
+    bm_kept_at end; /* after the batches that had their turn */
 } walk;
 
 static bm_status keep_document(void *ctx, const bm_record *record, bm_kept_at *at,

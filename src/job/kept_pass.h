@@ -2,9 +2,9 @@
 /* kept_pass.h -- the inputs a second time, to copy the records that are kept, and where asked for
  * those that are removed, byte for byte.
  *
- * The input must be what it was: every record has to be a document or a skipped record of the first
- * pass, in the same order, and the bytes must have the same digest; else BM_ERR_INPUT says that the
- * file changed. */
+ * The input must be unchanged: every record has to be a document or a skipped record of the first
+ * pass, in the same order, and the bytes must have the same digest; if not, BM_ERR_INPUT names the
+ * file. */
 #pragma once
 
 #include "results/kept_writer.h"
@@ -15,14 +15,14 @@ typedef enum bm_copy_side { BM_COPY_KEPT, BM_COPY_REMOVED, BM_COPY_NEITHER } bm_
 
 enum { BM_N_COPIES = BM_COPY_NEITHER };
 
-/* Where a record stands: the numbers of the documents and of the skipped records before it. */
+/* The place of a record: the numbers of documents and of skipped records before it. */
 typedef struct bm_kept_at {
     size_t doc, skipped;
 } bm_kept_at;
 
-/* Where does the record go? `at` is before it, and is moved after it by a rule that goes by
- * it. Records are only split (parser.h); elements of an array, whose line others may share, have
- * `bad` and `id` too. Anything but BM_OK ends the pass. */
+/* Where does the record go? `at` is its place; a rule that uses places moves `at` to the next
+ * record. Records are only split (parser.h); elements of an array, whose line others may share,
+ * have `bad` and `id` too. Anything but BM_OK ends the pass. */
 typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bm_kept_at *at,
                                 bm_copy_side *side, bm_error *err);
 

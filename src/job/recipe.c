@@ -56,7 +56,7 @@ static bool read_shingle(const char *text, bm_text_options *out)
     return k <= BM_SHINGLE_K_MAX;
 }
 
-/* Set the field to what the manifest says of it. */
+/* Set the field to its value in the manifest. */
 static void read_field(word_reader *r, const bm_provenance *p, const bm_field_row *field,
                        bm_settings *settings)
 {
@@ -409,9 +409,9 @@ static bm_status check_file(const bm_recipe *recipe, size_t index, const char *p
     return same ? BM_OK : differs(recipe, index, path, err);
 }
 
-/* A file that a job has read: its digest is by pieces as they are today. Where an earlier version
- * has listed that of the whole, and the file is longer than a piece, or shares of it were read, it
- * is read once more. */
+/* A file that a job has read: its digest is made of the digests of its pieces. An earlier version
+ * listed the digest of the whole file; if such a file is longer than a piece, or shares of it were
+ * read, it is read once more. */
 static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_source *source,
                               const bm_callbacks *callbacks, bm_error *err)
 {
@@ -477,7 +477,7 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
 
 /* === recipe ingest ===
  *
- * A set of inputs beside that of the job, for as long as it is read. */
+ * A second set of inputs beside the job's, while it is read. */
 
 /* The meter of the job, but without its log: skipped records were reported before. */
 static void open_quiet(bm_meter *meter, const bm_job_context *job)

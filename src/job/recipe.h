@@ -8,7 +8,7 @@
 #include "job/settings.h"
 #include "output/manifest.h"
 
-/* Manifests of directories whose documents are read as one, in order; borrowed. */
+/* Manifests of directories, read as one sequence of documents; borrowed. */
 typedef struct bm_recipe {
     const bm_manifest *const *manifests;
     size_t n;
@@ -18,7 +18,7 @@ typedef struct bm_recipe {
     const char **names; /* their names, */
     const bm_manifest **sources; /* and the manifest that names each (of several the first); NULL:
                                     the one that there is */
-    bm_manifest_input *joined;   /* files of which parts were read, and all their parts */
+    bm_manifest_input *joined;   /* files that were read in parts, and all their parts */
     bm_manifest_part *parts;
     char **paths; /* where they are, once they are found */
     size_t n_inputs;
@@ -46,8 +46,8 @@ bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, 
 /* Before they are read, once they are found: the same. BM_ERR_IO: a file that cannot be read. */
 bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *callbacks,
                                 bm_error *err);
-/* Reading them ended with `status`, and *err says why. Where that may be because an input is not
- * what it was, their bytes are looked at: BM_ERR_FORMAT in place of `status` names the one.
+/* Reading them ended with `status`, and *err says why. If a changed input may be the cause, the
+ * bytes of all inputs are checked: BM_ERR_FORMAT in place of `status` names the changed one.
  * `inputs` NULL: they were never opened. */
 bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
                           const bm_callbacks *callbacks, bm_status status, bm_error *err);
@@ -55,10 +55,10 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
 /* recipe_ingest -- the documents of a recipe's inputs, which are not the job's own: read again as
  * they were. */
 
-/* Read the inputs of the recipe, at recipe->paths, as `read` says (input, text,
- * recorded.offsets_name) with the threads and the memory of the job. Only shingle hashes come to
+/* Read the inputs of the recipe, at recipe->paths, by the settings `read` (input, text,
+ * recorded.offsets_name), with the threads and the memory of the job. Only shingle hashes come to
  * the sink, in the order of the inputs; request->words and request->keys are not asked for. Records
  * that were skipped are skipped, and not told again. Afterwards their bytes are compared:
- * BM_ERR_FORMAT names the first input that is not what it was. */
+ * BM_ERR_FORMAT names the first input that was changed. */
 bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_job_context *job,
                            const bm_ingest_request *request, bm_error *err);

@@ -391,7 +391,7 @@ static void report_inputs(bm_json *json, const bm_job_context *job, const uint64
 
 typedef void write_path_fn(bm_json *json, const bm_source *source, const char *from);
 
-/* Where it was read; null: where its name says. */
+/* The path that was read; null: the name is the path. */
 static void write_found(bm_json *json, const bm_source *source, const char *from)
 {
     (void)from;
@@ -455,7 +455,7 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
     bm_buf_reset(&path);
 }
 
-/* What is at the head of the names of inputs, and of their paths from here. */
+/* The common beginning of the names of inputs, and of their paths from here. */
 typedef struct heads {
     size_t name_len, path_len;
     bm_buf name, path; /* of the first input */
@@ -532,8 +532,8 @@ static bool elsewhere(const bm_source *source)
     return source != NULL && strcmp(source->path, source->name) != 0;
 }
 
-/* The part of "run" that says where the inputs were found, if that was not where their names say,
- * and the paths to them from the directory of outputs, where there is one (NULL: none). */
+/* The part of "run" with the paths at which inputs were found, if these differ from their names,
+ * and the paths from the directory of outputs to them (NULL: there is no directory). */
 static void report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir)
 {
     bm_input_set *set = job->inputs.set;
@@ -548,7 +548,7 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
     }
     char *work = NULL, *from = NULL;
     if (dir != NULL && bm_string_format(&work, NULL, "%s/", bm_out_dir_work(dir)) == BM_OK)
-        from = real_folder(work); /* it lies beside the directory whose name it will get */
+        from = real_folder(work); /* it lies beside the directory that it will replace */
     if (from != NULL) {
         bm_json_key(json, BM_RUN_FROM_HERE);
         report_from_here(json, set, from);
@@ -788,7 +788,7 @@ static void write_devices(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Does the setting say what is written, and is it in "run"? The command is the report's kind. */
+/* Is it a setting of outputs that belongs to "run"? The command is the report's kind. */
 static bool report_asks(const bm_setting *setting)
 {
     return setting->section == BM_SECTION_OUTPUT && strcmp(setting->name, "command") != 0;
@@ -803,7 +803,7 @@ static void write_asked_one(void *ctx, const bm_setting *setting)
     bm_report_setting_value(json, setting);
 }
 
-/* Write what was to be written, by which a job that asks whether it is done recognises it. */
+/* Write which outputs were asked for: a job that looks whether it is done compares them. */
 static void write_asked(bm_json *json, const bm_job_context *job)
 {
     bm_json_key_object(json, BM_RUN_ASKED);
@@ -832,7 +832,7 @@ out:
     bm_free_all(shown, name);
 }
 
-/* Write what was asked for, and when the job began, in UTC. */
+/* Write the requested values, and when the job began, in UTC. */
 static void write_origin(bm_json *json, const bm_job_context *job)
 {
     char date[32] = "";
@@ -1068,8 +1068,8 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
 
 /* === report read ===
  *
- * A report begins with what decides its job's results, as text that the job at hand makes anew and
- * compares; what was to be written is in "run". */
+ * A report begins with the settings that decide the results. The present job makes this text again
+ * and compares it. The requested outputs are in "run". */
 
 typedef struct comparing {
     const bm_manifest *report;

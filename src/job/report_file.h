@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_file.h -- manifest.json and report.json: what was asked, what was done, what came out; and
- * the summary handed to the caller.
+/* report_file.h -- manifest.json and report.json: the request, the work and the results of a job;
+ * and the summary for the caller.
  *
  * Everything outside "run" is the same for any device, threads, batch size and memory. */
 #pragma once
@@ -24,8 +24,8 @@
 /* Read the counts that are there; the others stay as they are. BM_ERR_FORMAT. */
 bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_error *err);
 
-/* report_groups -- what a report says about groups and pairs: sizes, the largest, the chained, how
- * similar. The same for any device, threads, batch size and memory. */
+/* report_groups -- groups and pairs in a report: sizes, the largest, the chained, similarities. The
+ * same for any device, threads, batch size and memory. */
 
 #define BM_LARGEST_GROUPS 10u
 
@@ -57,7 +57,7 @@ void bm_log_spill(bm_job_context *job);
 
 #define BM_REPORT_SCHEMA 1u
 
-/* The report of a job that is about to end. `dir`: finished, whose digests the report lists; NULL:
+/* The report of a job that is about to end. `dir`: the finished outputs, for their digests; NULL:
  * there are no outputs. grouping NULL: none. *out is the caller's (bm_summary_free). */
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err);
@@ -77,8 +77,8 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
 /* report_read -- a report that a job wrote, read back by a job that asks whether it has been done
  * already. */
 
-/* Is it the report of such a job: the same program, the same settings, what is written included?
- * The inputs are not compared. BM_ERR_NOMEM. */
+/* Is it the report of such a job, with the same program, settings and outputs? The inputs are not
+ * compared. BM_ERR_NOMEM. */
 bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, bool *same,
                           bm_error *err);
 /* The summary that the job had which wrote it; *out is the caller's. BM_ERR_FORMAT, BM_ERR_NOMEM.

@@ -156,7 +156,7 @@ out:
     return status;
 }
 
-/* The rows of n items, after what is gathered. */
+/* Append the rows of n items. */
 static bm_status add_rows(bm_rows *rows, const context *c, add_fn add, size_t n, bm_error *err)
 {
     if (rows->file != NULL && c->pool != NULL && bm_pool_size(c->pool) > 1 && n > RANGE_ITEMS) {
@@ -401,7 +401,7 @@ static size_t group_from(const bm_grouping *g, uint64_t member)
     return b.low;
 }
 
-/* The groups whose first members these are. */
+/* The groups that have these first members. */
 static bm_status add_groups(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
 {
     bm_json json = {0};
@@ -431,7 +431,7 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
 
 /* === pair texts ===
  *
- * The texts go to a temporary file, from which those of a pair are read when its row is written.
+ * The texts go to a temporary file. The two texts of a pair are read back when its row is written.
  *
  * Identical documents have the same shingles, not the same text, so each has a text of its own.
  * Records are matched with documents by their order, and by file and line, which a sample has too.
@@ -625,13 +625,13 @@ static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pa
  * one.
  *
  * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
- * every document stands for itself: the partners of a document are the copies of its representative
- * and, for each neighbour of that, the neighbour and all its copies. Neighbours come from sorted
- * runs, in the order of documents. Partners of one document are gathered, sorted and written, so
- * the memory is that of one document's partners. */
+ * every document is its own representative: the partners of a document are the copies of its
+ * representative and, for each neighbour of the representative, the neighbour and all its copies.
+ * Neighbours come from sorted runs, in the order of documents. The partners of one document are
+ * gathered, sorted and written, so memory holds the partners of one document at a time. */
 
 #define ROWS_A_QUESTION 4096u
-#define GATHERED        1024u /* rows, whose edit distances are computed at once */
+#define GATHERED        1024u /* rows: their edit distances are computed together */
 
 typedef struct partner {
     uint32_t doc;
@@ -751,8 +751,8 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, partners *p, uint
 
 /* --- links --- */
 
-/* A document of one end with the representative of the other: with `chain` the one that stands
- * first; else each copy of both. */
+/* Pair a document of one end with the representative of the other: with `chain` the earlier one,
+ * else each copy of both. */
 static bm_status sort_edge(const partners *p, const bm_pair *edge, bm_error *err)
 {
     const uint64_t bits = bm_edge_bits(edge->similarity);

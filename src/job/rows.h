@@ -25,14 +25,14 @@ typedef struct bm_rows {
 
 /* Where `output` names a file, rows go there; else to what `rows->write` was set to. */
 bm_status bm_rows_open(bm_rows *rows, const bm_output_options *output, bm_error *err);
-/* Send what is gathered on its way when it is much, or in any case. */
+/* Write the gathered rows if they are many, or in any case. */
 bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err);
 void bm_rows_reset(bm_rows *rows);
-/* Reset, and close the file, if there is one, or abort it where `status` is a failure. Returns
- * `status`, or that of closing. */
+/* Reset, and close the file, if there is one; abort it if `status` is a failure. Returns `status`,
+ * or the status of closing. */
 bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err);
 /* Reset, and close the file, if there is one, of a directory that is not whole yet. Returns
- * `status`, or that of closing. */
+ * `status`, or the status of closing. */
 bm_status bm_rows_close(bm_rows *rows, bm_status status, bm_error *err);
 /* As bm_rows_end, but the file is complete without its name, which it gets with the group. */
 bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, bm_error *err);
@@ -95,8 +95,9 @@ typedef struct bm_pair_rows {
         measure; /* CONTAINMENT: the smaller document of a row first, of equal ones the earlier */
     const bm_pair_texts *texts; /* a column of edit distances; NULL: none */
     bool json;
-    uint64_t n_written, n_identical; /* rows; those of identical documents */
-    uint64_t n_edit_unknown;         /* rows whose edit distance takes too many cells */
+    uint64_t n_written, n_identical; /* rows; rows of identical documents */
+    uint64_t n_edit_unknown;         /* rows without an edit distance, which would take too many
+                                      * cells */
     uint64_t *histogram;             /* BM_HISTOGRAM_BINS of similarities written; NULL: none */
 } bm_pair_rows;
 

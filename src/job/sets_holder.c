@@ -4,7 +4,7 @@
  *
  * Who holds sets and who sweeps take the same lock, and look afterwards whether the file still has
  * its name. So sets are never removed from under a job: one that waits for the sweeper makes a new
- * file. A path is believed only if its hash is that of the name.
+ * file. A path is believed only if its hash is in the name of the file.
  *
  * Tests: tests/cli/cases/work_removed.sh */
 #include "job/sets_holder.h"

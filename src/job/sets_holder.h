@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sets_holder.h -- whose sets lie in --temp-dir, and whether somebody still needs them.
+/* sets_holder.h -- the owner of sets in --temp-dir, and whether a job still needs them.
  *
  * A job that saves its sets in --temp-dir puts a file beside them,
  *
@@ -7,8 +7,8 @@
  *     .bandmill-HASH-holder    the work directory (OUTPUT.partial) that they belong to; locked
  *                              while the job lives
  *
- * so that any later job which uses the directory can remove what nobody needs: sets whose holder is
- * not locked and whose work directory is gone, without which no job goes on from them. They stay
+ * so that any later job which uses the directory can remove what nobody needs: sets with an
+ * unlocked holder and without their work directory, since no job can resume without it. They stay
  * where that cannot be told: the folder that had the work directory is another one now (a file
  * system that is not mounted), or cannot be looked at, or there are no locks here.
  *

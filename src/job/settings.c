@@ -139,7 +139,7 @@ static void field_words(const bm_field_row *field, const bm_settings *s, const b
     }
 }
 
-/* --- beside what is recorded --- */
+/* --- settings that are not recorded --- */
 
 typedef struct comparison {
     const bm_settings *asked, *are;
@@ -159,8 +159,7 @@ static bool asks(const comparison *c, const bm_field_row *field)
     switch ((bm_field_id)(field - bm_field_rows)) {
     case BM_ROW_DUPLICATE_IDS: /* numbers go with everything */
         return s->input.duplicate_ids == BM_DUPLICATE_IDS_ERROR && bit_is_set(s, field);
-    case BM_ROW_STOPWORDS: /* English is what nobody has asked for; the kind of the shingles says
-                              the rest */
+    case BM_ROW_STOPWORDS: /* English is the default; the kind of shingles decides the rest */
         return text_of(field, s) != NULL && text_of(field, c->are) != NULL &&
                (strcmp(text_of(field, s), bm_stop_words_en) != 0 || bit_is_set(s, field));
     case BM_ROW_HEADER: /* a header by the fields asks for nothing */
@@ -428,8 +427,8 @@ static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
     }
 }
 
-/* The curve takes the words of a signature for independent; those of oph are so only where a
- * document has many shingles for each of them. */
+/* The curve assumes that the words of a signature are independent; with oph they are so only if a
+ * document has many shingles for each word. */
 static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme scheme)
 {
     if (plan->bands == 0) {
@@ -467,7 +466,7 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
     .input = (o).input, .text = (o).text, .sketch = (o).sketch, .bands = (o).bands,                \
     .device = (o).device, .resources = (o).resources, .output = (o).output,                        \
     .callbacks = (o).callbacks
-/* The documents with which those of the input are compared, as pair settings have them. */
+/* The documents with which the input is compared, as in the pair settings. */
 #define AGAINST_PARTS(o)                                                                           \
     .against = (o).against, .n_against = (o).n_against,                                            \
     .against_text_fields = (o).against_text_fields,                                                \
@@ -546,7 +545,7 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* Resolve a job without documents, whose parts are in `out`. */
+/* Resolve a job without documents; its parts are in `out`. */
 static bm_status resolve_plain(bm_settings *out, const char *path, bm_error *err)
 {
     out->input = (bm_input_options)BM_INPUT_DEFAULTS;
@@ -699,7 +698,7 @@ BM_OPTIONS_INIT(explain, .resources = BM_RESOURCE_DEFAULTS)
 uint64_t bm_default_memory(void)
 {
     bm_machine_limits limits;
-    uint64_t free_bytes = UINT64_C(2) << 30; /* where nobody says */
+    uint64_t free_bytes = UINT64_C(2) << 30; /* by default */
     char line[128];
     FILE *file = fopen("/proc/meminfo", "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {

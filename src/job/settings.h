@@ -19,8 +19,8 @@
 #include "model/keep_rules.h"
 #include "model/option_check.h"
 
-/* job_row -- the kinds of jobs, a row each: what a job reads and writes, which stages it has, and
- * what its report says. Code that jobs share asks the row and never which job it is, so a new job
+/* job_row -- the kinds of jobs, a row each: what a job reads and writes, its stages, and the
+ * sections of its report. Code that jobs share asks the row and never which job it is, so a new job
  * is a row and what it does itself. */
 
 typedef enum bm_job_kind {
@@ -69,12 +69,12 @@ extern const bm_job_row bm_job_rows[BM_N_JOBS];
 /* The source of weights, as reports name it. */
 typedef struct bm_weighed {
     uint64_t n_docs; /* all of the inputs */
-    char digest[33]; /* of shingles and in how many documents each stands; "": not known yet */
+    char digest[33]; /* of the numbers of documents of all shingles; "": not known yet */
 } bm_weighed;
 
 /* Where the inputs are in manifests. */
 typedef struct bm_recorded_inputs {
-    uint64_t set_fields;      /* BM_FIELD_* bits: what was asked for on purpose */
+    uint64_t set_fields;      /* BM_FIELD_* bits: the fields that the caller set */
     const char *sources;      /* they may lie below this directory now; NULL: none */
     const char *const *names; /* of the files, as ids and outputs have them; NULL: as found */
     size_t n_names;
@@ -83,8 +83,8 @@ typedef struct bm_recorded_inputs {
     bool read_twice;          /* so standard input is copied to a file on the way */
 } bm_recorded_inputs;
 
-/* The memory of a job for which none is given: half of the least of what is free, the limit of
- * every control group, and the address space that is left. */
+/* The default memory of a job: half of the least of free memory, the limit of every control group,
+ * and the address space that is left. */
 uint64_t bm_default_memory(void);
 
 /* The stop words of settings: the options of the text hold a loaded list (text/stop_words.h). */
@@ -108,7 +108,7 @@ typedef struct bm_settings {
     bm_output_options output;
     bm_callbacks callbacks;
     bm_recorded_inputs recorded;
-    bm_index_settings index; /* whose path is output.path, but for a query */
+    bm_index_settings index; /* its path is output.path, but for a query */
     bm_stop_settings stop;
     bm_keep_rules keep; /* pairs.keep, taken apart */
     /* resolved */
@@ -120,12 +120,12 @@ typedef struct bm_settings {
     char temp_dir[4096];   /* --temp-dir, or where the output will be */
 } bm_settings;
 
-/* Check the options and copy them; what they point to stays borrowed. BM_ERR_USAGE names the field.
- * Everything that needs no file but that of the stop words is resolved, but for the plan. On BM_OK
+/* Check the options and copy them; their pointers stay borrowed. BM_ERR_USAGE names the field.
+ * Everything that needs no file is resolved, and the stop words, but not the plan. On BM_OK
  * bm_settings_reset frees what they own. */
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err);
-/* The same of a table whose signatures stay in memory. BM_ERR_UNSUPPORTED: it takes a job with
- * files. */
+/* The same for a table, with signatures that stay in memory. BM_ERR_UNSUPPORTED: only a job with
+ * files can do this. */
 bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err);
 /* Plan only what signatures are made with: perms, and bands where keys are wanted. */
 bm_status bm_settings_plan_signatures(bm_settings *settings, bm_error *err);
@@ -133,8 +133,8 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings *out,
                                  bm_error *err);
-/* How the inputs of pairs.against are read: as those of the job, but for their fields; their format
- * goes by their names. */
+/* How the inputs of pairs.against are read: like the job's inputs, with fields of their own; their
+ * format goes by their names. */
 bm_input_options bm_settings_input_of_against(const bm_settings *settings);
 /* Copy a message about such inputs, so that it names the options that say how they are read. */
 void bm_settings_name_against(const char *message, char *out, size_t cap);
@@ -196,9 +196,9 @@ bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
 
 /* `asked`: as the caller set them; `are`: as the signatures in `dir` were made and their documents
  * read. BM_ERR_USAGE names the first field of the parts input, text and sketch (but for its number
- * of permutations) that asks for something else. Ids may be numbered where those of each directory
- * were not: they shall differ over all of them. A field asks where it differs from its default or
- * has its bit in asked->recorded.set_fields. */
+ * of permutations) that asks for something else. Ids may be numbered though the ids of each
+ * directory were not: they shall differ over all of them. A field asks where it differs from its
+ * default or has its bit in asked->recorded.set_fields. */
 bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings *are,
                                     const char *dir, bm_error *err);
 /* The same for an index `dir`, in which nothing is fixed about how documents are read: of text and
@@ -229,7 +229,7 @@ typedef enum bm_setting_section {
     BM_SECTION_PROVENANCE, /* how documents are read, cut and signed */
     BM_SECTION_PARAMETERS, /* which pairs and groups are wanted; not for signatures */
     BM_SECTION_PLAN,       /* of the bands; one setting of kind NULL where there is none */
-    BM_SECTION_OUTPUT      /* what is written; not in reports */
+    BM_SECTION_OUTPUT      /* a choice of outputs; not in reports */
 } bm_setting_section;
 
 /* Valid during the call. */

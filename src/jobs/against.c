@@ -34,8 +34,8 @@
 
 /* === against open ===
  *
- * An index as it stands, or signatures, whose inputs are looked for where exact similarities may be
- * wanted, or documents, which become an index. */
+ * Known documents are an index, which is used as it is; signatures, for which the inputs are looked
+ * up if exact similarities may be wanted; or documents, from which an index is made. */
 
 void bm_against_close(bm_against *against)
 {
@@ -469,7 +469,7 @@ static bm_status other_documents(const reading *r, bm_error *err)
                       bm_sign_dir_path(r->against->dir));
 }
 
-/* The next document is of this file: those before it have all that they should. */
+/* The next document belongs to this file: all documents before it are complete. */
 static bm_status move_to(reading *r, size_t file, bm_error *err)
 {
     for (; r->file < file; r->row = r->inputs.begin[++r->file])
@@ -692,8 +692,8 @@ static void mark_found(const bm_search_hits *hits, size_t n, row_marks *marks, u
         *left += hits->left[i];
 }
 
-/* Mark what n documents find, of which fewer are asked for at once where they find very much;
- * *left: documents that were left out, summed. */
+/* Mark what n documents find; a search takes fewer of them if they find very much. *left grows by
+ * the documents left out. */
 static bm_status ask(const bm_key_batch *all, row_marks *marks, uint64_t *left, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -866,10 +866,9 @@ out:
     return status;
 }
 
-/* Plan and verification are settled: an index of all known documents with their words; or, where
- * similarities are exact, of those that are candidates of documents in the corpus (before
- * bm_corpus_end_adding), with their sets, which are made of the inputs again. What is an index
- * already stays as it is. */
+/* Plan and verification are settled: an index of all known documents with their words; or, if
+ * similarities are exact, only of known documents that are candidates of the corpus (before
+ * bm_corpus_end_adding), with sets that are made from the inputs again. An index stays as it is. */
 static bm_status against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                               bm_error *err)
 {
@@ -1031,8 +1030,8 @@ out:
     context->against.found = known->n_links;
     if (against->view != NULL)
         context->against.ids = bm_store_view_counts(against->view).ids;
-    /* A directory whose inputs were read again is asked for the candidates only: the count is that
-     * of all. */
+    /* If the inputs of a directory were read again, only candidates were asked for: the count is
+     * that of all documents. */
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)
@@ -1050,7 +1049,7 @@ typedef struct comparing {
     const bm_against *against;
     bm_set_reader reader; /* of the corpus */
     bm_store_doc doc;
-    uint32_t number; /* whose set is at hand; BM_NO_KNOWN: none */
+    uint32_t number; /* its set is in memory; BM_NO_KNOWN: none */
     void *known, *own;
     size_t cap_known, cap_own;
 } comparing;

@@ -7,7 +7,7 @@
  *     id,text                  ->  id,text,bandmill_group,bandmill_kept,bandmill_jaccard
  *     a,...                    ->  a,...,1,false,0.843750
  *
- * In files of tables it is a column more, a struct of the three: what is put in there is a
+ * In files of tables it is a column more, a struct of the three: a value put in there is a
  * bm_table_label.
  *
  * Unknown values, and the group of a document that is in none, are null, or an empty field. A row
@@ -31,7 +31,7 @@ typedef struct bm_annotation {
     bool begun;           /* n_columns is that of `file` */
     uint32_t file;
     size_t n_columns;
-    bm_buf text; /* what is put in */
+    bm_buf text; /* the value put in */
 } bm_annotation;
 
 /* BM_ERR_USAGE: the format of the inputs has no place for a group. */

@@ -18,8 +18,8 @@ typedef struct bm_cluster_groups {
 bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_groups *out,
                                  bm_error *err);
 void bm_cluster_groups_reset(bm_cluster_groups *groups);
-/* `numbers`: of each document in the set of ids; NULL: they are those. `keeps`: else no member is
- * kept. */
+/* `numbers`: of each document, its number in the set of ids; NULL: the same number. `keeps`: is one
+ * member of a group kept? */
 bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
                                 const uint32_t *numbers, size_t group, bool keeps, bm_rows *rows,
                                 bm_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* group_labels.h -- what a directory of `dedup` says of each document that is in a group: from
+/* group_labels.h -- what a directory of `dedup` knows of each document in a group: from
  * groups.jsonl and removed.tsv, by id. */
 #pragma once
 
@@ -12,13 +12,13 @@
 
 typedef struct bm_group_label {
     uint64_t group;      /* 0: in none */
-    uint64_t size;       /* of that group: its documents */
-    uint32_t millionths; /* similarity to the kept one, of which a million; or unknown */
+    uint64_t size;       /* documents of that group */
+    uint32_t millionths; /* similarity to the kept document in millionths; or unknown */
     bool kept;
 } bm_group_label;
 
 typedef struct bm_group_labels {
-    const bm_settings *settings; /* borrowed: what says how much they may take */
+    const bm_settings *settings; /* borrowed: the limit of their memory */
     bm_id_set ids;               /* of all members */
     bm_group_label *labels;      /* of each */
     size_t cap, n_met;
@@ -26,9 +26,9 @@ typedef struct bm_group_labels {
     uint64_t bytes; /* that they take */
 } bm_group_labels;  /* {0} is empty, but for `settings` */
 
-/* Read both files of the directory whose report is open. BM_ERR_FORMAT names file and line, or the
- * file where its bytes are not those that the report lists; BM_ERR_NOMEM a `memory` that is enough.
- */
+/* Read both files of the directory whose report is open. BM_ERR_FORMAT names file and line, or a
+ * file that does not match its digest in the report; BM_ERR_NOMEM names a `memory` that is enough.
+ * */
 bm_status bm_group_labels_load(const bm_manifest *manifest, bm_group_labels *out, bm_error *err);
 void bm_group_labels_reset(bm_group_labels *labels); /* frees */
 /* The label of a document; one of no group is kept. Each document is asked for once. */

@@ -12,8 +12,8 @@
  *
  * Files are told by their bytes, not by their names, where their bytes tell. Anything else is
  * BM_ERR_FORMAT. Text is read line by line; a row of more than 64 MiB is no table of ours, but a
- * group may have any number of documents, as far as memory goes. A manifest is in memory, and what
- * is shown of it: counted before it is written.
+ * group may have any number of documents, as far as memory goes. A manifest is held in memory, and
+ * so is the text made from it: counted before it is written.
  *
  * Tests: tests/unit/jobs/test_inspect.c, tests/cli/cases/bounds.sh */
 #include <bandmill/index.h>
@@ -337,8 +337,9 @@ out:
     return status;
 }
 
-/* *out: of the directory, or of *signatures where it holds some, whose shapes are held against each
- * other: it is in memory once. Of the two the one that is not NULL is to be closed. */
+/* *out: the manifest of the directory. If the directory holds signatures, *signatures has it, and
+ * the shapes of their arrays were compared: it is in memory once. Close whichever of the two is not
+ * NULL. */
 static bm_status open_folder(const target *t, bm_manifest **own, bm_sign_dir **signatures,
                              const bm_manifest **out, bm_error *err)
 {

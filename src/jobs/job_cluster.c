@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_cluster.c -- groups from any list of pairs, at one threshold or at several in one pass.
  *
- * Components are fed as the rows come, of which none stays in memory (lsh/groups.h). Stars need all
- * of them (16 bytes each), sorted by similarity once, and each threshold takes a prefix.
+ * Components are built while rows are read, and no row stays in memory (lsh/groups.h). Stars need
+ * all of them (16 bytes each), sorted by similarity once, and each threshold takes a prefix.
  *
- * Documents are numbered in the order in which the file first names them. Beside the report of the
- * `dedup` that wrote the file their order is that of its input, and copies have the links of the
- * first of them (listed_order.h): then groups are made of places in that order, and are those that
- * `dedup` makes. A row without a similarity counts at every threshold. One thread.
+ * Documents are numbered in the order in which the file first names them. If the file lies beside
+ * the report of the `dedup` that wrote it, documents are in the order of that job's input, and
+ * copies have the links of the first of them (listed_order.h): then groups are made of places in
+ * that order, as `dedup` makes them. A row without a similarity counts at every threshold. One
+ * thread.
  *
  * Tests: tests/unit/jobs/test_cluster_groups.c, tests/unit/jobs/test_job_cluster.c */
 #include <bandmill/cluster.h>
@@ -123,12 +124,13 @@ bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set
 #define ROWS_A_LOOK  65536u              /* rows between two looks at progress and cancelling */
 #define REPORT_BYTES ((uint64_t)1 << 30) /* that a report beside the file may take */
 
-/* A pairs.tsv that lies where `dedup --pairs` wrote it, and what the report beside it says. */
+/* A pairs.tsv at the place where `dedup --pairs` wrote it, and the facts of the report beside
+ * it. */
 typedef struct listed_pairs {
     bm_manifest *report;
     bm_listed *listed; /* NULL: nobody lists the file, and the rest is empty */
     double threshold;  /* of the job */
-    bool against;      /* it compared with known documents, whose pairs are not in the file */
+    bool against;      /* it compared with known documents: their pairs are not in the file */
     bool stars;
     bm_listed_docs docs; /* of the file */
 } listed_pairs;
@@ -286,7 +288,7 @@ static void warn(cluster *c)
                          c->ours.threshold, o->thresholds[i]);
 }
 
-/* The file of anybody; or one that our own report lists, which is then what it says. */
+/* Any file; or one that our own report lists, which then has to match the report. */
 static bm_status read_rows(cluster *c, bm_error *err)
 {
     bm_pair_file file;

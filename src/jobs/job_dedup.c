@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_dedup.c -- documents to groups, what to remove, and what is kept.
+/* job_dedup.c -- from documents to groups, removed and kept documents.
  *
  * Read, sign, bucket, verify, group; then the inputs are read a second time to copy the kept
  * records as they are.

@@ -3,9 +3,9 @@
  * and removing as two steps.
  *
  * The tables of the directory name the records to leave out; the inputs are walked
- * once and the rest is copied. Where records are known by their ids only, and for formats whose ids
- * are all that is kept, the inputs are read for these first. Inputs stand for those of the report
- * by position, so they may have moved; their digests must be the same.
+ * once and the rest is copied. If records are known only by their ids, or a format keeps only ids,
+ * the inputs are read once for their ids first. An input corresponds to the one at its position in
+ * the report, so files may have moved; their digests must be the same.
  *
  * With `annotate` the removed ones are written too, each record with its group (annotation.h).
  *
@@ -52,9 +52,9 @@
  * counts; so it is known which input a row is of, even if two have one name. A record is known
  *
  *     by its line, which says enough where no two records begin in one;
- *     by its id (`by_id`) where they do, where there are no lines (dedup had only signatures), and
- *     where ids are all that is kept. Then the inputs are read once for their ids,
- *     and a place is the number of a record, from 0, among those of all inputs. */
+ *     by its id (`by_id`) if two do, if there are no lines (dedup had only signatures), or if only
+ *     ids are kept. Then the inputs are read once for their ids, and a place is the number of a
+ *     record, from 0, among those of all inputs. */
 
 typedef struct bm_drop {
     uint32_t file;  /* number of the input */
@@ -71,7 +71,7 @@ typedef struct bm_drops {
     bool by_id;
     bool no_lines;                 /* dedup had only signatures */
     bm_id_set bases;               /* then: X of the removed documents X#N */
-    const bm_settings *settings;   /* borrowed: what says how much they may take */
+    const bm_settings *settings;   /* borrowed: the limit of their memory */
     bm_drop_list removed, skipped; /* by id: the first has both, filled by reading */
     bm_id_set ids;                 /* by id: of the removed documents */
     uint64_t n_removed, n_skipped;
@@ -179,9 +179,9 @@ static bm_status check_budget(bm_drops *out, const loading *now, bm_error *err)
                                         out->bytes, err);
 }
 
-/* Read the tables of the directory, whose report is open. out->by_id: ids are wanted whatever the
- * tables say. BM_ERR_FORMAT names file and line, or the file where its bytes are not those that the
- * report lists; BM_ERR_NOMEM names a `memory` that is enough. */
+/* Read the tables of the directory; its report is open. out->by_id: ids are wanted in any case.
+ * BM_ERR_FORMAT names file and line, or a file that does not match its digest in the report;
+ * BM_ERR_NOMEM names a `memory` that is enough. */
 static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
 {
     loading now = {.out = out};
@@ -490,7 +490,7 @@ typedef struct filter_cuts {
 
 typedef struct filter {
     const char *path; /* of the directory */
-    bm_job *job;      /* known once the directory says what it reads */
+    bm_job *job;      /* known once the report of the directory is read */
     bm_manifest *manifest;
     bm_recipe recipe;
     bm_drops drops;
@@ -665,7 +665,7 @@ out:
     return status;
 }
 
-/* All that was to be left out was there. */
+/* All records that had to be left out were found. */
 static bm_status check_drops(const filter *f, bm_error *err)
 {
     const uint64_t all = (annotates(f) ? 0 : f->drops.n_removed) + f->drops.n_skipped;

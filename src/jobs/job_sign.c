@@ -34,7 +34,7 @@ static bm_status flush(void *ctx, bm_array_sums *sums, bm_error *err)
     return bm_npy_writer_flush(&out->keys, &sums->of[BM_ARRAY_BAND_KEYS], err);
 }
 
-/* A new array, or one whose first rows an interrupted job has written: are they still those? */
+/* A new array, or one that an interrupted job began: are its first rows unchanged? */
 static bm_status open_array(const bm_checkpoint *checkpoint, const bm_npy_array *array,
                             bm_checkpoint_array which, bm_npy_writer *out, bm_error *err)
 {

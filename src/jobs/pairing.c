@@ -280,7 +280,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
 
 /* --- edges --- */
 
-/* For each document the place of its source among those of the rule. */
+/* For each document the place of its source in the list of the rule. */
 static bm_status place_sources(const bm_job_context *context, const bm_keep_rule *rule,
                                uint32_t **out, bm_error *err)
 {
@@ -380,7 +380,7 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
     return BM_OK;
 }
 
-/* Copies whose text is not that of the first of them, or not known to be. */
+/* Copies with a text that differs from the first of them, or may differ. */
 static uint64_t count_equal(const bm_corpus *corpus)
 {
     uint64_t n = 0;
@@ -463,8 +463,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-/* A single file whose name does not say that it holds several documents has nothing to be compared
- * with. */
+/* A single file that holds one document, to judge by its name, has nothing to be compared with. */
 static void hint_at_lines(const bm_pairing *pairing)
 {
     bm_job_context *context = &pairing->job->context;

@@ -20,10 +20,11 @@ typedef struct bm_pairing {
     bool has_text;     /* inputs were read: lines are known, kept documents can be copied */
 } bm_pairing;
 
-/* A command's end: it writes what it makes of the edges, and finishes the job (bm_job_finish). */
+/* The end of a command: it writes results made from the edges, and finishes the job
+ * (bm_job_finish). */
 typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
 
-/* Run such a job. `settings` are those of its options; the plan, and how pairs are verified, are
- * resolved here, from the manifests where the inputs are directories that `sign` wrote. */
+/* Run such a job. `settings` come from its options; the plan, and how pairs are verified, are
+ * resolved here; if the inputs are directories that `sign` wrote, from their manifests. */
 bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
                          bm_error *err);

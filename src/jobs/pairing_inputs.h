@@ -19,8 +19,8 @@
  * directory that `sign` wrote, or documents themselves.
  *
  * Only candidates among the known ones are read: band keys are looked up in the index, and the sets
- * (or words) of those found there are compared. Known documents become an index in a file without
- * a name before the job reads its own. So does a directory of signatures, for which sets of
+ * (or words) of the documents found there are compared. Known documents become an index in a file
+ * without a name before the job reads its own. So does a directory of signatures, for which sets of
  * candidates are made of its inputs again. */
 
 typedef enum bm_against_kind {
@@ -48,9 +48,10 @@ typedef struct bm_against {
 
 /* Open what settings->pairs.against names, and resolve bands, verification and its state from it,
  * but nothing from documents, which bm_against_read reads.
- * Verification stays AUTO where signatures are known whose inputs are all there: it may be exact.
- * BM_ERR_USAGE: settings that ask for something else; an output that is an input of the signatures.
- * BM_ERR_FORMAT: exact verification was asked for, and an input is missing or has another size. */
+ * Verification stays AUTO if the known documents are signatures and all their inputs are there: it
+ * may be exact. BM_ERR_USAGE: settings that ask for something else; an output that is an input of
+ * the signatures. BM_ERR_FORMAT: exact verification was asked for, and an input is missing or has
+ * another size. */
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err);
 /* The job is open, and its settings are resolved: read known documents, if they are that, and note
  * in `settings` which they were. */
@@ -62,9 +63,8 @@ void bm_against_resolve(const bm_against *against, bm_settings *settings);
 /* Were documents that were signed before cut and signed as the known ones? Text and sketch are
  * resolved. BM_ERR_FORMAT. */
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err);
-/* The job ended with `status`, as *why says: was it because an input of the known ones is not what
- * it was, and is verification by signature now, since nobody has asked for it? Then the job may be
- * run again. */
+/* The job ended with `status` and *why. Was a changed input of the known documents the cause, and
+ * is verification by signature now, since no option forbids it? Then the job may be run again. */
 bool bm_against_fall_back(bm_against *against, bm_settings *settings, bm_status status,
                           const bm_error *why);
 /* Log what was resolved where nobody asked for it. */
@@ -72,8 +72,8 @@ void bm_against_log(const bm_against *against, bm_meter *meter);
 
 /* against_signed -- signatures of known documents as an index, in a file without a name. */
 
-/* All documents of the corpus, before bm_corpus_end_adding: which are known. `known` is filled,
- * with the ids of those found. */
+/* Which documents of the corpus are known, before bm_corpus_end_adding. `known` is filled, with the
+ * ids of the known documents found. */
 bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                           bm_known *known, bm_error *err);
 /* The similarities that grouping left open: of chained documents to the known one that is kept for
@@ -86,8 +86,8 @@ bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grou
  * Words come from signatures.npy, keys are computed here; texts are read again only for exact
  * verification, from the inputs that the manifests name, wherever they are now (job_context.h).
  * Identical documents are known from content_hash.npy, lengths from n_bytes.npy; an older form of
- * directory has neither. Where it was not asked how to verify: exact if every input is there as it
- * was, else by signature, and a line says which is not. */
+ * directory has neither. Where it was not asked how to verify: exact if every input is there
+ * unchanged, else by signature, and a log line names the input. */
 
 typedef struct bm_signature_inputs bm_signature_inputs;
 
@@ -98,8 +98,8 @@ bm_status bm_signature_inputs_are(const bm_settings *settings, bool *out, bm_err
  * fit the signatures. */
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err);
 void bm_signature_inputs_close(bm_signature_inputs *inputs); /* NULL is fine */
-/* Exact verification cannot be had, as *why says: is it by signature now, which nobody has to have
- * asked for? False: no. */
+/* Exact verification is impossible because of *why. Is verification by signature now? False: an
+ * option asked for exact verification. */
 bool bm_signature_inputs_fall_back(bm_signature_inputs *inputs, bm_settings *settings,
                                    bm_status status, const bm_error *why);
 /* Are their inputs read again, for sets, for fields or for the records that are removed? */
@@ -122,13 +122,12 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
  * that they came from; their lines are not known. Of records that were skipped, all. */
 bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
                                         bm_error *err);
-/* Reading the texts ended with `status`: is it that an input is not what it was? As
- * bm_recipe_blame.
- */
+/* Reading the texts ended with `status`: was a changed input the cause? As bm_recipe_blame.
+ * */
 bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,
                                     const bm_job_context *context, bm_status status, bm_error *err);
-/* The texts were read: are they those that were signed, n_docs documents? Else BM_ERR_FORMAT. Adds
- * the counts of what was left out when they were signed. */
+/* The texts were read: are they the n_docs documents that were signed? If not, BM_ERR_FORMAT. Adds
+ * the counts of entries left out when they were signed. */
 bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs, bm_job_context *context,
                                     size_t n_docs, bm_error *err);
 

@@ -27,7 +27,7 @@
 #include "model/ids.h"
 #include "results/npy.h"
 
-/* Signatures in memory (bandmill/signed.h), and what is remembered of their documents. */
+/* Signatures in memory (bandmill/signed.h), and the facts of their documents that are kept. */
 struct bm_signed {
     bm_settings settings;    /* without an output */
     bm_signed_arrays arrays; /* pointers into the columns below, once all is signed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signature_inputs.c -- opening the directories, what is settled by them, and what a job takes from
- * their arrays.
+/* signature_inputs.c -- opens directories that `sign` wrote: the settings that they fix, and the
+ * arrays that a job uses.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/numbered_signatures.sh,
  *        tests/cli/cases/staged.sh, tests/unit/jobs/test_jobs.c */
@@ -30,8 +30,9 @@
  * Several directories give the ids that all their inputs would have given at once, so that whoever
  * reads these inputs again (filter, explain) meets the same. Which ids were numbered is not written
  * down: an X#N is taken for one where X is before it and N is the number that it would have
- * got. An input whose own id looks like that cannot be told from it (job_filter.c refuses it). One
- * walk over ids.txt finds the ids that matter; numbering once more goes beside the second. */
+ * got. An own id of an input may look the same, and cannot be distinguished (job_filter.c refuses
+ * it). One walk over ids.txt finds the ids that matter; numbering once more goes beside the
+ * second. */
 
 typedef struct signature_ids {
     bm_id_set known;      /* the ids X#N of the directory, and each such X */
@@ -131,8 +132,8 @@ static void signature_ids_reset(signature_ids *ids)
 
 /* === signature documents ===
  *
- * What is known of the documents of signatures without their texts: ids and sizes from the arrays;
- * from which input they came, and what was skipped there, from the tables that lie beside these. In
+ * The facts of the documents of signatures that are known without their texts: ids and sizes from
+ * the arrays; their input and the records skipped there, from the tables beside the arrays. In
  * which line a document stood is not known. */
 
 /* The inputs of one directory: file numbers first … first+n-1 of the job. */
@@ -324,8 +325,8 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
     return BM_OK;
 }
 
-/* What was left out of directories when they were signed: the files that are read again are named
- * one by one. */
+/* Entries that were left out of directories when they were signed: the files that are read again
+ * are named one by one. */
 static void add_left_out(const bm_signature_inputs *inputs, bm_counts *counts)
 {
     for (size_t i = 0; i < BM_N_COUNTS; i++) {
@@ -401,9 +402,9 @@ static bool of_one_whole(const bm_manifest_shard *a, const bm_manifest_shard *b)
     return b != NULL && a->of == b->of && strcmp(a->whole, b->whole) == 0;
 }
 
-/* The directories in the order of their documents: shares of the same inputs stand where the first
- * of them was given, in their own order. One that is missing is named, and one that is there twice.
- */
+/* Sort the directories by their documents: shares of the same inputs come at the place of the first
+ * one given, in their own order. Errors name a share that is missing or is there twice.
+ * */
 static bm_status order_shares(bm_signature_inputs *inputs, bm_error *err)
 {
     bm_sign_dir **ordered = NULL;
@@ -505,7 +506,7 @@ bool bm_signature_inputs_fall_back(bm_signature_inputs *inputs, bm_settings *set
     return true;
 }
 
-/* Plan and verification, from what the signatures are and what is still there. */
+/* Plan and verification, from the signatures and the inputs that are still there. */
 static bm_status resolve(bm_signature_inputs *inputs, uint32_t asked_perms, bm_settings *s,
                          bm_error *err)
 {

@@ -7,8 +7,8 @@
  *
  * Paths are followed while the text is read. A path leads through the outermost `on` of the objects
  * and arrays that are open: in the one at depth d its part d-1 is looked for. That part is a key,
- * or every element of an array. A second key of the same name forgets what the first one held; what
- * a path through arrays has gathered goes back to what it was when the object began. */
+ * or every element of an array. A second key of the same name forgets what the first one held;
+ * values that a path through arrays has gathered since the object began are dropped. */
 #include "json/json_exact.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "json/json_simd.h"
 #include "json/json_string.h"
 
-#define COPY_MAX ((size_t)256 << 10) /* bytes of a text whose strings are copied as they are read */
+#define COPY_MAX ((size_t)256 << 10) /* up to so many bytes of text, strings are copied at once */
 
 typedef enum state { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER, DONE } state;
 
@@ -50,7 +50,7 @@ typedef struct follow {
 typedef enum told {
     TOLD_REPAIRED, /* as valid UTF-8 */
     TOLD_AS_READ,  /* without repair */
-    TOLD_PLACES    /* by where they stand */
+    TOLD_PLACES    /* by their place */
 } told;
 
 struct bm_json_exact {
@@ -129,7 +129,7 @@ static char *copy_part(const char *from, size_t len, char *out)
     return out;
 }
 
-/* Take the names apart: n paths, and after them the keys of those that may be keys too. */
+/* Take the names apart: n paths, and after them the keys, for paths that may also be plain keys. */
 static void split_names(const char *const *names, size_t n, bm_json_path *paths, bm_str *part,
                         char *text)
 {
@@ -214,7 +214,7 @@ void bm_json_exact_trim(bm_json_exact *exact, size_t keep)
         bm_buf_reset(&exact->key);
 }
 
-/* What stands where the text is broken, for people, and what is known of it. */
+/* The bytes at which the text is broken, for people, and the facts about them. */
 typedef struct found {
     char what[80];
     const char *hint; /* NULL: nothing */
@@ -349,7 +349,7 @@ static void close_container(bm_json_exact *x)
     x->state = x->depth == 0 ? DONE : AFTER;
 }
 
-/* One more value of a path through arrays, of this kind; what a string says is still to come. */
+/* One more value of a path through arrays, of this kind; the text of a string follows. */
 static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
 {
     follow *f = &x->follows[path];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_exact.h -- a parser of RFC 8259 to the letter.
  *
- * It reads one JSON text, says exactly where and why it is broken, and picks out fields by dotted
- * path. Bytes that are not UTF-8 do not break a text: inside strings each maximal invalid subpart
- * and each unpaired surrogate escape becomes U+FFFD, counted in the fields that were asked for. A
- * number may be of any size. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
+ * It reads one JSON text, reports exactly where and why it is broken, and picks out fields by
+ * dotted path. Bytes that are not UTF-8 do not break a text: inside strings each maximal invalid
+ * subpart and each unpaired surrogate escape becomes U+FFFD, counted in the fields that were asked
+ * for. A number may be of any size. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
  *
  * It does not recurse: a level of nesting costs a bit, not a stack frame. One thread at a time. */
 #pragma once
@@ -15,7 +15,7 @@
 #define BM_JSON_DEPTH_MAX 1024u
 
 /* A dotted path, taken apart at its dots: each part names a member of the object before. A part
- * without data stands for "[]", every element of the array before: "a[].b" is a, [], b. */
+ * without data means "[]", every element of the array before: "a[].b" is a, [], b. */
 typedef struct bm_json_path {
     const bm_str *parts;
     size_t n_parts;
@@ -54,15 +54,15 @@ typedef enum bm_json_kind {
 
 /* The value at one path. Of a path through arrays: a string, all its values joined by newlines
  * (null: an empty one; a number, where the path ends in elements: its source text); or the first
- * value that is something else. Where an object on the way lacks the path's next part, or what
- * is there is no object or array, that value is missing. */
+ * value that is something else. If an object on the way lacks the path's next part, or has no
+ * object or array there, the value is missing. */
 typedef struct bm_json_field {
     bm_json_kind kind;
     bm_str value;       /* string: unescaped, valid UTF-8; number: its source text */
     uint64_t len_bytes; /* of a string, unescaped, before repair (an unpaired surrogate counts 3) */
     uint64_t n_invalid; /* U+FFFD written for invalid subparts and unpaired surrogates */
-    uint64_t place;     /* which of the path's values it is that is no string, from 1, where it lies
-                           in an array; else 0 */
+    uint64_t place;     /* the number, from 1, of the path's first value that is no string, if it
+                         * lies in an array; else 0 */
 } bm_json_field;
 
 typedef struct bm_json_exact bm_json_exact;

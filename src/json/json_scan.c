@@ -192,7 +192,7 @@ void bm_json_scan_copy(bm_str value, bm_json *out)
  *
  * Fields of a document of ours. */
 
-#define DEEPEST     3u    /* objects whose members are in the table, one in another */
+#define DEEPEST     3u    /* nested objects that have their members in the table */
 #define MEMBERS_ALL 4096u /* with so many in the table, objects further down are lists */
 
 bm_status bm_json_doc_check(const char *path, bm_str text, bm_error *err)
@@ -209,7 +209,7 @@ out:
     return status;
 }
 
-/* List the members of an object, and of those in it. */
+/* List the members of an object, and of the objects in it. */
 static bm_status list_members(bm_json_doc *doc, bm_str object, size_t of, unsigned depth,
                               bm_error *err)
 {

@@ -24,14 +24,14 @@ static inline size_t bm_skip_digits(bm_str text, size_t at)
         at++;
     return at;
 }
-/* The next member of an object, whose text begins at its brace; *at is 0 at first. `key` is with
+/* The next member of an object; its text begins with the brace; *at is 0 at first. `key` is with
  * its quotes. False: that was the last. */
 bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value);
 /* The next element of an array, in the same way. */
 bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value);
 /* The value of a key that needs no escapes, of equal keys the last one's; false: there is none. */
 bool bm_json_scan_find(bm_str object, const char *key, bm_str *value);
-/* Append what a string in quotes says, unescaped. BM_ERR_FORMAT: it is no string. */
+/* Append the unescaped text of a string in quotes. BM_ERR_FORMAT: it is no string. */
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err);
 /* Is a value this text ("null")? */
 bool bm_json_scan_is(bm_str value, const char *text);
@@ -60,7 +60,8 @@ void bm_json_scan_copy(bm_str value, bm_json *out);
 typedef struct bm_json_member {
     bm_str key; /* without its quotes, escaped as it is there */
     bm_str value;
-    size_t of; /* the member whose value is the object, plus 1; 0: the whole */
+    size_t of; /* the number of the member that has the object as its value, plus 1; 0: the whole
+                * text */
 } bm_json_member;
 
 typedef struct bm_json_doc {

@@ -2,7 +2,7 @@
 /* json_string.c -- strings are scanned 32 bytes at a time, and unescaped run by run.
  *
  * A run between two escapes is repaired for itself: no UTF-8 sequence continues past a backslash,
- * so the result is that of the whole string.
+ * so the result is the same as for the whole string.
  *
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_exact.c
  * Tests: tests/fuzz/fuzz_json.c */
@@ -84,8 +84,8 @@ static bool ends_run(char byte)
     return byte == '"' || byte == '\\' || (unsigned char)byte < 0x20;
 }
 
-/* The first position from `pos` on whose byte ends a plain run, or text.len. `seen` collects the
- * bits of the bytes before it, and perhaps of some after it. Where `copy` is not NULL the bytes
+/* The first position from `pos` on with a byte that ends a plain run, or text.len. `seen` collects
+ * the bits of the bytes before it, and perhaps of some after it. Where `copy` is not NULL the bytes
  * are written there, and up to BM_JSON_COPY_MORE more. */
 static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *copy)
 {
@@ -128,7 +128,7 @@ static const uint8_t hex_digits[256] = {
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
     ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
-/* The character that a backslash and this byte stand for; 0: no escape, or \u. */
+/* The character that a backslash and this byte encode; 0: no escape, or \u. */
 static const char escapes[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                   ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 
@@ -149,8 +149,8 @@ static uint32_t u_code(bm_str text, size_t pos)
     return code;
 }
 
-/* Write what the escape at `pos` stands for to `out`, *n_out bytes, up to 4: of a pair of
- * surrogates both halves, of an unpaired one U+FFFD, counted, or itself where nobody counts.
+/* Write the character of the escape at `pos` to `out`, *n_out bytes, up to 4. A pair of surrogates
+ * is one character; an unpaired one becomes U+FFFD and is counted, or stays if nothing is counted.
  * Returns the position after; 0: it is no escape. */
 static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64_t *n_unpaired)
 {
@@ -229,8 +229,8 @@ const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, ch
     return read_string(text, from, span, copy, repair);
 }
 
-/* Append a run that is no UTF-8. `out` has space for all that is left of the string, `left` bytes,
- * and has so afterwards. */
+/* Append a run that is no UTF-8. `out` has space for the rest of the string, `left` bytes, also
+ * afterwards. */
 static bm_status repair_run(bm_str run, size_t left, bm_buf *out, uint64_t *n_invalid,
                             bm_error *err)
 {
@@ -246,7 +246,7 @@ bm_status bm_json_string_plain(bm_str raw, bool beyond_ascii, bm_buf *out, bm_js
     if (raw.len == 0)
         return BM_OK;
     repair = repairs ? repair : &none;
-    BM_TRY(bm_buf_reserve(out, raw.len, err)); /* an escape is no shorter than what it stands for */
+    BM_TRY(bm_buf_reserve(out, raw.len, err)); /* an escape is no shorter than its character */
     for (size_t pos = 0; pos < raw.len;) {
         const char *slash = memchr(raw.data + pos, '\\', raw.len - pos);
         const size_t end = slash == NULL ? raw.len : (size_t)(slash - raw.data);

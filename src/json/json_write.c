@@ -31,7 +31,7 @@ static void put_line(bm_json *json)
         put(json, "  ", 2);
 }
 
-/* Write what is between the last value or key and the next. */
+/* Write the separator between the last value or key and the next. */
 static void separate(bm_json *json)
 {
     if (json->after_key) {
@@ -306,7 +306,7 @@ static bm_status escape_valid(bm_buf *out, const char *text, size_t len, bm_erro
     return bm_buf_add(out, text + begin, len - begin, err);
 }
 
-/* Is all of it ASCII that stands for itself, as ids nearly always are? */
+/* Is all of it ASCII that needs no escape, as nearly all ids are? */
 static bool is_plain(bm_str text)
 {
     bool plain = true;
@@ -346,7 +346,7 @@ static int hex_digit(char c)
     return hit == NULL ? -1 : (int)(hit - tsv_escape_digits);
 }
 
-/* The byte that the escape at `at` (after its backslash) stands for, or -1; *at moves past it. */
+/* The byte of the escape at `at` (after its backslash), or -1; *at moves past it. */
 static int unescape_one(const char *text, size_t len, size_t *at)
 {
     if (*at >= len)

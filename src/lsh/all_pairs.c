@@ -5,8 +5,8 @@
  * and Srikant, "Scaling up all pairs similarity search", 2007 (documents by size, sizes bounded);
  * Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, the places of a meeting).
  *
- * Documents are taken by size. A document x meets the smaller ones in the lists of its prefix,
- * and is compared with what is left of these (verify.c).
+ * Documents are taken by size. A document x meets smaller ones in the lists of its prefix, and is
+ * compared with those that are left after the filters (verify.c).
  *
  * Where memory is bounded, the index holds a block of the documents at a time, and every document
  * as large as the block's first or larger, up to the size that the block's last can still reach,
@@ -18,8 +18,8 @@
  *
  * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own; then
  * this thread hands the buffers on in order, and lanes that are finished get the next documents. A
- * lane whose buffer is full stops where it is, in the middle of a document if need be, and goes on
- * in the next round. So neither the order nor the memory depends on threads.
+ * lane with a full buffer stops, even in the middle of a document, and goes on in the next round.
+ * So neither the order nor the memory depends on threads.
  *
  * Work depends on the corpus: seconds where shared shingles are rare, quadratic where the threshold
  * is low and all documents look alike.
@@ -95,7 +95,7 @@ void bm_prefix_finder_close(bm_prefix_finder *f)
     *f = (bm_prefix_finder){0};
 }
 
-/* The first position of the block whose document has at least `size` shingles. */
+/* The first position of the block with a document of at least `size` shingles. */
 static uint32_t first_of_size(const bm_prefix_finder *f, size_t size)
 {
     bm_bisect b = {f->index->begin, f->index->end};
@@ -104,7 +104,7 @@ static uint32_t first_of_size(const bm_prefix_finder *f, size_t size)
     return (uint32_t)b.low;
 }
 
-/* The place of the first entry of `key` at or after `at` whose position is at least `first`. */
+/* The place of the first entry of `key` at or after `at` with a position of at least `first`. */
 static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key, uint32_t first)
 {
     const bm_prefix_entry *entries = index->entries;
@@ -327,8 +327,8 @@ static bm_status emit(search *s, bm_error *err)
     return status;
 }
 
-/* Report progress as a number of documents: those of earlier blocks, and of this block the share
- * that has been looked into. */
+/* Report progress as a number of documents: all of earlier blocks, and the searched share of this
+ * block. */
 static bm_status report(const search *s, size_t at, bm_error *err)
 {
     const bm_callbacks *callbacks = s->job->callbacks;

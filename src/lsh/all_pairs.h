@@ -25,7 +25,7 @@ typedef struct bm_prefix_finder {
     uint64_t *keys; /* of a document outside the block, with scratch: 2 * longest; or a record of
                        the store */
     size_t longest;
-    size_t range;   /* whose record it is; SIZE_MAX: none */
+    size_t range;   /* the owner of the record; SIZE_MAX: none */
 } bm_prefix_finder; /* {0} is closed */
 
 #define BM_PREFIX_FINDER_DOC 8u /* bytes for each document of the block */
@@ -36,13 +36,13 @@ void bm_prefix_finder_close(bm_prefix_finder *finder);
 
 /* Fill `found` with the positions before x of the block's documents that may reach the threshold
  * with the document at x, each once; no other of the block's can. In the order of the keys by which
- * they meet, then of positions. x is not before the block. BM_OK; what the store says. */
+ * they meet, then of positions. x is not before the block. BM_OK; errors of the store. */
 bm_status bm_prefix_find(bm_prefix_finder *finder, size_t x, bm_error *err);
 
 typedef struct bm_all_pairs_job {
     /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: sets lie elsewhere. Then there
      * is a `store` of the prefixes of the n_order documents of `order` (bm_order_by_size), and `fn`
-     * gets candidates, which it is to compare itself; their similarity says nothing. */
+     * gets candidates, which it is to compare itself; their similarity means nothing. */
     const uint64_t *const *docs;
     const bm_prefix_store *store;
     const uint32_t *order;
@@ -59,18 +59,18 @@ typedef struct bm_all_pairs_job {
 } bm_all_pairs_job;
 
 typedef struct bm_all_pairs_stats {
-    uint64_t n_compared; /* pairs whose sets were compared: they meet by one of their rarest
-                            shingles, and neither sizes nor places rule them out */
+    uint64_t n_compared; /* pairs that were compared: they share one of their rarest shingles, and
+                          * neither sizes nor places rule them out */
     uint64_t n_blocks;   /* indexes built, one after another */
     uint64_t bytes;      /* of memory at most, as counted beforehand */
 } bm_all_pairs_stats;
 
 /* Calls `fn`, on this thread, with the pairs whose similarity is >= threshold, exact, a before b,
- * in chunks of at most 65,536; with a store, with all that may be such pairs. Each pair comes once.
- * Their order is not that of the documents; it does not depend on threads unless memory is bounded:
- * then it depends on what fits into a block. The pairs and n_compared depend on neither. `stats`
- * may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of documents.
- * BM_ERR_NOMEM: `memory` is too little, and the message names the least. */
+ * in chunks of at most 65,536; with a store, with all pairs that may be such. Each pair comes once.
+ * They do not come in the order of documents; it does not depend on threads unless memory is
+ * bounded: then it depends on what fits into a block. The pairs and n_compared depend on neither.
+ * `stats` may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of
+ * documents. BM_ERR_NOMEM: `memory` is too little, and the message names the least. */
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);
 /* The least job->memory that would do, with an index of few documents at a time. */
 uint64_t bm_all_pairs_least(const bm_all_pairs_job *job);

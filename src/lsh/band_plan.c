@@ -7,7 +7,7 @@
  *
  * For given rows the least number of bands follows from a quotient of logarithms; the quotient is
  * then corrected by P itself, so that "reaches the recall" has one meaning everywhere. More rows
- * never need fewer bands, hence the least K that has any plan is that of one row.
+ * never need fewer bands, hence the least K that has any plan is the K of one row.
  *
  * Pure functions; any thread.
  *
@@ -185,11 +185,11 @@ bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, 
  *
  * Band plans between a recall and a ceiling.
  *
- * For given rows P rises with the bands, at every similarity. So the plans of these rows are those
- * from the least bands that reach the recall (a quotient of logarithms, settled by P itself:
- * band_plan.h) up to the last that stays below the ceiling, and if the least does not, none does.
- * More rows never need fewer bands, so that the first rows whose least bands stay below the ceiling
- * have the least permutations of all.
+ * For given rows P rises with the bands, at every similarity. So with these rows every number of
+ * bands is a plan, from the least that reaches the recall on (a quotient of logarithms, checked by
+ * P itself: band_plan.h) up to the last that stays below the ceiling, and if the least does not,
+ * none does. More rows never need fewer bands, so the first rows for which the least bands stay
+ * below the ceiling have the least permutations of all.
  *
  * Pure functions; any thread. Tests: tests/reference/test_tune.py */
 

@@ -18,7 +18,7 @@ bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, 
 
 /* plan_list -- every band plan that a wish allows. */
 
-/* P is that of bm_band_probability. */
+/* P is bm_band_probability. */
 typedef struct bm_plan_goal {
     double threshold, recall; /* P(threshold) >= recall */
     /* P(ceiling_similarity) <= ceiling_probability; both 0: no ceiling */

@@ -305,9 +305,9 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
  *
  * Keeping buckets while bands come by, rows out of them afterwards.
  *
- * A row may meet the same document in several bands. It is emitted in the first of them whose
- * bucket
- * is crowded and open, unless the two agree in a small bucket, where they were compared before. */
+ * A row may meet the same document in several bands. It is emitted in the first of these bands with
+ * a crowded and open bucket, unless the two are in a small bucket together, where they were
+ * compared before. */
 
 #define MEMBER_BYTES 18u /* 12, and half as much again while arrays grow */
 
@@ -343,7 +343,7 @@ static bm_status reserve_members(bm_crowded_buckets *c, const bm_candidates_job 
     return bm_grow_array(&c->buckets, &c->cap_buckets, c->n_buckets + 1, err);
 }
 
-/* Keep the bucket walk->members of walk->band. BM_ERR_NOMEM, or what walk->job.reserve says. */
+/* Keep the bucket walk->members of walk->band. BM_ERR_NOMEM, or the status of walk->job.reserve. */
 static bm_status crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk *w,
                                       bm_error *err)
 {
@@ -456,16 +456,16 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
  *
  * One large bucket, row by row, between looks at the groups.
  *
- * `live` holds the documents whose row (the pairs of it with all others) is still to come, ordered
- * by group:
+ * `live` holds, ordered by group, the documents that still have to emit their row (their pairs with
+ * all others):
  *
  *     live  [ a a a a a | b b | c | d | … ]      a row of b is  [ a a a a a ]  and  [ c | d | … ]
  *
  * So pairs within a group, which are most of the pairs in a bucket of copies, are never walked
  * over. A round emits rows, waits for their verification, and orders `live` anew: O(n) for at least
- * n/2 pairs looked at. Groups of which no document had its row yet come first: with k clusters of
- * near-copies, about k rows are enough. Rounds grow, so that verification has enough to share among
- * threads where little is joined.
+ * n/2 pairs looked at. Groups without an emitted row come first: with k clusters of near-copies,
+ * about k rows are enough. Rounds grow, so that verification has enough to share among threads
+ * where little is joined.
  *
  * The budget counts pairs looked at, not only those compared: a look at the keys of earlier bands
  * costs time too. Pairs across groups can only become fewer than they are. So once they fit into
@@ -476,7 +476,7 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
  *
  * Keys made so as to collide in the table of sub-buckets cost time. One thread at a time. */
 
-#define EXACT_DOCS      1024u  /* documents of a bucket of which every pair is looked at */
+#define EXACT_DOCS      1024u  /* documents of a bucket in which every pair is compared */
 #define PAIRS_A_DOC     64u    /* of a larger bucket: pairs a document */
 #define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
 #define ROUND_PAIRS     65536u /* pairs of a round at most, about */
@@ -643,7 +643,7 @@ out:
     return status;
 }
 
-/* Emit every pair across groups, since they fit into what is left. */
+/* Emit every pair across groups, since they fit into the budget that is left. */
 static bm_status emit_all(join *j, bm_error *err)
 {
     walk *w = j->walk;
@@ -656,7 +656,7 @@ static bm_status emit_all(join *j, bm_error *err)
     return BM_OK;
 }
 
-/* Emit at most `rows` rows, while the pairs across groups are more than what is left. */
+/* Emit at most `rows` rows, while there are more pairs across groups than budget left. */
 static bm_status representatives(join *j, uint64_t rows, bm_error *err)
 {
     for (; rows > 0 && j->left > 0 && across(j) > j->left; rows--)
@@ -716,8 +716,8 @@ static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band
     return BM_OK;
 }
 
-/* Emit pairs of the sub-bucket docs[0] … docs[n-1], which agrees in `band` too: all of them where
- * they are few, else those of the first document. */
+/* Emit pairs of the sub-bucket docs[0] … docs[n-1], which agrees in `band` too: all pairs if they
+ * are few, else the pairs of the first document. */
 static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t n, bm_error *err)
 {
     walk *w = j->walk;
@@ -751,7 +751,7 @@ static bm_status sub_band(join *j, uint32_t band, bm_error *err)
     return bm_candidate_walk_flush(w, err);
 }
 
-/* The same for each band after that of the bucket, while the budget lasts. */
+/* The same for each band after the bucket's, while the budget lasts. */
 static bm_status sub_bands(join *j, bm_error *err)
 {
     walk *w = j->walk;
@@ -763,8 +763,8 @@ out:
     return status;
 }
 
-/* The bucket walk->members of walk->band, whose first document was compared with all others before.
- * BM_OK, BM_ERR_NOMEM, or what walk->fn says. */
+/* The bucket walk->members of walk->band: its first document was compared with all others before.
+ * BM_OK, BM_ERR_NOMEM, or the status of walk->fn. */
 static bm_status bucket_join_run(join *j, walk *w, bm_error *err)
 {
     j->walk = w;
@@ -864,7 +864,7 @@ static bool all_joined(const candidates_walk *w, const bm_band_buckets *buckets,
     return true;
 }
 
-/* Emit the pairs of a small bucket but those of an earlier one that was small too. */
+/* Emit the pairs of a small bucket that were not in an earlier small one. */
 static bm_status pair_small(candidates_walk *w, const bm_crowded_buckets *crowded, bm_error *err)
 {
     const bm_band_keyset *keys = w->job.keys;
@@ -883,7 +883,7 @@ static bm_status pair_small(candidates_walk *w, const bm_crowded_buckets *crowde
     return BM_OK;
 }
 
-/* --- what is done with a bucket: one of four functions --- */
+/* --- a bucket is handled by one of four functions --- */
 
 typedef bm_status (*bucket_fn)(candidates_walk *w, sinks *to, bm_error *err);
 
@@ -943,8 +943,8 @@ static bm_status look_at(void *ctx, uint32_t thread, size_t begin, size_t end, b
     return BM_OK;
 }
 
-/* All threads look at which buckets are open, and the caller walks these: what is joined once stays
- * so, and most buckets of later bands are. */
+/* All threads find out which buckets are open, and the caller walks these. Joined documents stay
+ * joined, so most buckets of later bands are closed. */
 static bm_status walk_band(candidates_walk *w, const bm_band_buckets *buckets, bucket_fn fn,
                            sinks *to, bm_error *err)
 {

@@ -6,9 +6,9 @@
  * needs no memory of pairs: earlier bands are simply looked at.
  *
  * bm_candidates emits every pair; order: band, then the bucket by its first document, then a, then
- * b. bm_candidates_join emits what is needed to know the connected components of the pairs that
- * `fn` verifies: a pair whose documents are already joined is left out, and a bucket costs time
- * linear in its size (candidates.h). Neither the order nor the chunks depend on threads. */
+ * b. bm_candidates_join emits enough pairs to find the connected components of the pairs that `fn`
+ * verifies: a pair whose documents are already joined is left out, and a bucket costs time linear
+ * in its size (candidates.h). Neither the order nor the chunks depend on threads. */
 #pragma once
 
 #include <math.h>
@@ -23,8 +23,8 @@
 /* band_buckets -- the documents of one band, threaded into chains of equal keys.
  *
  * next[doc] is the next document with the same key, BM_NO_DOC at the end of a chain and for a
- * document whose key nobody shares; inner[doc] is non-zero for all of a chain but its first. So
- * doc begins a bucket of two or more exactly where !inner[doc] && next[doc] != BM_NO_DOC, and a
+ * document that shares its key with none; inner[doc] is non-zero for all of a chain but its first.
+ * So doc begins a bucket of two or more exactly where !inner[doc] && next[doc] != BM_NO_DOC, and a
  * chain names its documents in ascending order. */
 
 #define BM_NO_DOC UINT32_C(0xFFFFFFFF)
@@ -47,12 +47,13 @@ typedef struct bm_band_buckets {
  * it. Only those are listed that share their key, which are few as a rule. */
 typedef struct bm_band_labels {
     uint64_t *shares;   /* a bit for each document: somebody shares its key */
-    uint32_t *n_before; /* of each word of `shares`: bits of those before it */
+    uint32_t *n_before; /* for each word of `shares`: the bits that are set in the words before
+                         * it */
     uint32_t *firsts;   /* of each bit: the first document that has its key */
     uint64_t bytes;     /* of these three */
 } bm_band_labels;       /* {0} is empty */
 
-/* Which of the bits is that of `doc`, which shares its key? */
+/* The bit of `doc`, which shares its key. */
 static inline uint32_t bm_band_labels_place(const bm_band_labels *labels, uint32_t doc)
 {
     const uint64_t before = (UINT64_C(1) << doc % 64) - 1;
@@ -76,14 +77,14 @@ bm_status bm_band_buckets_fill(bm_band_buckets *buckets, const uint64_t *keys, b
  * BM_ERR_NOMEM. */
 bm_status bm_band_buckets_label(const bm_band_buckets *buckets, bm_band_labels *out, bm_error *err);
 void bm_band_labels_reset(bm_band_labels *labels);
-/* The same chains as fill makes from the keys that the labels stand for. */
+/* The same chains as fill makes from the keys, made from labels of the keys. */
 void bm_band_buckets_fill_labels(bm_band_buckets *buckets, const bm_band_labels *labels);
 void bm_band_buckets_reset(bm_band_buckets *buckets);
 
 /* band_keyset -- the band keys of all documents, as the search for candidates reads them.
  *
- * Keys are band-major: keys[band][doc], n_docs each. Documents whose `skip` byte is set (no
- * shingles, copies) are in no bucket. */
+ * Keys are band-major: keys[band][doc], n_docs each. Documents with a `skip` byte (no shingles,
+ * copies) are in no bucket. */
 
 typedef struct bm_band_keyset {
     uint32_t bands;
@@ -101,10 +102,10 @@ static inline uint64_t bm_band_keyset_at(const bm_band_keyset *keys, uint32_t ba
     return keys->labels != NULL ? bm_band_label(&keys->labels[band], doc) : keys->keys[band][doc];
 }
 
-/* candidates_job -- what a search for candidates is given, and what it counts. */
+/* candidates_job -- the input of a search for candidates, and its counts. */
 
-/* Takes a chunk of pairs, which it borrows and may write to. What is not BM_OK ends the search,
- * which returns it. */
+/* Accepts a chunk of pairs, which it borrows and may write to. Any status but BM_OK ends the
+ * search, which returns it. */
 typedef bm_status (*bm_candidates_fn)(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
 
 typedef struct bm_candidates_job {
@@ -121,7 +122,7 @@ typedef struct bm_candidates_job {
 } bm_candidates_job;
 
 typedef struct bm_join_stats {
-    uint64_t n_cut;          /* buckets of which not every pair was looked at */
+    uint64_t n_cut;          /* buckets in which not every pair was compared */
     uint64_t n_not_compared; /* their pairs that were neither compared nor joined, at most: a pair
                                 that was compared for another band may be among them */
 } bm_join_stats;
@@ -176,17 +177,17 @@ static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t
  *
  * A document that was taken needs no pairs of its own, so n near-copies cost n - 1 looks, not
  * n(n-1)/2. Where few are taken a bucket would cost its square: after bm_bucket_join_budget pairs
- * it is closed, and what is not compared in it is counted. Pairs that agree in a small bucket are
- * no matter of these (candidates.h).
+ * it is closed, and its pairs that were not compared are counted. Pairs that agree in a small
+ * bucket are no matter of these (candidates.h).
  *
  * 12 bytes a document of a crowded bucket, 4 a document. One thread. */
 
-#define BM_SMALL_BUCKET 32u /* documents of which all pairs are simply tried */
+#define BM_SMALL_BUCKET 32u /* up to so many documents, all pairs are simply tried */
 
 typedef struct bm_crowded_bucket {
     size_t begin, end; /* of its members that are still listed */
     int64_t left;      /* pairs that may still be looked at; -1: it is closed */
-    uint32_t n_live;   /* members whose turn is to come and whom nobody took */
+    uint32_t n_live;   /* members that wait for their turn and have no owner */
     uint32_t band;
 } bm_crowded_bucket;
 
@@ -224,9 +225,9 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk 
  * time linear in its size.
  *
  * Not all pairs are enumerated, but those across the groups that there are already, so a bucket of
- * copies costs one comparison a document. Where these are at most bm_bucket_join_budget(n), all of
- * them are looked at, and the components are exactly those of all pairs. A bucket that has more is
- * refined:
+ * copies costs one comparison a document. If these are at most bm_bucket_join_budget(n), all of
+ * them are compared, and the components are exactly the components of all pairs. A bucket that has
+ * more is refined:
  *
  *     a few representatives against all -> sub-buckets by the keys of later bands -> further
  *     representatives against all, until the budget is spent
@@ -237,8 +238,9 @@ typedef struct bm_bucket_join {
     bm_candidate_walk *walk; /* that the bucket at hand belongs to; borrowed */
     size_t n_docs;
     uint32_t *place;    /* n_docs: the group of a root while grouping, else BM_NO_DOC */
-    uint32_t *live;     /* the bucket's documents whose row is still to come, group after group */
-    uint32_t *spent;    /* the bucket's documents whose row was emitted */
+    uint32_t *live;     /* the bucket's documents that have not emitted their row, group after
+                         * group */
+    uint32_t *spent;    /* the bucket's documents that have emitted their row */
     uint32_t *group;    /* scratch: the group of each live document */
     uint32_t *other;    /* scratch */
     uint32_t *begin;    /* of each group in `live`, one more than groups */
@@ -263,7 +265,7 @@ bm_status bm_candidates_of_small(const bm_candidates_job *job, bm_crowded_bucket
                                  bm_error *err);
 
 /* As bm_candidates, for components: before it returns, `fn` links in job->groups the documents of
- * each pair that it accepts. Where stats->n_cut is 0 afterwards, the components are those of all
- * candidates. 4 bytes a document more while a bucket of over 32 is at hand, and about 40 bytes a
- * document of that bucket. `stats` may be NULL. */
+ * each pair that it accepts. If stats->n_cut is 0 afterwards, the components are the components of
+ * all candidates. 4 bytes a document more while a bucket of over 32 documents is handled, and about
+ * 40 bytes a document of that bucket. `stats` may be NULL. */
 bm_status bm_candidates_join(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err);

@@ -41,7 +41,7 @@ typedef struct bm_keep_rank {
 /* A number of each document by which it is ranked. */
 typedef struct bm_keep_column {
     const void *first; /* of document 0; borrowed */
-    size_t stride;     /* bytes to that of the next document */
+    size_t stride;     /* bytes to the member of the next document */
     size_t width;      /* 8: uint64_t; 4: uint32_t */
     bool greatest;     /* the greatest number is preferred; else the least */
 } bm_keep_column;
@@ -52,7 +52,8 @@ typedef struct bm_keep_order {
     bool last; /* where none decides, the last in the input is preferred */
 } bm_keep_order;
 
-/* Rank n documents. Linear; 8 bytes a document, 4 of which stay. BM_ERR_NOMEM, and `out` is {0}. */
+/* Rank n documents. Linear; 8 bytes a document, and 4 of them stay. BM_ERR_NOMEM, and `out` is
+ * {0}. */
 bm_status bm_keep_rank_make(const bm_keep_order *order, size_t n, bm_keep_rank *out, bm_error *err);
 /* The order of one rule. `sizes` is the column of lengths of texts (its `greatest` does not count),
  * for LONGEST and SHORTEST. */
@@ -65,12 +66,12 @@ static inline uint32_t bm_keep_rank_of(const bm_keep_rank *rank, uint32_t doc)
     return rank->ranks != NULL ? rank->ranks[doc] : doc;
 }
 
-/* best[x] = the preferred of the documents whose owner is x, UINT32_MAX: none; n, filled. */
+/* best[x] = the preferred one of the documents with owner x, UINT32_MAX: none; n, filled. */
 void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n, uint32_t *best);
 
 /* turns -- the order in which stars take their turns (lsh/groups.h).
  *
- * Copies have one turn, that of their representative, at the place of the preferred of them. */
+ * Copies have one turn together, by their representative, at the place of the preferred one. */
 
 typedef struct bm_turns {
     uint32_t *best;    /* of each representative: the preferred of its copies and itself; n */
@@ -141,8 +142,8 @@ typedef struct bm_pair_levels {
 bm_status bm_pair_levels_open(const double *thresholds, size_t n, bm_pair_levels *out,
                               bm_error *err);
 void bm_pair_levels_reset(bm_pair_levels *levels);
-/* Count a pair, whose similarity may be unknown (NAN: it counts everywhere); the highest level that
- * it reaches, levels->n: none. */
+/* Count a pair, also one of unknown similarity (NAN: it counts everywhere). Returns the highest
+ * level that it reaches, levels->n: none. */
 size_t bm_pair_levels_count(bm_pair_levels *levels, double similarity);
 /* Join its documents there and below. There are n_docs of them so far, some maybe in no pair yet.
  */

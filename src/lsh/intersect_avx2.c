@@ -2,7 +2,7 @@
 /* intersect_avx2.c -- four by four hashes at a time: intersect_avx512.c for narrower registers.
  *
  * Each of the four of x is compared with each of the four of y (four compares, three permutations
- * across lanes), and the block whose last element is smaller is left behind. The last, incomplete
+ * across lanes), and the loop leaves the block with the smaller last element. The last, incomplete
  * blocks are left to the scalar merge.
  *
  * Tests: tests/unit/lsh/test_intersect.c */

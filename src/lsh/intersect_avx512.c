@@ -4,11 +4,11 @@
  *     x  [ a0 a1 a2 a3 a4 a5 a6 a7 ] …     y  [ b0 … b7 ] …
  *
  * Each of the eight of x is compared with each of the eight of y: eight compares, y turned by one
- * lane between them (valignq, one operation each), the masks or-ed. The block whose last element is
- * smaller is left behind (both, where they are equal), so every equal pair meets in exactly one
- * pair of blocks: hashes are distinct within a set. About 20 operations take eight or sixteen
- * elements off, where the scalar merge needs six to seven dependent cycles for one or two.
- * The last, incomplete blocks are left to the scalar merge.
+ * lane between them (valignq, one operation each), the masks or-ed. The loop leaves the block with
+ * the smaller last element (both, if they are equal), so every equal pair meets in exactly one pair
+ * of blocks: hashes are distinct within a set. About 20 operations take eight or sixteen elements
+ * off, where the scalar merge needs six to seven dependent cycles for one or two. The last,
+ * incomplete blocks are left to the scalar merge.
  *
  * Tests: tests/unit/lsh/test_intersect.c */
 #include "lsh/intersect_loops.h"

@@ -41,7 +41,7 @@ bool bm_intersect_merge(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *
     return true;
 }
 
-/* The first position in y[from … n-1] whose element is not below `value`, n if there is none. */
+/* The first position in y[from … n-1] with an element not below `value`, n if there is none. */
 static size_t gallop_to(const uint64_t *y, size_t from, size_t n, uint64_t value)
 {
     size_t step = 1, low = from; /* everything before low is below value */

@@ -87,8 +87,8 @@ void bm_copies_reset(bm_copies *copies)
 
 /* === parting threshold ===
  *
- * Links from the most similar on, until the two are joined: the last of them is the weakest of the
- * chain whose weakest link is strongest. */
+ * Join documents by links, from the most similar on, until the two are joined. The last link is the
+ * weakest one of the best chain, and no chain has a stronger weakest link. */
 
 static int by_similarity(const void *x, const void *y)
 {

@@ -6,13 +6,13 @@
 #include "lsh/link_graph.h"
 
 typedef struct bm_copies {
-    uint32_t *nodes; /* of each document: the one that stands for it, which may be itself */
-    uint32_t *n;     /* of each document: how many it stands for, itself among them; 0: none */
+    uint32_t *nodes; /* of each document: its representative, which may be itself */
+    uint32_t *n;     /* of each document: how many it represents, including itself; 0: none */
     size_t n_nodes;
 } bm_copies; /* {0} is empty */
 
 /* Find the copies among list.n_docs documents. The first of `preferred` (numbers at or past n_docs
- * are passed over) that is in a node stands for it, else its first document. BM_ERR_NOMEM. */
+ * are passed over) that is in a node represents it, else its first document. BM_ERR_NOMEM. */
 bm_status bm_copies_find(bm_pair_list list, const uint32_t *preferred, size_t n_preferred,
                          bm_copies *out, bm_error *err);
 /* Pairs of documents become pairs of nodes, by a, then b: those within a node go, and of several of

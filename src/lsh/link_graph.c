@@ -468,7 +468,7 @@ static double through(const search *s, const bm_link *link)
     return own < rest ? own : rest;
 }
 
-/* Fill `far` and `wide`, until those of `from` are final. */
+/* Fill `far` and `wide`, until their values for `from` are final. */
 static void measure(const search *s, uint32_t from, uint32_t to)
 {
     const bm_link_graph *g = s->graph;

@@ -14,8 +14,8 @@ typedef struct bm_link {
 typedef struct bm_link_graph {
     size_t n_docs, n_pairs;
     const bm_pair *pairs; /* borrowed */
-    /* Borrowed, set by the caller: how many documents each stands for, which counts of documents
-     * then count; NULL: itself. */
+    /* Borrowed, set by the caller: how many documents each one represents, for counts of documents;
+     * NULL: itself. */
     const uint32_t *weights;
     size_t *begins; /* n_docs + 1 places in `links` */
     bm_link *links; /* of each document: by the other end, then by pair */
@@ -73,7 +73,7 @@ typedef struct bm_bridges {
     size_t n_articulation_points, cap_articulation_points;
 } bm_bridges; /* {0} is empty */
 
-/* Find those of every component of the graph. BM_ERR_NOMEM. */
+/* Find them in every component of the graph. BM_ERR_NOMEM. */
 bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error *err);
 void bm_bridges_reset(bm_bridges *bridges);
 
@@ -102,9 +102,9 @@ typedef struct bm_chain {
     size_t weakest; /* place in `pairs` of the first of the least similar links */
 } bm_chain;         /* {0} is empty */
 
-/* The chain of fewest links between two different documents; of several the one whose weakest link
- * is most similar; of several of these the one whose documents come first, compared from `from` on.
- * A similarity that is not known (NaN) is less than any other. BM_ERR_NOMEM. */
+/* The chain of fewest links between two different documents; of several the one with the most
+ * similar weakest link; of several of these the one with the earliest documents, compared from
+ * `from` on. A similarity that is not known (NaN) is less than any other. BM_ERR_NOMEM. */
 bm_status bm_shortest_chain(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_chain *out,
                             bm_error *err);
 void bm_chain_reset(bm_chain *chain);

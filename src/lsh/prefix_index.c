@@ -11,13 +11,13 @@
  *     entries [ k1 p3 | k1 p9 | k1 p40 | k2 p1 | ... ]
  *
  * A part holds about 2,048 entries, which a core's cache has room for; so it does not matter that
- * their keys come in any order. A part whose documents all have one key may be long; its work is
- * linear all the same.
+ * their keys come in any order. If all documents of a part have one key, it may be long; its work
+ * is linear all the same.
  *
- * Memory, at most: 8 bytes a key of a prefix to probe; 64 an entry while it is built, of which 16
- * and its slot stay; 13 a document. Counted before: a group of ranges is begun only where all of
- * its documents fit were none of their shingles alone; the next group begins with what is left.
- * Limit: 2^32 - 2 entries, held by a bound on the bytes.
+ * Memory, at most: 8 bytes a key of a prefix to probe; 64 an entry while it is built, then 16 and
+ * its slot; 13 a document. Counted before: a group of ranges is begun only where all of its
+ * documents fit were none of their shingles alone; the next group begins with the rest. Limit: 2^32
+ * - 2 entries, held by a bound on the bytes.
  *
  * Tests: tests/unit/lsh/test_prefix_index.c, tests/unit/lsh/test_rare_prefix.c */
 #include "lsh/prefix_index.h"

@@ -28,10 +28,9 @@ size_t bm_prefix_to_probe(bm_join_rule rule, size_t n);
  * index where only documents of n or more shingles look. Never longer than the other. */
 size_t bm_prefix_to_index(bm_join_rule rule, size_t n);
 
-/* Two documents x and y with |x| >= |y| that reach the threshold have a key in common, of those
- * among the first bm_prefix_to_probe(|x|) of x and the first bm_prefix_to_index(|y|) of y. At the
- * first such key, with i keys before it in x and j in y, they share at most min(|x| - i, |y| - j)
- * shingles. */
+/* Two documents x and y with |x| >= |y| that reach the threshold have a key in common among the
+ * first bm_prefix_to_probe(|x|) of x and the first bm_prefix_to_index(|y|) of y. At the first such
+ * key, with i keys before it in x and j in y, they share at most min(|x| - i, |y| - j) shingles. */
 
 typedef struct bm_rare_prefix_buffers {
     uint64_t *keys;    /* room for all shingles of the document; may be the very place of its set */
@@ -59,7 +58,7 @@ static inline uint64_t bm_rare_key(uint64_t mixed, uint32_t count)
 size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length,
                           uint64_t *scratch);
 
-#define BM_PREFIX_RANGE 16u /* documents whose prefixes lie in one array */
+#define BM_PREFIX_RANGE 16u /* documents that have their prefixes in one array */
 
 /* Prefixes to probe that were made beforehand, for sets that are not in memory. A record has the
  * prefixes of a range of positions (16 k … 16 k + 15):
@@ -146,8 +145,8 @@ typedef struct bm_prefix_block {
     bm_pool *pool;   /* NULL: this thread alone */
 } bm_prefix_block;
 
-/* The index of positions block->begin up to where block->memory is certain not to be passed, but of
- * BM_PREFIX_RANGE documents at least, of all that there are at most. The same for any pool. */
+/* The index of the positions from block->begin on: as many as surely fit into block->memory, but at
+ * least BM_PREFIX_RANGE documents, or all that there are. The same for any pool. */
 bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *block,
                                 bm_error *err);
 void bm_prefix_index_reset(bm_prefix_index *index);

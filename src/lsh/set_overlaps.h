@@ -16,7 +16,7 @@ typedef struct bm_overlap_index {
     size_t n_sets;
     bm_overlap_hash *hashes; /* in the order in which they come */
     bm_hash_table table;     /* of these */
-    uint32_t *list;          /* numbers of sets, those of one hash side by side, ascending */
+    uint32_t *list;          /* numbers of sets, grouped by hash, ascending */
     uint64_t *filter; /* a bit is set for each hash that is there, and for some that are not */
     unsigned filter_bits;
 } bm_overlap_index; /* {0} is empty */
@@ -42,7 +42,7 @@ typedef struct bm_overlaps {
 
 bm_status bm_overlaps_open(const bm_overlap_index *index, bm_overlaps *out, bm_error *err);
 void bm_overlaps_close(bm_overlaps *overlaps);
-/* Find the sets that share some of n distinct hashes, forgetting those found before. Their order is
- * that of the hashes. */
+/* Find the sets that share some of n distinct hashes, forgetting those found before. They are in
+ * the order of the hashes. */
 void bm_overlaps_find(bm_overlaps *overlaps, const bm_overlap_index *index, const uint64_t *hashes,
                       size_t n);

@@ -10,8 +10,8 @@
  *     low   [ 1 | 0 | 255 | 3 | ... ]   2^low_bits, one to two a shingle counted (with repeats)
  *     high  [ 0 | 71030 | ... ]         2^high_bits, one for 256 neighbours of the first
  *
- * Both are chosen by leading bits of the mixed hash. So the hashes whose first p bits agree have a
- * part of the table to themselves: counters of p bits less, given those hashes shifted left by p
+ * Both are chosen by leading bits of the mixed hash. So the hashes with the same first p bits have
+ * a part of the table of their own: counters of p bits less, given those hashes shifted left by p
  * bits, hold the same numbers, and a table can be made and asked part by part.
  *
  * Threads count together, with atomic additions that lose nothing: sums do not depend on their

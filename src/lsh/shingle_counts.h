@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_counts.h -- in about how many documents a shingle stands, in memory that does not depend
- * on how many distinct shingles there are. */
+/* shingle_counts.h -- the approximate number of documents that have a shingle, in memory that does
+ * not grow with distinct shingles. */
 #pragma once
 
 #include <bandmill/status.h>

@@ -19,8 +19,8 @@
  *
  * Where a run of length n is common, so is one of n - 1. For a length, the windows of b are sorted
  * by a polynomial hash modulo 2^61 - 1, which is made of sums over the beginnings of the list (Karp
- * and Rabin, 1987), and each window of a is looked for. What has the same hash is compared, number
- * by number, so a collision costs time alone. About log2(n) rounds, linear but for the look-ups. */
+ * and Rabin, 1987), and each window of a is looked for. Runs with the same hash are compared number
+ * by number, so a collision costs only time. About log2(n) rounds, linear but for the look-ups. */
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 #define BASE  UINT64_C(0x1A3B5C7D9E2F4601) /* below the prime */
@@ -101,7 +101,8 @@ bm_status bm_common_run_find(const uint64_t *a, size_t n_a, const uint64_t *b, s
                              bm_common_run *out, bm_error *err)
 {
     search s = {.a = {.numbers = a, .n = n_a}, .b = {.numbers = b, .n = n_b}};
-    bm_bisect length = {1, (n_a < n_b ? n_a : n_b) + 1}; /* the first of which no run is common */
+    bm_bisect length = {1, (n_a < n_b ? n_a : n_b) + 1}; /* the least length that no common run
+                                                          * has */
     *out = (bm_common_run){0};
     bm_status status = BM_OK;
     BM_TRY_OUT(sum_list(&s.a, err));
@@ -121,30 +122,30 @@ out:
  * D[i][j] is the distance of the first i code points of the shorter text (rows) and the first j of
  * the longer (columns). Myers, "A fast bit-vector algorithm for approximate string matching" (JACM
  * 1999), holds the differences between 64 neighbours of a column in two words; Hyyrö (2003) gives
- * the step for a strip of rows that has others above it, of which it needs the difference from
- * column to column alone.
+ * the step for a strip of rows below other rows, which needs only the differences from column to
+ * column above it.
  *
  *                 j ->   left          right
  *     i  strip 0   [ ----+==============+            ]     in the band: computed
  *        strip 1   [     +====|==============+       ]     left of it:  from above, one more a row
  *        strip 2   [          +====|==============+  ]     above the right end: one more a column
  *
- * A path of k steps lies between two diagonals (Ukkonen 1985). What is taken for the cells beside
- * the band is the cost of some path, never less than the distance; so the result is not too small,
+ * A path of k steps lies between two diagonals (Ukkonen 1985). The values assumed for cells beside
+ * the band are costs of some path, never less than the distance; so the result is not too small,
  * and where it is at most k it is the distance. k is doubled until then: for texts that are much
  * alike the work is their length times a few words.
  *
- * Strip by strip, and not column by column, a table of which rows have a symbol is needed for 64
- * rows only: memory does not depend on how many different symbols there are. That is why this is
- * here: edlib, the library for such distances, has bytes for symbols, and two texts in Chinese or
- * Korean often share more than 256 characters. */
+ * Strip by strip, instead of column by column, the table of the rows of each symbol needs only 64
+ * rows: memory does not depend on how many different symbols there are. That is why this is here:
+ * edlib, the library for such distances, has bytes for symbols, and two texts in Chinese or Korean
+ * often share more than 256 characters. */
 
 #define STRIP     64u
 #define K_LEAST   64u
 #define NO_SYMBOL UINT32_MAX
 
 typedef struct problem {
-    bm_points rows, columns; /* what is left of the shorter and the longer text */
+    bm_points rows, columns; /* the rest of the shorter and the longer text */
     bm_hash_table symbols;   /* of the rows */
     uint32_t *of_row;        /* the number of each row's symbol */
     uint32_t *of_column;     /* likewise; NO_SYMBOL: no row has it */
@@ -217,12 +218,12 @@ typedef struct strip {
     size_t above;       /* the last column that the strip above has */
 } strip;
 
-/* From the bottom of the strip above to that of this one. */
+/* From the bottom of the strip above to the bottom of this one. */
 static void fill_strip(problem *p, const strip *s)
 {
     const unsigned last = (unsigned)s->n - 1;
     uint64_t up = ~UINT64_C(0),
-             down = 0; /* rows whose cell is one more, one less, than the one above */
+             down = 0; /* rows with a cell one more, one less, than the cell above */
     uint32_t above = p->bottom[s->left], here = above + (uint32_t)s->n;
     p->bottom[s->left] = here;
     for (size_t j = s->left + 1; j <= s->right; j++) {

@@ -5,8 +5,8 @@
  * is an edge when that double is >= the threshold. Rounded division is monotone, so that for given
  * sizes there is a least `common` which is enough: it is estimated as t(n_x+n_y)/(1+t) and then
  * moved until the very expression above agrees. From there on everything is a comparison of
- * integers: the merge stops when the hashes found plus all that could still be found are fewer than
- * that, and no pair is lost to rounding.
+ * integers: the merge stops when the hashes found, plus all that could still be found, are fewer
+ * than this number, and no pair is lost to rounding.
  *
  * The merge is bm_intersect of verify.h; where one set is far longer than the other, each hash
  * of the shorter is looked up in the longer by galloping instead.

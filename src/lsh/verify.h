@@ -10,9 +10,8 @@
 /* intersect -- how many elements two sorted sets of hashes have in common: the loop under
  * verify.c. */
 
-/* true and *common = |x and y| where that is at least `least`; else false, and *common says
- * nothing. Chooses the fastest loop for these sizes and this processor; the answer does not depend
- * on it. */
+/* true and *common = |x and y| if it is at least `least`; else false, and *common is undefined.
+ * Chooses the fastest loop for these sizes and this processor; the answer does not depend on it. */
 bool bm_intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 
 /* weighted_jaccard -- exact Jaccard similarity of weighted sets: the sum of the smaller weights
@@ -35,9 +34,9 @@ double bm_weighted_sum(bm_weighted_set set);
 /* containment -- does one set hold so much of another? Decided in whole numbers.
  *
  * A set of n hashes is held by another at the share C when the two have at least C n hashes in
- * common. C is a decimal such as .9; the double that stands for it is a little more or less, so
- * that C n in double may miss a whole number. The share is therefore the fraction of whole numbers
- * that the decimal is. */
+ * common. C is a decimal such as .9; the nearest double is a little more or less, so C n in double
+ * may miss a whole number. The share is therefore the fraction of whole numbers that the decimal
+ * is. */
 
 #define BM_SHARE_DECIMALS 15u /* a decimal of so many is a double's own */
 
@@ -45,7 +44,7 @@ typedef struct bm_share {
     uint64_t above, below; /* below: a power of ten up to 10^15 */
 } bm_share;
 
-/* The fraction that the double stands for. False: it is not more than 0 and at most 1, or has more
+/* The decimal fraction that was rounded to this double. False: it is not in (0, 1], or has more
  * decimals. */
 bool bm_share_of(double share, bm_share *out);
 /* The least number of n hashes that is enough: at least 1 of any. */
@@ -68,19 +67,19 @@ typedef struct bm_sorter {
 /* BM_ERR_NOMEM. */
 bm_status bm_sorter_sort(bm_sorter *sorter, uint64_t *hashes, size_t n, bm_error *err);
 void bm_sorter_reset(bm_sorter *sorter);
-/* Drop the repeats of a sorted array in place; what is left. */
+/* Drop the repeats of a sorted array in place. Returns how many are left. */
 size_t bm_hashes_distinct(uint64_t *hashes, size_t n);
 /* |x and y| of two sorted distinct sets. */
 size_t bm_hashes_common(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y);
 /* |and| / |or| in double; 0 where both are empty. */
 double bm_jaccard(size_t common, size_t n_x, size_t n_y);
-/* The other way round: how many hashes are common, of which bm_jaccard made this number. */
+/* The inverse: the number of common hashes from which bm_jaccard made this similarity. */
 size_t bm_jaccard_common(double jaccard, size_t n_x, size_t n_y);
 /* The least number of common hashes with bm_jaccard(number, n_x, n_y) >= threshold; SIZE_MAX where
  * even the whole smaller set is not enough. */
 size_t bm_jaccard_least_common(size_t n_x, size_t n_y, double threshold);
-/* The exact similarity, bm_jaccard(bm_hashes_common(x, y)), where that is >= threshold; else a
- * negative number, as soon as it is certain that what is left cannot reach the threshold. */
+/* The exact similarity, bm_jaccard(bm_hashes_common(x, y)), if it is >= threshold; else a negative
+ * number, as soon as the rest of the sets cannot reach the threshold. */
 double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y,
                            double threshold);
 

@@ -23,8 +23,8 @@
 
 /* === known ===
  *
- * Links are added at the end and now and then sorted: of those of one known document the first
- * stays, and the others join its document. */
+ * Links are added at the end and sorted now and then. The first link of a known document stays; the
+ * documents of its other links are joined to the first one's document. */
 
 #define LEAST_TAIL ((size_t)1 << 16) /* links that are sorted at once, at least */
 #define PAGE       4096u             /* that an edge touches, of memory */
@@ -377,7 +377,7 @@ void bm_holders_reset(bm_holders *holders)
     *holders = (bm_holders){0};
 }
 
-/* The place of a representative among the turns is that of the best of its copies. */
+/* A representative has its turn at the place of the best of its copies. */
 static uint32_t place_of(const bm_holders *h, uint32_t doc)
 {
     return bm_keep_rank_of(h->rank, h->turns->best[doc]);
@@ -458,8 +458,8 @@ out:
  *
  * Pairs of a centre gather in a chunk, so that many are verified at once. Whether a document of
  * them is taken is known only then: so the chunk is verified before that document's own turn, and
- * before a later centre takes it by an edge that is known already. Who is taken is what it would be
- * if each pair were verified at once; so edges and counts are the same for any threads. */
+ * before a later centre takes it by an edge that is known already. The result is as if each pair
+ * were verified at once; so edges and counts are the same for any threads. */
 
 #define ASK_TURNS 4096u /* between two questions whether to stop */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edges.h -- what matching is asked for, what it finds, and the two ways in which pairs reach the
- * result: compared as candidates, or with their similarity. Under match.c and match_all_pairs.c. */
+/* edges.h -- the settings and the result of matching, and the two ways in which pairs reach the
+ * result: compared as candidates, or with their similarity. Used by match.c and
+ * match_all_pairs.c. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -44,7 +45,7 @@ typedef struct bm_known {
     uint32_t *sizes; /* of each: its distinct shingles */
 } bm_known;
 
-/* For n documents, none of which found one. BM_ERR_NOMEM, and nothing is to be reset. */
+/* For n documents that have not found a known one. On BM_ERR_NOMEM there is nothing to reset. */
 bm_status bm_known_init(bm_known *known, size_t n, bm_error *err);
 void bm_known_reset(bm_known *known); /* of {0} too */
 /* Document `doc`, a representative, reaches the threshold with a known one. The first that is added
@@ -65,10 +66,11 @@ typedef struct bm_match_settings {
     uint32_t judged_from; /* SIGNATURE: shingles of the smaller document of an edge that may be
                              counted as `unlikely` (bm_match_counts) */
     bm_measure measure;   /* CONTAINMENT: of all candidates, EXACT */
-    double threshold;     /* 0 with CONTAINED: all that is compared with a similarity is an edge */
+    double threshold;     /* 0 with CONTAINED: every pair that comes with a similarity is an edge */
     bm_share share;       /* of CONTAINED */
     bool only_groups;     /* edges are not stored, pairs that are joined already not verified */
-    bool all_candidates;  /* every pair that shares a shingle (exact) instead of those of a band */
+    bool all_candidates;  /* every pair that shares a shingle (exact), instead of pairs that share a
+                           * band */
     const bm_keep_rank *stars; /* only stars are wanted, in this order of turns: pairs of crowded
                                   buckets that they do not need are left out; NULL: every pair */
     const bm_known *known;     /* for grouping: ended; borrowed by it too; NULL: nothing is known */
@@ -92,9 +94,9 @@ typedef struct bm_match_counts {
     uint64_t candidates, verified, edges;
     uint64_t not_compared; /* with only_groups: pairs of crowded buckets, at most */
     double verify_seconds; /* of sorting and comparing, on all threads at once */
-    /* Edges whose signatures agree in every word, although their numbers of shingles differ so much
-     * that chance has this happen less than once in a million (edges.c); the first of them. After a
-     * resume with only_groups: of those found since. */
+    /* Edges between equal signatures, although their numbers of shingles differ so much that this
+     * should happen less than once in a million times (edges.c); and the first such edge. After a
+     * resume with only_groups: edges found since then. */
     uint64_t unlikely;
     bm_pair first_unlikely;
 } bm_match_counts;
@@ -117,19 +119,19 @@ typedef struct bm_match {
 bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
 /* A bm_candidates_fn as well, for pairs that were compared: take the edges among them. */
 bm_status bm_edges_found(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
-/* Pairs come with their similarity: those of n that reach the threshold, or whose similarity is not
- * known (NAN), are edges. They join groups, and are stored unless only groups are wanted. */
+/* n pairs come with their similarity. Pairs that reach the threshold, or have an unknown similarity
+ * (NAN), are edges: they join groups, and are stored unless only groups are wanted. */
 bm_status bm_edges_add(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err);
 
 /* Read the edges that were found so far, by a, then b, from the first. */
 bm_status bm_edges_begin(const bm_match *match, bm_error *err);
 /* BM_NOT_FOUND (and no error) at the end. */
 bm_status bm_edges_next(const bm_match *match, bm_pair *out, bm_error *err);
-/* Open runs for edges, or for what is made of them: in memory half of the budget's share, and a
- * quarter of what is free. */
+/* Open runs for edges, or for records made from edges: half of the budget's share in memory, and a
+ * quarter of free memory. */
 bm_status bm_edges_open_runs(const bm_corpus *corpus, bm_sorted_runs **out, bm_error *err);
 
-/* group_columns -- what grouping says of each document, and of each group. */
+/* group_columns -- the result of grouping for each document and each group. */
 
 typedef enum bm_reason {
     BM_REASON_KEPT,
@@ -150,8 +152,8 @@ typedef struct bm_grouping {
     uint32_t *kept; /* of each document: which one is kept for it; itself: it is kept; BM_NO_KEPT */
     uint8_t *reason;    /* bm_reason of each */
     double *similarity; /* of each removed document and its kept one; NAN: not known */
-    uint32_t *members;  /* documents of each group in input order, groups of one left out, but of
-                           those that found a known one */
+    uint32_t *members;  /* documents of each group in input order, without groups of one document
+                         * unless it found a known one */
     uint64_t *begin;    /* n_groups + 1 places in members */
     bm_column column;   /* of label, kept, similarity and begin (bm_corpus_new_column) */
     size_t n_groups;
@@ -170,7 +172,7 @@ typedef struct bm_grouping {
 /* Columns of a grouping that has `from`. */
 bm_status bm_known_begin(bm_grouping *out, bm_error *err);
 /* Components: documents that found the same known one have one label; the first known one of a
- * group is kept for those of it that found none themselves. */
+ * group is noted for its members that found none themselves. */
 bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err);
 /* Stars, and holders: those for which one known document is kept are a group. */
 bm_status bm_known_group(bm_grouping *out, bm_error *err);
@@ -221,8 +223,8 @@ typedef struct bm_turn_links {
     size_t cap, cap_alike;
 } bm_turn_links;
 
-/* The links are those of now: edges that are found later are not among them. Memory as edges.c and
- * the corpus allow. On failure `out` is good for close. */
+/* The links so far: later edges are not among them. Memory as edges.c and the corpus allow. On
+ * failure `out` can be closed. */
 bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links *out,
                              bm_error *err);
 /* *docs and links->similarities: the neighbours of turns->order[turn], until the next call. Turns
@@ -247,27 +249,27 @@ typedef struct bm_grouping_options {
     uint64_t most; /* a component of more documents is divided into stars; 0: none */
 } bm_grouping_options;
 
-/* `match` has run. Removed documents whose similarity to the kept one is not known yet are compared
- * with it, but where that is a known one: such are chained, with NAN (bm_grouping_compared).
+/* `match` has run. Removed documents of unknown similarity to the kept one are compared with it. If
+ * a known document is kept, they count as chained instead, with NAN (bm_grouping_compared).
  * BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, and `out` is empty. */
 bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
                            bm_grouping *out, bm_error *err);
 void bm_grouping_reset(bm_grouping *grouping);
 
-/* match_stars -- the edges that stars need: those of small buckets, and of crowded ones those of
- * each centre with the documents that nobody took before its turn. */
+/* match_stars -- the edges that stars need: all of small buckets, and in crowded buckets the edges
+ * from each centre to documents without an owner at its turn. */
 
-/* settings.stars says who has its turn first. `job`: of the search, with the keys of the result.
- * Grouping makes the same stars of these edges as of those of all candidates, where stats->n_cut is
- * 0. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
+/* settings.stars orders the turns. `job`: of the search, with the keys of the result. If
+ * stats->n_cut is 0, grouping makes the same stars of these edges as of all candidates' edges.
+ * BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_stats *stats,
                          bm_error *err);
 
 /* lost_shingles -- what goes for good with the removed documents: their shingles that the
  * document kept instead lacks.
  *
- * No set is compared for it. The number of shared shingles follows from the Jaccard similarity that
- * grouping left of each removed document and its kept one, which is the very double that was made
+ * No set is compared for it. Grouping leaves the Jaccard similarity of each removed document and
+ * its kept one. The number of shared shingles follows from it, since exactly this double was made
  * of that number (bm_jaccard_common). */
 
 typedef struct bm_lost_source {
@@ -290,7 +292,7 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs);
 /* holders -- which kept document holds each of the others (`verify` contained), and how much of it.
  *
  * Documents have their turns in the order of keeping. One that nobody before it holds is kept; it
- * may hold those behind it that are an edge with it. Of several the one that shares most shingles
+ * may hold later documents that are an edge with it. Of several the one that shares most shingles
  * holds a document, of these the first in the order. Nothing follows along a chain: only kept
  * documents hold others. Known documents (edges.h) are kept before all.
  *

@@ -3,8 +3,8 @@
  *
  * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of
  * the representatives (edges.h), in the order of the turns (lsh/groups.h). Memory: 29 bytes a
- * document with components, 20 of which lie in a file where columns of the corpus do: of labels,
- * kept ones, similarities and groups, which are walked over in order. Sequential but for the
+ * document with components; 20 of them are in a file if columns of the corpus are: of labels, kept
+ * ones, similarities and groups, which are walked over in order. Sequential but for the
  * similarities, since everything here is linear.
  *
  * Tests: tests/reference/test_groups.py, tests/reference/test_keep.py,
@@ -75,7 +75,7 @@ out:
     return status;
 }
 
-/* Stars among all documents, or among those of divided components. */
+/* Stars among all documents, or among documents of divided components. */
 static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
                                 bm_error *err)
 {
@@ -297,8 +297,8 @@ out:
     return status;
 }
 
-/* The texts of documents that are copies or have some, as hashes of shingles and text, ascending:
- * of those that are known. */
+/* The known texts of documents that are copies or have copies, as hashes of shingles and text,
+ * ascending. */
 typedef struct copied_texts {
     uint64_t *list;
     size_t n;

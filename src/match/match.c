@@ -14,7 +14,7 @@
 
 #define CHUNK_PAIRS 65536u
 
-/* Warn of buckets whose pairs were not compared. */
+/* Warn of buckets with pairs that were not compared. */
 static void warn_of_cut(const bm_match *match, const bm_join_stats *stats)
 {
     if (stats->n_cut == 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* match.h -- candidates to edges and groups.
  *
- * Candidates come in chunks whose size and order do not depend on threads. With `only_groups` a
- * pair whose ends are already in one group is not enumerated, hence no candidate in the counts, and
- * crowded buckets are refined (lsh/candidates.h): what was left out is counted and said. The same
- * of `stars` (edges.h), for which a document that is taken needs no pairs. */
+ * Candidates come in chunks; their size and order do not depend on threads. With `only_groups` a
+ * pair within one group is not enumerated, hence is no candidate in the counts, and crowded buckets
+ * are refined (lsh/candidates.h): pairs that were left out are counted and reported. The same of
+ * `stars` (edges.h), for which a document that is taken needs no pairs. */
 #pragma once
 
 #include "match/edges.h"

@@ -27,8 +27,8 @@
  *
  * A table of counters larger than memory, made part by part.
  *
- * A shingle's counter is chosen by the leading bits of its mixed hash. Shingles whose first
- * part_bits agree are a part: no other shingle touches their counters.
+ * A shingle's counter is chosen by the leading bits of its mixed hash. Shingles with the same first
+ * part_bits are a part: no other shingle touches their counters.
  *
  *     1. add     hashes go to a file, by part, a block of 2,048 at a time
  *                    [ part 0 | part 3 | part 0 | part 1 | … ]
@@ -289,7 +289,7 @@ void bm_set_window_reset(bm_set_window *w)
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
-/* Bytes of a window of one range, whichever: of the last whole one, and what is after it. */
+/* The most bytes that a window of one range can have: the last whole range, and what follows it. */
 static uint64_t set_window_least(const bm_set_window *w)
 {
     size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
@@ -729,8 +729,8 @@ out:
 
 #define ROOM_LEAST ((uint64_t)1 << 20) /* bytes beyond the least that the search can work with */
 
-/* The share of the search: half of what is left, since edges will need the rest; more only where it
- * could not work otherwise. */
+/* The share of the search: half of the memory that is left, since edges will need the rest; more
+ * only if the search could not work otherwise. */
 static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
 {
     uint64_t least = bm_all_pairs_least(job) + ROOM_LEAST;

@@ -11,23 +11,23 @@
 #include "lsh/prefix_index.h"
 #include "match/edges.h"
 
-/* all_pairs_counts -- in how many documents each shingle stands, where the counters do not fit
- * into memory: part by part, by way of files. */
+/* all_pairs_counts -- the number of documents of each shingle, if the counters do not fit into
+ * memory: part by part, by way of files. */
 
 #define BM_PART_BITS_MAX 8u
 
 typedef struct bm_part_counts bm_part_counts;
 
-/* Bytes of memory at most, for n shingles whose whole table has 2^table_bits counters. */
+/* Bytes of memory at most, for n shingles with a whole table of 2^table_bits counters. */
 uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits);
-/* Files go to `dir`. Counts are those of a table of 2^table_bits counters (lsh/shingle_counts.h),
- * made in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
+/* Files go to `dir`. Counts are as in a table of 2^table_bits counters (lsh/shingle_counts.h), made
+ * in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
 bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
                               bm_part_counts **out, bm_error *err);
 void bm_part_counts_close(bm_part_counts *counts); /* NULL is fine */
 /* Count a mixed hash. */
 bm_status bm_part_counts_add(bm_part_counts *counts, uint64_t mixed, bm_error *err);
-/* No more are added. BM_ERR_CANCELLED as the meter says. */
+/* No more are added. BM_ERR_CANCELLED if the meter is told to stop. */
 bm_status bm_part_counts_end(bm_part_counts *counts, bm_pool *pool, bm_meter *meter, bm_error *err);
 /* The count of a hash. Hashes are asked for in the order in which they were added. */
 bm_status bm_part_counts_next(bm_part_counts *counts, uint64_t mixed, uint32_t *count,
@@ -80,12 +80,12 @@ typedef struct bm_set_prefixes {
     uint64_t *places;       /* in the file, of the record of each range */
     uint32_t *n_keys;       /* of each range */
     uint64_t bytes_held;    /* in memory, from now on */
-    uint64_t bytes_written; /* to temporary files, some of which are gone again */
+    uint64_t bytes_written; /* to temporary files, including those that are gone again */
     unsigned part_bits;     /* counters were made in 2^part_bits parts */
 } bm_set_prefixes;
 
 typedef struct bm_set_prefixes_job {
-    bm_corpus *corpus; /* whose sets are in a file */
+    bm_corpus *corpus; /* it has its sets in a file */
     bm_join_rule rule;
     uint64_t memory; /* bytes that may be used; 0: no bound */
     bm_pool *pool;
@@ -98,8 +98,8 @@ typedef struct bm_set_prefixes_job {
 bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *out, bm_error *err);
 void bm_set_prefixes_reset(bm_set_prefixes *prefixes);
 
-/* Fills the result of `match`, whose groups are set up. BM_ERR_NOMEM: `memory` is too little for
- * the search. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
+/* Fills the result of `match`; its groups are set up. BM_ERR_NOMEM: `memory` is too little for the
+ * search. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err);
 
 /* The same at a threshold of 0: all pairs of representatives that have shingles

@@ -5,8 +5,7 @@
  *     block    documents first … end-1, as many as fit into the index of their heaviest shingles
  *     probe    each document from `first` on, by all its shingles: those of the block before it
  *              with which it has one in common are candidates, once each, unless their sums rule
- *              them out
- *     compare  candidates, a chunk at a time, like those of bands
+ *              them out compare candidates, a chunk at a time, like those of bands
  *
  * Why nothing is lost: weighted_share. The similarity is at most the smaller sum of weights over
  * the greater one, so a pair whose sums are too far apart is left out, with the same allowance for
@@ -33,16 +32,16 @@
  * sum of the weights of x, and M the sum of the smaller weights of what both have:
  * J = M / (sum of the greater weights), and that sum is at least S. So M >= t S. Leave elements of
  * x out, the lightest first, as long as those left out weigh less than t S together. If y had none
- * of the others, all that both have would be among those left out, and M < t S: so one of the
+ * of the others, all shared shingles would be among those left out, and M < t S: so one of the
  * heavier elements of x, which the index has, is in y. That holds for any x, whatever order
  * elements are left out in: the heaviest are kept since they are the fewest, and mostly the rarest.
  * One side of a pair is enough: y is looked up with all of its elements.
  *
  * Rounding: a sum of n doubles that are above 0 is off by less than n e of itself, e = 2^-53, so
  * the similarity as it is computed by less than (2 n + 1) e of itself with n = 2 L, L the elements
- * of the longest set; and S, and what is left of it, by 2 L e of S. All of it is less than
- * 8 (L + 1) e of t S and of S; as much and more is taken off the share (weighted_share), which
- * keeps more elements. */
+ * of the longest set; and S, and the rest of it, by 2 L e of S. All of it is less than 8 (L + 1) e
+ * of t S and of S; as much and more is taken off the share (weighted_share), which keeps more
+ * elements. */
 
 #define PER_BUCKET 2u /* entries, about */
 
@@ -124,8 +123,9 @@ static void weighted_index_expect(const bm_weighted_index *index, uint64_t hash)
     __builtin_prefetch(&index->starts[bm_shingle_mix(hash) >> (64 - index->bits)]);
 }
 
-/* The entries among which those of `hash` are: entries[*begin] … entries[end - 1]; returns the end.
- */
+/* The range that contains all entries of `hash`: entries[*begin] … entries[end - 1]; returns the
+ * end.
+ * */
 static size_t weighted_index_find(const bm_weighted_index *index, uint64_t hash, uint64_t *key,
                                   size_t *begin)
 {

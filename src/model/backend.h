@@ -34,8 +34,8 @@ typedef struct bm_device_settings {
     /* That tries a device first (cl_probe.h); "": none; NULL: this program, if its file is named
      * `bandmill`. */
     const char *probe_program;
-    double probe_seconds; /* limit of that trial run; 0: 120; and of listing devices; 0: 60 */
-    double call_seconds;  /* limit of a call on a device; 0: by its work (cl_watchdog.c) */
+    double probe_seconds;        /* limit of the trial run; 0: 120; and of listing devices; 0: 60 */
+    double call_seconds;         /* limit of a call on a device; 0: by its work (cl_watchdog.c) */
     uint64_t buffer_limit_bytes; /* of a buffer on a device; 0: what the device allows */
     const char *tuning_path;     /* a file of kernel parameters before ours; NULL or "": none */
     const char *kernel_family;   /* "cpu" or "gpu"; NULL: by those parameters */
@@ -131,8 +131,8 @@ struct bm_backend {
     uint32_t depth;      /* tasks in flight that keep it busy; 1 where parallel */
     size_t batch_hashes; /* hashes a task should hold about, for speed */
     size_t doc_hashes; /* more of one document take many turns, which native code outruns; 0: any */
-    double kernel_seconds; /* of signing, by the device's clock, in what was waited for; with
-                              settings.profile */
+    double kernel_seconds; /* of signing, by the device's clock, for tasks that were waited for;
+                            * with settings.profile */
     bm_device_info info;
 };
 

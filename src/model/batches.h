@@ -48,7 +48,7 @@ typedef struct bm_shingle_batch {
         *counts; /* beside `hashes`, where `counted`: its occurrences in the document; else NULL */
     double *weights; /* beside `hashes`, once it was weighed, all above 0; else NULL */
     size_t cap_hashes, cap_counts, cap_weights;
-    uint64_t n_weightless; /* documents with shingles, all of which weigh nothing */
+    uint64_t n_weightless; /* documents with shingles that all weigh nothing */
     uint64_t n_empty;      /* documents without shingles, but for short and unreadable ones */
     uint64_t n_short;      /* documents of at least one unit, and fewer than a shingle has */
     uint64_t n_unreadable; /* documents in another encoding (text/shingler.h); without shingles */
@@ -62,7 +62,8 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
 void bm_shingle_batch_clear(bm_shingle_batch *batch);
 void bm_shingle_batch_reset(bm_shingle_batch *batch); /* frees */
 
-/* A document is complete: its n hashes follow those of the others. Space for it was reserved. */
+/* A document is complete: its n hashes follow the hashes of the others. Space for it was
+ * reserved. */
 static inline void bm_shingle_batch_commit(bm_shingle_batch *batch, size_t n, bm_hash128 content)
 {
     batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
@@ -82,7 +83,7 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
     return batch->n_docs == 0 ? 0 : (size_t)batch->offsets[batch->n_docs];
 }
 
-/* What is said of the first document that is unreadable (text/shingler.h). */
+/* The message about the first unreadable document (text/shingler.h). */
 #define BM_UNREADABLE_WARNING                                                                      \
     "more than a tenth of the text is U+FFFD or control characters: it was written in another "    \
     "encoding than UTF-8, and it and texts like it are kept without being compared (`iconv -f "    \
@@ -97,8 +98,8 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *     slots   0                  2        …       n_docs + 1 of them, never falling
  *
  * A *slot* is a place where the device makes a hash: a byte for byte and char shingles, a word for
- * word shingles. The hash is that of the shingle that begins there; where the byte is inside a code
- * point, that of the shingle which begins with this code point, once more. So a document has
+ * word shingles. The hash of the shingle that begins there; if the byte is inside a code point, the
+ * hash of the shingle that begins with this code point, once more. So a document has
  *
  *     byte, char   as many slots as there are bytes before the first at which no shingle begins
  *     word         as many slots as shingles

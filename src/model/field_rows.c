@@ -20,7 +20,7 @@
 #define PLACE_INDEX(m)   BM_PART_INDEX, offsetof(bm_index_settings, m)
 #define PLACE_RESULTS(m) BM_PART_RESULTS, offsetof(bm_result_settings, m)
 
-/* After `uses` stand the functions that the row names. */
+/* After `uses` are the functions that the row names. */
 #define WORD(id, name, key, place, option, bit, ...)                                               \
     [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_WORD, option, bit, __VA_ARGS__)
 #define VALUE(id, name, key, place, type, bit, ...)                                                \
@@ -39,7 +39,7 @@
 #define NULLABLE BM_FIELD_NULLABLE
 #define OF_JOBS  (BM_FIELD_OF_PAIRS | BM_FIELD_OF_INDEX)
 
-/* --- what has a rule of its own --- */
+/* --- fields with a rule of their own --- */
 
 bool bm_field_is_character(char byte)
 {

@@ -2,12 +2,11 @@
 /* field_rows.h -- the fields that say how documents are read, cut, signed, banded, paired and
  * written: a row each.
  *
- * A row says where the field lies, what its value is, what its default is, and what it is for. All
- * else is a loop over the rows: what a manifest writes and reads back (output), what two
- * directories must have in common, what contradicts them, what means nothing for some input
- * (job/settings.c), and what a report tells of a job and a job that resumes compares
- * (job/settings.c). A field that needs more than its type says has a type of its
- * own, and the function that knows it is beside the loop.
+ * A row has the place of the field, its type, its default and its uses. All else is a loop over the
+ * rows: what a manifest writes and reads back (output), what two directories must have in common,
+ * what contradicts them, what means nothing for some input (job/settings.c), and what a report
+ * tells of a job and a job that resumes compares (job/settings.c). A field that needs more than its
+ * type gives has a type of its own, and the function for it is beside the loop.
  *
  * Rows are in the order in which manifests and reports have them. Threads: any; the table is
  * constant. */
@@ -96,7 +95,7 @@ typedef enum bm_field_type {
     BM_FIELD_TYPE_TEXT,      /* NULL: not given */
     BM_FIELD_TYPE_TEXTS,     /* a list of names; of the input alone */
     BM_FIELD_TYPE_PATTERNS,  /* a list of patterns; of the input alone */
-    BM_FIELD_TYPE_CHARACTER, /* '\0': that of the format */
+    BM_FIELD_TYPE_CHARACTER, /* '\0': the separator of the format */
     BM_FIELD_TYPE_STEPS,     /* bits of normalisation */
     BM_FIELD_TYPE_SHINGLE,   /* a kind and a number */
     BM_FIELD_TYPE_STOPWORDS, /* a canonical list, NULL: none */
@@ -108,15 +107,15 @@ enum {                                   /* what a field is for: bits of bm_fiel
        BM_FIELD_SIGNED = 1u << 0,        /* provenance: equal wherever signatures are compared */
        BM_FIELD_READ = 1u << 1,          /* provenance: how documents were read */
        BM_FIELD_NULLABLE = 1u << 2,      /* in a manifest it may be null, or missing */
-       BM_FIELD_SCHEMES = 1u << 3,       /* its default is that of the scheme */
+       BM_FIELD_SCHEMES = 1u << 3,       /* the scheme gives its default */
        BM_FIELD_READING = 1u << 4,       /* means nothing where documents were read before */
        BM_FIELD_INDEXED = 1u << 5,       /* fixed when an index is built */
        BM_FIELD_NO_KEYS = 1u << 6,       /* means nothing for band keys made elsewhere */
        BM_FIELD_KEYS_BY_VALUE = 1u << 7, /* the same, but its default may be asked for */
        /* A report lists it, and a job that resumes compares it: */
        BM_FIELD_OF_PAIRS = 1u << 8,   /* as a parameter of jobs that pair or read pairs, */
-       BM_FIELD_OF_INDEX = 1u << 9,   /* of those that fill an index, */
-       BM_FIELD_OF_ADDING = 1u << 10, /* of those that add to one, */
+       BM_FIELD_OF_INDEX = 1u << 9,   /* of jobs that fill an index, */
+       BM_FIELD_OF_ADDING = 1u << 10, /* of jobs that add to one, */
        BM_FIELD_OF_EXPORT = 1u << 11, /* of an export; */
        BM_FIELD_OF_OUTPUT = 1u << 12, /* of every job, but in no report: what it writes; */
        BM_FIELD_WHERE_SET = 1u << 13, /* but not where it has its default */
@@ -134,10 +133,10 @@ typedef struct bm_field_row {
     uint64_t bit;     /* in set_fields; 0: asking for its default asks for nothing */
     uint32_t uses;
     size_t offset; /* in the struct of its part */
-    /* BM_ERR_USAGE: it may not have this value; NULL: its type says all. */
+    /* BM_ERR_USAGE: it may not have this value; NULL: its type decides. */
     bm_status (*check)(const struct bm_option_parts *parts, bm_error *err);
-    /* BM_ERR_USAGE where band keys made elsewhere do not go with its value; NULL: `uses` says all.
-     */
+    /* BM_ERR_USAGE: band keys made elsewhere do not go with its value; NULL: `uses` decides.
+     * */
     bm_status (*check_keys)(const struct bm_option_parts *parts, bm_error *err);
 } bm_field_row;
 
@@ -167,8 +166,8 @@ const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts)
 uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts);
 /* Set a word, a number, a truth or a character. */
 void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint64_t value);
-/* Is it another value than the default? That of the scheme, where there are defaults of schemes and
- * `of_scheme`. */
+/* Does the value differ from the default? With `of_scheme` the scheme's default counts, if it has
+ * one. */
 bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme);
 /* Have both parts the same value? */
 bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b);

@@ -37,7 +37,7 @@ bm_file_kind bm_file_kind_of(const char *name)
 
 /* === file heads ===
  *
- * A pattern a kind of file; in it # stands for a number. */
+ * A pattern for each kind of file; # in it means a number. */
 
 static const char *const patterns[] = {
     BM_HEAD_PAIRS "\n",

@@ -7,11 +7,11 @@
  *     bm_buf_add_format(&path, err, "%s/%s", folder, BM_FILE_MANIFEST)
  *     "no " BM_FILE_MANIFEST " in it"                              (constants are literals)
  *
- * To ask the other way round, what a name that lies in a directory stands for, is bm_file_kind_of:
- * so `--force` knows an output of ours, and `inspect` a list of ids. A new file is a constant here
- * and a row in file_names.c, and nothing else has to learn of it. The columns of the tables stand
- * in results; the files of an interrupted job (.bandmill-...) in output/out_target.h, since
- * they are never outputs. */
+ * The other way round, from a name in a directory to its kind, is bm_file_kind_of: so `--force`
+ * knows an output of ours, and `inspect` a list of ids. A new file is a constant here and a row in
+ * file_names.c, and nothing else has to learn of it. The columns of the tables are in results; the
+ * files of an interrupted job (.bandmill-...) in output/out_target.h, since they are never
+ * outputs. */
 #pragma once
 
 #include <stdbool.h>

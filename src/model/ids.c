@@ -291,7 +291,7 @@ static bm_status find_shard(bm_doc_table *table, uint64_t hash, bm_hash_table **
     return reserve(table, *out, err);
 }
 
-/* *out: the next free id#N of the id of row `first`, whose text lies in `text`. */
+/* *out: the next free id#N of the id of row `first`; the id's text is in `text`. */
 static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm_doc_id *out,
                            bm_error *err)
 {
@@ -412,7 +412,7 @@ void bm_doc_table_begin(bm_doc_table *table)
     table->reserved = sums_of(table);
 }
 
-/* What there will be, with what is ahead and the batch behind that. */
+/* The rows and bytes that there will be, with those reserved ahead and the batch after them. */
 static bm_doc_sums with_batch(const bm_doc_table *table, const bm_doc_sums *batch)
 {
     return (bm_doc_sums){.docs = table->reserved.docs + batch->docs,

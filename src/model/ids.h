@@ -91,8 +91,8 @@ typedef struct bm_doc_id {
     uint64_t hash;
 } bm_doc_id;
 
-/* doc_table -- what a job remembers of each document, in input order: its id, where it stands,
- * how long it is.
+/* doc_table -- what a job remembers of each document, in input order: its id, the place of the id,
+ * and its length.
  *
  * Each id is looked up among those before it, since ids must differ. The table of ids is divided
  * into shards by the last bits of their hashes. Afterwards any number of threads may read.
@@ -171,7 +171,7 @@ typedef struct bm_doc_table {
     bm_id_set ids; /* the number of an id is its row; its own table is empty, for there are ... */
     bm_hash_table shards[BM_DOC_SHARDS];
     bool ended;           /* no shards any more */
-    bm_doc_sums reserved; /* all, with what is ahead */
+    bm_doc_sums reserved; /* all, including those reserved ahead */
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
     size_t n_swallowing;    /* those, skipped by this run, that took lines after them along */
@@ -185,10 +185,10 @@ typedef struct bm_doc_table {
 } bm_doc_table;                 /* {0} is empty */
 
 void bm_doc_table_reset(bm_doc_table *table); /* frees */
-/* The bytes that it holds; those of the shards, which depend on the number of ids alone. */
+/* The bytes that it holds; the bytes of the shards, which depend on the number of ids alone. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
-/* The bytes that it will hold with what is ahead and a batch behind that; *shards: of these, those
+/* The bytes that it will hold with everything reserved ahead and one batch more; *shards: the part
  * of the shards. */
 uint64_t bm_doc_table_bytes_with(const bm_doc_table *table, const bm_doc_sums *batch,
                                  uint64_t *shards);
@@ -213,7 +213,7 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
                            const char *file_name, bm_error *err);
 /* A document whose id has this hash will soon be added: fetch the slot. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
-/* Nothing is ahead: begin to reserve after what is there. */
+/* Nothing is reserved ahead: begin to reserve after the last row. */
 void bm_doc_table_begin(bm_doc_table *table);
 /* May a batch be reserved? False: its documents are added one by one, once nothing is ahead, for
  * then repeated ids are numbered, or the limit of memory or of documents is near. */
@@ -222,18 +222,18 @@ bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batc
 bm_status bm_doc_table_make_room(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err);
 /* The first row of the batch, for which there is room. *text: where the text of its ids begins. */
 size_t bm_doc_table_reserve(bm_doc_table *table, const bm_doc_sums *batch, uint64_t *text);
-/* The row, whose id ends at `end` of the text, where its bytes have been copied. */
+/* Set the row: its id ends at `end` of the text, to which its bytes were copied. */
 static inline void bm_doc_table_fill(const bm_doc_table *table, size_t at, const bm_doc_row *row,
                                      uint64_t end)
 {
     table->rows[at] = *row;
     table->ids.ends[at] = end;
 }
-/* *first: the first row that has the id of `row`, whose hash this is. BM_ERR_NOMEM. */
+/* *first: the first row with the same id as `row`; `hash` is the hash of that id. BM_ERR_NOMEM. */
 bm_status bm_doc_table_enter(bm_doc_table *table, uint32_t row, uint64_t id_hash, uint32_t *first,
                              bm_error *err);
 void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch);
-/* BM_ERR_INPUT, as of bm_doc_table_add: the id of `row` is that of the row `first`. */
+/* BM_ERR_INPUT, as of bm_doc_table_add: `row` and the row `first` have the same id. */
 bm_status bm_doc_table_repeated(const bm_doc_table *table, const bm_doc_row *row, uint32_t first,
                                 const char *file_name, bm_error *err);
 /* Bytes that the list of bad records needs for a reason. */

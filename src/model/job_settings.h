@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_settings.h -- settings that are of some jobs only: what is paired, what is written, and what
- * an index is asked. Public options have them one by one; a field that is written to reports,
- * compared or refused has a row in field_rows.c. */
+/* job_settings.h -- settings of some jobs only: of pairing, of outputs, and of questions to an
+ * index. Public options have them one by one; a field that is written to reports, compared or
+ * refused has a row in field_rows.c. */
 #pragma once
 
 #include <bandmill/exchange.h>
@@ -12,9 +12,9 @@
  * longest, first. */
 #define BM_KEEP_BY_SHINGLES "shingles,longest"
 
-/* These settings choose pairs, and the document of a group that stays. Those of options that are
- * handed over as they were given are in options/rows.def; `verify` is AUTO until it is resolved.
- */
+/* These settings choose pairs, and the document of a group that stays. Settings that are passed on
+ * as given are in options/rows.def; `verify` is AUTO until it is resolved.
+ * */
 typedef struct bm_pair_settings {
 #define PAIR_SETTING(type, name) type name;
 #include "options/rows.def"
@@ -22,12 +22,12 @@ typedef struct bm_pair_settings {
     const char *keep;           /* the list of rules; NULL: first */
     const char *const *against; /* an index, signatures or inputs of known documents; NULL: none */
     size_t n_against;
-    const char *const *against_text_fields; /* of such inputs; NULL: those of the inputs */
+    const char *const *against_text_fields; /* of such inputs; NULL: the fields of the inputs */
     size_t n_against_text_fields;
     const char *against_id_field; /* likewise */
     bool by_shingles;             /* `keep` is BM_KEEP_BY_SHINGLES, which is no list of rules */
     double containment;           /* of CONTAINED; else 0 */
-    double against_threshold;     /* with an index; 0: that of the index */
+    double against_threshold;     /* with an index; 0: the threshold of the index */
     char against_state[128];      /* which of them exist: known once they are open */
 } bm_pair_settings;
 
@@ -37,8 +37,8 @@ typedef struct bm_exchange_settings {
     bm_export_what what;
 } bm_exchange_settings;
 
-/* These results are written beside the rows and the summary: `removed` of dedup alone, as
- * bm_settings_write_removed says. */
+/* These results are written beside the rows and the summary: `removed` by dedup alone
+ * (bm_settings_write_removed). */
 typedef struct bm_result_settings {
 #define RESULT_SETTING(type, name) type name;
 #include "options/rows.def"
@@ -63,7 +63,7 @@ typedef struct bm_query_settings {
 typedef struct bm_index_settings {
     bm_index_store store;
     bool unique, follow;
-    double threshold;               /* of unique; 0: that of the index */
+    double threshold;               /* of unique; 0: the threshold of the index */
     const struct bm_out_kind *kind; /* an index as an output; NULL: until the job sets it */
     bm_query_settings query;
 } bm_index_settings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_words.h -- names of option values and the defaults of the documentation; each stands
+/* option_words.h -- names of option values and the defaults of the documentation; each is written
  * once. bm_option_name and bm_option_value are public (bandmill/option_names.h). */
 #pragma once
 

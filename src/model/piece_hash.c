@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* piece_hash.c -- one hash for the piece, another for the list of those before it. A piece ends
- * when a byte after it comes, so that a file of exactly one piece has no list. */
+/* piece_hash.c -- one hash for the current piece, another for the list of hashes of the pieces
+ * before it. A piece ends only when a byte after it comes, so a file of exactly one piece has no
+ * list. */
 #include "model/stream_hash.h"
 
 #include <inttypes.h>

@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 
-#define LANCE_JOINT 0x1F /* between words; lance's other characters are those of the text */
+#define LANCE_JOINT 0x1F /* between words; other characters of lance are as in the text */
 #define ONLY(hash)  (1u << (hash))
 #define ANY                                                                                        \
     (ONLY(BM_TOKEN_XXH3) | ONLY(BM_TOKEN_XXH64) | ONLY(BM_TOKEN_SHA1) | ONLY(BM_TOKEN_MURMUR3))

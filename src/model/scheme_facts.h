@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_facts.h -- what of a scheme others than its row ask for (bandmill/schemes.h has the rest):
- * which hashes of shingles go with it (docs/schemes.md), only such pairs whose words somebody else
- * makes too, and those of our own schemes. */
+/* scheme_facts.h -- facts of a scheme that other code than its row needs (bandmill/schemes.h has
+ * the rest): the hashes of shingles that it accepts (docs/schemes.md). Schemes of other tools
+ * accept only hashes with which a tool makes the same words. */
 #pragma once
 
 #include <bandmill/schemes.h>
@@ -32,7 +32,7 @@ static inline uint32_t bm_hashing_seed(const bm_text_options *text)
 {
     return (uint32_t)text->of_scheme;
 }
-/* The byte between words; ' ' where the scheme says nothing. */
+/* The byte between words; ' ' by default. */
 static inline char bm_hashing_joint(const bm_text_options *text)
 {
     return text->of_scheme >> 32 != 0 ? (char)(text->of_scheme >> 32) : ' ';

@@ -20,7 +20,7 @@ typedef struct bm_hash128 {
     uint64_t lo, hi;
 } bm_hash128;
 
-/* What is in its place for a document that has no shingles because it is unreadable
+/* The value in its place for a document that has no shingles because it is unreadable
  * (text/shingler.h), or because it has fewer units than a shingle (BM_SHORT_SKIP); any other
  * document without shingles has 0, 0. */
 #define BM_CONTENT_UNREADABLE ((bm_hash128){0, 1})
@@ -50,7 +50,7 @@ bm_content_add_fn bm_content_add;
 /* The hash of the sequence of a document's n shingles. */
 bm_hash128 bm_content_end(const bm_content_sums *sums, uint64_t n);
 
-/* A document whose hashes come in parts of any size. {0}: none yet. */
+/* The state of a document with hashes that come in parts of any size. {0}: none yet. */
 typedef struct bm_content_parts {
     bm_content_sums sums;
     uint64_t n;
@@ -72,9 +72,9 @@ bm_hash128 bm_content_parts_end(bm_content_parts *parts, bm_content_add_fn *add)
  *
  *
  * XORed, it costs no memory, and is no weaker than 64 bits more: two documents collide if the lower
- * halves agree and the difference of the upper ones is that of the second hashes, by accident with
- * 2^-128. On purpose, 2^32 texts with one sequence hash, some of which agree in XXH3, are as much
- * work whether the two are compared apart or together. */
+ * halves agree and the upper halves differ by the same amount as the second hashes, by accident
+ * with 2^-128. On purpose, 2^32 texts with one sequence hash, some of which agree in XXH3, are as
+ * much work whether the two are compared apart or together. */
 static inline bm_hash128 bm_content_with_second(bm_hash128 sequence, uint64_t second)
 {
     return (bm_hash128){.lo = sequence.lo, .hi = sequence.hi ^ second};

@@ -8,7 +8,7 @@
  * program is used, and none is stored, before its known answers were right. A device whose compiler
  * fails these kernels (they do not build or answer wrong, here or in the trial run) is opened once
  * more with the other shape before it is given up. A driver that dies or hangs in the trial run is
- * given up at once: what it leaves behind (PoCL's broken cache) should be mended, not worked round.
+ * given up at once: its remains (PoCL's broken cache) should be mended, not worked round.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/shapes.sh */
 #include "opencl/cl_backend.h"
@@ -259,7 +259,7 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
     BM_TRY(bm_scheme_draw(&cfg->sketch, &be->params, err));
     BM_TRY(bm_scheme_plan(&be->params, err));
-    be->params.perms = perms_used(cfg); /* the first so many of those drawn */
+    be->params.perms = perms_used(cfg); /* the first so many of the drawn ones */
     be->shape.scheme = be->params.ops;
     be->shape.row_uints = bm_scheme_row_uints(be->params.ops->scheme, be->params.perms);
     if (be->params.ops->device.whole_hashes) {
@@ -269,9 +269,9 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
     return BM_OK;
 }
 
-/* The trial run. Where it cannot make a context, this process may all the same: a device of which one
- * process may have contexts (NVIDIA's compute mode) is held by this one if the program uses it
- * already. */
+/* The trial run. If it cannot make a context, this process may still be able to: if a device allows
+ * contexts to one process only (NVIDIA's compute mode) and the program uses it already, this
+ * process holds it. */
 static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                        bm_error *err)
 {
@@ -311,8 +311,8 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
     return BM_OK;
 }
 
-/* Open the device with the kernels that `cfg` means. After a failure *out is only good for what it
- * knows, and to be closed; NULL: not even that. */
+/* Open the device with the kernels that `cfg` means. After a failure *out only serves to read its
+ * facts, and to be closed; NULL: there is nothing. */
 static bm_status open_once(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                            cl_backend **out, bm_error *err)
 {
@@ -332,7 +332,7 @@ out:
     return status;
 }
 
-/* `cfg` with the other shape of the kernels; false where it says which it wants. */
+/* `cfg` with the other shape of the kernels; false if it asks for a certain shape. */
 static bool other_shape(const bm_backend_cfg *cfg, bool gpu, bm_device_settings *settings,
                         bm_backend_cfg *out)
 {
@@ -345,7 +345,7 @@ static bool other_shape(const bm_backend_cfg *cfg, bool gpu, bm_device_settings 
     return true;
 }
 
-/* The device's compiler failed the kernels of *be, which is closed: try those of the other shape.
+/* The device's compiler failed the kernels of *be, which is closed: try kernels of the other shape.
  * `err` has the failure, and after another both. */
 static bm_status open_other(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                             cl_backend **be, bm_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_backend.h -- an OpenCL device as a backend, whose calls are made by the caller's own thread: a
+/* cl_backend.h -- an OpenCL device as a backend. The caller's own thread makes its calls, so a
  * driver that hangs hangs it too. */
 #pragma once
 
@@ -41,5 +41,5 @@ extern const bm_backend_ops bm_backend_opencl;
 
 /* In a process of its own (cl_child.h): open the device without a trial and close it again; or list
  * the devices on stdout. `device` is the text that the process was given. The error's message is
- * the line that the process must print; it holds all that the error says. */
+ * the line that the process must print; it has all the text of the error. */
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err);

@@ -20,7 +20,7 @@ typedef struct bm_cl_queue {
     cl_map_flags writing; /* bm_cl_map_writing */
 } bm_cl_queue;
 
-/* The flag of maps that only write, on a device that says `version` (CL_DEVICE_VERSION): OpenCL 1.2
+/* The flag of maps that only write, on a device with this `version` (CL_DEVICE_VERSION): OpenCL 1.2
  * brought CL_MAP_WRITE_INVALIDATE_REGION, before it was CL_MAP_WRITE. */
 cl_map_flags bm_cl_map_writing(const char *version);
 
@@ -32,7 +32,7 @@ typedef struct bm_cl_buffer {
     bool write_only; /* the host never reads it */
 } bm_cl_buffer;      /* {0} but for the last two is empty */
 
-/* Room for `bytes`; what is inside is lost when it grows. On failure the buffer is empty. */
+/* Make space for `bytes`; the contents are lost when it grows. On failure the buffer is empty. */
 cl_int bm_cl_buffer_reserve(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes);
 void bm_cl_buffer_release(const bm_cl_queue *queue, bm_cl_buffer *buffer);
 

@@ -52,7 +52,7 @@ void bm_cl_cache_dir(const char *dir, char *out, size_t cap)
         snprintf(out, cap, "%s", "");
 }
 
-/* mkdir -p; what is there already is left as it is. */
+/* mkdir -p; existing folders are left as they are. */
 static int make_parents(char *path)
 {
     for (char *p = path + 1;; ++p) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_child.c -- run a program, read what it says, and do not wait for ever.
+/* cl_child.c -- run a program, read its output, and do not wait for ever.
  *
  * posix_spawn, since the parent may have threads. The child's stderr is read through a pipe; its
- * end of file, the child's end or the deadline ends the wait. Drivers write to it too: what counts
- * is the line that carries our mark, wherever it stands, and only where there is none the last one.
+ * end of file, the child's end or the deadline ends the wait. Drivers write to it too: the line
+ * with our mark counts, wherever it is; without such a line, the last one does.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/fault/icd/drivers.sh */
 #include "opencl/cl_child.h"
@@ -175,8 +175,8 @@ static bool has_ended(running *r)
     return r->ended;
 }
 
-/* Read until end of file; or until the child has ended, and nothing is left to be read: what it
- * started may hold its stderr open. False: it is waited for no more. */
+/* Read until end of file; or until the child has ended and nothing is left to read, since processes
+ * that it started may hold its stderr open. False: stop waiting. */
 static bool read_words(running *r)
 {
     for (;;) {

@@ -24,7 +24,7 @@
 #define BM_CL_PROBE_MARK    "bandmill-probe: " /* that its last word begins with */
 #define BM_CL_PROBE_SECONDS 120.0              /* where no limit is set */
 #define BM_CL_WORDS         800                /* bytes of a line that is quoted, at most */
-#define BM_CL_LOOK_SECONDS  0.1                /* between two looks at what is waited for */
+#define BM_CL_LOOK_SECONDS  0.1                /* between two checks of the child */
 
 /* How long a driver is waited for. */
 typedef struct bm_cl_patience {

@@ -147,7 +147,7 @@ static void judge(const bm_cl_api *api, cl_device_id id, bm_device_info *info)
         info->usable = true;
 }
 
-/* Query the properties of a device whose platform, id and spec are set. */
+/* Query the properties of a device with its platform, id and spec set. */
 static void describe(const bm_cl_api *api, bm_cl_device *out)
 {
     cl_platform_id platform = out->platform;
@@ -208,16 +208,16 @@ static void describe_empty(const bm_cl_api *api, cl_platform_id platform, cl_uin
 }
 
 typedef struct visiting {
-    /* A device; or one whose info alone is set, of kind BM_DEVICE_CL_NONE. False: enough. */
+    /* A device; or one with only its info set, of kind BM_DEVICE_CL_NONE. False: enough. */
     bool (*visit)(void *ctx, const bm_cl_device *device);
     void *ctx;
     char *note; /* of `cap` bytes */
     size_t cap;
-    bool sane; /* filled: false where what the drivers say makes no sense; the note says what */
+    bool sane; /* filled: false if the drivers' answers make no sense; see the note */
 } visiting;
 
-/* Visit the devices of platform number `p`, which is given. False: no more are wanted, or what the
- * driver says makes no sense (*sane). */
+/* Visit the devices of platform number `p`, which is given. False: no more are wanted, or the
+ * driver's answers make no sense (*sane). */
 static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uint p, visiting *v)
 {
     char name[128];
@@ -246,7 +246,8 @@ static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uin
     return true;
 }
 
-/* Visit each device, and each platform without one. The note says why nothing was visited. */
+/* Visit each device, and each platform without one. The note has the reason if nothing was
+ * visited. */
 static void visit_devices(const bm_cl_api *api, visiting *v)
 {
     cl_platform_id platforms[MAX_PLATFORMS] = {NULL};

@@ -12,7 +12,7 @@ typedef struct bm_cl_device {
     cl_device_type type;
     bm_device_info info;
     char vendor[128], platform_version[128];
-    char version[32]; /* of OpenCL, as the device says: "OpenCL 1.2 ..." */
+    char version[32]; /* of OpenCL, as the device reports it: "OpenCL 1.2 ..." */
     uint32_t lanes;   /* native vector of 32-bit integers, in lanes */
     size_t max_group; /* work-items of a group */
     bool unified;     /* shares the host's memory: buffers are mapped, not copied */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_known_drivers.c -- see the header.
  *
- * The environment's key is a sum of hashes, so that neither the order of variables nor that of a
- * folder counts. Which file a bare name in an .icd file means is decided by the dynamic linker: it
- * depends on LD_LIBRARY_PATH, whose folders are looked into for each name, and on its own cache,
- * whose file counts as a whole. The files that were loaded are in the entry by their paths, with
- * one hash of what stat says of them.
+ * The environment's key is a sum of hashes, so the order of variables and of files in a folder does
+ * not matter. Which file a bare name in an .icd file means is decided by the dynamic linker: it
+ * depends on LD_LIBRARY_PATH, so each name is looked up in those folders, and on its own cache, so
+ * that file counts as a whole. The files that were loaded are in the entry by their paths, with one
+ * hash of their stat values.
  *
  * Tests: tests/unit/opencl/test_cl_list.c, tests/fault/icd/drivers.sh */
 #include "opencl/cl_known_drivers.h"
@@ -44,7 +44,7 @@ static const char *const prefixes[] = {
     "CL_",  "NEO_",      "IGC_",    "SYCL_", "RUSTICL_",     "MESA_",   "LIBGL",
     "LP_",  "OCLGRIND_", "HOME=",   "XDG_",  "CONDA_PREFIX="};
 
-/* Where loaders look if nothing says otherwise. */
+/* Where loaders look by default. */
 #define VENDORS "/etc/OpenCL/vendors"
 #define LAYERS  "/etc/OpenCL/layers"
 
@@ -99,7 +99,7 @@ static void add_library(bm_cl_key *sum, const char *name)
     }
 }
 
-/* An .icd file: itself, what it says, and the library that it names. */
+/* An .icd file: itself, its text, and the library that it names. */
 static void add_icd(bm_cl_key *sum, const char *path)
 {
     char text[MAX_ICD + 1];

@@ -2,13 +2,12 @@
 /* cl_known_drivers.h -- drivers that have listed their devices without harm, and are unchanged
  * since; and drivers that hung when they were asked, not long ago.
  *
- * A record says that a listing went well, and which rows it returned. It holds for the same
- * environment (variables that loaders and drivers read, the folders of vendors, the device nodes in
- * /dev, the user's groups, the start of the machine) and as long as every file that was loaded for
- * it is the same one: path, device, inode,
- * size and times. It lies in the cache of programs (cl_cache.h), in one of a few places, so that
- * new ones replace old ones. A process whose address space is limited neither writes nor reads
- * records: what it can load depends on what else it holds.
+ * A record holds the rows of a listing that went well. It holds for the same environment (variables
+ * that loaders and drivers read, the folders of vendors, the device nodes in /dev, the user's
+ * groups, the start of the machine) and as long as every file that was loaded for it is the same
+ * one: path, device, inode, size and times. It lies in the cache of programs (cl_cache.h), in one
+ * of a few places, so that new ones replace old ones. A process with a limited address space
+ * neither writes nor reads records: what it can load depends on what else it holds.
  *
  * The record of a listing that hung has its message and the time that was spent waiting. It holds
  * for ten minutes in the same environment, since nobody knows which files were loaded. */
@@ -19,8 +18,9 @@
 #include "opencl/cl_listing.h"
 
 /* Costs a tenth of a millisecond or two, and loads nothing. `cache_dir` as in cl_cache.h. Filled
- * with what was listed, and whether that was less than ten minutes ago (a device may come back and
- * leave no trace in files); with no rows where the drivers are not known, or there is no cache. */
+ * with the listed rows, and whether the listing was less than ten minutes ago (a device may come
+ * back and leave no trace in files); with no rows where the drivers are not known, or there is no
+ * cache. */
 bool bm_cl_drivers_known(const char *cache_dir, bm_cl_listing *out, bool *fresh);
 /* In a process that has just made this list of its devices. What fails is not remembered. */
 void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing);
@@ -30,7 +30,7 @@ void bm_cl_drivers_forget(const char *cache_dir);
 typedef struct bm_cl_hang {
     double seconds; /* that it was waited for */
     double at;      /* bm_clock_seconds() then */
-    char note[640]; /* what was said */
+    char note[640]; /* the text */
 } bm_cl_hang;
 
 /* Remember it instead of the last; of seconds 0: none. What fails is not remembered. */

@@ -9,11 +9,11 @@
  *     hung, as long, less than ten minutes ago                 not at all
  *     any other                                                by a child process, so long
  *
- * The first way costs what asking costs, the last one a process more. Both give what is there now.
- * The second one loads no driver into this process: libraries that a job would not use (PoCL brings
- * LLVM) are worth 50 MB of memory and as many milliseconds.
- * A driver that did well once may hang all the same (its device is lost): its thread then stays
- * where it is, with all that it may touch, and is counted (bm_device_settings.n_stuck).
+ * The first way costs what asking costs, the last one a process more. Both list the devices that
+ * are there now. The second one loads no driver into this process: libraries that a job would not
+ * use (PoCL brings LLVM) are worth 50 MB of memory and as many milliseconds. A driver that did well
+ * once may hang all the same (its device is lost): its thread then stays where it is, with all
+ * memory that it may touch, and is counted (bm_device_settings.n_stuck).
  *
  * Tests: tests/fault/icd/drivers.sh, tests/unit/opencl/test_cl_list.c */
 #include "opencl/cl_list.h"

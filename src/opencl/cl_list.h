@@ -11,7 +11,7 @@
 bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err);
 
 /* cl_list_answer -- the list of devices on its way from one process to another: a file that the
- * child writes whole, at its end, and that says by itself whether it is whole.
+ * child writes at once, at its end, and that shows by itself whether it is whole.
  *
  *     "BMCLLST1" | bytes of a bm_device_info, 4 | devices, 4 | note, 640 | the devices */
 

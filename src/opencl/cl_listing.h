@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_listing.h -- the table of OpenCL devices: a row for each device, and for each platform that
- * has none a row that says why. Everything that chooses or shows devices reads these rows. */
+/* cl_listing.h -- the table of OpenCL devices: a row for each device, and for each platform without
+ * devices a row with the reason. Everything that chooses or shows devices reads these rows. */
 #pragma once
 
 #include <bandmill/device.h>
@@ -18,7 +18,7 @@ typedef struct bm_cl_listing {
 
 /* Which rows the caller needs. */
 typedef enum bm_cl_need {
-    BM_CL_NEED_ALL, /* what is there now */
+    BM_CL_NEED_ALL, /* the devices that are there now */
     BM_CL_NEED_GPUS /* GPUs now; where a listing of the last minutes found none, its rows will do */
 } bm_cl_need;
 

@@ -64,7 +64,7 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row
     bm_callbacks calls = {0};
     if (!bm_cl_child_init(&child, cfg->settings, cfg->cache_dir, device))
         return BM_OK;
-    if (cfg->callbacks != NULL) /* what it says is of no interest while it works */
+    if (cfg->callbacks != NULL) /* its output does not matter while it works */
         calls = (bm_callbacks){.ctx = cfg->callbacks->ctx, .cancelled = cfg->callbacks->cancelled};
     child.patience.callbacks = &calls;
     bm_cl_probe_device(cfg, row, device);

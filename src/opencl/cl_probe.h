@@ -3,8 +3,8 @@
  *
  * PoCL aborts on a truncated file in its cache, at every run until the cache is removed, and calls
  * exit when its cache disk is full. So before a device is opened here, it is opened there: the
- * child builds the kernels, compares known answers, and leaves the binary in the cache. What it is
- * told is all that decides what is built (one line; what is in brackets may be missing):
+ * child builds the kernels, compares known answers, and leaves the binary in the cache. It is told
+ * everything that decides the build (one line; parts in brackets may be missing):
  *
  *     opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED[+KIND:K][/LIMIT][=PARAMS]
  *
@@ -18,15 +18,15 @@
 #include "opencl/cl_child.h"
 #include "opencl/cl_program.h"
 
-#define BM_CL_PROBE_TEXT (BM_KERNEL_PARAMS_TEXT + 160u) /* bytes of what it is told, at most */
+#define BM_CL_PROBE_TEXT (BM_KERNEL_PARAMS_TEXT + 160u) /* bytes of that line, at most */
 
 /* Filled with what the child is told. `row` NULL: the device's own parameters. */
 void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
                         char out[BM_CL_PROBE_TEXT]);
 
 /* Run the probe for what `cfg` opens, with these kernel parameters, and wait, at most
- * settings->probe_seconds. BM_OK: it succeeded, or there is no program to run. BM_ERR_DEVICE, and
- * the message says how: it failed and told why (err->code is 0), it died without a word (ECHILD),
+ * settings->probe_seconds. BM_OK: it succeeded, or there is no program to run. BM_ERR_DEVICE, with
+ * one of these messages: it failed and told why (err->code is 0), it died without a word (ECHILD),
  * it hung (ETIMEDOUT), or it could not be run (errno). BM_ERR_CANCELLED: cfg->callbacks said so.
  * `name`: the device's, for the message. */
 bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row, const char *name,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_probe_child.c -- the other side of cl_child.h: read what is to be opened, open it and close
+/* cl_probe_child.c -- the other side of cl_child.h: read which device to open, open it and close
  * it; or list the devices.
  *
  * Where address space or data is limited (ulimit -v, -d), the process makes do with less than the limit, by what a job maps
  * besides; and to list, by what its parent has mapped more than itself, which has not loaded the
- * drivers yet. What is loaded here, the parent can load.
+ * drivers yet. The parent can load every library that was loaded here.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
 #include <inttypes.h>

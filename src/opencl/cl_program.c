@@ -25,9 +25,8 @@
 /* cl_kernel_params -- reading, writing and looking up rows of parameters. See cl_program.h.
  *
  * A file has comments (#), empty lines, rows, and lines with the names of the columns, which are
- * passed over wherever they stand: files may be put together with cat. A bad row in our own file is
- * a bug and said as such. The user's file is read each time a device opens, before anything is
- * built. */
+ * passed over anywhere: files may be put together with cat. A bad row in our own file is a bug and
+ * said as such. The user's file is read each time a device opens, before anything is built. */
 
 #define TUNING_FILE "opencl.csv"
 #define MAX_BYTES   ((size_t)1 << 20) /* of the user's file */
@@ -329,7 +328,7 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     while (t->teams > 1 &&
            (uint64_t)t->teams * t->each * t->team * 8 * 4 > device->info.local_bytes)
         --t->teams;
-    /* Many teams want more documents at once, of which fewer are left for a last round. */
+    /* Many teams want more documents at once; then fewer are left for a last round. */
     if (t->teams > 4 && warp == 32 && t->tile <= s->chunk.pack) {
         t->tile *= 2;
         s->chunk.pack *= 2;
@@ -341,9 +340,9 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     s->chunk.whole = s->chunk.pack;
     s->coef_words = t->each * t->team;
     s->group = t->team * t->teams;
-    /* The kernels of texts wait for memory, so they want many waves, and bm_text_count has a table in
-     * local memory, of which a unit of AMD has 64 KiB for four SIMDs. A group of four waves shares
-     * one table: 28 waves of 32 at once, where groups of one wave are 7. */
+    /* The kernels of texts wait for memory, so they want many waves. bm_text_count has a table in
+     * local memory, and a unit of AMD has 64 KiB of that for four SIMDs. A group of four waves
+     * shares one table: 28 waves of 32 at once, where groups of one wave are 7. */
     s->text_group = warp == 64 && s->group < 256 && most >= 256 ? 256 : s->group;
 }
 

@@ -22,8 +22,8 @@ typedef struct bm_kernel_file {
 extern const bm_kernel_file bm_kernel_files[];
 extern const unsigned bm_n_kernel_files;
 
-/* cl_kernel_params -- the parameters of kernels: a row of kernels/tuning/opencl.csv says which
- * devices it is for, and what the kernels are built with there. No OpenCL here.
+/* cl_kernel_params -- the parameters of kernels: a row of kernels/tuning/opencl.csv has the devices
+ * that it is for, and the parameters of the kernels there. No OpenCL here.
  *
  * Looked up first in the user's own file (bm_device_settings.tuning_path), then in ours, which is
  * embedded. Of the rows of a file that fit a device the most exact counts: device before vendor
@@ -55,7 +55,7 @@ typedef struct bm_kernel_params {
 /* The names of all columns, as the first line of a file. */
 extern const char bm_kernel_params_header[];
 
-/* The row of a line, which ends at a newline or NUL. False: not a row, or one whose numbers no
+/* The row of a line, which ends at a newline or NUL. False: not a row, or one with numbers that no
  * kernel can be built with; *row is then undefined. */
 bool bm_kernel_params_parse(const char *line, bm_kernel_params *row);
 /* The line, without a newline. */
@@ -103,8 +103,8 @@ typedef struct bm_cl_text_shape {
     uint32_t kind, k; /* bm_text_options.shingle, .shingle_k */
 } bm_cl_text_shape;
 
-/* The shape of the kernels on a device: what a program is built with. Names as in kernels/; those
- * of oph take the group and the cut of affine32. */
+/* The shape of the kernels on a device: the parameters of a program's build. Names as in kernels/;
+ * kernels of oph have the group and the cut of affine32. */
 typedef struct bm_cl_shape {
     bool gpu;       /* the family: sign_*gpu.cl, else sign_*cpu.cl */
     uint32_t unit;  /* hashes of a unit: gpu 4, of 32 bits; cpu, or whole_hashes: 1, of 64 */
@@ -132,7 +132,7 @@ bm_status bm_cl_kernel_shape(const bm_cl_device *device, const bm_kernel_params 
 typedef enum bm_cl_kernel_id {
     BM_CL_SIGN,
     BM_CL_SPLIT_BEGIN,
-    BM_CL_SPLIT_FILL, /* only where the scheme's row says that it fills */
+    BM_CL_SPLIT_FILL, /* only if the scheme's row has a fill */
     BM_CL_SPLIT_KEYS, /* only where there are bands */
     BM_CL_TEXT_HASH,  /* only where the shape has text */
     BM_CL_TEXT_COUNT, /* likewise */
@@ -153,7 +153,8 @@ typedef struct bm_cl_target {
     const bm_cl_shape *shape;
 } bm_cl_target;
 
-/* Hash of all that decides the binary: sources, options, device, driver, platform's version. */
+/* Hash of everything that decides the binary: sources, options, device, driver, platform's
+ * version. */
 bm_cl_key bm_cl_program_key(const bm_cl_device *device, const bm_cl_shape *shape);
 
 /* From the embedded sources; tried three times, since drivers fail when several processes build at

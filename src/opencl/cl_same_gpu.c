@@ -12,8 +12,8 @@
  * The address goes first, as drivers make UUIDs in ways of their own. Rows of one platform are
  * always different devices: parts of one GPU (MIG, tiles, partitions) share its address.
  *
- * The row that counts is the first usable one whose platform is the vendor's own, else the first
- * usable one of a layer above other drivers.
+ * The first usable row of the vendor's own platform counts, else the first usable row of a layer
+ * above other drivers.
  *
  * Tests: tests/unit/opencl/test_cl_same_gpu.c, tests/fault/icd/same_gpu.sh */
 #include "opencl/cl_listing.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_selftest.c -- a driver may compile wrong code, and a cached binary may be another kernel's:
- * every call then succeeds and the words are wrong. So a program signs documents whose answers the
- * scalar reference gives before it is used.
+ * every call then succeeds and the words are wrong. So before a program is used it signs documents,
+ * and the scalar reference gives the right answers.
  *
  * The batch is small (a few thousand shingles, made by a fixed generator) and meets every path: no
  * shingle, quads that are not full, packing, a document of its own chunk, one in parts. For the
@@ -13,9 +13,9 @@
  * little, and no loop that ends too early can give it.
  *
  * Texts are made by a fixed generator from a small alphabet, so that shingles repeat; their
- * shingles are cut here by the letter of model/batches.h and hashed by the xxHash library. Code
- * points of one to four bytes stand among them; the documents are of no unit up to some thousand,
- * one has none, and one is shorter than a shingle.
+ * shingles are cut here by the letter of model/batches.h and hashed by the xxHash library. There
+ * are code points of one to four bytes among them; the documents are of no unit up to some
+ * thousand, one has none, and one is shorter than a shingle.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_parity_text.c,
  *        tests/parity/test_oclgrind.c, tests/fault/device/answers.sh, tests/parity/test_mesa.sh */
@@ -47,8 +47,8 @@ typedef struct answers {
     uint32_t *words, *right_words;
 } answers;
 
-/* n shingles, more than DISTINCT: those of a set but one over and over, then that one, which makes
- * a difference. The last DISTINCT are the set. */
+/* n shingles, more than DISTINCT: all elements of a set but one, over and over, then that one,
+ * which makes a difference. The last DISTINCT are the set. */
 static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
 {
     const bm_scheme_ops *scheme = stream->shape->scheme;
@@ -150,8 +150,8 @@ out:
 
 /* --- texts --- */
 
-/* Units beyond those of the first shingle. The longest fits the least limit of a buffer, and is
- * split all the same while the cut is lowered. */
+/* Units after the first shingle. The longest document fits the least limit of a buffer, but is
+ * still split while the cut is lowered. */
 static const uint32_t text_sizes[] = {0, 0, 0, 1, 2, 17, 118, 0, 5, 1000, 33, 3, 1500, 64};
 enum { N_TEXTS = sizeof text_sizes / sizeof *text_sizes, EMPTY = 1, SHORT = 2 };
 

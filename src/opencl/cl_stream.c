@@ -31,8 +31,8 @@
  *
  * One walk over the documents. Short ones are packed into a chunk until it holds pack_units; one of
  * up to whole_units is a chunk of its own; a longer one is cut into parts of part_units and listed
- * in `split`. A document that exceeds a whole batch is cut into slices, a batch each, whose words
- * the host merges. */
+ * in `split`. A document that exceeds a whole batch is cut into slices, a batch each, and the host
+ * merges their words. */
 
 #define MAX_PACKED_DOCS 4096u /* of no or few hashes, in one chunk */
 
@@ -194,10 +194,10 @@ void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out
                         (size_t)(offsets[i + 1] - offsets[i]));
 }
 
-/* cl_launch -- a table says which arguments each kernel takes; one loop sets them and starts it. At
- * most seven kernels a batch: words of split documents to all ones, hashes of texts, their counts,
- * their content hashes, the chunks, then of split documents what the scheme does at their end, and
- * their keys. */
+/* cl_launch -- a table has the arguments of each kernel; one loop sets them and starts it. At most
+ * seven kernels a batch: words of split documents to all ones, hashes of texts, their counts, their
+ * content hashes, the chunks, then of split documents what the scheme does at their end, and their
+ * keys. */
 
 typedef enum argument {
     ARG_HASHES,
@@ -520,7 +520,7 @@ void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm
         fill_starts(plan, text, &e, bases, (uint16_t *)(void *)(in + (size_t)at->starts_at * 16));
 }
 
-/* Where sums of parts begin after those of documents. */
+/* The place of the sums of parts, after the sums of documents. */
 static size_t parts_at(const bm_cl_plan *plan)
 {
     return (plan->n_docs / 4 + 1) * 4;
@@ -722,7 +722,7 @@ static bool is_free(bm_cl_stream *stream, const bm_cl_place *place)
     return free;
 }
 
-/* `all`: those of places that others have, too. */
+/* `all`: also batches in places that others have. */
 static void release_buffers(bm_cl_stream *stream, bool all)
 {
     for (uint32_t i = 0; i < BM_CL_PLACES; ++i)
@@ -1123,7 +1123,8 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
     }
 }
 
-/* End all that is under way, without results: it would be copied to tasks whose memory goes. */
+/* End all work under way, without results: they would be copied to tasks that are about to be
+ * freed. */
 static void abandon(bm_cl_stream *stream)
 {
     finish_all(stream);
@@ -1149,7 +1150,7 @@ static bool is_alive(bm_cl_stream *stream)
                                             0, sizeof word, &word, 0, NULL, NULL) == CL_SUCCESS;
 }
 
-/* Less memory than was thought, as `err` has it: all that is under way is finished, and batches become
+/* There is less memory than expected (`err`): all work under way is finished, and batches become
  * smaller. */
 static bm_status halve_limit(bm_cl_stream *stream, bm_error *err)
 {
@@ -1186,7 +1187,7 @@ bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error
             const bm_cl_cut cut = task->text != NULL ? cl_text_cut(stream) : stream->cut;
             next = at;
             const bm_status planned = bm_cl_plan_next(&slot->own.plan, &cut, task, &next, err);
-            if (planned == BM_ERR_UNSUPPORTED) /* what was begun must not write any more */
+            if (planned == BM_ERR_UNSUPPORTED) /* work that was begun must not write any more */
                 BM_TRY(bm_cl_stream_wait(stream, task, err));
             BM_TRY(planned);
         }

@@ -114,8 +114,8 @@ typedef struct bm_cl_slot {
     bm_cl_scratch hashes, table; /* of texts: made and used on the device */
 } bm_cl_slot;
 
-/* Places that other threads may take, of a device: those of batches under way, and as many that are
- * filled, or wait for their turn to be written. Each becomes as large as the tasks are. */
+/* The places of a device that other threads may take: one for each batch under way, and as many
+ * that are being filled, or wait for their turn. Each becomes as large as the tasks are. */
 #define BM_CL_PLACES 8u
 
 typedef struct bm_cl_stream {
@@ -148,8 +148,9 @@ static inline void bm_cl_event_release(const bm_cl_api *api, cl_event *event)
     *event = NULL;
 }
 
-/* Hashes that one work-group signs of a document whose parts do not meet on a device: so many turns
- * of a loop, which llvmpipe leaves after 65,535 in all (docs/opencl.md). More come in slices. */
+/* Hashes that one work-group signs of a document, if the device does not merge its parts: so many
+ * turns of a loop, which llvmpipe leaves after 65,535 in all (docs/opencl.md). More come in
+ * slices. */
 #define BM_CL_ALONE_UNITS 49152u
 
 /* How long the parts of a long document may be: all of it where they do not meet on a device. */
@@ -167,8 +168,8 @@ void bm_cl_stream_close(bm_cl_stream *stream); /* waits first; {0} is fine */
 bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
 /* Until no batch of `task` (NULL: of any) is under way. */
 bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_error *err);
-/* Submit `task` and wait for it, where nothing else is under way. After a failure all that is under
- * way has ended, without results: the task is not touched any more, and its memory may go. */
+/* Submit `task` and wait for it, while nothing else is under way. After a failure all work has
+ * ended, without results: the task is not touched any more, and may be freed. */
 bm_status bm_cl_stream_run(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
 
 /* A place for all of the task, filled with its inputs; NULL: none is free, or large enough, or the

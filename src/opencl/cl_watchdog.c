@@ -8,9 +8,9 @@
  *     thread   take the call | into cl_backend.c, and the driver | answer
  *
  * A device that has not answered within the limit is stuck: the caller gets BM_ERR_DEVICE, for this
- * call and all that follow, and goes on. Its thread stays where it is, and so does everything that
- * it, or the device, may still touch: the watchdog, the backend inside, and all that the tasks
- * under way point to, which the caller leaves alone too (bm_backend.stuck). This is leaked on
+ * call and all later ones, and goes on. Its thread stays where it is, and so does everything that
+ * it, or the device, may still touch: the watchdog, the backend inside, and all memory that the
+ * tasks under way use, which the caller must not free either (bm_backend.stuck). This is leaked on
  * purpose; a process that has such threads should end by _exit, since a driver's exit handlers may
  * wait for them (bm_device_settings.n_stuck counts them).
  *
@@ -18,7 +18,7 @@
  * they would take at the slowest pace seen. To open a device includes its trial run (or two), which
  * has a limit of its own; the limit of the call begins anew when a trial run is over.
  *
- * Threads: as bm_backend says, one at a time. */
+ * Threads: one at a time, as in bm_backend. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -34,7 +34,7 @@
 #define DEFAULT_SECONDS 120.0
 #define HASH_SECONDS    1e-6
 #define PATIENCE        20.0
-#define SMALL_TASK      100000.0 /* hashes: a smaller one says little about the pace */
+#define SMALL_TASK      100000.0 /* hashes: a smaller task shows little of the pace */
 #define N_STRINGS       7
 
 typedef enum what { NOTHING, OPEN, SUBMIT, WAIT, DRAIN, CLOSE } what;
@@ -251,7 +251,7 @@ static bm_status watchdog_submit(bm_backend *backend, bm_sign_task *task, bm_err
     *end = one;
     bm_status status = ask(w, SUBMIT, one, err);
     if (status == BM_ERR_NOMEM && ask(w, DRAIN, NULL, NULL) != BM_OK)
-        return status; /* what was begun of it stays under way */
+        return status; /* its begun work stays under way */
     if (status == BM_ERR_NOMEM || status == BM_ERR_UNSUPPORTED)
         forget(w, one); /* nothing is done with it any more: it may come again */
     return status;

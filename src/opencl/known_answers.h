@@ -8,7 +8,7 @@ typedef enum bm_answers {
     BM_ANSWERS_BELIEVED
 } bm_answers;
 
-/* They are checked. Only a program that puts another definition in the place of this one (those of
- * bench/double, which are never installed) takes what a device answers: it measures the host beside
- * a device that computes nothing. */
+/* They are checked. Only a program that replaces this definition by another one (the programs of
+ * bench/double, which are never installed) accepts any answer of a device: it measures the host
+ * beside a device that computes nothing. */
 extern const bm_answers bm_device_answers;

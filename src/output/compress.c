@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compress.c -- the libraries that compress are behind compress.h.
+/* compress.c -- the libraries that compress, for compress.h.
  *
  * Tests: tests/fault/compression_memory.c, tests/race/race_pipeline.c,
  *        tests/unit/output/test_out_file.c, tests/unit/results/test_kept_writer.c */
@@ -313,8 +313,8 @@ static const pack_ops pack_bz2 = {
  *
  * Lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
  *
- * The library needs room for all that a call may give, so whole blocks are gathered here,
- * compressed, and what comes out is handed on as there is room:
+ * The library needs a buffer for all the output of a call. So whole blocks are gathered here and
+ * compressed, and the output is handed on when it fits:
  *
  *     in  ->  block (1 MiB)  ->  LZ4F  ->  packed  ->  out */
 
@@ -441,12 +441,12 @@ static const pack_ops pack_lz4 = {
 
 /* === pack blocks ===
  *
- * Compression in blocks of PACK_BLOCK_BYTES, each of which is whole in itself (a member of gz, a
- * frame of zst), on the threads of a pool. The blocks are the same for any number of threads, and
- * so are the bytes. Threads begin with the pool's second block, so that a small file starts none.
+ * Compression in blocks of PACK_BLOCK_BYTES, each complete in itself (a member of gz, a frame of
+ * zst), on the threads of a pool. The blocks are the same for any number of threads, and so are the
+ * bytes. Threads begin with the pool's second block, so that a small file starts none.
  *
  * The blocks of a file lie in a ring: the caller fills them and hands on what came of them, in
- * order; threads compress them in between, those of the file that was opened first before others.
+ * order; threads compress them in between, blocks of the file that was opened first before others.
  *
  *     n_written          n_begun           n_filled
  *     | done, being      | being           | being

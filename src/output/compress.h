@@ -17,9 +17,8 @@ typedef struct bm_pack_pool bm_pack_pool;
 
 /* The threads and memory that compression may use. Results do not depend on them. */
 typedef struct bm_pack_lanes {
-    uint32_t threads; /* the caller's among them; 0 is 1 */
-    uint64_t
-        memory; /* of the whole job, in bytes, of which blocks are a small share; 0: no limit */
+    uint32_t threads;   /* the caller's among them; 0 is 1 */
+    uint64_t memory;    /* of the whole job, in bytes; blocks may have a small share; 0: no limit */
     bm_pack_pool *pool; /* in place of both, of several files; NULL: a file has one of its own */
 } bm_pack_lanes;
 
@@ -31,7 +30,7 @@ void bm_pack_pool_close(bm_pack_pool *pool); /* NULL is fine */
 bool bm_pack_pool_is_crowded(bm_pack_pool *pool);
 
 typedef struct bm_compress_step {
-    bm_str in;       /* what is left to compress: moves on */
+    bm_str in;       /* the rest to compress: moves on */
     bool part;       /* the block, where there are some, ends with `in` */
     bool end;        /* nothing will come after `in`: the frame is closed */
     char *out;       /* compressed bytes are put at out[len … cap-1]: len grows */
@@ -48,6 +47,6 @@ void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 
 /* Compress until `out` is full. Call it again, with space in `out`, until step->done. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
-/* Nothing will come any more but step->end: what was taken is compressed meanwhile by the threads
- * of the pool. False: there is nothing that they could do. */
+/* Only step->end will follow: the threads of the pool compress the gathered blocks meanwhile.
+ * False: they have nothing to do. */
 bool bm_compressor_end(bm_compressor *compressor);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* digest.c -- SHA-256 by libcrypto and XXH3, of blocks of 256 KiB by pread.
  *
- * Files are read back and not hashed on their way out: what is read back is what a reader will get,
- * and any thread can do it. It still lies in the system's page cache then. Both digests are of one
- * block while it is in the processor's cache.
+ * Files are read back and not hashed on their way out: the bytes read back are the bytes that
+ * readers will get, and any thread can do it. It still lies in the system's page cache then. Both
+ * digests are of one block while it is in the processor's cache.
  *
  * Tests: tests/unit/output/test_digest.c, tests/unit/output/test_digest_files.c,
  *        tests/unit/output/test_digest_follow.c */
@@ -108,7 +108,7 @@ static bm_status add_to_piece(bm_digest *digest, const void *data, size_t len, b
     return BM_OK;
 }
 
-/* The digests of what was added to the piece. */
+/* The digests of the bytes added to the piece. */
 static bm_status read_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err)
 {
     unsigned len = 0;
@@ -338,7 +338,7 @@ out:
 
 /* === digest follow ===
  *
- * Threads that hash the pieces of a file behind its writer.
+ * Threads that hash the pieces of a file while its writer goes on.
  *
  *     written      |=======|=======|=======|====...
  *     thread 1      ######   it is slow, or the system gave it no processor:
@@ -495,7 +495,7 @@ void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
     pthread_cond_broadcast(&follow->more);
     pthread_mutex_unlock(&follow->lock);
     if (behind && follow->n_threads < follow->threads_most)
-        (void)start_thread(follow); /* else what is left is hashed at the end */
+        (void)start_thread(follow); /* else the rest is hashed at the end */
 }
 
 void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* digest.h -- digests of files, as the reports of a job list them: SHA-256, which everybody's tools
- * check, and XXH3 128, by which our own readers tell whether a file is what was written. The second
- * costs a twentieth of the first.
+ * check, and XXH3 128, by which our own readers check that a file is unchanged. The second costs a
+ * twentieth of the first.
  *
  * Both are of a file by its pieces of BM_FILE_PIECE_BYTES: of a file that is no longer than one,
  * the digest of its bytes; of a longer one the digest of its pieces' binary digests, one after
@@ -45,7 +45,7 @@ typedef struct bm_sealed_part {
 
 /* How many pieces a file of `bytes` has: 1 of an empty one. */
 size_t bm_digest_count_pieces(uint64_t bytes, uint64_t piece_bytes);
-/* The digests of a file of n pieces, n >= 1, all of which are known. */
+/* The digests of a file of n known pieces, n >= 1. */
 bm_status bm_digests_join(const bm_digest_piece *pieces, size_t n, unsigned kinds, bm_digests *out,
                           bm_error *err);
 /* The digests of bytes in memory, as one piece. */
@@ -67,12 +67,12 @@ typedef struct bm_file_range {
 /* BM_ERR_IO where the file ends before. */
 bm_status bm_digest_add_file(bm_digest *digest, const bm_file_range *range, bm_error *err);
 bm_status bm_digest_add(bm_digest *digest, const void *data, size_t len, bm_error *err);
-/* The digests of all that was added; nothing may be added afterwards. */
+/* The digests of all added bytes; nothing may be added afterwards. */
 bm_status bm_digest_end(bm_digest *digest, bm_digests *out, bm_error *err);
 /* After end: the pieces, *n of them, until close. */
 const bm_digest_piece *bm_digest_pieces(const bm_digest *digest, size_t *n);
-/* In place of end: what was added since it was opened, or since the last such call, is one piece.
- * More may follow. */
+/* In place of end: the bytes added since the digest was opened, or since the last such call, are
+ * one piece. More may follow. */
 bm_status bm_digest_end_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err);
 void bm_digest_close(bm_digest *digest); /* NULL is fine */
 
@@ -106,11 +106,11 @@ bm_status bm_digest_files(const bm_digest_work *work, bm_error *err);
 
 /* digest_follow -- the pieces of a file are hashed while it is being written, on other threads.
  *
- * The writer says how many bytes are final; a thread reads them back from the page cache and hashes
- * them. While it is a whole piece behind, another one takes the next piece, so that hashing is
- * never slower than the writer for want of threads. For files that are written from front to back
- * and not rewritten, but for their first bytes, whose pieces come last, once the file is complete.
- * Calls come from one thread at a time. */
+ * The writer reports how many bytes are final; a thread reads them back from the page cache and
+ * hashes them. While hashing is a whole piece behind, one more thread begins a piece, so hashing is
+ * never slower than the writer for want of threads. For files that are written from front to back;
+ * only their first bytes may be rewritten. The pieces of the first bytes are hashed last, once the
+ * file is complete. Calls come from one thread at a time. */
 
 typedef struct bm_digest_follow bm_digest_follow;
 
@@ -125,7 +125,7 @@ bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow
                                 bm_error *err);
 /* Bytes 0 … n-1 will not change any more; n never falls. */
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n);
-/* The file is complete with `n` bytes: its threads go on with what is left of it. */
+/* The file is complete with `n` bytes: its threads hash the rest. */
 void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n);
 /* After complete: waits for the pieces that were begun. *pieces: all pieces of the file, the
  * caller's to bm_free; those that no thread has come to are not known. BM_ERR_IO names `shown`. The

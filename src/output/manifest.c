@@ -31,7 +31,7 @@
 
 /* === listed ===
  *
- * A digest that grows with the reading, and what it must come to. */
+ * A digest that grows with the reading, and its expected value. */
 
 struct bm_listed {
     const bm_manifest *manifest;
@@ -118,7 +118,7 @@ static bm_status manifest_too_large(const char *path, uint64_t bytes, unsigned s
 
 #define HEAD_BYTES 4096u
 
-/* The first bytes of a file; what is no regular file has none. */
+/* The first bytes of a file; anything but a regular file has none. */
 static bm_status read_head(const char *path, char head[HEAD_BYTES], size_t *len, bm_error *err)
 {
     int fd;
@@ -162,13 +162,13 @@ static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
     return BM_OK;
 }
 
-/* Before all of it is read: will it fit? Else BM_ERR_NOMEM, or BM_ERR_FORMAT where it does not
- * begin as ours do: a folder of documents may hold a large file of that name. */
+/* Before all of it is read: will it fit? If not, BM_ERR_NOMEM; or BM_ERR_FORMAT if it does not
+ * begin like one of ours, since a folder of documents may hold a large file of that name. */
 static bm_status manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err)
 {
     struct stat info;
     if (budget.memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return BM_OK; /* opening it says what is wrong */
+        return BM_OK; /* opening it reports the error */
     const uint64_t bytes = (uint64_t)info.st_size;
     if (bytes <= budget.memory / budget.share / USUAL_FOLD)
         return BM_OK;
@@ -211,7 +211,7 @@ typedef struct manifest_fields {
     char *path; /* of the manifest, for messages */
     char **strings;
     size_t n_strings, cap_strings;
-    const char **text_fields;  /* the list of that name, of strings above */
+    const char **text_fields;  /* the name of the list, for the strings above */
     bm_manifest_budget budget; /* that all may take */
     uint64_t text_bytes;       /* of the manifest's text */
     uint64_t string_bytes;     /* of the strings, and of what names them */
@@ -235,8 +235,8 @@ static bm_status manifest_field_reserve(manifest_fields *fields, size_t len, bm_
     return bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err);
 }
 
-/* *out: what a JSON string says, as a C string that the fields own; with `escaped` it is unescaped
- * as in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its budget. */
+/* *out: the text of a JSON string, as a C string that the fields own; with `escaped` it is also
+ * unescaped as in TSV. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its budget. */
 static bm_status manifest_field_own(manifest_fields *fields, bm_str value, bool escaped,
                                     const char **out, bm_error *err)
 {
@@ -1012,8 +1012,7 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
 
 /* === manifest seal ===
  *
- * The last place where the member's name stands is the member: what is after it is its value and
- * two brackets. */
+ * The last occurrence of the member's name is the member: its value and two brackets follow. */
 
 #define SEAL   "report_xxh3_128"
 #define QUOTED "\"" SEAL "\""
@@ -1062,7 +1061,7 @@ bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err)
 
 /* === manifest check ===
  *
- * What is asked of a manifest once it is read: are the outputs as it says? */
+ * Checks after a manifest was read: do the outputs match it? */
 
 #define THREADS_FROM ((uint64_t)8 << 20) /* bytes of outputs: fewer are hashed by the caller */
 

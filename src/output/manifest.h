@@ -4,8 +4,8 @@
  * Both are one JSON object: "tool" is "bandmill", "kind" is "signatures" or "dedup", then
  * "provenance", "plan", "counts", "inputs", "outputs" (from names, escaped as in TSV files, to
  * SHA-256), "outputs_xxh3_128", and how files are digested: "digests" 2 by pieces of
- * "outputs_piece_bytes"; without them as wholes. At the end of "run" stands the report's own digest
- * (manifest.h), which is compared. Threads: an open manifest may be read by several at once. */
+ * "outputs_piece_bytes"; without them as wholes. At the end of "run" is the report's own digest,
+ * which is compared. Threads: an open manifest may be read by several at once. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ typedef struct bm_manifest_budget {
     unsigned share;  /* this part of it, 1: all */
 } bm_manifest_budget;
 
-/* manifest_provenance -- how the documents of a job were signed and read, as its manifest says. */
+/* manifest_provenance -- how the documents of a job were signed and read, from its manifest. */
 
 /* The fields (model/field_rows.h) of an object "provenance" that are SIGNED or READ, by their rows.
  * Strings are the manifest's own. */
@@ -41,13 +41,13 @@ typedef struct bm_provenance {
     uint64_t weights_documents, format;
 } bm_provenance;
 
-/* A job, a directory or an index whose signatures are used. */
+/* A job, a directory or an index that gives its signatures. */
 typedef struct bm_provenance_side {
     const char *path, *normalize; /* as messages name it; its list of normalisers */
 } bm_provenance_side;
 
-/* BM_ERR_FORMAT: `other` cannot be used with `first`, since their `key` differs. Of normalisers the
- * message says which list would do for both. */
+/* BM_ERR_FORMAT: `other` cannot be used with `first`, since their `key` differs. If normalisers
+ * differ, the message names a list that fits both. */
 bm_status bm_provenance_differs(const char *key, bm_provenance_side first, bm_provenance_side other,
                                 bm_error *err);
 /* BM_ERR_FORMAT unless the signatures of both can be used together. */
@@ -71,15 +71,15 @@ typedef struct bm_manifest_shard {
 #define BM_SHARD_WHOLE             "inputs_xxh3_128"
 #define BM_INPUT_IDS               "ids"           /* of a table in memory: int64, uint64 or rows */
 #define BM_INPUT_REMOVED_BYTES     "removed_bytes" /* of text, of its documents that were removed */
-#define BM_INPUT_FROM              "from_byte"     /* of an input of which a part was read, */
+#define BM_INPUT_FROM              "from_byte"     /* of an input that was read in part, */
 #define BM_INPUT_FILE_BYTES        "file_bytes"    /* and the bytes of all of it; */
-#define BM_INPUT_PARTS             "parts"         /* or of one of which all was read, in parts */
+#define BM_INPUT_PARTS             "parts"         /* or of one that was read wholly, in parts */
 #define BM_INPUT_OFFSETS           "offsets"       /* of an input that is an array of hashes */
 #define BM_RUN_FOUND               "inputs_found"
 #define BM_RUN_FROM_HERE           "inputs_from_here"
 #define BM_FROM_HERE_NAMES         "names_begin"
 #define BM_FROM_HERE_PATHS         "paths_begin"
-#define BM_RUN_ASKED               "asked" /* what was to be written */
+#define BM_RUN_ASKED               "asked" /* the requested outputs */
 #define BM_MANIFEST_ITEMS          "items" /* of `overlap`: a manifest of the items */
 #define BM_MANIFEST_OUTPUTS        "outputs"
 #define BM_MANIFEST_OUTPUTS_XXH3   "outputs_xxh3_128"
@@ -87,7 +87,7 @@ typedef struct bm_manifest_shard {
 #define BM_MANIFEST_PIECE_BYTES    "outputs_piece_bytes"
 #define BM_MANIFEST_DIGESTS        "digests"
 
-/* Bytes of a file of which each share was read by itself (input/input_shard.h). */
+/* Bytes of a file that was read in separate shares (input/input_shard.h). */
 typedef struct bm_manifest_part {
     uint64_t from, bytes;
     const char *xxh3_128; /* of them; 32 hex digits */
@@ -124,12 +124,12 @@ bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest 
 /* The same, of a part of the memory. */
 bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, bm_manifest **out,
                                  bm_error *err);
-/* A manifest where one may be. *out NULL: nothing is at `path`, or something that does not begin as
- * ours do. BM_ERR_FORMAT: one of ours that is damaged, or of a later version; BM_ERR_IO: nobody can
- * tell what is there. */
+/* Open the manifest at a place that may have one. *out NULL: nothing is at `path`, or a file that
+ * does not begin like one of ours. BM_ERR_FORMAT: one of ours that is damaged, or of a later
+ * version; BM_ERR_IO: the file cannot be read. */
 bm_status bm_manifest_find(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
-/* Open a manifest whose text is in another file of ours, written with it: it is not checked as
- * JSON. `path`: of that file, for messages. */
+/* Open a manifest from its text in another of our files, which was written with it: it is not
+ * checked as JSON. `path`: of that file, for messages. */
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);
 /* Open the manifest of the items that the report of an `overlap` holds. BM_ERR_FORMAT: there is
  * none. */
@@ -216,8 +216,8 @@ void bm_listed_close(bm_listed *listed);
 bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,
                           bm_error *err);
 
-/* manifest_seal -- a report's word for itself: XXH3 128 of all that is before it, as the last
- * member of "run", which is the last of the report.
+/* manifest_seal -- a report's word for itself: XXH3 128 of all bytes before it, as the last member
+ * of "run", which is the last member of the report.
  *
  *     …                                    these bytes, without the comma,
  *     "report_xxh3_128": "32 digits"       are what this is of
@@ -226,7 +226,7 @@ bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const b
  *
  * A report without it is of an earlier version, or was edited by somebody who took it out. */
 
-/* Write the member: all that follows is the end of the object, and of those around it. */
+/* Write the member: only the ends of the object and of those around it follow. */
 void bm_manifest_seal(bm_json *json);
 /* Are the bytes of the report `path` those that it was written with? BM_ERR_FORMAT: no. */
 bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err);

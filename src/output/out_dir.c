@@ -6,7 +6,7 @@
  *
  * Commit: check that the work directory is still this job's, remove the state, sync every folder,
  * rename the folder of outputs (or exchange it with the old output: out_dir.h), sync the parent,
- * and those above it that were made. Close then removes what is left, the marker last.
+ * and those above it that were made. Close then removes the rest, the marker last.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/fault/full_disk_calls.c,
  *        tests/unit/output/test_out_dir.c, tests/unit/output/test_out_dir_resume.c */
@@ -34,8 +34,8 @@
  * First all digests, by pieces and on all threads, then all syncs.
  *
  * A file that is closed is not synced at once: the system begins to write it to the disk while it
- * is being written, and most of it is there by the end. Finish takes all digests first, from the
- * system's memory, while the system writes what is left of each, and syncs then. The first
+ * is being written, and most of it is there by the end. Finish first computes all digests, from the
+ * system's memory, while the system writes the rest of each file, and then syncs. The first
  * HELD_FILES files keep their descriptors until then; the others are opened again. With more files
  * than that one syncfs goes first, so that ten thousand fsyncs find nothing left to do. */
 
@@ -60,7 +60,7 @@ typedef struct out_entries {
     size_t n, cap;
     unsigned n_held; /* with a descriptor */
     bool finished;
-    bm_pool *pool;   /* whose threads digest; NULL: the caller's alone */
+    bm_pool *pool;   /* its threads digest; NULL: only the caller's does */
     bm_meter *meter; /* counts each file twice, of twice as many; NULL: nobody watches */
     size_t n_reported;
 } out_entries; /* reset closes and frees */
@@ -156,7 +156,7 @@ static bm_status sum_part(int fd, const char *path, const bm_sealed_part *part,
     return BM_OK;
 }
 
-/* Compare the part of a file with what was saved. */
+/* Compare the part of a file with its saved digest. */
 static bm_status compare_part(const digesting *d, size_t index, bm_error *err)
 {
     const out_entry *e = &d->list->rows[index];
@@ -368,7 +368,7 @@ out:
     return status;
 }
 
-/* Digest and sync all of them. Once. BM_ERR_FORMAT: a part of one is not what was saved. */
+/* Digest and sync all of them, once. BM_ERR_FORMAT: a saved part of one has changed. */
 static bm_status out_entries_finish(out_entries *list, out_entries_at at, bm_error *err)
 {
     if (list->n > 1)
@@ -430,7 +430,7 @@ out:
     return status;
 }
 
-/* Is what was exchanged the output that was looked at, as it was then? */
+/* Is the exchanged directory the output that was checked before, unchanged? */
 static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, bm_error *err)
 {
     struct stat info;
@@ -469,7 +469,8 @@ static bm_status out_replace(bm_out_claim *claim, const char *work, const char *
     BM_TRY_OUT(bm_place_exchange(folder, BM_OUT_NEW, r->target, err));
     status = check_old(r, &old, node, err);
     if (status != BM_OK && bm_place_exchange(folder, BM_OUT_NEW, r->target, NULL) != BM_OK)
-        status = BM_OK; /* the new one stands, and what nobody listed is left beside it */
+        status = BM_OK; /* the new one is in place, and files that nobody listed are left beside
+                         * it */
 out:
     bm_ours_reset(&old);
     return status;
@@ -483,7 +484,7 @@ struct bm_out_dir {
     char *target, *work, *parent;
     bm_out_existing existing; /* at `target` */
     bm_out_claim claim;
-    bool preserves; /* close and abort leave what is there */
+    bool preserves; /* close and abort leave the files */
     bool committed;
     pthread_mutex_t lock; /* of the claim and the entries, while files are made and closed */
     out_entries entries;  /* files that were closed */
@@ -601,7 +602,7 @@ bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path)
     return path[0] == '/' && bm_ours_has(&dir->claim.marker.ours, path);
 }
 
-/* The work directory, for what is removed from it. */
+/* The work directory, for removals. */
 static bm_ours_at place_of(const bm_out_dir *dir)
 {
     return (bm_ours_at){.folder = dir->claim.folder, .path = dir->work};

@@ -4,9 +4,9 @@
  * Its files are written in a work directory beside the target, TARGET.partial, and synced there;
  * then one rename puts them in place. The job holds that directory, and the marker in it, locked
  * from before its first file to after its last rename: a second job for the same target gets
- * BM_ERR_LOCKED. What a killed job left is told from what is somebody else's by the list in the
- * marker (out_target.h). Folders above the target that are missing are made. Without commit, close
- * removes what was begun, those folders too.
+ * BM_ERR_LOCKED. The list in the marker (out_target.h) distinguishes the remains of a killed job
+ * from files of others. Folders above the target that are missing are made. Without commit, close
+ * removes everything that was begun, including those folders.
  *
  * A work directory can also outlive its job, to be gone on with. What the job notes about itself
  * lies in files of state beside the outputs (bm_out_dir_state_path), the chief of them the journal;
@@ -65,9 +65,9 @@ bm_status bm_out_dir_check_claim(const bm_out_dir *dir, bm_error *err);
 /* The first steps of commit, for a caller who has something to do before the rest: all files are on
  * the disk, and the target may still be written. */
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err);
-/* Give the directory its name; all that may follow is close. */
+/* Give the directory its name; only close may follow. */
 bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err);
-/* Has it its name? It may although commit failed, where all that was left to do was to sync. */
+/* Has it its name? It may have it although commit failed, if only the sync was left to do. */
 bool bm_out_dir_is_committed(const bm_out_dir *dir);
 /* Without commit: remove the work directory, or leave it (bm_out_dir_preserve). Files that are
  * still open are to be aborted before. NULL is fine. */
@@ -76,12 +76,12 @@ void bm_out_dir_close(bm_out_dir *dir);
 /* --- a directory that outlives its job --- */
 
 /* As bm_out_dir_open, but a work directory that an earlier job left with a journal is locked and
- * taken over as it is: *found is true, and it is preserved until bm_out_dir_preserve says
- * otherwise. Any other is cleared: *found is false. */
+ * taken over as it is: *found is true, and it is preserved until bm_out_dir_preserve changes that.
+ * Any other is cleared: *found is false. */
 bm_status bm_out_dir_open_again(const char *target, bm_out_existing existing, bm_out_dir **out,
                                 bool *found, bm_error *err);
-/* Shall close (without commit) and bm_out_file_abort leave what is there, for
- * bm_out_dir_open_again? At first they do not. */
+/* Shall close (without commit) and bm_out_file_abort leave the files for bm_out_dir_open_again? At
+ * first they do not. */
 void bm_out_dir_preserve(bm_out_dir *dir, bool preserve);
 /* *out: the path of a file of state, which is listed, the caller's to free. `name` begins with
  * BM_OUT_STATE_PREFIX, has no slash and is not the marker's (BM_ERR_INTERNAL). The caller opens,

@@ -3,8 +3,8 @@
  *
  * Bytes gather in a buffer of 256 KiB, which a compressor fills too. Every 8 MiB the kernel is told
  * to start writing them to the disk, so that the sync at the end is short. The first failure
- * sticks: later calls return it, and close removes what was begun. A single file is written under
- * the name TARGET.partial.PID.N (O_EXCL) and gets its own by one rename (out_file.h).
+ * sticks: later calls return it, and close removes the file that was begun. A single file is
+ * written under the name TARGET.partial.PID.N (O_EXCL) and gets its own by one rename (out_file.h).
  *
  * Tests: tests/unit/output/test_out_file.c, tests/unit/output/test_out_group.c */
 #include "output/out_file.h"
@@ -49,7 +49,7 @@ static bm_status failed_before(const bm_out_file *file, bm_error *err)
     return bm_fail_at(err, file->failed, shown(file), 0, "an earlier write failed");
 }
 
-/* Tell the kernel to write what it has to the disk, if that is `least` bytes or more. */
+/* Tell the kernel to write its pages to the disk, if they are `least` bytes or more. */
 static void start_writeback(bm_out_file *file, uint64_t least)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)

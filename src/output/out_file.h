@@ -3,7 +3,7 @@
  *
  * A single file is written to a temporary file beside its target, synced and renamed. A file of a
  * directory comes from out_dir.h; everything below is the same for it. abort, and every failure of
- * close, removes what was begun.
+ * close, removes the file that was begun.
  *
  * Threads: one at a time for each file, but for bm_out_file_write_at. */
 #pragma once
@@ -22,16 +22,16 @@ typedef struct bm_out_file bm_out_file;
 /* A single file. Folders above it that are missing are made; abort removes them again. */
 bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
                            bm_error *err);
-/* A file whose bytes go to the caller as they come, after the buffer (and compression):
- * BM_ERR_PIPE where he takes no more. Nothing is read back or rewritten. */
+/* A file that passes its bytes to the caller, after the buffer (and compression): BM_ERR_PIPE if
+ * the caller takes no more. Nothing is read back or rewritten. */
 bm_status bm_out_file_stream(bm_write_fn pass, void *ctx, bm_out_file **out, bm_error *err);
 /* To be chosen before the first write (else BM_ERR_INTERNAL). */
 bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_pack_lanes lanes,
                                bm_error *err);
 /* Buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
-/* Nothing will be written any more. True: other threads compress what was, and close will wait for
- * less if it is called later. */
+/* Nothing more will be written. True: other threads compress the written bytes, and a later close
+ * will wait for less. */
 bool bm_out_file_end(bm_out_file *file);
 /* End a member of gz or a frame of zst here; other files, and one that ends here already, stay as
  * they are. */
@@ -42,14 +42,14 @@ bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
 bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
                                bm_error *err);
 /* For a file of a directory that will be large and is never rewritten, but for its first
- * `rewritable` bytes: hash its pieces on other threads while it is written, those of the first
- * bytes once it is closed, so that bm_out_dir_finish need not. Before the first write; nothing else
- * changes. */
+ * `rewritable` bytes: hash its pieces on other threads while it is written, and the pieces of the
+ * first bytes once it is closed, so that bm_out_dir_finish need not. Before the first write;
+ * nothing else changes. */
 void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable);
 /* For a file of a directory: when that is finished, and reads the file for its digests, the part is
  * compared, BM_ERR_FORMAT. That part must not be rewritten. */
 void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed);
-/* Give what was written to the system: the end of the process does not lose it. Not with
+/* Pass all written bytes to the system: the end of the process does not lose them. Not with
  * compression (BM_ERR_INTERNAL). */
 bm_status bm_out_file_flush(bm_out_file *file, bm_error *err);
 /* Read back bytes that were flushed: BM_ERR_FORMAT names the file where it is shorter. Not with
@@ -65,8 +65,8 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
 /* Flush and close. A single file is synced and gets its name; a file of a directory is left to the
  * directory. The handle is gone, whatever the status. NULL is fine. */
 bm_status bm_out_file_close(bm_out_file *file, bm_error *err);
-/* Removes what was begun, but for a file of a directory that bm_out_dir_preserve speaks of: of that
- * file what was flushed stays. NULL is fine. */
+/* Removes the file, unless bm_out_dir_preserve preserves its directory: then its flushed bytes
+ * stay. NULL is fine. */
 void bm_out_file_abort(bm_out_file *file);
 /* Bytes given to bm_out_file_write: before compression, and with those that bm_out_dir_file_again
  * found. */
@@ -113,11 +113,11 @@ struct bm_out_file {
     char *buf; /* bytes that are not written yet */
     size_t len;
     uint64_t accepted;     /* bytes given to bm_out_file_write */
-    uint64_t written;      /* bytes given to the system, without those of `ahead` */
+    uint64_t written;      /* bytes given to the system, without the bytes of `ahead` */
     pthread_mutex_t lock;  /* of all above and below, while bytes are written at their places */
     bm_out_stretch *ahead; /* written before the bytes in front of them */
     size_t n_ahead, cap_ahead;
-    uint64_t started;          /* of those: the system was asked to write them to the disk */
+    uint64_t started;          /* of these: bytes that the system was asked to write to the disk */
     bm_compressor *compressor; /* NULL: none */
     bm_status failed;          /* the first failure, which every later call returns */
     int failed_code;           /* its errno; 0: none */
@@ -160,6 +160,6 @@ typedef struct bm_out_group {
 bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err);
 /* On failure none has its name, and the group is empty. */
 bm_status bm_out_group_place(bm_out_group *group, bm_error *err);
-/* After place: the names stay. Otherwise, or without place: what was written is removed, and what
- * had the names before has them again. The group is empty. */
+/* After place: the names stay. Otherwise, or without place: the new files are removed, and the old
+ * ones have their names again. The group is empty. */
 void bm_out_group_end(bm_out_group *group, bool stays);

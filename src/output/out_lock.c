@@ -104,7 +104,7 @@ out:
     return status;
 }
 
-/* The marker, the journal and the folder of outputs: what is by these names beside a marker is
+/* The marker, the journal and the folder of outputs: files with these names beside a marker are
  * ours. */
 static bm_status add_itself(bm_out_marker *marker, bm_error *err)
 {
@@ -316,7 +316,7 @@ bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *e
     return bm_ours_remove(ours, at, is_state, NULL, err);
 }
 
-/* Remove all that is listed but the marker, the journal first for the same reason. */
+/* Remove all listed files but the marker, the journal first for the same reason. */
 static bm_status out_work_empty(bm_ours_at at, const bm_ours *ours, bm_error *err)
 {
     BM_TRY(remove_journal(at, err));
@@ -351,11 +351,11 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
  *
  * The directory is locked before anything is looked at in it, whoever made it: between mkdir and
  * the lock another job may be quicker, and then the directory is its. So an empty directory is
- * nobody's leftovers: it is taken as it is. A lock counts only while the path still leads to what
- * was locked; else its job has just ended, and everything begins again. Nothing is ever removed by
+ * nobody's leftovers: it is taken as it is. A lock counts only while the path still leads to the
+ * locked file; else its job has just ended, and everything begins again. Nothing is ever removed by
  * its path but the directory itself, empty.
  *
- * The remains of a loss of power are told from what is somebody else's, too: the marker and its
+ * The remains of a loss of power are also distinguished from files of others: the marker and its
  * name are synced before anything is made beside it, and what an earlier job left is gone from the
  * disk before the list forgets it. At its end a job removes the marker last and syncs nothing: file
  * systems with a journal keep that order.
@@ -557,7 +557,7 @@ bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *c
     return bm_out_marker_list(&claim->marker, work, names, n, err);
 }
 
-/* Remove all that is ours, the marker, then the directory if it is empty. *bare: the marker is
+/* Remove all our files, then the marker, then the directory if it is empty. *bare: the marker is
  * gone. */
 static bool clear_away(const bm_out_claim *claim, const char *work, bool *bare)
 {

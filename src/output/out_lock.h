@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_lock.h -- the lock of a work directory, its marker, and what is removed with it. */
+/* out_lock.h -- the lock of a work directory, its marker, and the removal of its files. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -17,14 +17,14 @@
  *
  * A name is written, and on the disk, before the thing itself is made. So what a job left is
  * listed, whenever it was killed or the machine lost its power; at most the last line is torn, and
- * nothing stands for it yet. The marker's own name is synced by whoever holds the folder
+ * its file does not exist yet. The marker's own name is synced by whoever holds the folder
  * (out_lock.c).
  *
  * Threads: one at a time. */
 
 typedef struct bm_out_marker {
     int fd;         /* locked until it is closed; -1: none */
-    bm_ours ours;   /* what it lists, itself and the journal */
+    bm_ours ours;   /* the listed files, itself and the journal */
     uint64_t bytes; /* of the whole lines in it */
     bool torn;      /* there is more after them, which goes before the next line is written */
 } bm_out_marker;
@@ -43,8 +43,8 @@ typedef enum bm_out_marker_state {
  * BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                              bm_out_marker_state *state, bm_error *err);
-/* List names, each once, and sync them: once for all that are new. BM_ERR_IO, BM_ERR_NOMEM. `path`:
- * of the directory, for messages. */
+/* List names, each once, with one sync for all new ones. BM_ERR_IO, BM_ERR_NOMEM. `path`: of the
+ * directory, for messages. */
 bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
                              size_t n, bm_error *err);
 /* Forget the list: the directory is empty. Not synced. */
@@ -74,22 +74,23 @@ bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out
                             bm_error *err);
 /* BM_OK: `work` still names what this job holds. BM_ERR_IO: it was removed, moved or made anew. */
 bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_error *err);
-/* List what is going to be made in it; on the disk when it returns, with one sync for all names. */
+/* List the files that will be made in it. They are on the disk when it returns, with one sync for
+ * all names. */
 bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *const *names,
                             size_t n, bm_error *err);
 /* Let go. `leave`: all in it stays; else it is removed, as far as it is still this job's. */
 void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave);
-/* Remove what a job left at `work` that was killed after its rename: nothing but what is ours,
- * that nobody holds, and that no journal speaks of. */
+/* Remove the remains at `work` of a job that was killed after its rename: only files that are ours,
+ * that no job holds, and that no journal lists. */
 void bm_out_claim_sweep(const char *work);
 
-/* out_work -- what lies in a work directory that is held (out_lock.h): folders made in it, and what
- * is removed from it. All goes through descriptors; paths are for messages. */
+/* out_work -- the contents of a held work directory (out_lock.h): making folders in it, and
+ * removing files from it. All access is through descriptors; paths are for messages. */
 
 /* Make the folders of `name`, relative to the open folder, that are missing. `path`: of the folder.
  */
 bm_status bm_out_work_folders(int folder, const char *name, const char *path, bm_error *err);
-/* Sync the outputs' folder and all folders below it that hold what is listed. */
+/* Sync the outputs' folder and all folders below it that hold listed files. */
 bm_status bm_out_work_sync(int folder, const bm_ours *ours, const char *path, bm_error *err);
 
 /* Outputs of an earlier job that stay: files, and folders with all they hold, by their names below

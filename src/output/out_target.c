@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_target.c -- may this target be written: is what is there ours, and is no input touched?
+/* out_target.c -- may this target be written: does it hold only our files, and no input?
  *
- * out_target.h says which directories are ours. Paths are compared after links are resolved, and by
- * device and inode where both exist (hard links, bind mounts).
+ * out_target.h defines which directories are ours. Paths are compared after links are resolved, and
+ * by device and inode where both exist (hard links, bind mounts).
  *
  * Tests: tests/cli/cases/one_file_twice.sh, tests/cli/cases/output_places.sh,
  *        tests/cli/cases/ownership.sh, tests/fault/full_disk_calls.c,
@@ -31,8 +31,8 @@
  * Renames that replace nothing, and exchanges.
  *
  * renameat2 does either rename in one step. Where the file system lacks it, a file is linked under
- * its new name and unlinked under the old one; and an exchange is three renames, the first of which
- * is undone if the second fails. So the old output is complete at all times, under one of two
+ * its new name and unlinked under the old one; and an exchange is three renames; if the second
+ * fails, the first is undone. So the old output is complete at all times, under one of two
  * names. */
 
 bm_status bm_place_parent(const char *path, char **out, bm_error *err)
@@ -93,7 +93,7 @@ static int rename_file_slowly(const char *from, const char *to)
     return rename(from, to);
 }
 
-/* `code`: that of the rename. */
+/* `code`: the error of the rename. */
 static bm_status placed(int code, const char *to, bm_error *err)
 {
     if (code == 0)
@@ -219,10 +219,10 @@ static bm_status ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, b
 typedef struct ours_walk {
     const bm_ours *ours;
     bm_ours_at at;
-    char *other;        /* where the name of what is not ours goes; NULL: remove what is */
+    char *other;        /* receives the name of a file that is not ours; NULL: remove our files */
     bm_ours_goes *goes; /* NULL: all */
     const void *ctx;
-    bm_buf name; /* of what is looked at, ended by NUL: relative to the directory */
+    bm_buf name; /* the name of the current entry, ended by NUL: relative to the directory */
 } ours_walk;
 
 static bm_status walk_folder(ours_walk *w, int fd, bm_error *err);
@@ -247,7 +247,7 @@ static bm_status enter(ours_walk *w, int folder, const char *entry, bm_error *er
     return BM_OK;
 }
 
-/* `entry` of the open folder is what w->name says. */
+/* `entry` of the open folder has the name w->name. */
 static bm_status walk_entry(ours_walk *w, int folder, const char *entry, bm_error *err)
 {
     struct stat info;
@@ -267,7 +267,7 @@ static bm_status walk_entry(ours_walk *w, int folder, const char *entry, bm_erro
     return BM_OK;
 }
 
-/* All in the open folder (`fd` is taken) whose name is w->name. */
+/* All entries of the open folder (`fd` is taken), which has the name w->name. */
 static bm_status walk_folder(ours_walk *w, int fd, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -316,7 +316,7 @@ bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_O
     return walk_all(&w, err);
 }
 
-/* Does each folder above the name stand where it says, and is no link? */
+/* Is each folder above the name in its place, and no link? */
 static bool is_below(int folder, char *name)
 {
     struct stat info;
@@ -348,8 +348,8 @@ static bm_status remove_one(ours_walk *w, bm_str id, bool is_folder, bm_error *e
     return BM_OK;
 }
 
-/* The same without a descriptor, where the process may open no more: not what lies there is gone
- * through, but what is listed, folders after what lies in them. */
+/* The same without a descriptor, if the process may open no more files: not the entries of folders
+ * are visited, but the listed names, folders after their contents. */
 static bm_status remove_listed(ours_walk *w, bm_error *err)
 {
     const bm_id_set *files = &w->ours->files, *folders = &w->ours->folders;
@@ -467,8 +467,8 @@ void bm_out_parents_reset(bm_out_parents *parents)
 
 /* --- resolving --- */
 
-/* Follow the steps of `rest` from the resolved path in `at` (which has space for both), none of
- * which is there yet: so ".." drops the step before it. */
+/* Follow the steps of `rest` from the resolved path in `at` (which has space for both). None of
+ * these folders exists yet, so ".." drops the step before it. */
 static void walk(char *at, const char *rest)
 {
     size_t used = strcmp(at, "/") == 0 ? 0 : strlen(at);
@@ -590,7 +590,7 @@ out:
  * memory is free when it is read for the last time, beside all rows (sign/budget.h). */
 #define REPORT_SHARE 4u
 
-/* --- what is ours --- */
+/* --- directories of ours --- */
 
 static bm_status not_ours(const char *path, const char *why, bm_error *err)
 {
@@ -606,7 +606,7 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
     bm_error inner = {0};
     bm_status status =
         bm_manifest_open_share(path, (bm_manifest_budget){memory, REPORT_SHARE}, &manifest, &inner);
-    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* who knows whose it is */
+    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* it may belong to anybody */
         if (err != NULL)
             *err = inner;
         return status;
@@ -657,7 +657,8 @@ out:
     return status;
 }
 
-/* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE says why it is none. */
+/* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE: it is none, and the message
+ * gives the reason. */
 static bm_status check_ours(const char *path, bm_out_existing existing, bm_error *err)
 {
     bm_ours ours = {0};
@@ -666,7 +667,7 @@ static bm_status check_ours(const char *path, bm_out_existing existing, bm_error
     return status;
 }
 
-/* --- what is at the target --- */
+/* --- the target as it is --- */
 
 typedef enum output_kind { A_DIR, A_FILE } output_kind;
 
@@ -832,10 +833,10 @@ static bool out_lies_in(const char *inner, const char *outer)
 /* A path of the output against an input. */
 typedef struct target_output {
     const char *shown, *resolved;
-    const struct stat *there; /* what is there; NULL: nothing, or it does not matter */
+    const struct stat *there; /* its status; NULL: nothing is there, or it does not matter */
 } target_output;
 
-/* Is it what is at the output? "-" is standard input. */
+/* Is this input the file at the output? "-" is standard input. */
 static bool is_there(const target_output *out, const char *input)
 {
     struct stat info;
@@ -884,7 +885,7 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
         const bool is_stdin = strcmp(inputs[i], "-") == 0;
         path = is_stdin ? NULL : realpath(inputs[i], NULL);
         if (path == NULL && !is_stdin && errno != ENOMEM)
-            continue; /* the reader says why */
+            continue; /* the reader reports why */
         if (path == NULL && !is_stdin)
             BM_TRY_OUT(bm_fail_nomem(err, PATH_MAX));
         BM_TRY_OUT(check_input(&new_output, inputs[i], path, err));
@@ -993,7 +994,7 @@ bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_er
 {
     place output = {0};
     char *real = realpath(temp_dir, NULL);
-    /* who opens it says why */
+    /* opening it reports why */
     if (real == NULL)
         return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK;
     bm_status status = BM_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_target.h -- what may stand where an output is to go. */
+/* out_target.h -- what an output may replace. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 #define BM_OUT_STATE_PREFIX ".bandmill-"
 /* The saved work of an interrupted job, without which it cannot be resumed. */
 #define BM_OUT_JOURNAL BM_OUT_STATE_PREFIX "journal"
-/* Says that the directory is ours, and lists what is in it; locked while its job lives. */
+/* Marks the directory as ours, and lists its files; locked while its job lives. */
 #define BM_OUT_MARKER BM_OUT_STATE_PREFIX "work"
 /* The folder of the outputs; during the last steps over an earlier output, that one. */
 #define BM_OUT_NEW "output"
@@ -60,11 +60,11 @@ bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_err
  *     an output                          is ours by its manifest.json or report.json, which lists
  *                                        its files
  *
- * Names alone prove nothing. A name that is listed stands for a regular file; a folder is ours
- * where a listed name lies in it. All else is somebody else's: a file that nobody listed, a link or
- * a pipe under a listed name, an empty folder. A directory that holds anything of somebody else's
- * is neither cleared nor replaced, and of one that is, only what is listed is removed, through its
- * descriptor, so that a path which has come to mean something else harms nobody.
+ * Names alone prove nothing. A listed name is a regular file; a folder is ours where a listed name
+ * lies in it. All else is somebody else's: a file that nobody listed, a link or a pipe under a
+ * listed name, an empty folder. A directory that holds files of others is neither cleared nor
+ * replaced. Otherwise only listed files are removed, through the descriptor of the directory, so
+ * that a path that now leads elsewhere harms nobody.
  *
  * Threads: one at a time. */
 
@@ -129,10 +129,10 @@ void bm_out_parents_remove(bm_out_parents *parents);
 /* Free; the folders stay. */
 void bm_out_parents_reset(bm_out_parents *parents);
 
-/* Directories of ours that have no report, which says itself what they hold. */
+/* Directories of ours without a report, which would list their files. */
 typedef struct bm_out_kind {
     const char *not_one;      /* "is not an index" */
-    const char *const *files; /* all that may lie in one, ended by NULL */
+    const char *const *files; /* all names that may be in one, ended by NULL */
     bm_status (*is)(const char *path, bool *is, bm_error *err); /* BM_ERR_IO: nobody can tell */
 } bm_out_kind;
 
@@ -179,8 +179,8 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err);
 bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err);
 
-/* The files of the output directory that is at `target`, which is ours; none of an empty one.
- * BM_ERR_USAGE says why it is not ours; BM_ERR_NOMEM: its report does not fit into a quarter of
+/* The files of the output directory at `target`, if it is ours; none if it is empty. BM_ERR_USAGE:
+ * it is not ours, with the reason; BM_ERR_NOMEM: its report does not fit into a quarter of
  * existing.memory (0: any does). `out` is to be reset in any case. */
 bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,
                              bm_error *err);
@@ -190,12 +190,11 @@ bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ou
 
 /* BM_ERR_IO: the file system of the folder above `target` (the nearest one that is there) can only
  * be read, or has not even the first blocks of the output free: a file's one, or the list, the
- * tables and the report of a directory. What it does not know counts as free. */
+ * tables and the report of a directory. A path that cannot be checked counts as free. */
 bm_status bm_out_space_check(const char *target, bool is_dir, bm_error *err);
 
-/* out_apart -- do a job's outputs lie apart from each other? By whatever spelling or link they are
- * named: what counts is the folder and the name that a path leads to, and where there is something
- * already, what it is. */
+/* out_apart -- do a job's outputs lie apart from each other? Spelling and links do not matter: a
+ * path counts as the folder and the name that it leads to, and an existing file as itself. */
 
 typedef struct bm_out_named {
     const char *path;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote_curl.c -- addresses by libcurl: which URL an address stands for, and a GET of a part of
- * it.
+/* remote_curl.c -- addresses by libcurl: the URL of an address, and a GET of a part of it.
  *
  *     http(s)://…            as it is
  *     s3://BUCKET/KEY        the bucket's host, or AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL; signed
@@ -10,15 +9,15 @@
  *
  * Of a bucket or repository a page of names can be asked for too (remote_list.c).
  *
- * Keys, tokens and places are those that the environment has for other programs too. A transfer
- * needs a handle, which keeps its connection for the next one: those that no thread uses wait in a
- * list.
+ * Keys, tokens and endpoints come from the environment variables that other programs use too. A
+ * transfer needs a handle, which keeps its connection for the next one: those that no thread uses
+ * wait in a list.
  *
  * An answer counts if it is 200 and holds a whole file or page, 206 with the part that was asked
  * for, by its Content-Range, or 416 of an empty file. Redirections are followed here, and not by
- * libcurl, whose versions differ in what they send along: only to http:// and https://, never from
- * https:// to http://, and keys, tokens and passwords stay with the scheme, host and port that they
- * are for. The same holds for the next page of a list.
+ * libcurl, since its versions differ in the headers that they send along: only to http:// and
+ * https://, never from https:// to http://, and keys, tokens and passwords stay with the scheme,
+ * host and port that they are for. The same holds for the next page of a list.
  *
  * Tests: tests/cli/cases/addresses.sh, tests/cli/cases/addresses_answers.sh,
  * tests/cli/cases/addresses_signed.sh, tests/cli/cases/addresses_tls.sh */
@@ -194,7 +193,7 @@ static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page
     return page != NULL ? bm_buf_add_text(&t->url, "?recursive=true", NULL) : BM_OK;
 }
 
-/* A page of what a bucket holds; older libcurls sign a query as it stands: in order, and
+/* A page of the contents of a bucket; older libcurls sign a query as it is: in order, and
  * encoded. */
 static bm_status add_list(bm_buf *url, const bm_remote_page *page, const char *prefix)
 {
@@ -248,9 +247,9 @@ static char *part_of(const calls *curl, CURLU *url, CURLUPart which, unsigned fl
     return curl->curl_url_get(url, which, &text, flags) == CURLUE_OK ? text : NULL;
 }
 
-/* What follows `reference`, seen from where `t` is (or, at first, nowhere): the URL, its origin,
- * and of the first address its user and password, which leave the URL. What is for another origin
- * is forgotten. `words`: why it is refused (BM_ERR_USAGE). */
+/* Follow `reference`, relative to the URL of `t` (at first there is none): set the URL and its
+ * origin, and take user and password out of the first address. Credentials for another origin are
+ * forgotten. `words`: why it is refused (BM_ERR_USAGE). */
 static bm_status go_to(const calls *curl, place *t, const char *reference, char *words, size_t cap)
 {
     const bool first = t->origin == NULL;
@@ -545,7 +544,7 @@ static size_t write_copy(transfer *t, const char *data, size_t len)
     return len;
 }
 
-/* Bytes of an answer; those of a refusal are dropped. */
+/* Bytes of an answer; the bytes of a refusal are dropped. */
 static size_t read_body(char *data, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;

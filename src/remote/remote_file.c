@@ -2,15 +2,15 @@
 /* remote_file.c -- the tries, the comparison of answers, the copy, the blocks, and what loads
  * ahead.
  *
- * Files are asked for in blocks, of which all files share those that were used last: readers want
- * many small parts that lie near one another, and an answer takes its time. One thread loads a
- * block, and who needs it too waits. The first bytes are held apart, since whoever opens a file
- * looks at them only.
+ * Files are read in blocks, and all files share a cache of the blocks used last: readers want many
+ * small parts that lie near one another, and an answer takes its time. One thread loads a block,
+ * and who needs it too waits. The first bytes are held apart, since whoever opens a file looks at
+ * them only.
  *
  * Loaders are threads that ask for the first bytes of files that are going to be opened, and, where
  * blocks are wanted in order, for those that follow, also in the next files: one block at first,
- * then twice as many each time. They try once, and tell nobody of an error: who wants the bytes
- * asks for them, and meets what is wrong as if there were no loaders.
+ * then twice as many each time. They try once, and tell nobody of an error: the reader then asks
+ * for the bytes itself, and meets the error as if there were no loaders.
  *
  * Tests: tests/unit/remote/test_remote_file.c, tests/unit/remote/test_remote_blocks.c,
  *        tests/race/race_remote.c, tests/cli/cases/addresses.sh */
@@ -63,13 +63,13 @@ struct bm_remotes {
     void *connections;
     const bm_callbacks *callbacks;
     atomic_bool stop;
-    bm_callbacks loading; /* those of loaders */
+    bm_callbacks loading; /* the connections of loaders */
 
     pthread_mutex_t lock;       /* of what follows, but for the bytes of a block that has users */
     pthread_cond_t moved, work; /* for those who wait; for loaders */
     bm_remote *first, *last;    /* files, in the order in which they are read */
-    bm_remote *to_open; /* of those that are expected, the first that is not open, and ... */
-    bm_remote *to_ask;  /* ... the first that nobody has asked for */
+    bm_remote *to_open;         /* the first expected file that is not open, and ... */
+    bm_remote *to_ask;          /* ... the first that nobody has asked for */
     size_t block_bytes, n_blocks;
     block *blocks;
     uint64_t uses;
@@ -193,7 +193,8 @@ static bm_status changed(const bm_remote *remote, bm_error *err)
     return bm_fail_at(err, BM_ERR_INPUT, remote->name, 0, "the file changed while the job read it");
 }
 
-/* Is this answer of another file than the first one was? What is not told is not compared. */
+/* Does this answer come from another file than the first one did? Headers that are missing are not
+ * compared. */
 static bool differs(const bm_remote_told *first, const bm_remote_told *told)
 {
     const bool tagged = first->etag != 0 && told->etag != 0;
@@ -491,7 +492,7 @@ static block *find_block(const bm_remote *remote, uint64_t number)
     return oldest;
 }
 
-/* It is going to be loaded, by who says so. */
+/* The caller is going to load it. */
 static void begin_loading(block *b, bm_remote *remote, uint64_t number, bool is_ahead)
 {
     b->file = remote;
@@ -619,8 +620,8 @@ static uint64_t end_of(const bm_remote *file)
                : (end + file->remotes->block_bytes - 1) / file->remotes->block_bytes;
 }
 
-/* Of the blocks that follow what is read in order, the first that is not there: its file and
- * number, and the block that it may take the place of. NULL: there is none. */
+/* The first missing block among the blocks after the current read: its file and number, and the
+ * block that it may replace. NULL: there is none. */
 static block *find_ahead(const bm_remotes *remotes, bm_remote **file, uint64_t *number)
 {
     bm_remote *f = remotes->read;

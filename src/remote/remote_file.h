@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* remote_file.h -- a file at an address (https://, http://, s3://, gs://, hf://), read by position.
  *
- * What is asked for over the network goes through a provider (remote_provider.h). What fails for a
- * while is tried again, a few times, with longer and longer waits between, and is logged; reading
- * goes on where it broke off. Each answer is compared with the first one by the size and the
- * version of the file that the server tells. A server that gives no parts of a file has it copied
- * first. */
+ * All requests over the network go through a provider (remote_provider.h). What fails for a while
+ * is tried again, a few times, with longer and longer waits between, and is logged; reading goes on
+ * where it broke off. Each answer is compared with the first one by the size and the version of the
+ * file that the server tells. A server that gives no parts of a file has it copied first. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +12,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* All files that one set of inputs has at addresses: their connections, and the blocks of what was
- * read and of what is loaded ahead. Files stay until close. */
+/* All files at addresses of one set of inputs: their connections, and the blocks that were read or
+ * are loaded ahead. Files stay until close. */
 typedef struct bm_remotes bm_remotes;
 typedef struct bm_remote bm_remote;
 
@@ -31,14 +30,14 @@ bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memor
 bm_status bm_remotes_expect(bm_remotes *remotes, const char *address, bm_error *err);
 
 struct bm_remote_page;
-/* Ask for a page (remote_provider.h) of the files whose addresses begin with `address`, which is
- * called `name`. Errors as below. */
+/* Ask for a page (remote_provider.h) of the files with addresses that begin with `address`;
+ * messages call it `name`. Errors as below. */
 bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *name,
                           struct bm_remote_page *page, bm_error *err);
 
 /* Ask for the file, and for its first bytes. `copy_dir`: where it is copied to, without a name, if
  * its server gives no parts. BM_ERR_IO: it cannot be reached, or is refused; or there is no space
- * for the copy. BM_ERR_INPUT: what was to be copied broke off. BM_ERR_CANCELLED, BM_ERR_NOMEM. */
+ * for the copy. BM_ERR_INPUT: the bytes to be copied broke off. BM_ERR_CANCELLED, BM_ERR_NOMEM. */
 bm_status bm_remote_open(bm_remotes *remotes, const char *address, const char *copy_dir,
                          bm_remote **out, bm_error *err);
 uint64_t bm_remote_size(const bm_remote *remote);
@@ -49,7 +48,7 @@ void bm_remote_bound(bm_remote *remote, uint64_t from, uint64_t to);
 bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, size_t *got,
                          bm_error *err);
 
-/* remote_list -- which files a folder at an address holds, or a pattern there stands for.
+/* remote_list -- the files in a folder at an address, or matched by a pattern there.
  *
  *     s3://BUCKET/FOLDER/   gs://BUCKET/FOLDER/   hf://datasets/OWNER/NAME[@REVISION]/FOLDER/
  *     s3://BUCKET           gs://BUCKET           hf://datasets/OWNER/NAME[@REVISION]
@@ -70,7 +69,7 @@ typedef struct bm_remote_names {
 } bm_remote_names;
 
 typedef struct bm_remote_bounds {
-    uint64_t memory;               /* of which names may take a part; 0: any */
+    uint64_t memory;               /* names may take a part of it; 0: any */
     const bm_callbacks *callbacks; /* that show how many names there are; may be NULL */
 } bm_remote_bounds;
 

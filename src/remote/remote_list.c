@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote_list.c -- pages of names, and what is read of them.
+/* remote_list.c -- pages of names, and how they are read.
  *
  * Tests: tests/unit/remote/test_remote_file.c, tests/cli/cases/addresses_folders.sh */
 #include "remote/remote_file.h"
@@ -62,22 +62,22 @@ bool bm_address_is_folder(const char *address)
     if (!web && !is_store(address))
         return false;
     const char *path = web ? strstr(address, "://") + 3 : path_of(address);
-    if (web && *end == '?' && end[-1] == '/') /* what it sends is for the query to say */
+    if (web && *end == '?' && end[-1] == '/') /* its query decides what it sends */
         return false;
     return path != NULL &&
            (path == end || end[-1] == '/' || memchr(path, '*', (size_t)(end - path)) != NULL);
 }
 
-/* --- what a page says --- */
+/* --- the contents of a page --- */
 
-/* What is made of the pages of one list. */
+/* The list that is made of pages. */
 typedef struct listing {
     const char *name; /* of the folder, for messages */
     bm_str folder;    /* its path from the bucket or repository on */
     bm_remote_names *out;
     bm_json_exact *exact;
     bm_buf word;
-    bm_buf next; /* what the page says of the next one, ended by a NUL; empty: it is the last */
+    bm_buf next;       /* the page's token of the next one, ended by a NUL; empty: it is the last */
     bool next_is_name; /* of version 1 */
 } listing;
 
@@ -94,7 +94,7 @@ static bm_status add_name(listing *l, bm_str key, bm_error *err)
     const bm_str folder = l->folder;
     if (key.len <= folder.len || memcmp(key.data, folder.data, folder.len) != 0 ||
         key.data[key.len - 1] == '/' || memchr(key.data, '\0', key.len) != NULL)
-        return BM_OK; /* what stands for a folder */
+        return BM_OK; /* an entry that represents a folder */
     BM_TRY(bm_grow_array(&out->below, &out->cap, out->n + 1, err));
     char *copy;
     BM_TRY(bm_copy_bytes(key.data + folder.len, key.len - folder.len, &copy, err));
@@ -127,7 +127,7 @@ static bool starts(const xml *x, const char *word)
     return (size_t)(x->end - x->at) >= n && memcmp(x->at, word, n) == 0;
 }
 
-/* Move after the next `word`; *before: what is before it. */
+/* Move after the next `word`; *before: the text before it. */
 static bool skip_to(xml *x, const char *word, bm_str *before)
 {
     const char *found = memmem(x->at, (size_t)(x->end - x->at), word, strlen(word));
@@ -281,12 +281,12 @@ static bool is_at(const xml *x, unsigned depth, const char *word)
     return x->depth == depth + 1 && is_word(x->open[depth], word);
 }
 
-/* What a page of ListObjects says of the next one. */
+/* The token of the next page, from a page of ListObjects. */
 typedef struct page_end {
     bool truncated, has_token, has_marker;
 } page_end;
 
-/* The end of an element whose text is l->word, of ListBucketResult or of its Contents. */
+/* The end of an element with the text l->word, in ListBucketResult or in its Contents. */
 static bm_status read_element(listing *l, const xml *x, page_end *end, bm_error *err)
 {
     const bm_str text = {l->word.data, l->word.len};
@@ -438,7 +438,7 @@ static bm_status read_json(listing *l, const bm_remote_page *page, bm_error *err
         text.len--;
     while (text.len > 0 && bm_json_is_space(text.data[0]))
         text.data++, text.len--;
-    /* what is exact is an object, of which this has to be the one value */
+    /* an exact answer is one object, and this has to be its value */
     BM_TRY_OUT(bm_buf_add_text(&whole, "{\"files\":", err));
     BM_TRY_OUT(bm_buf_add(&whole, text.data, text.len, err));
     BM_TRY_OUT(bm_buf_add_text(&whole, "}", err));

@@ -13,7 +13,7 @@
 
 #define BM_REMOTE_SIZE_UNKNOWN UINT64_MAX
 
-/* One page of the names of files whose addresses begin as one does. */
+/* One page of the names of files under an address. */
 typedef struct bm_remote_page {
     const char *after;  /* what the page before said of the next; NULL: this is the first */
     bool after_is_name; /* `after` is the marker of a store's version 1, and no token */
@@ -38,7 +38,7 @@ typedef struct bm_remote_request {
 typedef struct bm_remote_told {
     size_t got;    /* bytes that are in `out` */
     uint64_t size; /* of the file; or unknown */
-    bool whole;    /* it gives no parts: `out` has the first bytes of all that it sends */
+    bool whole;    /* the store gives no parts: `out` has the first bytes of the whole */
     /* Hashes of its ETag and of the date of its last change; 0: it tells none. A weak ETag may stay
      * while bytes change, so the date counts too. */
     uint64_t etag, date;
@@ -47,7 +47,7 @@ typedef struct bm_remote_told {
 } bm_remote_told;
 
 typedef enum bm_remote_answer {
-    BM_REMOTE_DONE,    /* all that was asked for, or there is */
+    BM_REMOTE_DONE,    /* all bytes that were asked for, or that there are */
     BM_REMOTE_FAILED,  /* another try may do better */
     BM_REMOTE_BROKEN,  /* likewise; the answer began, and `got` bytes of it are right */
     BM_REMOTE_REFUSED, /* no other try does better */
@@ -63,5 +63,5 @@ typedef struct bm_remote_provider {
                             bm_remote_told *told);
 } bm_remote_provider;
 
-/* NULL: there is none, and *why says so; until the next call of this thread. Any thread. */
+/* NULL: there is none, and *why is the reason, until the next call of this thread. Any thread. */
 const bm_remote_provider *bm_remote_provider_find(const char **why);

@@ -19,7 +19,7 @@
 #define ARENA_MOST       (256 * MIB)
 #define KEPT_MOST        (4 * MIB)
 #define AHEAD_BYTES                                                                                \
-    (256 * MIB) /* for each thread, of which little is used where reading does not wait */
+    (256 * MIB) /* for each thread; little of it is used while reading does not wait */
 #define GROWS_LEAST (4 * MIB) /* for documents, or nothing is left to work with */
 
 uint64_t bm_budget_batches(const bm_budget *budget)

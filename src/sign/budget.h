@@ -21,16 +21,15 @@ typedef struct bm_budget {
 /* Share `total` for so many threads and devices. BM_ERR_NOMEM names the least that would do. */
 bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_budget *out,
                          bm_error *err);
-/* Bytes of `batches` that are left for batches, and those that may be for what is unpacked ahead,
- * by so many threads. */
+/* The bytes of `batches` left for batches, and the bytes that so many threads may unpack ahead. */
 uint64_t bm_budget_batches(const bm_budget *budget);
 uint64_t bm_budget_ahead(const bm_budget *budget, uint32_t threads);
 /* Bytes that rows and ids of documents may take while batches are in flight. */
 uint64_t bm_budget_rows(const bm_budget *budget);
 /* The `total` that would leave so many bytes for rows, which this one does not. */
 uint64_t bm_budget_least(const bm_budget *budget, uint64_t rows);
-/* Bytes that each thread may keep of what it worked out for weighted elements, to be taken out of
- * `total`: a 32nd of it is for all. */
+/* Bytes of computed draws of weighted elements that each thread may keep, out of `total`: all
+ * threads together get a 32nd. */
 size_t bm_budget_kept(uint64_t total, uint32_t threads);
 /* Places in the ring of the ingest: batches that may exist at once. */
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices);

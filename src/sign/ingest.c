@@ -4,7 +4,7 @@
  *
  * One mutex guards the reading, and who waits for it helps to unpack what will be read; another
  * guards the order (ingest_order.h). A failure to read becomes a batch of its own that fails in its
- * turn, after what was read before.
+ * turn, after everything that was read before.
  *
  * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c,
  *        tests/scale/long_documents.sh, tests/unit/sign/test_ingest_columns.c,
@@ -184,7 +184,7 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
     return bytes > most ? most : bytes;
 }
 
-/* Of what is read beside others in one go, of which several batches are made. */
+/* Bytes that are read in one go and then divided into several batches. */
 static size_t range_bytes(const bm_ingest_cfg *cfg, uint64_t window)
 {
     const size_t most = cfg->budget != NULL ? bm_budget_batch_bytes(cfg->budget, window) : SIZE_MAX;
@@ -233,8 +233,8 @@ static bm_status ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate 
     return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);
 }
 
-/* Read the next batch into `batch`, which is empty, and is again where *got is not READ.
- * BM_ERR_FORMAT: the inputs end before what is to be passed over. */
+/* Read the next batch into `batch`, which is empty, and is empty again unless *got is READ.
+ * BM_ERR_FORMAT: the inputs end before the records to be passed over do. */
 static bm_status ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                                   bm_batch_got *got, bm_error *err)
 {
@@ -259,9 +259,9 @@ static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, d
 
 #define MIB ((uint64_t)1 << 20)
 
-/* Bytes for one of a record in the worst case: itself, two copies on the way to joined text, and 8
- * for the hash and at most 16 for the table of each shingle, of which words have one for two bytes,
- * unless some are empty. */
+/* Bytes of memory for a byte of a record in the worst case: itself, two copies on the way to joined
+ * text, and for each shingle 8 for its hash and at most 16 for the table. Words have a shingle for
+ * every two bytes, unless some are empty. */
 #define WORD_FOLD 16u
 #define BYTE_FOLD 28u
 /* Hashes that were read need memory for themselves, the distinct ones and the table. */
@@ -281,7 +281,7 @@ static uint64_t fold_of(const bm_ingest_cfg *cfg)
                : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
 }
 
-/* Bytes for a record, which is `held_bytes` long with what is read after it, and for its text.
+/* Bytes for a record and its text; `held_bytes` is its length with the bytes read after it.
  * Normalising seldom makes a text longer: that is counted when it happens. */
 static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, uint64_t held_bytes)
 {
@@ -296,8 +296,8 @@ static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
     return held_and_text(cfg, record_bytes, bm_ingest_long_held(record_bytes));
 }
 
-/* The same while the record is read: a sixteenth of it may be of what is after it (reader.c),
- * and what least_bytes names has to be enough. */
+/* The same while the record is read: a sixteenth of the bytes may belong to what follows
+ * (reader.c), and the bytes of least_bytes must suffice. */
 static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
 {
     return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);
@@ -517,8 +517,8 @@ static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *
     return status;
 }
 
-/* The text of a record, whose row was added last, becomes joined text; it is hashed when the record
- * is no longer held, or when another one follows. */
+/* The text of the record that was added last becomes joined text; it is hashed when the record is
+ * no longer held, or when another one follows. */
 static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -694,7 +694,7 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
  *                                 oldest: a device ends its tasks in the order they came
  *
  * A worker fills a place of some device with its batch (bm_backend_stage), which then is for that
- * device; where none is free, it is for any of them, whose thread copies it. */
+ * device; if none is free, any of them may get it, and its thread copies it. */
 
 #define DEPTH_MAX 8u
 
@@ -722,8 +722,8 @@ static bm_status ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* The device of the batch is dead: sign it on the CPU, or fail it with the error of the device,
- * whose lock is held. */
+/* The device of the batch is dead: sign the batch on the CPU, or fail it with the error of the
+ * device. The device's lock is held. */
 static void do_without(const bm_ingest_cfg *cfg, const bm_device_worker *device,
                        bm_ingest_batch *batch)
 {
@@ -758,7 +758,7 @@ static void settle(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* The same for all that a dead device has in flight. */
+/* The same for all batches that a dead device has in flight. */
 static void fall_back(device_run *run)
 {
     pthread_mutex_lock(&run->device->lock);
@@ -790,8 +790,8 @@ static void replace_batches(device_run *run)
     }
 }
 
-/* The device is dead, or is about to be. End what it does first, for it may still write into what
- * it held. It is closed with the set: other threads may have places of it. */
+/* The device is dead, or is about to be. First end its work, for it may still write into its
+ * buffers. It is closed with the set: other threads may use its places. */
 static void stop(device_run *run)
 {
     bm_backend *backend = run->device->backend;
@@ -860,8 +860,8 @@ static uint32_t depth_of(const bm_device_worker *device)
 /* The thread of one device: take batches from order->queue, keep as many of them on the device as
  * it likes, deliver each, until the queue is closed or aborted.
  *
- * A device that fails is closed, and its batches and all that come are signed on the CPU, or fail
- * with the device's error where the device was asked for (bm_device_set_worker_failed decides). */
+ * A device that fails is closed. Its batches and all later ones are signed on the CPU, or fail with
+ * the device's error if that device was requested (bm_device_set_worker_failed decides). */
 static void ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
 {
     device_run run = {.order = order, .cfg = order->cfg, .device = device};
@@ -958,7 +958,7 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
         ingest_long_begin(&in->now, in->n_read);
         if (status == BM_OK)
             status = ingest_read_next(in->cfg, batch, &got, err);
-        if (got == BM_BATCH_PASSED) /* dropped: what it held is free again */
+        if (got == BM_BATCH_PASSED) /* dropped: its memory is free again */
             bm_ingest_order_release(&in->order, &in->now.share);
         batch->turn.share = in->now.share;
     }
@@ -973,8 +973,8 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
     return status;
 }
 
-/* Reading failed: a batch that says so in its turn, so that failures of what was read before come
- * first. */
+/* Reading failed: make a batch that reports it in its turn, so that failures of earlier batches
+ * come first. */
 static void deliver_failure(ingest *in, uint64_t sequence, bm_status status, const bm_error *error)
 {
     bm_ingest_batch *last = bm_alloc_zero(1, sizeof *last);

@@ -37,8 +37,7 @@ typedef struct bm_set_recipe {
 bm_status bm_set_maker_open(const bm_set_recipe *recipe, bm_set_maker **out, bm_error *err);
 void bm_set_maker_close(bm_set_maker *maker); /* NULL is fine */
 /* Of n documents; *out, until the next call, has as many, in this order. BM_ERR_INPUT names the
- * file and line of a record that is not what it was, as far as that shows here; BM_ERR_IO,
- * BM_ERR_NOMEM. */
+ * file and line of a record that has changed, as far as it shows here; BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_set_maker_make(bm_set_maker *maker, const bm_record_place *places, size_t n,
                             const bm_shingle_batch **out, bm_error *err);
 /* BM_ERR_INPUT: the record there is another one than it was. */

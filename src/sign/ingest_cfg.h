@@ -30,7 +30,7 @@ typedef struct bm_ingest_times {
     double device;  /* submitting to devices and waiting for them: device workers */
     double deliver; /* the ordered end, one thread at a time */
     double enter;   /* rows and ids to the document table: any thread */
-    double put;     /* what was delivered, to its place: any thread */
+    double put;     /* copies a delivered batch to its place: any thread */
     double wait; /* workers: for input, for a place in the ring, for a place in a device's queue */
     double idle; /* device workers: for work */
     uint32_t workers, device_workers;
@@ -44,7 +44,7 @@ static inline void bm_ingest_lap(double *sum, double *mark)
     *mark = now;
 }
 
-/* Add the stages of one thread to those of all. */
+/* Add the stages of one thread to the sums of all. */
 void bm_ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread);
 /* The stage that was busy for the greatest share of the time it could have been: "read", "text",
  * "sign", "device", "deliver", "enter" or "put". */
@@ -89,7 +89,8 @@ typedef struct bm_ingest_turn {
     size_t first_row;         /* of the table, once it is reserved, or the sink has it */
     bool has_rows;            /* reserved */
     bool claimed;             /* for the sink (bm_ingest_put) */
-    bm_device_worker *device; /* whose device signed it, until that is checked; NULL: settled */
+    bm_device_worker *device; /* the device that signed it, until the result is checked; NULL: it is
+                               * checked */
     uint64_t first_text;      /* where its ids begin in the table's text, once they are reserved */
     bm_doc_sums sums;         /* what it adds to the table */
     uint64_t n_shingles;      /* in all */
@@ -101,7 +102,7 @@ typedef struct bm_ingest_turn {
 /* Places of an ingest that is sealed as it goes. */
 typedef struct bm_ingest_places {
     bm_content_place check; /* known: the inputs must be as they were, up to here */
-    bm_content_place last;  /* filled: after what was delivered last */
+    bm_content_place last;  /* filled: after the last delivered batch */
     bool sink_failed;       /* filled: not the inputs */
 } bm_ingest_places;
 
@@ -112,7 +113,7 @@ typedef struct bm_ingest_shard_list {
 } bm_ingest_shard_list;
 
 /* Sort n documents by shard; the hash of each is `stride` bytes after that of the one before. The
- * list has space for them. */
+ * list has space for n. */
 void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n,
                              bm_ingest_shard_list *out);
 
@@ -175,7 +176,7 @@ static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
 typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                                     bm_error *err);
 
-/* What is done for a sink on any thread. fn NULL: nothing.
+/* The work for a sink that any thread can do. fn NULL: nothing.
  *
  * A batch may be claimed when the document table reserves its rows: then `fill` and `enter` come
  * before the sink gets it, and find places in what others fill at the same time. One that is not
@@ -186,14 +187,14 @@ typedef struct bm_ingest_put {
      * order: what the sink has found a place for is written there. Of failures the first in input
      * order counts. Borrows the batch. */
     bm_status (*fn)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
-    /* Asked right before the sink gets a batch that was not claimed, whose rows the document table
-     * has: do places move, so that all before must be put first? NULL: never. */
+    /* Called right before the sink gets a batch that was not claimed and is in the document table:
+     * do places move, so that all earlier batches must be put first? NULL: never. */
     bool (*moves)(void *ctx, const bm_ingest_batch *batch);
     void *ctx;
-    /* May the batch, whose rows the document table is about to reserve from `first_row` on, be
-     * claimed? In input order; nothing is called back meanwhile but the sink, `fn`, `fill` and
-     * `enter`. `first`: all before it is delivered, else it is claimed after others. NULL: every
-     * batch is reserved, and none is claimed. */
+    /* May the batch be claimed? The document table is about to reserve its rows, from `first_row`
+     * on. In input order; nothing is called back meanwhile but the sink, `fn`, `fill` and `enter`.
+     * `first`: all before it is delivered, else it is claimed after others. NULL: every batch is
+     * reserved, and none is claimed. */
     bool (*claim)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bool first);
     /* The rows of a claimed batch; any number at once. */
     void (*fill)(void *ctx, bm_ingest_batch *batch);
@@ -237,7 +238,7 @@ typedef struct bm_ingest_weigh {
 
 /* For who looks at the texts and needs no sets: in place of shingling, `document` is called for
  * each record, by the thread that parses it. It adds one document to the batch's shingles, which
- * may be empty, and appends what it finds to `batch->scanned`; the number of the document is
+ * may be empty, and appends its findings to `batch->scanned`; the number of the document is
  * batch->n_docs. Each worker has a lane of its own. document NULL: not wanted. */
 typedef struct bm_ingest_scan {
     bm_status (*open)(void *ctx, void **lane, bm_error *err);
@@ -258,16 +259,16 @@ typedef struct bm_ingest_cfg {
      * that were skipped count, header rows and blank lines do not. They are read again, for digests
      * and bytes_read, but neither parsed nor delivered. */
     uint64_t skip_records;
-    bm_ingest_places *places;  /* NULL: not wanted, for they cost a hash of what is read */
+    bm_ingest_places *places;  /* NULL: not wanted, for they cost a hash of all bytes read */
     bm_device_set *device_set; /* NULL: nothing is signed */
     bool want_words, want_keys;
     bool
         hashes_of_long; /* of documents longer than a batch, whatever devices are given of others */
     bm_meter *meter;
     /* NULL: rows and ids are the sink's own, which looks whether ids differ, and of bad records
-     * that are skipped no list is kept: the first few are reported. The sink gets a batch that
-     * fails too (its status says so): its documents before the failure are not signed, but may be
-     * what is wrong first. */
+     * that are skipped no list is kept: the first few are reported. The sink also gets a batch that
+     * fails (see its status): its documents before the failure are not signed, but may have an
+     * earlier error. */
     bm_doc_table *docs;
     bm_counts *counts;
     bm_ingest_sink sink; /* NULL: none */

@@ -55,7 +55,7 @@ void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     batch->raw = NULL;
 }
 
-/* Outputs that the place has for those of the batch, or back. */
+/* Exchange the outputs of the batch for those of the place, or back. */
 static void exchange(bm_ingest_batch *batch)
 {
     bm_staged *staged = batch->task.staged;
@@ -268,7 +268,7 @@ static void fill_rows(const bm_doc_table *docs, const bm_ingest_batch *batch)
     }
 }
 
-/* The id of the document is that of an earlier row. */
+/* An earlier row has the same id. */
 static void note_again(bm_ingest_entry_state *entry, uint32_t doc, uint32_t row)
 {
     const uint64_t again = bm_pair_key(doc, row);
@@ -392,14 +392,13 @@ static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
     if (status == BM_OK)
         status = deliver_skipped(cfg, batch, err);
     if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink != NULL)
-        status =
-            cfg->sink(cfg->sink_ctx, batch, first_row, err); /* what is wrong with them first */
+        status = cfg->sink(cfg->sink_ctx, batch, first_row, err); /* their first error */
     if (status == BM_OK && batch->status != BM_OK) {
         status = batch->status;
         if (err != NULL)
             *err = batch->error;
     }
-    if (status != BM_OK) { /* what was delivered before can be sealed */
+    if (status != BM_OK) { /* earlier batches can be saved */
         if (cfg->docs != NULL)
             bm_doc_table_cut(cfg->docs, first_row, first_skipped);
         *cfg->counts = before;
@@ -522,8 +521,8 @@ static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
     pthread_cond_broadcast(&order->moved);
 }
 
-/* Do so many bytes of the share of batches fit beside what is in flight before batch number n? Who
- * is first always fits. The lock is held. */
+/* Do so many bytes of the share of batches fit beside the batches in flight before number n? The
+ * first batch always fits. The lock is held. */
 static bool fits(const bm_ingest_order *order, uint64_t n, uint64_t bytes)
 {
     const bm_ingest_shares *shares = &order->shares;
@@ -580,7 +579,8 @@ static bool may_put(bm_ingest_order *order)
     return order->put < order->next && *place_of(order, order->put) != NULL;
 }
 
-/* Put all that was delivered, and wait for what others put. The lock is held, but not meanwhile. */
+/* Put all delivered batches, and wait until other threads have put theirs. The lock is held, but
+ * not meanwhile. */
 static void put_all(bm_ingest_order *order)
 {
     while (order->done < order->next) {
@@ -599,8 +599,8 @@ static bm_ingest_batch *batch_at(bm_ingest_order *order, uint64_t n)
     return batch != NULL && batch->turn.sequence == n && batch->turn.device == NULL ? batch : NULL;
 }
 
-/* The first batch that is not settled, and whose device nobody has at hand, off its place and with
- * the device's lock; NULL: there is none. The lock is held. */
+/* The first batch that is not settled and has a device that no thread is using, taken off its place
+ * and with the device's lock; NULL: there is none. The lock is held. */
 static bm_ingest_batch *take_unsettled(bm_ingest_order *order)
 {
     const uint64_t end = order->reserve + order->window;
@@ -691,8 +691,8 @@ static bm_status enter(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, uint32_
     return batch->turn.claimed ? cfg->put.enter(cfg->put.ctx, batch, s, err) : BM_OK;
 }
 
-/* Bring the shard its next batch, which is ready. It is busy. A failure becomes that of the
- * batch. */
+/* Enter the shard's next batch, which is ready. The shard is marked busy. A failure becomes the
+ * failure of the batch. */
 static void enter_shard(bm_ingest_order *order, uint32_t s)
 {
     bm_ingest_batch *batch = *place_of(order, atomic_load(&order->shards[s].next));
@@ -722,7 +722,7 @@ static void enter_shards(bm_ingest_order *order, uint64_t from)
     }
 }
 
-/* Is the batch whose turn it is there, and in the table? */
+/* Is the batch in turn there, and in the table? */
 static bool may_deliver(bm_ingest_order *order)
 {
     return !order->delivering && !order->stop && order->next < order->enter &&
@@ -771,8 +771,8 @@ static void pause_if_due(bm_ingest_order *order)
     order->in_turn = false;
 }
 
-/* Put all that was delivered before a batch whose places move, or one that failed. Nobody else
- * delivers. False: that failed, and the failure was reported. */
+/* Put all delivered batches before a batch that moves places, or that failed. No other thread
+ * delivers. False: it failed, and the failure was reported. */
 static bool put_before(bm_ingest_order *order, const bm_ingest_batch *batch)
 {
     const bm_ingest_put *put = &order->cfg->put;
@@ -795,7 +795,7 @@ static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bm_erro
     return put_before(order, batch) ? sink_batch(order->cfg, batch, err) : BM_ERR_CANCELLED;
 }
 
-/* The batch whose turn it is. The lock is held, but not while it is delivered. */
+/* Deliver the batch in turn. The lock is held, but not while it is delivered. */
 static void deliver_one(bm_ingest_order *order)
 {
     bm_ingest_batch **place = place_of(order, order->next), *batch = *place;

@@ -12,14 +12,14 @@
  *     deliver   what is wrong with it; counts; sink    in order, one at a time
  *     put       to the places that the sink gave       any thread, in any order
  *
- * What is done one at a time takes the same time for a batch of any size. A shard of the table
- * (model/ids.h) is free or busy: whoever has made a batch ready goes round the shards, and brings
- * each free one all batches that are ready, up to the first that is not; whoever leaves a shard
- * looks once more, for a batch may have become ready while the shard was busy. So nobody waits for
- * a shard, and the first of two equal ids in input order is the first in the table. Where repeated
- * ids are numbered, memory is nearly used up or there is no document table, `reserve` waits until
- * all before is delivered, and `deliver` adds document by document. It waits too where the sink
- * does not claim the batch, since what the sink holds has to move first.
+ * Steps that are done one at a time take the same time for a batch of any size. A shard of the
+ * table (model/ids.h) is free or busy: whoever has made a batch ready goes round the shards, and
+ * brings each free one all batches that are ready, up to the first that is not; whoever leaves a
+ * shard looks once more, for a batch may have become ready while the shard was busy. So nobody
+ * waits for a shard, and the first of two equal ids in input order is the first in the table. Where
+ * repeated ids are numbered, memory is nearly used up or there is no document table, `reserve`
+ * waits until all before is delivered, and `deliver` adds document by document. It waits too where
+ * the sink does not claim the batch, since what the sink holds has to move first.
  *
  * Whoever brings a batch does what can be done, his own batch or others; threads of devices only
  * put theirs down. A thread leaves when there is nothing more to do. A batch that fails carries its
@@ -109,8 +109,8 @@ void bm_ingest_order_close(bm_ingest_order *order); /* frees the batches in it *
 bm_ingest_batch *bm_ingest_order_new_batch(bm_ingest_order *order);
 /* Wait until batch number `n` has a place in the ring; false: the ingest stops. */
 bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n);
-/* Batch number n, which is being read, takes `cost` of the share of batches, of which it has
- * share->cost already: wait until that is free. False: the ingest stops. */
+/* Batch number n, which is being read, needs `cost` of the share of batches, and has share->cost
+ * already: wait until the rest is free. False: the ingest stops. */
 bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *share,
                            uint64_t cost);
 /* Wait until all before batch number n, which is being read, is delivered; nothing after it is
@@ -129,5 +129,5 @@ void bm_ingest_order_finish(bm_ingest_order *order, uint64_t n);
  * failed. */
 void bm_ingest_order_fail(bm_ingest_order *order, uint64_t n, bm_status status,
                           const bm_error *error);
-/* A thread ends, and took so long for what it did. */
+/* A thread ends; its times are added. */
 void bm_ingest_order_add_times(bm_ingest_order *order, const bm_ingest_times *times);

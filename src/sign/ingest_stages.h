@@ -36,8 +36,8 @@ typedef struct bm_ingest_entries {
 /* Where the document of the entry is there, append it to `batch`: then *was_made. */
 bm_status bm_ingest_entries_add(bm_ingest_entries *entries, uint64_t entry, bm_shingle_batch *batch,
                                 bool *was_made, bm_error *err);
-/* The last document of `batch` is that of `entry` (0: of none), which was asked for and not there.
- * Where memory does not suffice for it, it is not kept. */
+/* Keep the last document of `batch` for `entry` (0: none), which was looked up in vain. If there is
+ * not enough memory, it is not kept. */
 void bm_ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
                             const bm_shingle_batch *batch);
 void bm_ingest_entries_reset(bm_ingest_entries *entries); /* frees */
@@ -67,10 +67,10 @@ void bm_ingest_worker_close(bm_ingest_worker *worker);
  *
  *     fits into the share of batches    it waits until so much of the share is free, and then goes
  *                                       its way beside others
- *     else                              it is *alone*: what was read before is delivered first, and
- *                                       nothing is read after it before it is delivered. All that
- *                                       nobody holds is then its own, and what it really needs is
- *                                       counted while it is shingled
+ *     else                              it is *alone*: everything before it is delivered first, and
+ *                                       nothing more is read until it is delivered itself. It may
+ *                                       then use all memory that no other batch holds, and its real
+ *                                       need is counted while it is shingled
  *     more than that                    BM_ERR_NOMEM, naming the document and what would do
  *
  * The reader is the only one who waits for memory, and those before it only give theirs back: so
@@ -88,7 +88,7 @@ typedef struct bm_ingest_long {
 /* BM_ERR_NOMEM: a document would need `needed` bytes beside what others hold. */
 bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
                                 const bm_long_record *record, uint64_t needed, bm_error *err);
-/* Bytes of a record of so many, with what is read after it. */
+/* Bytes of a record of so many, with the bytes read after it. */
 uint64_t bm_ingest_long_held(uint64_t record_bytes);
 
 /* ingest_text -- batches that go to a device as texts: filled, checked, finished, or turned into

@@ -26,7 +26,7 @@ void bm_band_keys_scalar(const void *signature, uint32_t bands, uint32_t rows, b
     }
 }
 
-/* Words of 64 bits may lie among those of 32: nothing is said of their place in memory. */
+/* Words of 64 bits may lie among words of 32 bits, so they need not be aligned. */
 static void band_keys64(const void *signature, uint32_t bands, uint32_t rows, bool empty,
                         uint64_t *keys)
 {

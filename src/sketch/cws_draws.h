@@ -20,7 +20,7 @@
  *
  * where the e_j are the halves of fmix64(x + n G) of the element's hash x, n = 0, 1, 2, and G the
  * fraction of the golden ratio: e_0, e_1 low and high half for n = 0, e_2, e_3 for 1, e_4 low for
- * 2. Multiplications and additions of such words are those of affine32, which is 2-universal; each
+ * 2. Words are multiplied and added as in affine32, which is 2-universal; each
  * of the five has coefficients and words of its own, so the five are independent of each other.
  *
  * Integers, and IEEE 754 doubles as in base/portable_log.h: what does these operations in this

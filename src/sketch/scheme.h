@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme.h -- the table of signature schemes, and what is done with any of them. See scheme_row.h
- * for a row. */
+/* scheme.h -- the table of signature schemes, and calls for any of them. See scheme_row.h for a
+ * row. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -17,7 +17,7 @@ const bm_scheme_ops *bm_scheme_at(size_t i);
 
 /* Draw for options->scheme; BM_ERR_USAGE where there is no such scheme. */
 bm_status bm_scheme_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err);
-/* Work out the plan of what was drawn, for whoever signs many documents; once. */
+/* Compute the plan of the draws once, to sign many documents. */
 bm_status bm_scheme_plan(bm_scheme_params *params, bm_error *err);
 /* How many words of a signature must be computed so that the first `wanted` are right: as many, or
  * all where the scheme is no prefix scheme. */

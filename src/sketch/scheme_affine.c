@@ -19,7 +19,7 @@
  * The scheme affine32: the scalar reference (coefficients and minima), and what devices need.
  *
  * The reference is the definition that every backend is compared with, so it is written to be read,
- * not to be fast: one shingle, one permutation, one minimum. The arithmetic is that of
+ * not to be fast: one shingle, one permutation, one minimum. The arithmetic comes from
  * kernels/affine32.h, which OpenCL devices compile too.
  *
  * Threads: pure functions; parameters are read only after draw. */

@@ -2,11 +2,11 @@
 /* scheme_cws.c -- the scheme cws: consistent weighted sampling of shingles with weights; the scalar
  * reference.
  *
- * Like that of scheme_affine.c the reference is the definition that every backend is compared
- * with; cws_draws.h has the formulas and where they come from. A word is the low 32 bits of the
- * hash of the element that was chosen, so that words of two documents agree where the same was
- * chosen (or another of the same 32 bits), and bands, verification by signatures and plans are
- * those of any scheme. Neither the order of elements nor one that is given again changes a word.
+ * The reference is the definition that every backend is compared with, as in scheme_affine.c;
+ * cws_draws.h has the formulas and where they come from. A word is the low 32 bits of the hash of
+ * the chosen element. Words of two documents agree if the same element was chosen (or another one
+ * with the same 32 bits), so bands, verification by signatures and plans work as with any scheme.
+ * Neither the order of elements nor one that is given again changes a word.
  *
  * Coefficients, five a permutation: all a_ij = 2 (n32 & 0x7fffffff) + 1 first, permutation after
  * permutation, then all b_ij = n32. The first words do not depend on the others.

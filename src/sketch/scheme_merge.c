@@ -31,7 +31,7 @@ void bm_words_merge64(const bm_scheme_params *params, const void *part, void *wo
     }
 }
 
-/* An array, of which the first `bytes` count, NULL: none, at `place` of an upload. */
+/* An array at `place` of an upload; its first `bytes` count; NULL: none. */
 static void put(char *upload, size_t place, const void *array, size_t bytes)
 {
     if (array != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_nemo.c -- the scheme nemo: that of NeMo Curator's 32-bit signatures, whose values are
- * computed by cuDF. The arithmetic is that of affine32 without the mixing before it, so kernels and
- * vector loops are those of affine32, too.
+/* scheme_nemo.c -- the scheme nemo: NeMo Curator's 32-bit signatures, with values as cuDF computes
+ * them. The arithmetic is affine32 without the mixing before it, so it uses the kernels and vector
+ * loops of affine32.
  *
  * cuDF takes a*h + b mod 2^61 - 1 of 32-bit numbers that have wrapped mod 2^32 already, so its
  * modulus never acts. A hash that is 0 becomes 1 there.

@@ -2,7 +2,7 @@
 /* scheme_oph.c -- the scheme oph: one hash a shingle, K bins, optimal densification; the scalar
  * reference, and what devices need.
  *
- * Like that of scheme_affine.c the reference is the definition that every backend is compared with,
+ * The reference is the definition that every backend is compared with, as in scheme_affine.c; it is
  * written from kernels/oph.h line by line. A signature costs one hash a shingle whatever K is; a
  * document of far fewer shingles than bins pays for that with attempts, about K / (bins met) for
  * each empty bin. All bins depend on K: a shorter signature is not the beginning of a longer one.
@@ -24,9 +24,8 @@
  *
  * The attempts of every bin, without those that repeat. See oph_plan.h.
  *
- * The definition draws up to 16 K donors for a bin and then continues with its neighbours; who is
- * asked a second time cannot answer otherwise, so the order of first appearances is all that
- * counts. */
+ * The definition draws up to 16 K donors for a bin and then continues with its neighbours; a donor
+ * gives the same answer a second time, so only the order of first appearances counts. */
 
 /* The order of one bin: first appearance among its attempts, then, cyclically, who never came. */
 static void order_of(const bm_scheme_params *params, uint32_t bin, uint16_t *order)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_row.h -- what a signature scheme is: one row, in its own file scheme_NAME.c.
  *
- * A row says all that is particular to a scheme, for the host and for devices. Nobody asks which
- * scheme it is: whoever signs reads the row. What is in it is data, and functions over plain
+ * A row has everything that is particular to a scheme, for the host and for devices. Nobody asks
+ * which scheme it is: whoever signs reads the row. It consists of data, and functions over plain
  * memory; of OpenCL it knows the names of files in kernels/ and no call. The loops of the native
  * CPU, which are compiled for instruction sets, are rows of their own (cpu/native_row.h).
  *
@@ -23,7 +23,8 @@ typedef struct bm_scheme_params {
     uint32_t perms_padded;           /* `perms` as drawn, up to a multiple of BM_SCHEME_PADDING */
     uint32_t seed;
     uint32_t *a, *b;               /* coefficients, aligned to 64 bytes and padded with zeros */
-    uint64_t *a64, *b64, *c64;     /* those of 64 bits, the same; `a` and `b` are then NULL */
+    uint64_t *a64, *b64, *c64;     /* coefficients of 64 bits, the same; `a` and `b` are then
+                                    * NULL */
     uint64_t donor_mul, donor_add; /* oph: of the hash that chooses donors */
     void *plan; /* what bm_scheme_plan worked out of all this; NULL: nothing, or not yet */
 } bm_scheme_params;
@@ -31,8 +32,8 @@ typedef struct bm_scheme_params {
 #define BM_SCHEME_FILES 3u /* with the NULL after the last */
 
 /* How devices sign by a scheme. Parts: a document that is too long for one work-group, or for one
- * batch, is signed in parts, whose words are merged: by atomic_min on the device within a batch, by
- * `merge` on the host from batch to batch. */
+ * batch, is signed in parts, and the words of its parts are merged: by atomic_min on the device
+ * within a batch, by `merge` on the host from batch to batch. */
 typedef struct bm_scheme_device {
     /* Files of kernels/, in their order after affine32.h and band_keys.cl; then the kernel bm_sign
      * of the device's family. */
@@ -53,12 +54,12 @@ typedef struct bm_scheme_device {
 } bm_scheme_device;
 
 typedef struct bm_scheme_ops {
-    bm_scheme scheme; /* its word is that of BM_OPTION_SCHEME (model/option_names.c) */
+    bm_scheme scheme; /* its word is in BM_OPTION_SCHEME (model/option_names.c) */
     bool prefix;      /* word i takes coefficients i alone, so that fewer words may be computed */
     bool weighted;    /* of shingles with weights, by `sign_weighted`; else without, by `sign` */
     bm_status (*draw)(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err);
     /* The scalar reference, which is the definition of the scheme: every backend must equal it word
-     * for word. One document: n 64-bit hashes, of which the low 32 bits count; `words` (perms,
+     * for word. One document: n 64-bit hashes (only the low 32 bits count); `words` (perms,
      * filled). n = 0: all one bits. Needs no plan. */
     void (*sign)(const bm_scheme_params *params, const uint64_t *hashes, size_t n, void *words);
     /* The same where `weighted`, which has no `sign`: all 64 bits of a hash count, and its weight,

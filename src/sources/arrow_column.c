@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrow_column.c -- see the header. Buffers have no lengths in this interface, so a table is
- * trusted to have as many cells as it says; offsets, views and indices are checked, since they lead
- * anywhere.
+/* arrow_column.c -- see the header. Buffers have no lengths in this interface, so the stated number
+ * of cells is trusted; offsets, views and indices are checked, since they lead anywhere.
  *
  * Tests: tests/reference/test_keep.py, tests/unit/sources/test_arrow_column.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -253,8 +252,7 @@ static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, b
 /* Where a column is looked for: an array, and which of its cells the rows of the table lead to. */
 typedef struct place {
     const struct ArrowArray *array;
-    uint64_t
-        first; /* what is added to a number of a cell: of a row, or of a value of the list above */
+    uint64_t first; /* the offset added to the number of a row, or of a value of the list above */
     uint64_t begin, n; /* these numbers */
 } place;
 
@@ -464,7 +462,8 @@ bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arr
 
 /* === column value ===
  *
- * Numbers are handed on as their decimal digits, so that one place compares those of all inputs. */
+ * Numbers are handed on as their decimal digits, so that one place compares numbers of all
+ * inputs. */
 
 #define DAY_SECONDS 86400
 
@@ -494,7 +493,7 @@ static bm_value_form form_of_time(const char *format)
         return form;
     case 'D':
         return form;
-    default: /* intervals, whose parts have no common measure */
+    default: /* intervals: their parts have no common measure */
         return (bm_value_form){.kind = BM_FORM_OTHER};
     }
 }
@@ -708,8 +707,8 @@ static bm_status read_time(const char *cell, const bm_value_form *form, bm_buf *
     return BM_OK;
 }
 
-/* The texts of a row's lists, a newline before each but the first, as those of a text field are
- * joined. */
+/* The texts of a row's lists, a newline before each but the first, joined like the texts of a text
+ * field. */
 static bm_status join(void *ctx, bm_str text, bm_error *err)
 {
     bm_buf *out = ctx;

@@ -25,12 +25,12 @@
 #include "input/keep_key.h"
 
 typedef enum bm_arrow_column_kind {
-    BM_ARROW_COLUMN_OTHER, /* what is not read here */
+    BM_ARROW_COLUMN_OTHER, /* a type that is not read here */
     BM_ARROW_COLUMN_BYTES, /* utf8, binary; `width` bytes an offset */
     BM_ARROW_COLUMN_VIEWS, /* utf8_view, binary_view */
     BM_ARROW_COLUMN_INT,   /* `width` bytes a value */
     BM_ARROW_COLUMN_UINT,
-    BM_ARROW_COLUMN_NULLS /* of the type null: texts, none of which is there */
+    BM_ARROW_COLUMN_NULLS /* of the type null: texts that are all missing */
 } bm_arrow_column_kind;
 
 typedef struct bm_arrow_column_type {
@@ -58,7 +58,7 @@ typedef enum bm_arrow_column_step {
     BM_STEP_LIST   /* to the values of a list */
 } bm_arrow_column_step;
 
-/* Where a column stands: the child of the table, the child of that, … */
+/* The place of a column: the child of the table, the child of that child, … */
 typedef struct bm_arrow_column_path {
     bool found; /* else there is no such column */
     bm_arrow_column_step step[BM_ARROW_COLUMN_DEPTH];
@@ -84,7 +84,7 @@ typedef enum bm_value_form_kind {
     BM_FORM_INTEGER,
     BM_FORM_FLOAT,   /* of `width` bytes */
     BM_FORM_DECIMAL, /* `width` bytes, lowest first; `digits` of them after the point */
-    BM_FORM_UUID,    /* `width` bytes, of which each is two letters of its text */
+    BM_FORM_UUID,    /* `width` bytes; each is two letters of the text */
     BM_FORM_TIME /* a signed integer of `width` bytes: seconds, with `digits` decimals, or days */
 } bm_value_form_kind;
 
@@ -113,8 +113,8 @@ bm_arrow_column_type bm_arrow_column_type_of(const struct ArrowSchema *schema);
 const char *bm_arrow_column_type_name(const struct ArrowSchema *schema);
 /* Its cells are texts or bytes. */
 bool bm_arrow_column_is_text(bm_arrow_column_type type);
-/* The column of this path, every row of which may then be asked for. Returns NULL, or what is
- * wrong with the array. Borrows it. */
+/* The column of this path; then every row of it may be read. Returns NULL, or the error of the
+ * array. Borrows the array. */
 const char *bm_arrow_column_open(const struct ArrowArray *table, const bm_arrow_column_path *path,
                                  bm_arrow_column_type type, bm_arrow_column *out);
 /* `schema` is a list: the step to its values. */
@@ -145,7 +145,7 @@ bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arr
  * at. */
 
 bm_value_form bm_value_form_of(const struct ArrowSchema *schema);
-/* The value in a row, by the column's form; `texts` (emptied) has its bytes where they do not stand
- * in the column. */
+/* The value in a row, by the column's form; `texts` (emptied) has its bytes if they are not in the
+ * column. */
 bm_status bm_arrow_column_value(const bm_arrow_column *column, size_t row, bm_buf *texts,
                                 bm_value *out, bm_error *err);

@@ -118,9 +118,9 @@ static bm_status record_digest(bm_source *source, bm_hash_file read, bm_error *e
  *
  * Shingle hashes made elsewhere, a few documents at a time.
  *
- * Both files are read in blocks, so memory is that of one block (at least one document) whatever
- * the files' size; 32-bit hashes are widened in place, from the end. An offset is compared with the
- * one before it and with the number of hashes before anything is allocated by it. */
+ * Both files are read in blocks, so memory holds one block (at least one document), whatever the
+ * files' size; 32-bit hashes are widened in place, from the end. An offset is compared with the one
+ * before it and with the number of hashes before anything is allocated by it. */
 
 #define DOCS_LEAST 64.0 /* offsets that are always read */
 #define HASH_CELLS 512u /* offsets that are digested at a time */

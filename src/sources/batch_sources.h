@@ -46,8 +46,8 @@ typedef struct bm_hash_file {
     uint64_t bytes;
     bm_hash128 digest; /* XXH3 128 */
 } bm_hash_file;
-/* Once bm_hash_input_next has come to the end: fills what was read of the hashes and the offsets.
- */
+/* Once bm_hash_input_next has come to the end: fill in the digests of the hashes and the offsets.
+ * */
 void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2]);
 void bm_hash_block_reset(bm_hash_block *block); /* frees */
 void bm_hash_input_close(bm_hash_input *input); /* NULL is fine */

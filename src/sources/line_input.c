@@ -4,10 +4,10 @@
  *     bytes   [ line 7 \n line 8 \n lin ]      read as they come; begin: of the line that is next
  *     batch   [ line 7 \n zeros ]              a copy, as parsers want it
  *
- * Most clients wait for each answer: then a read brings one line, which is all that lies there. Of
- * a line that is longer than a document may be the first bytes are kept, which tell what it is, and
- * the rest is passed over; so is that of one which the gate refuses. After a long line little is
- * read, and what held it is given back: while it is copied there are two of it, and then one.
+ * Most clients wait for each answer: then a read brings one line, since no more is there. If a line
+ * is longer than a document may be, its first bytes are kept, for messages, and the rest is passed
+ * over; likewise a line that the gate refuses. After a long line little is read, and what held it
+ * is given back: while it is copied there are two of it, and then one.
  *
  * Tests: tests/unit/sources/test_line_input.c */
 #include "sources/line_input.h"
@@ -38,7 +38,7 @@ struct bm_line_input {
     const bm_record_rules *rules; /* of the set */
     bool ended;                   /* nothing more will come */
     char *bytes;
-    size_t begin, end, cap; /* of what was read and not given yet */
+    size_t begin, end, cap; /* of the bytes that were read and not given yet */
     uint64_t line;          /* number of the line that is next */
     bm_raw_batch batch;     /* of one piece */
     bm_raw_piece piece;
@@ -139,8 +139,8 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
     return BM_OK;
 }
 
-/* Pass over the rest of a line of which enough is known: up to its newline, which stays. `passed`:
- * what it was; its words are counted where `words` says so. */
+/* Pass over the rest of a line up to its newline, which stays. `passed`: the facts of the line; its
+ * words are counted if `words`. */
 static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_record *passed,
                            bm_error *err)
 {
@@ -223,7 +223,7 @@ static bm_status count_call(void *ctx, const bm_record *record, bm_error *err)
     return c->fn(c->ctx, record, err);
 }
 
-/* The first line of a table says how many cells the others have. */
+/* The first line of a table decides how many cells the others have. */
 static bm_status count_cells(bm_line_input *in, const found_line *line, bm_error *err)
 {
     const char *data = in->batch.data;

@@ -4,9 +4,9 @@
  *
  * Where a reader (reader.h) takes in large blocks and looks at the first bytes before anything
  * else, this one asks for no byte more than the line at hand needs: its other end may wait for an
- * answer. The lines are those of one stream, uncompressed, of a format that is settled before
- * anything is read: jsonl (also for AUTO), lines, or tsv whose fields are numbers. A long line is
- * held as far as a gate lets it. One thread. */
+ * answer. The lines come from one uncompressed stream, in a format that is settled before anything
+ * is read: jsonl (also for AUTO), lines, or tsv with numbers as fields. A long line is held as far
+ * as a gate lets it. One thread. */
 #pragma once
 
 #include <bandmill/types.h>

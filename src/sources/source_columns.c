@@ -6,12 +6,12 @@
  * A chunk is as large as whoever made the table liked, so batches are runs of its rows. It is
  * shared by them and by the source, and counted.
  *
- * Where several threads ask for batches, those of a file that can be cut are handed out unread, as
- * parts of ranges (table_ranges.h). What is read in order waits until all of them are finished, and
- * goes on where one was given back.
+ * If several threads ask for batches, batches of a file that can be cut are handed out unread, as
+ * parts of ranges (table_ranges.h). Reading in order waits until all of them are finished, and goes
+ * on at a part that was given back.
  *
  * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One that
- * breaks off further after ends the run: what is kept of it could not be written.
+ * breaks off further after ends the run: its kept rows could not be written.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/sources/test_row_digest.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -32,7 +32,7 @@
 
 /* === row digest ===
  *
- * A table stream whose arrays are borrowed from the stream that somebody else reads.
+ * A table stream with arrays borrowed from a stream that another reader reads.
  *
  *     inner  ->  array  ->  reader
  *                  |  while it passes
@@ -52,7 +52,7 @@
 struct bm_row_digest {
     struct ArrowArrayStream inner;
     bm_record_rules rules;
-    bm_table_stream table; /* whose stream gives `passing` */
+    bm_table_stream table; /* the table with the stream that gives `passing` */
     struct ArrowArray passing;
     bm_stream_hash *hash;
     bm_buf joined;
@@ -335,8 +335,8 @@ out:
     return source->lost ? BM_OK : status;
 }
 
-/* The table lacks a column of `keep`, and what was opened of it has only those that are read: fill
- * `names` with all that the file has. */
+/* The table lacks a column of `keep`. The open stream has only the columns that are read: fill
+ * `names` with all columns of the file. */
 static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names, bm_error *err)
 {
     const char *absent[] = {"\x01"}; /* if a text's column is missing, all columns are given */
@@ -382,7 +382,7 @@ typedef struct columns {
     size_t file;            /* of it, or the next to open */
     bool begun;
     bm_range_turns turns;
-    bm_row_range *range;   /* NULL, or whose parts are handed out: */
+    bm_row_range *range;   /* NULL, or the table that hands out parts: */
     uint32_t part;         /* the next */
     uint64_t in_order;     /* rows before this one of the file are read in order */
     bm_table_chunk *chunk; /* NULL: ask the stream */
@@ -395,7 +395,7 @@ typedef struct columns {
 
 typedef struct columns_batch {
     bm_source_batch base;
-    char *lost; /* why a file cannot be read, of which this is the one bad record; else NULL */
+    char *lost;            /* why a file cannot be read; it counts as one bad record; else NULL */
     bm_range_part part;    /* of a batch that is to be filled */
     bm_table_chunk *chunk; /* NULL where lost, to be filled, or dropped */
     size_t first, n;
@@ -588,8 +588,8 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
                : BM_OK;
 }
 
-/* All of a file was read, in whatever order: its digest is made now, of what the system still has.
- * That of a copy was made with it. */
+/* The whole file was read, in any order: its digest is computed now, from the system's memory as
+ * far as it is there. The digest of a copy was made with the copy. */
 static bm_status end_stream(columns *source, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -613,8 +613,8 @@ static bm_status end_stream(columns *source, bm_error *err)
     return status;
 }
 
-/* The next array of the stream that is open, which has one user more; NULL: there is none. One that
- * is begun twice is held, and comes from what is held the second time. */
+/* The next array of the open stream, with one user more; NULL: there is none. An array that is
+ * begun twice is held, and comes from the held ones the second time. */
 static bm_status next_chunk(columns *source, bm_error *err)
 {
     if (source->all_held) {
@@ -637,8 +637,8 @@ static bm_status next_chunk(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Go on in order, from a row of a range on: with its chunk, or, where it cannot be read, with the
- * stream, which says why. */
+/* Go on in order, from a row of a range on: with its chunk, or, if it cannot be read, with the
+ * stream, which reports why. */
 static void go_back(columns *source, bm_row_range *range, size_t row)
 {
     bm_table_cut *cut = &range->table->cut;
@@ -744,7 +744,7 @@ static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t 
     return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->rules.n_text, row);
 }
 
-/* Ask whether the text of the next n rows may be held, most of which is the last one's. */
+/* Ask whether the text of the next n rows may be held; most of it is the last row's. */
 static bm_status check_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
 {
     const bm_long_gate *gate = source->limits.gate;
@@ -986,7 +986,7 @@ static bm_status report_lost(const columns_batch *batch, bm_record_fn fn, void *
 #define AHEAD_BYTES 4096u /* of the next text, which are fetched while this one is cut */
 #define LINE_BYTES  64u
 
-/* The text of a row, whose first lines of the cache are fetched. */
+/* The text of a row; its first cache lines are prefetched. */
 static bm_str expect_text(const bm_arrow_column *column, size_t row)
 {
     if (bm_arrow_column_is_null(column, row))
@@ -998,8 +998,8 @@ static bm_str expect_text(const bm_arrow_column *column, size_t row)
     return text;
 }
 
-/* Rows without ids, whose text is one. One record serves all of them, since to clear one takes as
- * long as to cut a short text. */
+/* Rows without ids and with one text column. One record serves all of them, since clearing a record
+ * takes as long as cutting a short text. */
 static bm_status parse_texts(columns_parser *parser, const columns_batch *batch, bm_record_fn fn,
                              void *ctx, bm_error *err)
 {

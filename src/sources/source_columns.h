@@ -2,8 +2,8 @@
 /* source_columns.h -- rows of tables, as streams of Arrow arrays (bandmill/arrow.h): a column is
  * the text, another the id.
  *
- * bandmill/arrow.h says what is a document, a text and an id. the longest that a document may be
- * bounds the text.
+ * bandmill/arrow.h defines documents, texts and ids. the longest that a document may be bounds the
+ * text.
  *
  * Where the stream comes from is not known here. A *provider* opens a file as a stream: whoever can
  * read Parquet or another table brings one; files of tables have theirs (input). Files are read in
@@ -44,8 +44,8 @@ typedef struct bm_row_facts {
     bool whole;            /* the table came to its end, and was understood */
 } bm_row_facts;
 
-/* `stream` is moved. `input` says which columns are the text and the id, is borrowed until close,
- * and need not name an id that is there. `each`: the hash of each text is wanted too. */
+/* `stream` is moved. `input` names the columns of text and id, is borrowed until close, and may
+ * name an id column that is not there. `each`: the hash of each text is wanted too. */
 bm_status bm_row_digest_open(const bm_input_options *input, struct ArrowArrayStream *stream,
                              bool each, bm_row_digest **out, bm_error *err);
 /* The same stream again: its arrays are looked at on their way to who reads it. It is released by
@@ -72,7 +72,7 @@ typedef struct bm_table_asked {
 
 typedef struct bm_arrow_column_provider {
     void *ctx;
-    const char *name; /* of what it reads, for messages: "Parquet" */
+    const char *name; /* of the format that it reads, for messages: "Parquet" */
     /* *out is filled; its `release` is called once it has ended or is not wanted any more. */
     bm_status (*open)(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
                       bm_error *err);

@@ -42,14 +42,14 @@ typedef struct bm_row_range {
     size_t *ends;          /* of its parts, in rows of the chunk */
 } bm_row_range;
 
-/* One of the table, which `at`, which is taken, says; of parts of about so many bytes. */
+/* Begin one for the table at `at` (taken), with parts of about so many bytes. */
 bm_status bm_row_range_open(bm_shared_table *table, bm_table_range *at, size_t part_bytes,
                             bm_row_range **out, bm_error *err);
 /* Decode it, if nobody has. */
 void bm_row_range_read(bm_row_range *range);
 void bm_row_range_release(bm_row_range *range); /* NULL is fine */
 
-/* Whose turn it is. */
+/* The order of turns. */
 typedef struct bm_range_turns {
     pthread_mutex_t lock;
     pthread_cond_t moved;
@@ -61,7 +61,7 @@ typedef struct bm_range_turns {
 void bm_range_turns_init(bm_range_turns *turns);
 void bm_range_turns_reset(bm_range_turns *turns);
 
-/* A part of a range, whose turn is bm_range_turns.given of when it was handed out. */
+/* A part of a range; its turn is the value of bm_range_turns.given when it was handed out. */
 typedef struct bm_range_part {
     bm_row_range *range; /* used; NULL: no part */
     uint32_t part;

@@ -114,8 +114,7 @@ static bm_status no_column(const bm_table_stream *stream, const struct ArrowSche
                       bm_text_hint(field), schema->n_children > 0 ? names : "no columns");
 }
 
-/* Is it the name that the `len` bytes stand for, as they are or, of a part of a path, with "\." for
- * each dot? */
+/* Are the `len` bytes this name, either plainly or, in a part of a path, with "\." for each dot? */
 static bool is_name(const char *own, const char *name, size_t len, bool part)
 {
     for (; len > 0 && *own != '\0'; name++, len--, own++) {
@@ -129,8 +128,8 @@ static bool is_name(const char *own, const char *name, size_t len, bool part)
     return len == 0 && *own == '\0';
 }
 
-/* The child whose name is the `len` bytes at `name`; n_children where there is none, and one more
- * than that where there are two. */
+/* The number of the child with the `len` bytes at `name` as its name; n_children if there is none,
+ * and n_children + 1 if there are two. */
 static size_t child_named(const struct ArrowSchema *schema, const char *name, size_t len, bool part)
 {
     const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
@@ -278,7 +277,7 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
     if (found.schema != NULL)
         found.ref.form = bm_value_form_of(found.schema);
     if (stream->rules->row_ids != 0 && found.ref.type.kind == BM_ARROW_COLUMN_NULLS)
-        found = (bm_arrow_column_found){0}; /* it says nothing, and rows have their numbers */
+        found = (bm_arrow_column_found){0}; /* it names no column, and rows have their numbers */
     if (found.schema == NULL || is_id(found.ref.form.kind))
         goto out;
     if (stream->rules->id_given)

@@ -44,9 +44,9 @@ typedef struct bm_table_chunk {
     bm_arrow_column columns[]; /* as bm_table_stream.refs; [0] only where has_id */
 } bm_table_chunk;
 
-/* `stream`, whose rules, name and stream are set, finds its columns in the schema. BM_ERR_INPUT:
- * a column that is missing, is twice or has a type that is not read. Good for close whatever
- * the status. */
+/* `stream` has its rules, name and stream set, and finds its columns in the schema. BM_ERR_INPUT: a
+ * column that is missing, is there twice or has a type that is not read. May be closed whatever the
+ * status. */
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err);
 /* The next array, with one user; NULL at the end. */
 bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err);

@@ -164,7 +164,7 @@ void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out)
         return;
     uint8_t *high = out + n * low;
     for (size_t i = 0; i < n; i++)
-        bm_le64_put(out + i * low, hashes[i]); /* the next one writes over what is too much */
+        bm_le64_put(out + i * low, hashes[i]); /* the next one overwrites the excess */
     if (low == 8)
         return;
     memset(high, 0, (high_bits(n, low) + 7) / 8);
@@ -180,7 +180,7 @@ static unsigned set_code_low(size_t n)
     return low_bytes(n);
 }
 
-/* The word of 64 bits that begins at byte `at` of `size`; what is after the end is 0. */
+/* The word of 64 bits that begins at byte `at` of `size`; bytes after the end are 0. */
 static uint64_t word_at(const uint8_t *bytes, size_t at, size_t size)
 {
     uint8_t tail[8] = {0};
@@ -216,9 +216,9 @@ static bool rest_is_zero(const uint8_t *high, size_t bits)
     return bits % 8 == 0 || high[bits / 8] >> (bits % 8) == 0;
 }
 
-/* L = 7: high parts are bytes, and a byte of the code has those of up to 8 hashes, which a table
- * gives at once. All of them are unpacked first: as many as there can be bits, so that no byte of
- * the code has to be asked. */
+/* L = 7: high parts are bytes. A byte of the code has the high parts of up to 8 hashes, and a table
+ * unpacks them at once. All are unpacked first, as many as there can be bits, so that no byte of
+ * the code is tested. */
 #define SEVEN_MAX  8160u
 #define SEVEN_BITS (SEVEN_MAX + 255u)
 
@@ -487,7 +487,7 @@ _Static_assert(12 * BM_POSTING_BLOCK <= BM_PIECE_PAGE, "a block fits into a page
 _Static_assert(KEYS_AT + 12 * BM_POSTING_SMALL <= BM_PIECE_HEAD, "a small piece is one page");
 _Static_assert(BM_POSTING_SMALL < BM_POSTING_BLOCK, "and one block");
 
-/* One block: where its keys and its numbers stand, and how many they are. */
+/* One block: the places of its keys and its numbers, and how many there are. */
 typedef struct block {
     size_t keys, numbers, n;
 } block;
@@ -591,7 +591,7 @@ bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i)
 
 /* --- search --- */
 
-/* Keys that stand one after the other in a piece, and the place of one. */
+/* A run of keys in a piece, and the place of one of them. */
 typedef struct keys {
     const uint8_t *bytes;
     size_t n;
@@ -625,8 +625,8 @@ static inline bool is_between(keys k, size_t begin, size_t end, uint64_t key)
     return (begin == 0 || key_at(k, begin - 1) < key) && (end == k.n || key_at(k, end) >= key);
 }
 
-/* How many of the keys are less than `key`: about `guess`. What is looked at first are a few keys
- * before it and after it; where that was not enough, four times as many, then all. */
+/* How many of the keys are less than `key`: about `guess`. A few keys before it and after it are
+ * searched first; if they are not enough, four times as many, then all. */
 static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t key)
 {
     for (size_t around = few; around <= 4 * few; around *= 4) {
@@ -661,7 +661,7 @@ static inline place place_of(const bm_posting_piece *piece, uint64_t key)
     place p = {.block = {piece->bytes + KEYS_AT, head->n}};
     uint64_t first = head->first, last = head->last;
     if (head->n > BM_POSTING_SMALL) {
-        /* The last block whose first key is less: what is looked for is in it, or begins the next
+        /* The last block with a smaller first key: the wanted key is in it, or begins the next
          * one. */
         const keys firsts = {piece->bytes + KEYS_AT, blocks_of(head->n)};
         const size_t guess = part_of(head->n, first, last, key) / BM_POSTING_BLOCK;
@@ -707,8 +707,8 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
 
 /* --- check --- */
 
-/* Each block is as its sum says, and its first key the one that the head has of it; what is not
- * used, in the head and after full blocks, is 0. */
+/* Each block matches its sum, and its first key is the one in the head; unused bytes, in the head
+ * and after full blocks, are 0. */
 static bool head_is_right(const bm_posting_piece *piece)
 {
     const size_t n = piece->head.n, blocks = blocks_of(n);
@@ -875,7 +875,7 @@ static void set_bits(const uint8_t *code, uint32_t n, uint32_t rows, uint64_t bi
         words[row_of(mix(bm_le32_get(code)), rows)] |= bit;
 }
 
-/* 64 columns at a time, whose rows are words that stay in the cache. */
+/* 64 columns at a time: a row of them is one word, and all rows stay in the cache. */
 static void write_group(const bm_filter_writer *w, const bm_filter_group *group,
                         const uint32_t *columns, uint8_t *bits)
 {

@@ -61,8 +61,8 @@ static inline void bm_le64_put(uint8_t *at, uint64_t value)
 }
 
 #define BM_PIECE_PAGE  4096u
-#define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* of a piece whose body is pages */
-#define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* 1 MiB on pages: what is aimed at */
+#define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* of a piece with a body of pages */
+#define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* 1 MiB on pages: the wanted size */
 
 /* In the order in which their keys come. */
 typedef enum bm_piece_kind {
@@ -202,9 +202,9 @@ typedef struct bm_document_piece {
 bool bm_document_piece_open(const void *bytes, size_t size, bm_document_piece *out);
 /* The document of a number, head.first … head.last. false: damaged, by its sum too. */
 bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
-/* The same of one whose sum was compared before. */
+/* The same of a piece that was checked before. */
 bool bm_document_piece_again(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
-/* Fetch the offset of its i-th document, or (`there`) what the offset says. Of damaged bytes
+/* Prefetch the offset of its i-th document, or (`there`) the bytes at the offset. Of damaged bytes
  * nothing, or anything of the piece. */
 void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there);
 /* The sum, and that every document is there, one after the other: what `check` asks. */
@@ -263,9 +263,8 @@ bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i);
 /* The first entry with a key >= `key`; head.n where there is none. BM_POSTING_DAMAGED: the block
  * where it would be is not as it was written. */
 size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key);
-/* That key will be looked for soon: the lines where it is guessed to stand are fetched meanwhile.
- * Where the piece is in memory and in no cache, asking for keys that ascend eight ahead takes a
- * quarter off. */
+/* That key will be looked for soon: prefetch the lines where it probably is. Where the piece is in
+ * memory and in no cache, asking for keys that ascend eight ahead takes a quarter off. */
 void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key);
 /* Every sum, order and bound: what `check` asks. */
 bool bm_posting_piece_valid(const bm_posting_piece *piece);
@@ -282,7 +281,7 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece);
  *     0         7 bytes, so that the last row can be read as words
  *
  * It is the compact bit-sliced index of COBS (T. Bingmann, P. Bradley, F. Gauger, Z. Iqbal, SPIRE
- * 2019) with one hash function: documents of like size share a group, whose rows are as many as
+ * 2019) with one hash function: documents of like size share a group, which has as many rows as
  * give BM_FILTER_BITS bits a shingle. A hash h names row ((h * 0x9E3779B1) mod 2^32) * rows / 2^32.
  * A document without shingles has no column, and holds none. */
 
@@ -302,7 +301,7 @@ typedef struct bm_filter_group {
     uint32_t n, rows, most;
 } bm_filter_group;
 
-/* The next piece: documents of which all that it needs is held. {0} is empty. */
+/* The next piece: documents, with copies of everything that it needs of them. {0} is empty. */
 typedef struct bm_filter_writer {
     uint32_t first, n;     /* documents */
     bm_filter_size *sizes; /* of each */
@@ -321,7 +320,7 @@ void bm_filter_writer_reset(bm_filter_writer *writer); /* frees */
 bm_status bm_filter_writer_add(bm_filter_writer *writer, const uint8_t *code, uint32_t n_shingles,
                                bm_error *err);
 bool bm_filter_writer_is_full(const bm_filter_writer *writer);
-/* Bytes of the piece of all that was added, at least one document. BM_ERR_NOMEM. */
+/* Bytes of the piece of all added documents, at least one. BM_ERR_NOMEM. */
 bm_status bm_filter_writer_plan(bm_filter_writer *writer, size_t *size, bm_error *err);
 /* `out`: as many bytes as were planned, filled and sealed. */
 void bm_filter_writer_write(const bm_filter_writer *writer, uint8_t *out);

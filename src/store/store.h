@@ -18,15 +18,15 @@
  * Entries of a batch are sorted into a run of their own; runs of like size are merged at the
  * commit, so that there are at most three of each power of four, and a look-up asks each. Pieces
  * reach the file in transactions of at most 16 MiB before the state names them; what no state names
- * is an interrupted writer's, and the next writer clears it away. All that is on the disk after a
- * crash is the state of a commit, whole.
+ * is an interrupted writer's, and the next writer clears it away. After a crash the disk has the
+ * state of one commit, whole.
  *
  * A directory is held by its writer with flock on the directory itself and on data.mdb, which must
  * have no other name. An environment may be opened once in a process (LMDB's rule). Views of a
- * bm_store that reads are opened and closed by any thread; those of one that writes are opened by
- * the thread that writes, and then serve any.
+ * bm_store that reads are opened and closed by any thread; the thread that writes opens the views
+ * of its store, and then any thread may use them.
  *
- * A reader has a slot in lock.mdb, by which writers know what it may still see. Where that file is
+ * A reader has a slot in lock.mdb, which tells writers what it may still see. Where that file is
  * not there, may not be written, or is another user's, it holds data.mdb shared instead and writes
  * nothing: then no writer can begin before it closes, and it is BM_ERR_LOCKED beside one.
  *
@@ -82,7 +82,7 @@ typedef struct bm_store bm_store;
 
 typedef struct bm_store_cfg {
     bm_store_mode mode;
-    uint64_t memory; /* of a writer: for what is gathered, sorted and merged; 0: 256 MiB */
+    uint64_t memory; /* of a writer: to gather, sort and merge; 0: 256 MiB */
     /* The folder where a build sorts postings; NULL: the index's own directory. For an unnamed one
      * it is given. Borrowed while it is made. */
     const char *temp_dir;
@@ -106,7 +106,7 @@ bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm
 /* The same in a file without a name below cfg->temp_dir: it ends with close. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err);
-/* Its views are closed. What was not committed is gone. NULL is fine. */
+/* Its views must be closed before. Uncommitted changes are lost. NULL is fine. */
 void bm_store_close(bm_store *store);
 /* As long as it is open. */
 const bm_store_facts *bm_store_facts_of(const bm_store *store);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_check.c -- is every byte of an index what it should be?
+/* store_check.c -- is every byte of an index right?
  *
  * LMDB's own pages are compared when a view opens. Then each piece by itself; then the tables: in
- * each band every document with shingles is once, in that of ids every document.
+ * the table of each band every document with shingles is once, in the table of ids every document.
  *
  * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_model.c */
 #include <inttypes.h>
@@ -32,7 +32,7 @@ struct checker {
     bm_store_counts found; /* of documents */
     uint8_t *full;         /* a bit a number: it has shingles */
     bool documents_right;  /* nothing was reported of them */
-    check_fn *fn;          /* what is called for each on several threads */
+    check_fn *fn;          /* the function that is called for each on several threads */
 };
 
 static void report(checker *c, const char *format, ...) BM_PRINTF(2, 3);
@@ -258,7 +258,7 @@ out:
 
 /* === store copy ===
  *
- * An index without what was removed from it.
+ * An index without its removed documents.
  *
  * The documents that are there get new numbers in the same order, so that the entries of a table,
  * merged from all runs, are in order again with the new ones. A new number is the old less those
@@ -331,7 +331,7 @@ static bm_status copy_documents(const copying *c, bm_error *err)
     return BM_OK;
 }
 
-/* No id that was given to a document is given again, also of those that are left behind. */
+/* No id that was given to a document is given again, also not an id of a removed one. */
 static void copy_ids(copying *c)
 {
     const bm_store_counts from = bm_store_view_counts(c->view);

@@ -119,7 +119,7 @@ typedef struct ask_key {
     uint32_t asked, most;
 } ask_key;
 
-#define KEYS_AHEAD 8u /* of the key that is looked up: what is fetched meanwhile */
+#define KEYS_AHEAD 8u /* of the key that is looked up: the place that is prefetched */
 
 /* A table of one run, asked for keys that ascend. */
 typedef struct table_walk {
@@ -225,7 +225,7 @@ static bm_status add_rest(table_walk *t, size_t at, size_t i, ask_key ask, bm_st
     return BM_OK;
 }
 
-/* All entries of a key, which may reach into pieces behind; the next key may be the same. */
+/* All entries of a key, which may reach into later pieces; the next key may be the same. */
 static bm_status find_key(table_walk *t, ask_key ask, bm_store_hits *hits, bm_error *err)
 {
     const size_t before = hits->n, most = ask.most == 0 ? SIZE_MAX : ask.most;

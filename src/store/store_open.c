@@ -227,8 +227,8 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
     return open_env(store, MDB_RDONLY | MDB_NOLOCK, err);
 }
 
-/* The commit that an interrupted writer had made is recorded, so that the next one is not two
- * ahead, and what it has left is deleted. */
+/* If a writer was interrupted after its commit, record this commit, so that the next one is not two
+ * ahead, and delete what the writer left. */
 static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_error *err)
 {
     BM_TRY(bm_writer_record(store, err));

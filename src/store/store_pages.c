@@ -548,9 +548,9 @@ out:
     return status;
 }
 
-/* *base: where page 0 is in LMDB's map. Below the value of the lowest address there are pages of
- * LMDB's own and free ones: of the others the first that is the same as that value's page in LMDB's
- * map is that page. */
+/* *base: where page 0 is in LMDB's map. The page of the value with the lowest address is found by
+ * its bytes: it is the first page in the file that equals it, among the pages that are neither
+ * LMDB's own nor free. */
 static bm_status find_base(const reading *r, const uint8_t **base)
 {
     const size_t page_bytes = r->out->page_bytes;
@@ -679,14 +679,14 @@ static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err
     return status;
 }
 
-/* Its own errors, and what the system says to sizes that cannot be. */
+/* Its own errors, and the system's errors for impossible sizes. */
 static bool is_damage(const bm_error *err)
 {
     return err->code < 0 || err->code == EINVAL || err->code == ENOMEM || err->code == EOVERFLOW ||
            err->code == EFBIG;
 }
 
-/* It may end in any way; what it has goes with it. */
+/* It may end in any way; its memory goes with it. */
 _Noreturn static void be_child(const bm_store_place *place, bool slot, int out)
 {
     static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -1084,7 +1084,7 @@ bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err
         made = fd >= 0;
     }
     if (fd < 0 && errno != ENOSPC && errno != EDQUOT)
-        return BM_OK; /* LMDB says why */
+        return BM_OK; /* LMDB gives the reason */
     int code = fd < 0 ? errno : 0;
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         const off_t size = info.st_size > LOCK_BYTES ? info.st_size : LOCK_BYTES;

@@ -87,11 +87,11 @@ bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t si
                            bm_error *err);
 /* BM_OK also where there is none. */
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err);
-/* Make readable what was put. */
+/* Make all values that were put readable. */
 bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
 /* From here to the commit all of `bytes` goes into one transaction. */
 bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err);
-/* All that was put is on the disk. */
+/* Write all values that were put to the disk. */
 bm_status bm_store_env_commit(bm_store_env *env, bm_error *err);
 
 /* A transaction that reads: while it is open, nothing that it sees is written over. */
@@ -99,9 +99,9 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err);
 
 /* store_place -- the directory of an index: its files, and who holds them.
  *
- * A writer holds the directory itself with flock, so that nothing is left behind when it ends in
- * whatever way, and its data file, which may have come there from another directory. A reader that
- * has no slot in lock.mdb holds the data file shared, for which nothing is written. */
+ * A writer holds the directory itself with flock, so that no lock is left, in whatever way it ends,
+ * and also its data file, which may have come there from another directory. A reader that has no
+ * slot in lock.mdb holds the data file shared, for which nothing is written. */
 
 /* LMDB's own names. */
 #define BM_STORE_DATA "data.mdb"
@@ -118,8 +118,8 @@ typedef struct bm_store_place {
     int dir, data /* read only */; /* descriptors, -1: none */
 } bm_store_place;
 
-/* Open the directory; `alone`: and lock it. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND: another
- * replaced it at this moment (compact), as `err` says too. *out is to be closed in any case. */
+/* Open the directory; `alone`: and lock it. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND, with a message:
+ * another process replaced it at this moment (compact). Close *out in any case. */
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err);
 /* Open its data file, a regular file and no link. BM_ERR_FORMAT: there is none. */
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
@@ -152,11 +152,11 @@ void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is 
 
 /* store_record -- the record of the last commit: `last_commit`, a file of ours beside LMDB's two.
  *
- * It says which transaction the last commit was, which pages are LMDB's own then (its trees, its
- * lists of free pages) and the sums of those pages as bytes. So nothing has to be known of what
- * is in them: where the sums are right, the pages are those that LMDB has written, and LMDB may
- * read them. And where LMDB, misled by a damaged first page, goes back to the commit before, its
- * transaction is older than the record's.
+ * It has the transaction of the last commit, the pages that are LMDB's own at that time (its trees,
+ * its lists of free pages), and the sums of the bytes of those pages. So no code here has to
+ * understand these pages: if the sums are right, LMDB has written the pages, and may read them. And
+ * where LMDB, misled by a damaged first page, goes back to the commit before, its transaction is
+ * older than the record's.
  *
  * The file has two slots of BM_RECORD_SLOT bytes, which are written in turn, each with a sum of its
  * own: a record that was torn leaves the one before. docs/formats.md has each byte. */
@@ -168,8 +168,7 @@ typedef struct bm_page_span {
     uint64_t first, n;
 } bm_page_span;
 
-/* Up to `spans` as it is in the file, in the order of bytes that LMDB's pages have: that of the
- * machine. */
+/* Up to `spans` as it is in the file, in the byte order of LMDB's pages, which is the machine's. */
 typedef struct bm_store_record {
     uint64_t magic;
     uint32_t version, page_bytes;
@@ -178,16 +177,16 @@ typedef struct bm_store_record {
     uint64_t first[2];   /* XXH3_64bits of each of LMDB's two first pages */
     uint64_t tree;       /* of its other pages, in the order of `spans` */
     uint64_t heads;      /* of the bytes that it keeps before each value on pages of its own */
-    uint64_t n_spans;    /* which follow, and the XXH3_64bits of all that */
+    uint64_t n_spans;    /* which follow, and the XXH3_64bits of everything before */
     bm_page_span *spans; /* ascending */
     size_t cap_spans;
-    uint32_t slot; /* where it stands */
+    uint32_t slot; /* its place */
 } bm_store_record; /* {0}; reset */
 
 /* The newest that is whole. BM_ERR_FORMAT: there is none, or it is one of another version. */
 bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out, bm_error *err);
-/* The slot that is not `slot` is empty, and has its blocks: a disk that is full says so before the
- * commit. `make`: the file is new. */
+/* The other slot than `slot` becomes empty, and its blocks are allocated, so that a full disk fails
+ * before the commit. `make`: the file is new. */
 bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bool make,
                                   bm_error *err);
 /* On the disk before it returns, in the slot that is not record->slot, which it then is. */
@@ -197,8 +196,8 @@ void bm_store_record_reset(bm_store_record *record); /* frees */
 
 /* Fill in `first` and `tree` of the file as it is. false: a page is not in it. */
 bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t size);
-/* Are these pages as they were recorded? Of the two first ones that of the transaction: LMDB writes
- * them in turn, and the other one may be half of a commit that did not come to its end. */
+/* Are these pages as they were recorded? Of the two first pages only the one of the transaction is
+ * checked: LMDB writes them in turn, and the other one may be half of an unfinished commit. */
 bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes, size_t size);
 
 /* A piece as it lies in the map; nothing in it was looked at. */
@@ -227,9 +226,9 @@ typedef struct bm_pages_of {
 bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_record *out,
                         bm_error *err);
 
-/* The same in a child of this process, of which LMDB may make an end. BM_OK where it came to its
- * end; that the child came to another is BM_ERR_FORMAT. `slot`: it takes one in lock.mdb, so that
- * no writer writes over what it reads (else somebody holds that for it). */
+/* The same in a child of this process, which LMDB may crash. BM_OK where it came to its end; that
+ * the child came to another is BM_ERR_FORMAT. `slot`: it takes one in lock.mdb, so that no writer
+ * writes over what it reads (else somebody holds that for it). */
 bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err);
 
 /* store_state -- what a commit makes visible: the piece of state, 'S'.

@@ -2,9 +2,9 @@
 /* store_runs.h -- runs of postings: of each of their tables as many entries, ascending by key, then
  * number. Writing one, reading several as one list, and merging, so that they stay few.
  *
- * Runs whose numbers of entries have the same logarithm (base 4) are of one size. Where there are
- * too many of a size, these and all smaller ones become one. So each entry is written about
- * log4(all / batch) times. */
+ * Runs are of one size if their numbers of entries have the same logarithm (base 4, rounded down).
+ * Where there are too many of a size, these and all smaller ones become one. So each entry is
+ * written about log4(all / batch) times. */
 #pragma once
 
 #include "store/store_writer.h"
@@ -19,7 +19,7 @@ bm_status bm_postings_each(const bm_snapshot *snapshot, const bool chosen[BM_STO
                            uint32_t table, bm_posting_fn *fn, void *ctx, bm_error *err);
 
 typedef struct bm_run_writer bm_run_writer;
-/* A bm_posting_fn, whose ctx is the bm_run_writer: the next entry of the table. */
+/* A bm_posting_fn; its ctx is the bm_run_writer: the next entry of the table. */
 bm_status bm_run_add(void *writer, bm_posting posting, bm_error *err);
 /* Gives all entries of a table to bm_run_add. */
 typedef bm_status bm_table_fn(void *ctx, uint32_t table, bm_run_writer *out, bm_error *err);

@@ -171,8 +171,8 @@ const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *
                : NULL;
 }
 
-/* The state that the file has: of the last commit, or of the next one, whose writer was ended
- * before it had recorded it. */
+/* The state in the file: of the last recorded commit, or of the next one, if its writer was ended
+ * before it recorded the commit. */
 static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
     const bm_piece_ref *last = bm_snapshot_piece(s, &(bm_piece_key){.kind = BM_PIECE_STATE});

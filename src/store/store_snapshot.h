@@ -2,8 +2,8 @@
 /* store_snapshot.h -- where each piece of a state lies: a transaction that holds the pages, our map
  * of the file, and the keys of the tree, read once.
  *
- * LMDB believes what is in its pages, so that a changed byte can end the process. Before it
- * reads a transaction, the pages of its own are compared with the record of the last commit
+ * LMDB does not check its pages, so a changed byte can crash the process. Before it reads a
+ * transaction, the pages of its own are compared with the record of the last commit
  * (store_pages.h). Where the transaction is a later one (another process writes at this moment, or
  * was ended before its commit), there is no record of it: then a child reads it all first. */
 #pragma once
@@ -42,7 +42,7 @@ struct bm_store {
     pthread_mutex_t mutex; /* views begin and end: slots of readers, map */
     bm_store_map *map;     /* the last one; all end with the store */
     bm_store_facts facts;  /* settings: its own */
-    uint32_t record_slot;  /* of a writer: where the record of the last commit stands */
+    uint32_t record_slot;  /* of a writer: the place of the record of the last commit */
     bm_writer *writer;     /* NULL: it reads */
 };
 
@@ -56,7 +56,7 @@ typedef struct bm_snapshot {
     const uint8_t *map;
     size_t file_bytes;     /* when the snapshot was opened */
     bm_store_record pages; /* of the transaction; its sums are not filled in */
-    bool recorded;         /* it is that of the last commit */
+    bool recorded;         /* it is the state of the last commit */
     bm_state state;
     bm_piece_refs pieces;                     /* that the state names, in the order of their keys */
     bm_piece_refs others;                     /* leftovers */
@@ -67,7 +67,7 @@ struct bm_store_view {
     bm_snapshot snapshot;
     const uint8_t *removed; /* a bit a number */
     size_t removed_bytes;   /* 0: no document was removed; numbers after them were not */
-    uint8_t *bits;          /* those of a writer's that are not in the file */
+    uint8_t *bits;          /* the entries of a writer that are not in the file */
     bm_buf notes[BM_STORE_NOTES];
     uint8_t *compared;      /* of each piece of postings BM_POSTING_COMPARED bytes */
     uint8_t *docs_compared; /* of each document a bit */
@@ -78,7 +78,8 @@ bool bm_store_view_removed(const bm_store_view *view, uint32_t number);
 
 /* May LMDB open the file? Before it has. `slot`: a child may take one in lock.mdb. */
 bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err);
-/* `state`: of a writer, which has flushed; NULL: as the file says, which it borrows. *out: {0}. */
+/* `state`: the state of a writer that has flushed; NULL: the state in the file, which is borrowed.
+ * *out: {0}. */
 bm_status bm_snapshot_open(bm_store *store, const bm_state *state, bm_snapshot *out, bm_error *err);
 void bm_snapshot_close(bm_snapshot *snapshot); /* {0} is fine */
 

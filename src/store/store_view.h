@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_view.h -- a snapshot of an index: look-ups by key, documents by number.
  *
- * A view sees the last commit (a writer's own: all that it has added and removed) as it was when it
- * was opened, whatever others write later. Where a store writes, its view is opened by the thread
- * that does. Any number of threads may read one; what it hands out lies in the map of the file and
- * is valid until the view is closed. */
+ * A view sees the last commit (a writer's own: all that it has added and removed) as it was when
+ * the view was opened, whatever others write later. Where a store writes, its view is opened by the
+ * thread that does. Any number of threads may read one; pointers that it returns lead into the map
+ * of the file and are valid until the view is closed. */
 #pragma once
 
 #include "store/piece.h"
@@ -15,18 +15,18 @@ typedef struct bm_store_view bm_store_view;
 bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err);
 void bm_store_view_close(bm_store_view *view); /* NULL is fine */
 bm_store_counts bm_store_view_counts(const bm_store_view *view);
-/* Is what it shows still the last commit of its store? Cheap: the head of the file is read. */
+/* Does it still show the last commit of its store? Cheap: the head of the file is read. */
 bool bm_store_view_is_last(const bm_store_view *view);
 /* Is another file now at the path of the index (compact, a build that replaced it)? Views of this
  * store keep the old one; another bm_store_open sees the new. */
 bool bm_store_is_replaced(const bm_store *store);
 
-/* A document found by the key of that place in the array that was asked for. */
+/* A document found by the key at that place of the array of keys. */
 typedef struct bm_store_hit {
     uint32_t asked, number;
 } bm_store_hit;
 
-/* Documents of the key of that place which are not among the hits. */
+/* Documents of the key at that place that are not among the hits. */
 typedef struct bm_store_rest {
     uint32_t asked, n;
 } bm_store_rest;
@@ -71,8 +71,8 @@ size_t bm_store_view_filters(const bm_store_view *view);
 /* Set the bit of each document that no filter is about, removed ones too; `bits` has one for each
  * number. */
 void bm_store_view_unfiltered(const bm_store_view *view, uint8_t *bits);
-/* Set those of the documents of one filter, 0 to bm_store_view_filters(view) - 1, that may hold one
- * of n_asks. Any thread, another filter each. BM_ERR_FORMAT. */
+/* Set the bits of the documents of one filter, 0 to bm_store_view_filters(view) - 1, that may hold
+ * one of n_asks. Any thread, another filter each. BM_ERR_FORMAT. */
 bm_status bm_store_view_filter(const bm_store_view *view, size_t filter, const bm_filter_ask *asks,
                                size_t n_asks, uint8_t *bits, bm_error *err);
 

@@ -2,10 +2,10 @@
 /* store_write.c -- adding, removing, and the commit: see store_write.h.
  *
  * The ids of a batch are sorted and written as a run of their own, and so are the keys of each
- * band; those of a build are sorted aside until its commit.
+ * band; the entries of a build are sorted aside until its commit.
  *
- * A commit's pieces may take several transactions; the last one has the state and what was removed,
- * and what is no longer named goes in it. After it all of them are on the disk, and the commit is
+ * A commit's pieces may take several transactions; the last one writes the state and the removals,
+ * and deletes what is no longer named. After it all of them are on the disk, and the commit is
  * recorded.
  *
  * Tests: tests/unit/store/test_store_model.c, tests/fault/store_calls.c */
@@ -48,7 +48,7 @@ static bm_status encode(bm_store *store, const bm_store_batch *batch, size_t i, 
     return BM_OK;
 }
 
-/* A batch whose documents have the numbers from `first` on. */
+/* A batch of documents with the numbers from `first` on. */
 typedef struct added {
     bm_store *store;
     const bm_store_batch *batch;
@@ -157,7 +157,7 @@ static bm_status remove_one(bm_store *store, const bm_store_view *view, uint32_t
     return BM_OK;
 }
 
-/* The writer's bits are those of the view, for all numbers that there are now. */
+/* The writer has the same bits as the view, for all numbers that there are now. */
 static bm_status load_bits(bm_writer *w, const bm_store_view *view, bm_error *err)
 {
     const size_t size = (size_t)(w->state.counts.next_number / 8 + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_writer.h -- what a writer holds beside its bm_store: the state that its next commit makes
- * visible, and what is not in the file yet. */
+ * visible, and changes that are not in the file yet. */
 #pragma once
 
 #include "spill/sorted_runs.h"
@@ -43,9 +43,9 @@ bm_status bm_writer_failed(bm_store *store, bm_status status, const bm_error *er
 bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err);
 /* The document of the next number. Its body is all there. */
 bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error *err);
-/* All that was added is in the file, or in the transaction that is open. */
+/* Bring all additions into the file, or into the open transaction. */
 bm_status bm_writer_put(bm_store *store, bm_error *err);
-/* All that was added can be read. */
+/* Make all additions readable. */
 bm_status bm_writer_flush(bm_store *store, bm_error *err);
 /* Record the commit that is on the disk; a writer that is ended before it has not acknowledged that
  * one. */

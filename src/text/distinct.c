@@ -258,8 +258,8 @@ bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_di
 
 /* === repeats ===
  *
- * A run of elements at a time goes through the set of the document, so that one which meets another
- * hash by chance, or on purpose, does not stand twice in the list.
+ * Elements go through the set of the document, a run at a time, so that one that equals another
+ * hash by chance, or on purpose, is not twice in the list.
  *
  * It does not matter which occurrence gets which number, so they are made from the counts once the
  * document is complete: the loop over its shingles only counts. */

@@ -8,7 +8,7 @@
 /* Scratch of one thread; {0} is ready for use. What the fields mean is in distinct.c. */
 typedef struct bm_distinct {
     uint32_t *near; /* owned; the table of small documents */
-    uint32_t *far;  /* owned; that of large ones */
+    uint32_t *far;  /* owned; the set for large documents */
     size_t cap_far; /* slots that are allocated */
     size_t n_slots; /* those in use for this document, a power of two; 0: none yet */
     unsigned shift;
@@ -29,21 +29,21 @@ typedef struct bm_distinct_list {
 uint64_t bm_distinct_bytes(uint64_t n);
 /* A new document begins. */
 void bm_distinct_begin(bm_distinct *set);
-/* Append to the document's list those of run[0 … n-1] that are not in it yet. It has space for n
- * more values, and as many counts where these are asked for; both may be moved between calls.
+/* Append to the document's list the elements of run[0 … n-1] that are not in it yet. It has space
+ * for n more values, and as many counts where these are asked for; both may be moved between calls.
  * BM_ERR_NOMEM, or BM_ERR_INPUT past 2^32-2 distinct values: list->n is as before then. */
 bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_distinct_list *list,
                           bm_error *err);
 void bm_distinct_reset(bm_distinct *set); /* frees */
 
-/* repeats -- the elements that stand for the second and later occurrences of shingles in a bag
+/* repeats -- the elements of the second and later occurrences of shingles in a bag
  * (kernels/occurrence.h). */
 
 /* How many there are, of n shingles that occur so often. */
 uint64_t bm_repeats_count(const uint32_t *counts, size_t n);
-/* Append them to the list, which has space for so many, and whose values so far are those of the
- * counts: shingle after shingle, n = 2, 3, … of each. Where the list has counts, all of them are 1
- * after that, since each element is one of its own. As bm_distinct_add. */
+/* Append them to the list, which has space for them and so far has the values that were counted:
+ * shingle after shingle, n = 2, 3, … of each. Where the list has counts, all of them are 1 after
+ * that, since each element is one of its own. As bm_distinct_add. */
 bm_status bm_repeats_add(bm_distinct *set, const uint32_t *counts, bm_distinct_list *list,
                          bm_error *err);
 /* The same in place, of n hashes that ascend: they do not after that. */

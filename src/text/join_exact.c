@@ -6,8 +6,7 @@
  * begins the next one. A mark belongs to the word it follows, of whatever script either is; a mark
  * that follows no word begins one, which takes in letters after it, unless the mark is itself of a
  * split script. Under `text-dedup` the letters, numbers and `_` make words, and each other
- * character is a separator of its own, a mark too: what is between two of them is an empty
- * word.
+ * character is a separator of its own, a mark too: between two of them is an empty word.
  *
  * The normaliser `invisible` drops marks that follow no letter or number. Under `alnum` that is
  * where no word is open, as long as no normaliser but `lower` is at work; elsewhere
@@ -207,8 +206,8 @@ static inline bool ascii_ahead(const char *at, const char *end)
 }
 
 /* A stretch where no character depends on another; a single one where the fast path stops at
- * White_Space only. Inlined, so that `rule` and `maps`, whether digits or punctuation are looked
- * for, are constants in each copy. Returns the end of what was taken. */
+ * White_Space only. Inlined, so that `rule` and `maps`, and whether digits or punctuation are
+ * looked for, are constants in each copy. Returns the end of the stretch. */
 static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
                                                                     const bm_join_rule rule,
                                                                     const bool maps, bm_str rest,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join_exact.h -- the buffer of joined text, and joining code point by code point what is not plain
- * (shingle_ops.h). */
+/* join_exact.h -- the buffer of joined text, and joining text that is not plain (shingle_ops.h)
+ * code point by code point. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -21,7 +21,7 @@ void bm_joined_begin(bm_joined *joined);
 /* The document is complete: drops a separator at its end. */
 void bm_joined_end(bm_joined *joined, bm_join_rule rule);
 void bm_joined_reset(bm_joined *joined); /* frees */
-/* The fast path has taken text whose last byte is this one. */
+/* The fast path has joined text that ends with this byte. */
 static inline void bm_joined_go_behind(bm_joined *joined, char byte)
 {
     joined->after_base = bm_char_class_of((unsigned char)byte) == BM_CLASS_WORD;

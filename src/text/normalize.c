@@ -7,7 +7,7 @@
  * marks. A stable merge sort, of short pieces that are sorted by insertion, gives the same order in
  * n log n.
  *
- * The result is that of UAX #15 for the Unicode version of our tables, whatever utf8proc's version.
+ * The result follows UAX #15 for the Unicode version of our tables, whatever utf8proc's version.
  * Normal forms of assigned characters never change, so that utf8proc is asked about these alone:
  *
  *     not assigned in our version    a starter that stays as it is and composes with nothing

@@ -272,8 +272,9 @@ static inline __mmask8 content_stretch(content_lanes *to, const uint64_t *run, s
     return r > 0 ? 0xFF : lanes;
 }
 
-/* All lanes, mod 2^64. (_mm512_reduce_add_epi64 adds signed numbers, whose overflow is undefined.)
- */
+/* All lanes, mod 2^64. (_mm512_reduce_add_epi64 adds signed numbers, and their overflow is
+ * undefined.)
+ * */
 static inline uint64_t sum_lanes(__m512i v)
 {
     __m256i half = _mm256_add_epi64(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));

@@ -41,11 +41,11 @@ static inline bm_block load_upto(const char *p, size_t left)
     return left >= 64 ? block_load(p) : block_load_part(p, left);
 }
 
-/* Lead bytes in whose sequences no White_Space begins, as far as the block shows them: what lies
+/* Lead bytes of sequences that are surely no White_Space, as far as the block shows them: what lies
  * after it counts as nothing, and so keeps the lead. White_Space is U+0085 and U+00A0 (C2 85, C2
  * A0), U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F (E2 81 9F)
  * and U+3000 (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis (E2 80 A6) are common.
- */
+ * */
 static inline uint64_t block_no_space(bm_block b)
 {
     const uint64_t high = block_high(b), is_80 = block_equal(b, (char)0x80);
@@ -71,8 +71,8 @@ static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
     return stop == 0 ? 0 : stop & ~block_no_space(b);
 }
 
-/* Copy the bytes of `in` whose bits are set in `wanted`, a run at a time. The runs are read from
- * the text again: read from the block that was just stored, they would wait for the store. */
+/* Copy the bytes of `in` with a bit set in `wanted`, a run at a time. The runs are read from the
+ * text again: read from the block that was just stored, they would wait for the store. */
 static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rule, const char *in,
                               size_t left, uint64_t wanted, char *out)
 {
@@ -91,8 +91,8 @@ static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rul
 
 /* How many bytes of a block can be taken, with `left` bytes of text from it on; *last: the stretch
  * ends with them. Where characters compose, the one before a stop is not taken; it may be the last
- * of the block, so that of a full block only 63 are. A lead byte among the last two may be seen
- * whole in the next block, which begins with it. */
+ * of the block, so only 63 of a full block are. A lead byte among the last two may be seen whole in
+ * the next block, which begins with it. */
 static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *last)
 {
     size_t n = left < 64 ? left : 64;
@@ -112,10 +112,9 @@ typedef struct bm_dropped {
                          * and it was so before the block */
 } bm_dropped;
 
-/* For n bytes with separators `sep`, of which some are `punct`, which is dropped before words are
- * cut: a separator goes where the last byte before it that is no punctuation is one. What is true
- * before a run of punctuation is carried to the end of the run by an addition, as a carry runs
- * through ones. */
+/* For n bytes with separators `sep`; some of them, `punct`, are dropped before words are cut: a
+ * separator goes where the last byte before it that is no punctuation is one. A bit before a run of
+ * punctuation is moved to the end of the run by an addition, since a carry runs through ones. */
 static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t n,
                                             uint64_t after_sep)
 {
@@ -127,8 +126,8 @@ static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t
     return (bm_dropped){.mask = (sep & behind) | punct, .after_sep = last};
 }
 
-/* Inlined, so that nothing is left of `drops_punct` where it is false, nor of the rule BM_JOIN_EACH
- * where `each`, which says whether it is the rule, is. */
+/* Inlined, so that the code for `drops_punct`, and for the rule BM_JOIN_EACH (`each`), is gone if
+ * they are false. */
 static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_rules *rules,
                                                                 const bool drops_punct,
                                                                 const bool each, const char *in,

@@ -7,7 +7,7 @@
  *                                 '----------------------hash_windows---------------'
  *
  * Joined text is what the shingles are slices of: words with one 0x20 between them, which is two
- * neighbouring 0x20 around a word that is empty. (For char shingles what is between White_Space
+ * neighbouring 0x20 around a word that is empty. (For char shingles the text between White_Space
  * counts as a word; for byte shingles joined text is the normalised text as it is.) So each shingle
  * is contiguous and is hashed where it lies.
  *
@@ -22,7 +22,7 @@
 
 typedef enum bm_join_rule {
     BM_JOIN_SPACE, /* words end at White_Space */
-    BM_JOIN_ALNUM, /* words end at what is not L, M or N, and around characters of split scripts */
+    BM_JOIN_ALNUM, /* words end at anything but L, M or N, and around characters of split scripts */
     BM_JOIN_EACH,  /* words end at each character that is not L, N or `_`; some are empty */
     BM_JOIN_COPY   /* no words: the text as it is */
 } bm_join_rule;
@@ -37,8 +37,8 @@ typedef struct bm_join_rules {
     bool high_is_plain;
 } bm_join_rules;
 
-/* A byte is ASCII of category P if the entry of its low half and that of its high half have a bit
- * in common. A bit stands for a high half: 2, 3, 4, 5, 7. */
+/* A byte is ASCII of category P if the entries of its low half and of its high half have a bit in
+ * common. Each bit means a high half: 2, 3, 4, 5, 7. */
 #define BM_PUNCT_BY_LOW  4, 1, 1, 1, 0, 1, 1, 1, 1, 1, 3, 26, 9, 25, 1, 11
 #define BM_PUNCT_BY_HIGH 0, 0, 1, 2, 4, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0
 

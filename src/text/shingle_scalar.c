@@ -59,7 +59,7 @@ static inline uint64_t zero(uint64_t v)
     return ~(((v & ~TOPS) + ~TOPS) | v) & TOPS;
 }
 
-/* All ones in each byte whose top bit is set in `tops`. */
+/* All ones in each byte that has its top bit set in `tops`. */
 static inline uint64_t whole_bytes(uint64_t tops)
 {
     return (tops >> 7) * 0xFF;

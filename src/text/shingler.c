@@ -193,8 +193,8 @@ static uint64_t count_units(const bm_shingler *shingler)
     return n;
 }
 
-/* Does the document fit with `n` hashes? What it would need is told for all of it: no more than if
- * all that is left were new, or, of a bag, were occurrences. */
+/* Does the document fit with `n` hashes? The need is reported for the whole document, as if the
+ * rest of it were all new shingles, or occurrences in a bag. */
 static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64_t n, bm_error *err)
 {
     const bool bag = shingler->options.bag;
@@ -206,7 +206,7 @@ static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64
     return over_limit(shingler, bytes_of(joined, most, bag), err);
 }
 
-/* Does joined text fit, of which `left` of `len` bytes of text are still to come? */
+/* Does joined text fit, if `left` of `len` bytes of text are still to come? */
 static bm_status check_joined(bm_shingler *shingler, size_t left, size_t len, bm_error *err)
 {
     const double joined = (double)shingler->joined.len, done = (double)(len - left);
@@ -356,8 +356,8 @@ static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
 }
 
 /* Units that are known by their starts: words (gap 1) and code points (gap 0). Shingle i ends `gap`
- * bytes before unit i + k starts; after the last unit stands a start more. The starts of the last
- * k units of a window are carried over to the next window. */
+ * bytes before unit i + k starts; there is one more start after the last unit. The starts of the
+ * last k units of a window are carried over to the next window. */
 static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
     const bool words = bm_shingle_is_of_words(shingler->options.shingle);

@@ -38,8 +38,8 @@ bm_status bm_shingler_add_last_joined(bm_shingler *shingler, bm_shingle_batch *b
                                       bm_error *err);
 
 /* From now on a document takes so many bytes at most, as joined text, table and hashes; 0: any
- * number. One that needs more is BM_ERR_NOMEM, and bm_shingler_needed says how many would do, at
- * least where text does not become longer by normalising; 0: that was not the reason. */
+ * number. One that needs more is BM_ERR_NOMEM, and bm_shingler_needed returns how many would
+ * suffice, at least if text does not become longer by normalising; 0: that was not the reason. */
 void bm_shingler_limit(bm_shingler *shingler, uint64_t bytes);
 uint64_t bm_shingler_needed(const bm_shingler *shingler);
 /* Bytes that a document takes: of so much joined text, with so many elements. */

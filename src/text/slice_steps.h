@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slice_steps.h -- XXH3 of slices of many lengths without a branch on the length.
  *
- * Nearly all shingles of words have 17 to 64 bytes, and XXH3 takes two more terms of those longer
+ * Nearly all shingles of words have 17 to 64 bytes, and XXH3 has two more terms for those longer
  * than 32. Which ones are changes all the time, and a wrongly guessed branch costs as much as a
  * hash. So slices are hashed in steps of BM_SLICE_STEP:
  *
  *     begin      in vectors: the terms that all of 17 to 64 bytes have in common; and a list of
- *                those longer than 32 bytes, and one of those of any other length
- *     more       one after the other: the further terms of the first list
+ *                slices longer than 32 bytes, and a list of slices of other lengths, are handled
+ *                after it one by one: the further terms of the first list
  *     finish     in vectors: the final mix
  *     other      one after the other: the second list, by the library's hash
  *
- * From 16 bytes before a slice to 32 after its start may be read. For those files shingle_<isa>.c
- * whose instruction set has a vector multiply. */
+ * From 16 bytes before a slice to 32 after its start may be read. For the files shingle_<isa>.c of
+ * instruction sets that have a vector multiply. */
 #pragma once
 
 #include "text/shingle_ops.h"

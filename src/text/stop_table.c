@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stop_table.c -- buckets of two keys, with a factor for which each word fits into its own.
  *
- * The table has two to four buckets a word; that of the usual list is 8 KB. Some factors are tried,
- * and then tables of twice and four times the size, so that no bucket has a third word. For
+ * The table has two to four buckets a word; the table of the usual list is 8 KB. Some factors are
+ * tried, and then tables of twice and four times the size, so that no bucket has a third word. For
  * thousands of words there is no such factor: then words go to the next bucket that has room, and
  * are looked for there.
  *

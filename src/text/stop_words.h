@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_words.h -- lists of stop words: English, or those of a file, normalised and cut as the texts
- * are.
+/* stop_words.h -- lists of stop words: English, or the words of a file, normalised and cut like the
+ * texts.
  *
  * A canonical list is one text: its words in byte order, each once, with one 0x20 between them (no
  * word contains one). So two lists are the same if their texts are, and a manifest can hold it. */
@@ -18,10 +18,10 @@ const char *bm_stop_words_path(const bm_text_options *options);
  * words. *owned: where it is a file's, its memory, which the caller frees; else NULL. The options
  * are valid. BM_ERR_INPUT names the line of the file; BM_ERR_IO. */
 bm_status bm_stop_words_load(bm_text_options *options, char **owned, bm_error *err);
-/* The list of loaded options becomes *owned, whose memory is freed, unless it is English, or *owned
- * already. */
+/* The list of loaded options becomes *owned, and the old *owned is freed, unless the list is
+ * English, or *owned already. */
 bm_status bm_stop_words_keep(bm_text_options *loaded, char **owned, bm_error *err);
-/* Options of which all else is known get the list that a manifest has (NULL: none), which they
+/* Give the options, which are otherwise complete, the list of a manifest (NULL: none), which they
  * borrow. False: it is no list, or the shingles have none. */
 bool bm_stop_words_recorded(const char *words, bm_text_options *out);
 /* Loaded options with the word for the list of English stop words, as public options have them. */

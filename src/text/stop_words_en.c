@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stop_words_en.c -- the list `en`: 183 function words of English: articles, pronouns,
- * prepositions, conjunctions, auxiliaries and adverbs that carry no subject; and what is left of
- * contractions where an apostrophe ends a word (don't, we'll). Of our own making. No normaliser
+ * prepositions, conjunctions, auxiliaries and adverbs that carry no subject; and the parts of
+ * contractions, if an apostrophe ends a word (don't, we'll). Of our own making. No normaliser
  * changes these words, and under every word rule each is one.
  *
  * Its digest is provenance: another list is another list, and signatures made with it do not fit.

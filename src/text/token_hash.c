@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token_hash.c -- a row a hash. XXH3 and XXH64 are those of the xxHash library, SHA-1 is
- * libcrypto's; MurmurHash3_x86_32 (its author's public description) is here, plainly. They are
- * for signatures that others can compare with theirs, and nothing secret hangs on them.
+/* token_hash.c -- a row a hash. XXH3 and XXH64 come from the xxHash library, SHA-1 from libcrypto;
+ * MurmurHash3_x86_32 (its author's public description) is here, plainly. They are for signatures
+ * that others can compare with theirs, and nothing secret hangs on them.
  *
  * Tests: tests/unit/text/test_token_hash.c, tests/reference/test_hashes.py */
 #include "text/token_hash.h"

@@ -33,10 +33,10 @@ typedef struct bm_sha1_calls {
 } bm_sha1_calls;
 
 struct bm_token_hasher {
-    const bm_shingle_ops *ops; /* whose loops are for XXH3 */
+    const bm_shingle_ops *ops; /* its loops are for XXH3 */
     bm_token_hash_fn *fn;
     bm_sha1_calls sha1; /* of libcrypto; of other hashes empty */
-    uint32_t seed;      /* of xxh64 and murmur3: 0, or that of the scheme */
+    uint32_t seed;      /* of xxh64 and murmur3: 0, or the scheme's seed */
     char joint;         /* between words, which are joined by a space */
 };
 

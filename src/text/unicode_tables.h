@@ -22,7 +22,7 @@ typedef enum bm_char_class {
     BM_CLASS_WORD,      /* L or N */
     BM_CLASS_SPLIT,     /* L or N of Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar */
     BM_CLASS_MARK,      /* M */
-    BM_CLASS_SPLIT_MARK /* M of those scripts */
+    BM_CLASS_SPLIT_MARK /* M of these scripts */
 } bm_char_class;
 enum {
     BM_CLASS_BITS = 0x07,

@@ -9,7 +9,7 @@
 #include "model/batches.h"
 #include "text/shingler.h"
 
-/* Append one document to `batch`, whose options are the shingler's. On failure the batch is as
+/* Append one document to `batch`, which has the shingler's options. On failure the batch is as
  * before. */
 bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *batch, bm_error *err);
 /* Append the shingles of a document of `batch` to `out`, as bm_shingler_add would from its text,
@@ -18,11 +18,10 @@ bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *ba
 bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, size_t doc,
                             bm_shingle_batch *out, bm_error *err);
 
-/* text_units -- a text as its units, of which shingles are made, and where each is in the
- * text. */
+/* text_units -- a text as the units that make shingles, and the place of each in the text. */
 
 typedef struct bm_text_unit {
-    uint64_t hash;   /* of what it is after normalisation */
+    uint64_t hash;   /* of the normalised unit */
     size_t from, to; /* bytes of the text */
 } bm_text_unit;
 

@@ -6,7 +6,7 @@
 
 #define LEAST  3u   /* such code points that an unreadable text has, at least, ... */
 #define PARTS  10u  /* and more than one in so many */
-#define STRIDE 255u /* bytes whose counts fit into a byte */
+#define STRIDE 255u /* bytes at most, so that counts fit into a byte */
 
 static unsigned is_control(unsigned char c)
 {
@@ -24,7 +24,7 @@ typedef struct tally {
     uint64_t n, bad;
 } tally;
 
-/* Of at most STRIDE bytes, of which the two before s[0] belong to the text where `behind`. */
+/* Count in at most STRIDE bytes; if `behind`, the two bytes before s[0] belong to the text too. */
 static tally count(const unsigned char *s, size_t len, bool behind)
 {
     unsigned char leads = 0, bad = 0;

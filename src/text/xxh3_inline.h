@@ -3,9 +3,9 @@
  *
  * Lengths from 17 to 64, which nearly all shingles of words have, are hashed here by code that is
  * small enough to be inlined into a loop and to stay in general registers; it takes 0.8 to 0.9 of
- * the time of the library's inline code. Everything else is that code. (Computing all four mixes
- * always and masking two, to save the branch at length 32, was slower: 1.05 to 1.1.) Formula and
- * secret are those of the xxHash specification (doc/xxhash_spec.md, "XXH3"); a test compares every
+ * the time of the library's inline code. Everything else is the library's code. (Computing all four
+ * mixes always and masking two, to save the branch at length 32, was slower: 1.05 to 1.1.) Formula
+ * and secret are from the xxHash specification (doc/xxhash_spec.md, "XXH3"); a test compares every
  * length with the library. */
 #pragma once
 

@@ -6,10 +6,10 @@
  *     walk    each distinct document of the corpus looks its hashes up, on all threads: what it has
  *             in common with every drawn one, hence the similarity
  *
- * A pair of a drawn document with any other is looked at, n D of them, at the cost of the hashes of
- * the corpus and of those that are in common; sets in a file are read once more, in order. All that
- * is kept are whole numbers, added up atomically, so the order in which documents are walked
- * changes nothing.
+ * Every pair of a drawn document with another one is counted, n D of them, at the cost of the
+ * hashes of the corpus and of common hashes; sets in a file are read once more, in order. Only
+ * whole numbers are kept, added up atomically, so the order in which documents are walked changes
+ * nothing.
  *
  * Tests: tests/reference/test_forecast.py, tests/reference/test_tune_range.py,
  *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_pair_census.c,
@@ -38,7 +38,7 @@
  * Permutations, keys, buckets, pairs; once for each seed, the seeds on all threads.
  *
  * A pair that shares several bands counts once: pairs are bits of a square. A large bucket is a row
- * of bits that is added to those of its documents, 64 at a time, so that a crowd costs little.
+ * of bits that is added to the rows of its documents, 64 at a time, so that a crowd costs little.
  *
  * The work is bounded: beyond WORK_MAX the documents of a run are fewer, drawn at random. */
 
@@ -385,8 +385,8 @@ static uint64_t drawn_hashes(const bm_census_job *job, const bm_pair_census *cen
     return n;
 }
 
-/* Check that what is needed beside the corpus fits into `memory`, perhaps after moving the sets to
- * a file. */
+/* Check that the needed memory beside the corpus fits into `memory`, perhaps after moving the sets
+ * to a file. */
 static bm_status check_memory(const bm_census_job *job, const bm_pair_census *census, bm_error *err)
 {
     const uint64_t n = census->n, hashes = drawn_hashes(job, census);
@@ -543,8 +543,8 @@ static void add_up(const walk *w)
     census->sample_pairs[0] += in_sample; /* that have nothing in common */
 }
 
-/* The thousandth in which a threshold lies: of pairs below it none lies in a later one, and of
- * those that reach it none in an earlier one. */
+/* The thousandth of a threshold: no pair below the threshold lies in a later one, and no pair that
+ * reaches it in an earlier one. */
 static uint32_t thousandth_of(double threshold)
 {
     uint32_t bin = (uint32_t)(threshold * BM_CENSUS_BINS);
@@ -722,7 +722,8 @@ static bm_status forecast_range(void *ctx, uint32_t thread, size_t begin, size_t
 
 /* --- the histogram --- */
 
-/* Half of the pairs of each document that have nothing in common: all that are in no cell. */
+/* Half of the pairs of each document that have nothing in common: all pairs outside of the
+ * cells. */
 static void add_unlike(const bm_pair_census *census, double *halves)
 {
     for (size_t i = 0; i < census->n; i++) {
@@ -755,8 +756,7 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
     to->sample.similar_pairs_error = similar.error;
 }
 
-/* Copies are known exactly; of the others each drawn one that reaches a level stands for its
- * share. */
+/* Copies are known exactly; each other drawn document that reaches a level represents its share. */
 static void count_removed(const bm_pair_census *census, double *halves, bm_tune_sample *to)
 {
     for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++) {

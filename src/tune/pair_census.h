@@ -34,8 +34,8 @@
  * made, of the documents that were drawn, each with a seed of its own, and their candidates are
  * counted. Another run of the same documents is one more of the same kind: it lies between the
  * third least and the third greatest with a probability of 94 in 100, whatever the distribution is,
- * for all places among 100 are equally likely. Nine of ten is what is said, since of 99 runs that
- * share is known to two or three in 100 only.
+ * for all places among 100 are equally likely. The claim is nine of ten, since 99 runs show that
+ * share only to two or three in 100.
  *
  * Runs of the whole corpus differ by the same share as runs of its sample, or less: a crowd has the
  * same share of both, but the few pairs of a sample also differ by chance. */

@@ -275,7 +275,7 @@ static bm_status store_plans(const bm_tune_options *o, const bm_band_shape *shap
     return BM_OK;
 }
 
-/* The plan that dedup and pairs choose (bm_band_plan_choose): of those with the most rows the least
+/* The plan that dedup and pairs choose (bm_band_plan_choose): the most rows, and for them the least
  * bands. */
 static size_t most_rows(const bm_tune_result *result)
 {

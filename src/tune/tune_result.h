@@ -19,7 +19,7 @@ typedef struct bm_tune_documents {
 extern const double bm_tune_steps[BM_TUNE_STEPS];
 
 struct bm_tune_result {
-    bm_band_options bands; /* what was asked for */
+    bm_band_options bands; /* the request */
     double ceiling_similarity, ceiling_probability;
     uint32_t perms;
     bm_tune_plan *plans;

@@ -186,8 +186,8 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
  * Bars are the expected pairs of each hundredth of similarity, on the axis at the left; curves are
  * the probability that a pair becomes a candidate, on the axis at the right. Three plans at most:
  * the chosen one, the cheapest and the dearest; they differ in colour, in their dashes and in the
- * legend. Without documents there is one panel, of curves alone. title and desc say in words what
- * is to be seen, and each bar and curve has its numbers as a tooltip. */
+ * legend. Without documents there is one panel, of curves alone. title and desc describe the
+ * picture in words, and each bar and curve has its numbers as a tooltip. */
 
 #define PANEL      580
 #define LEFT       124
