@@ -18,9 +18,11 @@ typedef enum bm_report_form {
 
 typedef struct bm_report_options {
     size_t struct_size;
-    const char *path; /* of a directory that dedup wrote */
+    const char *path; /* of a directory that dedup or overlap wrote */
     uint32_t groups;  /* the largest groups, so many at most */
-    uint32_t pairs;   /* pairs just above the threshold, and pairs most chained: so many of each */
+    /* Pairs just above the threshold, and pairs most chained: so many of each. Of overlap so many
+     * items, those that documents hold most of first. */
+    uint32_t pairs;
     uint32_t text_bytes; /* of each text, at most */
     bm_report_form form;
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
@@ -42,6 +44,8 @@ typedef struct bm_report_options {
      * "id<tab>...". BM_ERR_INPUT names the line and the id that is not in the sample. NULL:
      * none. */
     const char *sample_labels;
+    /* Of overlap, where the items were a table in memory: the same as `stream` of their rows. */
+    struct ArrowArrayStream *items_stream;
 } bm_report_options;
 
 typedef struct bm_report_result {

@@ -158,7 +158,10 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "would have\n"
          "done. It is one complete HTML file on stdout or -o FILE; --json gives the same as data. "
          "Texts are read\n"
-         "from the inputs if these have not changed. With pairs.tsv (dedup --pairs) it shows more.",
+         "from the inputs if these have not changed. With pairs.tsv (dedup --pairs) it shows "
+         "more.\n"
+         "Where overlap wrote DIR: how many items have which coverage, and texts of those that are "
+         "held most.",
          {{"bandmill report result -o report.html",
            "one file, which you can share: what was removed, and why"},
           {"bandmill report result -o more.html --groups 50 --pairs 100 --text-bytes 5000",

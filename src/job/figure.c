@@ -169,9 +169,9 @@ void bm_figure_bars(bm_figure *f, const double counts[BM_FIGURE_BINS], double ai
         if (bm_figure_bar(f, from, to, counts[i]))
             bm_figure_put(f,
                           " data-low=\"0.%02u\" data-pairs=\"%" PRIu64
-                          "\"><title>0.%02u to %u.%02u: %s pair%s</title></rect>\n",
+                          "\"><title>0.%02u to %u.%02u: %s %s%s</title></rect>\n",
                           i, n, i, (i + 1) / 100, (i + 1) % 100, bm_svg_count(n).text,
-                          n == 1 ? "" : "s");
+                          f->unit != NULL ? f->unit : "pair", n == 1 ? "" : "s");
     }
 }
 
@@ -186,7 +186,8 @@ void bm_figure_similarities(bm_figure *f, uint32_t step)
         bm_figure_text(f, "mid soft", x, f->bottom + 20,
                        bm_svg_share((double)i / BM_FIGURE_BINS).text);
     }
-    bm_figure_text(f, "mid soft", (f->left + f->right) / 2, f->bottom + 42, "Jaccard similarity");
+    bm_figure_text(f, "mid soft", (f->left + f->right) / 2, f->bottom + 42,
+                   f->axis != NULL ? f->axis : "Jaccard similarity");
 }
 
 void bm_figure_chances(bm_figure *f)

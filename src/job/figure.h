@@ -36,8 +36,10 @@ typedef struct bm_figure {
     /* The axis of counts. Where the greatest has a hundred times the least that is not 0, it is
      * logarithmic, from a half, so that a single one is still a bar; else linear. */
     bool log;
-    double most;   /* the value at the upper end */
-    uint64_t step; /* between ticks; where logarithmic, the factor */
+    double most;             /* the value at the upper end */
+    uint64_t step;           /* between ticks; where logarithmic, the factor */
+    const char *unit, *axis; /* of hundredths: what a bar counts, what the axis is; NULL: pairs, by
+                              * their Jaccard similarity */
 } bm_figure;
 
 void bm_figure_put(bm_figure *f, const char *format, ...) BM_PRINTF(2, 3);

@@ -10,6 +10,7 @@
  *     the inputs                    page_texts.c     which of them are what they were; texts and
  *                                                    sets of documents shown
  *     a group                       page_graph.c     its links, what holds it together, a drawing
+ *     items.tsv, overlap.tsv        page_overlap.c   of a directory that overlap wrote: the items
  *
  *     page -> page_json.c                            a member a part of the page
  *          -> page.html, template.c                  for people
@@ -32,6 +33,7 @@
 #include "model/ids.h"
 #include "output/manifest.h"
 #include "results/listed_order.h"
+#include "results/result_tables.h"
 
 typedef struct bm_page_size { /* so many groups have so many documents */
     uint64_t size, groups;
@@ -125,6 +127,40 @@ typedef struct bm_page_what_if {
     uint64_t *lengths; /* of the texts of `ids`, where stars begin with the longest or shortest */
 } bm_page_what_if;
 
+/* --- of `overlap` --- */
+
+/* A text around a run: of an item what documents have of it, of a document what it has of the item.
+ */
+typedef struct bm_page_run {
+    bool found;     /* in an input that is what it was */
+    char *text;     /* valid UTF-8: what is held of it */
+    size_t held;    /* bytes of that */
+    size_t from;    /* of the run in it; ... */
+    size_t to;      /* ... equal: it has none */
+    uint64_t begin; /* bytes of the whole text before it */
+    uint64_t bytes; /* of the whole text */
+} bm_page_run;
+
+/* An item that documents hold, and the document that holds most of it. */
+typedef struct bm_page_item {
+    bm_buf id, file;       /* of the item */
+    bm_item_line row;      /* without texts */
+    bm_buf doc_id;         /* empty: none holds it */
+    uint32_t doc;          /* its number among the documents that are shown */
+    bm_overlap_line holds; /* without texts */
+    bm_page_run item, document;
+} bm_page_item;
+
+typedef struct bm_page_overlap {
+    bool is;               /* the directory is of `overlap`, and all but this is empty */
+    bm_manifest *manifest; /* of the items */
+    bm_page_item *items;   /* of greatest coverage first, then in most documents, then the first */
+    size_t n, cap;
+    uint64_t of;    /* items that documents hold */
+    bm_id_set ids;  /* of the items that are shown, by their places */
+    char *no_texts; /* of items: why they could not be read; NULL: they could */
+} bm_page_overlap;
+
 /* --- the graph of one group --- */
 
 typedef struct bm_page_node {
@@ -188,6 +224,7 @@ typedef struct bm_page {
     bm_page_pairs near, chained, sample;
     bm_page_what_if what_if;
     bm_page_graph graph;
+    bm_page_overlap overlap;
     /* documents shown */
     bm_id_set ids;
     bm_id_set known_ids; /* of known ones, by their numbers without BM_PAGE_KNOWN */
@@ -204,6 +241,8 @@ void bm_page_reset(bm_page *page);
 bm_str bm_page_id(const bm_page *page, uint32_t number);
 /* The text that was read of it; a known one has none. */
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
+/* The number of a document that will be shown. */
+bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
 /* Fill what report.json says. BM_ERR_FORMAT: it is no report of dedup, or holds what no dedup
  * writes. */
 bm_status bm_page_read_facts(bm_page *page, bm_error *err);
@@ -268,6 +307,19 @@ bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
  * should be some hundreds. BM_ERR_NOMEM. */
 bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links, size_t n_links,
                               bm_error *err);
+
+/* --- page_overlap.c --- */
+
+/* Fill the histogram, and the items that are shown. BM_ERR_FORMAT names file and line. */
+bm_status bm_page_overlap_tables(bm_page *page, bm_error *err);
+/* Read the texts of the items, whole; if they cannot be read, page->overlap.no_texts says why. */
+bm_status bm_page_overlap_items(bm_page *page, bm_error *err);
+/* A document of this number was met: fill it in where it is shown, and cut the items' texts. */
+bm_status bm_page_overlap_document(bm_page *page, uint32_t number, const bm_record *record,
+                                   bm_error *err);
+/* All were read: of an item without its document the beginning stays. */
+bm_status bm_page_overlap_end(bm_page *page, bm_error *err);
+void bm_page_overlap_reset(bm_page_overlap *overlap);
 
 /* --- page_inputs.c --- */
 

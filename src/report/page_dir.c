@@ -71,8 +71,7 @@ void bm_page_reset(bm_page *p)
     *p = (bm_page){0};
 }
 
-/* The number of a document that will be shown. */
-static bm_status page_show(bm_page *p, bm_str id, uint32_t *number, bm_error *err)
+bm_status bm_page_show(bm_page *p, bm_str id, uint32_t *number, bm_error *err)
 {
     const size_t before = p->ids.n;
     BM_TRY(bm_grow_array(&p->docs, &p->cap_docs, before + 1, err));
@@ -85,7 +84,7 @@ static bm_status page_show(bm_page *p, bm_str id, uint32_t *number, bm_error *er
 static bm_status show_kept(bm_page *p, bm_str id, bool known, uint32_t *number, bm_error *err)
 {
     if (!known)
-        return page_show(p, id, number, err);
+        return bm_page_show(p, id, number, err);
     const bm_status status = bm_id_set_add(&p->known_ids, id, number, err);
     *number |= BM_PAGE_KNOWN;
     return status;
@@ -142,7 +141,7 @@ bm_status bm_page_least_show(const bm_page_least *least, bm_page *p, bm_page_pai
         const bm_str a = {row->ids, row->len_a}, b = {row->ids + row->len_a, row->len_b};
         bm_page_pair pair = {.jaccard = row->jaccard};
         BM_TRY(show_kept(p, a, row->known, &pair.a, err));
-        BM_TRY(page_show(p, b, &pair.b, err));
+        BM_TRY(bm_page_show(p, b, &pair.b, err));
         out->rows[out->n++] = pair;
     }
     return BM_OK;
@@ -186,10 +185,12 @@ static bm_status read_parameters(bm_page *p, bm_error *err)
     bm_str bands;
     bm_result_facts f;
     bm_result_facts_begin(&f, p->manifest, err);
-    p->against = bm_result_is_against(p->manifest);
-    p->verify = (bm_verify)bm_result_facts_word(&f, BM_OPTION_VERIFY);
-    p->cluster = (bm_cluster)bm_result_facts_word(&f, BM_OPTION_CLUSTER);
-    read_keep(p, &f);
+    if (!p->overlap.is) {
+        p->against = bm_result_is_against(p->manifest);
+        p->verify = (bm_verify)bm_result_facts_word(&f, BM_OPTION_VERIFY);
+        p->cluster = (bm_cluster)bm_result_facts_word(&f, BM_OPTION_CLUSTER);
+        read_keep(p, &f);
+    }
     p->threshold = bm_result_facts_threshold(&f);
     p->seconds = bm_result_facts_double(&f, "run.seconds");
     p->predicted_recall = NAN;
@@ -249,7 +250,9 @@ out:
 
 bm_status bm_page_read_facts(bm_page *p, bm_error *err)
 {
-    BM_TRY(bm_result_check_documents(p->manifest, bm_manifest_path(p->manifest), err));
+    p->overlap.is = bm_result_is_overlap(p->manifest);
+    if (!p->overlap.is)
+        BM_TRY(bm_result_check_documents(p->manifest, bm_manifest_path(p->manifest), err));
     BM_TRY(read_parameters(p, err));
     p->dir = (bm_result_dir){p->manifest, &p->settings->callbacks, p->settings->memory};
     p->has_pairs = bm_manifest_output(p->manifest, BM_FILE_PAIRS) != NULL;
@@ -365,7 +368,7 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
         return BM_OK;
     group->least = row->jaccard;
-    return page_show(r->page, row->id, &group->least_doc, err);
+    return bm_page_show(r->page, row->id, &group->least_doc, err);
 }
 
 /* --- groups.jsonl --- */

@@ -7,7 +7,8 @@
  *     more, of several         a row for each folder, the largest first; of more than 20 folders
  *                              the largest 19, and a row for the others together
  *
- * Sizes are bytes of the files as they lie there. Equal ones stay in the order of the inputs.
+ * Sizes are bytes of the files as they lie there. Equal ones stay in the order of the inputs. Of
+ * overlap those with most documents that hold an item come first, in place of the largest.
  *
  * Tests: tests/cli/cases/report.sh */
 #include <stdlib.h>
@@ -74,6 +75,14 @@ static int by_bytes(const void *x, const void *y)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
+static int by_removed(const void *x, const void *y)
+{
+    const bm_page_input *a = x, *b = y;
+    if (a->removed != b->removed)
+        return a->removed > b->removed ? -1 : 1;
+    return by_bytes(x, y);
+}
+
 /* Rows of one folder become one. Returns how many there are. */
 static size_t join_folders(bm_page_input *rows, size_t n)
 {
@@ -112,8 +121,11 @@ bm_status bm_page_list_inputs(const bm_page *p, bm_page_inputs *out, bm_error *e
     if (n > ROWS_MAX) {
         out->are_folders = !one_folder(out->rows, n);
         n = out->are_folders ? join_folders(out->rows, n) : n;
-        qsort(out->rows, n, sizeof *out->rows, by_bytes);
     }
+    if (n > 1 && p->overlap.is)
+        qsort(out->rows, n, sizeof *out->rows, by_removed);
+    else if (n > ROWS_MAX || out->are_folders)
+        qsort(out->rows, n, sizeof *out->rows, by_bytes);
     if (n > ROWS_MAX) {
         bm_page_input *rest = &out->rows[ROWS_MAX - 1];
         out->n_others = n - ROWS_MAX + 1;

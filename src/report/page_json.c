@@ -129,7 +129,7 @@ static void similarities(bm_json *json, const bm_page *p, size_t i)
     for (i = 0; i < BM_HISTOGRAM_BINS; i++)
         if (p->similarities[i] > 0)
             filled[n++] = i;
-    bm_json_key_text(json, "of", p->has_pairs ? "pairs" : "removed");
+    bm_json_key_text(json, "of", p->overlap.is ? "items" : p->has_pairs ? "pairs" : "removed");
     bm_json_key_uint(json, "n", p->n_similarities);
     put_list(json, "bins", p, filled, n, bin);
 }
@@ -311,21 +311,62 @@ static void copy_member(bm_json *json, const bm_page *p, const char *name)
     bm_json_scan_copy(value, json);
 }
 
-/* `whole`: with inputs and texts, of which the page shows parts. */
-static void write_public(bm_json *json, const bm_page *p, bool whole)
+/* What is held of a text around a run, and where that stands in it. */
+static void put_run(bm_json *json, const char *key, const bm_page_run *run)
 {
-    static const char *const copied[] = {"provenance",     "parameters",    "plan",
-                                         "counts",         "chained_share", "dominant_group",
-                                         "keep_not_ranked"};
+    bm_json_key_object(json, key);
+    bm_json_key_bool(json, "found", run->found);
+    if (run->found) {
+        bm_json_key_uint(json, "bytes", run->bytes);
+        bm_json_key_uint(json, "begin", run->begin);
+        bm_json_key_string(json, "text", (bm_str){run->text, run->held});
+        bm_json_key_array(json, "run");
+        bm_json_uint(json, run->from);
+        bm_json_uint(json, run->to);
+        bm_json_end_array(json);
+    }
+    bm_json_end_object(json);
+}
+
+static bm_str str_of(const bm_buf *buf)
+{
+    return (bm_str){buf->data, buf->len};
+}
+
+static void item_of_overlap(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_item *item = &p->overlap.items[i];
+    bm_json_key_string(json, "item", str_of(&item->id));
+    bm_json_key_uint(json, "shingles", item->row.shingles);
+    bm_json_key_uint(json, "documents", item->row.documents);
+    bm_json_key_double(json, "coverage", item->row.coverage);
+    bm_json_key_double(json, "together", item->row.together);
+    bm_json_key_string(json, "file", str_of(&item->file));
+    bm_json_key_uint(json, "line", item->row.line);
+    bm_json_key_string(json, "document", str_of(&item->doc_id));
+    bm_json_key_uint(json, "hits", item->holds.hits);
+    bm_json_key_uint(json, "longest", item->holds.longest);
+}
+
+static void shown_item(bm_json *json, const bm_page *p, size_t i)
+{
+    item_of_overlap(json, p, i);
+    put_run(json, "item_text", &p->overlap.items[i].item);
+    put_run(json, "document_text", &p->overlap.items[i].document);
+}
+
+/* Of a directory that overlap wrote: what stands in place of groups and pairs. */
+static void write_overlap(bm_json *json, const bm_page *p, bool whole)
+{
+    bm_json_key_uint(json, "items_held", p->overlap.of);
+    put_list(json, "most_held", p, NULL, p->overlap.n, whole ? shown_item : item_of_overlap);
+    bm_json_key_text(json, "no_item_texts", p->overlap.no_texts);
+}
+
+/* `whole`: with inputs and texts, of which the page shows parts. */
+static void write_groups(bm_json *json, const bm_page *p, bool whole)
+{
     const bm_page_what_if *what_if = &p->what_if;
-    bm_json_key_uint(json, "schema", 1);
-    bm_json_key_text(json, "kind", "report");
-    bm_json_key_text(json, "version", bm_manifest_version(p->manifest));
-    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
-        copy_member(json, p, copied[i]);
-    if (whole)
-        put_list(json, "inputs", p, NULL, bm_manifest_n_inputs(p->manifest), input);
-    put_object(json, "similarities", p, similarities);
     put_list(json, "group_sizes", p, NULL, p->n_sizes, size_of_groups);
     put_list(json, "largest_groups", p, NULL, p->n_groups, group);
     put_object(json, "sample", p, sample);
@@ -335,7 +376,6 @@ static void write_public(bm_json *json, const bm_page *p, bool whole)
         put_list(json, "most_chained", p, NULL, p->chained.n, chained_pair);
         put_list(json, "documents", p, NULL, p->ids.n, document);
     }
-    bm_json_key_text(json, "no_texts", p->no_texts);
     put_object(json, "chained_group", p, chained_group);
     put_list(json, "other_thresholds", p, NULL, what_if->n_thresholds, threshold);
     key_reason(json, "no_other_thresholds", what_if->why_not);
@@ -344,6 +384,28 @@ static void write_public(bm_json *json, const bm_page *p, bool whole)
     else
         bm_json_key_text(json, "star", NULL);
     key_reason(json, "no_star", what_if->why_no_stars);
+}
+
+/* `whole`: with inputs and texts, of which the page shows parts. */
+static void write_public(bm_json *json, const bm_page *p, bool whole)
+{
+    static const char *const copied[] = {"provenance",     "parameters",    "plan",
+                                         "counts",         "chained_share", "dominant_group",
+                                         "keep_not_ranked"};
+    bm_json_key_uint(json, "schema", 1);
+    bm_json_key_text(json, "kind", "report");
+    bm_json_key_text(json, "version", bm_manifest_version(p->manifest));
+    bm_json_key_text(json, "job", bm_manifest_kind(p->manifest));
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
+        copy_member(json, p, copied[i]);
+    if (whole)
+        put_list(json, "inputs", p, NULL, bm_manifest_n_inputs(p->manifest), input);
+    put_object(json, "similarities", p, similarities);
+    if (p->overlap.is)
+        write_overlap(json, p, whole);
+    else
+        write_groups(json, p, whole);
+    bm_json_key_text(json, "no_texts", p->no_texts);
     copy_member(json, p, "run");
 }
 
@@ -389,8 +451,9 @@ static void write_shares(bm_json *json, const bm_page *p)
                   {"violet", "removed, identical to the one kept", same},
                   {"pale", "removed, equal to the one kept in all shingles", equal},
                   {"amber",
-                   p->verify == BM_VERIFY_CONTAINED ? "removed, contained in the one kept"
-                                                    : "removed, near the one kept",
+                   p->overlap.is                      ? "removed, with an item"
+                   : p->verify == BM_VERIFY_CONTAINED ? "removed, contained in the one kept"
+                                                      : "removed, near the one kept",
                    near},
                   {"red", "removed, chained to it", n->chained},
                   {"grey", "removed, near a known one", known}};
@@ -424,11 +487,15 @@ static void draw_similarities(bm_json *json, const bm_page *p)
         counts[i] = (double)p->similarities[i];
         first = p->similarities[i] > 0 && i < first ? i : first;
     }
-    first = first >= 20 ? first / 20 * 20 - 20 : 0;
+    first = first >= 20 && !p->overlap.is ? first / 20 * 20 - 20 : 0;
     f.out = &out;
     f.low = (double)first / BM_HISTOGRAM_BINS;
     bm_figure_scale(&f, counts, BM_HISTOGRAM_BINS);
-    bm_figure_counts(&f, p->has_pairs ? "pairs" : "removed documents");
+    if (p->overlap.is) {
+        f.unit = "item";
+        f.axis = "coverage: share of an item in one document";
+    }
+    bm_figure_counts(&f, p->overlap.is ? "items" : p->has_pairs ? "pairs" : "removed documents");
     bm_figure_bars(&f, counts, .4);
     bm_figure_similarities(&f, first >= 50 ? 10 : 20);
     bm_figure_threshold(&f, p->threshold);
@@ -602,6 +669,14 @@ static void write_listed_inputs(bm_json *json, const bm_page *p)
     bm_free(list.rows);
 }
 
+static void items_section(bm_json *json, const bm_page *p, size_t i)
+{
+    (void)i;
+    bm_json_key_text(json, "id", "items");
+    bm_json_key_uint(json, "pairs", p->overlap.n);
+    bm_json_key_uint(json, "of", p->overlap.of);
+}
+
 static void section(bm_json *json, const bm_page *p, size_t i)
 {
     const char *const ids[] = {"sample", "near", "chained", "of-groups"};
@@ -766,9 +841,13 @@ static void write_inside(bm_json *json, const bm_page *p)
     bm_json_key_uint(json, "all_inputs", bm_manifest_n_inputs(p->manifest));
     bm_json_key_bool(json, "weighted", p->weighted);
     const bool of_groups = p->n_groups > 0 && p->keep != BM_KEEP_NONE;
-    put_list(json, "text_sections", p, NULL,
-             p->sample.n + p->near.n + p->chained.n + of_groups > 0 ? 3 + of_groups : 0, section);
-    if (p->graph.why_not == NULL)
+    if (p->overlap.is)
+        put_list(json, "text_sections", p, NULL, p->overlap.n > 0, items_section);
+    else
+        put_list(json, "text_sections", p, NULL,
+                 p->sample.n + p->near.n + p->chained.n + of_groups > 0 ? 3 + of_groups : 0,
+                 section);
+    if (p->graph.why_not == NULL && !p->overlap.is)
         put_object(json, "drawing", p, drawing);
     bm_json_key_text(json, "nothing_known",
                      what_if->why_not == what_if->why_no_stars ? what_if->why_not : NULL);
@@ -907,6 +986,72 @@ static bm_status write_texts(bm_json *json, const bm_page *p, const bm_page_pair
     return status;
 }
 
+static void put_left_out(bm_json *json, uint64_t n_bytes)
+{
+    if (n_bytes == 0)
+        return;
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "left_out", n_bytes);
+    bm_json_end_object(json);
+}
+
+static void write_run_side(bm_json *json, const bm_page_run *run, const char *role, bm_str id,
+                           const char *file, uint64_t line)
+{
+    bm_json_begin_object(json);
+    bm_json_key_text(json, "role", role);
+    bm_json_key_string(json, "id", id);
+    bm_json_key_bool(json, "found", run->found);
+    bm_json_key_uint(json, "bytes", run->bytes);
+    bm_json_key_uint(json, "line", line);
+    if (file != NULL)
+        bm_json_key_text(json, "file", file);
+    bm_json_key_array(json, "words");
+    if (run->found) {
+        side s = {.json = json};
+        put_left_out(json, run->begin);
+        put_piece(&s, "both", run->text, run->from);
+        put_piece(&s, "run", run->text + run->from, run->to - run->from);
+        put_piece(&s, "both", run->text + run->to, run->held - run->to);
+        put_left_out(json, run->bytes - run->begin - run->held);
+    }
+    bm_json_end_array(json);
+    bm_json_end_object(json);
+}
+
+static bm_status next_item(const bm_page *p, size_t i, bm_json *json, bool *more, bm_error *err)
+{
+    *more = i < p->overlap.n;
+    if (!*more)
+        return BM_OK;
+    const bm_page_item *item = &p->overlap.items[i];
+    const bool files = bm_manifest_n_inputs(p->manifest) > 1;
+    bm_buf file = {0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_buf_add(&file, item->file.data, item->file.len, err));
+    BM_TRY_OUT(bm_buf_end(&file, err));
+    bm_json_begin_object(json);
+    bm_json_key_string(json, "a", str_of(&item->id));
+    bm_json_key_string(json, "b", str_of(&item->doc_id));
+    bm_json_key_double(json, "jaccard", item->row.coverage);
+    bm_json_key_bool(json, "open", i < OPEN_PAIRS);
+    bm_json_key_uint(json, "hits", item->holds.hits);
+    bm_json_key_uint(json, "item_shingles", item->row.shingles);
+    bm_json_key_uint(json, "longest", item->holds.longest);
+    bm_json_key_uint(json, "documents", item->row.documents);
+    bm_json_key_array(json, "sides");
+    write_run_side(json, &item->item, "Item", str_of(&item->id), file.data, item->row.line);
+    const bm_page_doc *doc = bm_page_doc_of(p, item->doc);
+    write_run_side(json, &item->document, "Document", str_of(&item->doc_id),
+                   files ? bm_manifest_input_at(p->manifest, doc->file)->file : NULL,
+                   item->holds.line);
+    bm_json_end_array(json);
+    bm_json_end_object(json);
+out:
+    bm_buf_reset(&file);
+    return status;
+}
+
 /* A stream of bm_template: the pairs of a section. */
 typedef struct pair_stream {
     const bm_page *page;
@@ -924,6 +1069,8 @@ static bm_status next_pair(void *ctx, bm_str name, size_t i, bm_json *json, bool
                                  : bm_json_scan_is(name, "\"sample\"") ? &p->sample
                                                                        : &p->chained;
     bm_page_pair pair = {0};
+    if (p->overlap.is)
+        return next_item(p, i, json, more, err);
     if (bm_json_scan_is(name, "\"of-groups\"")) {
         while (s->group < p->n_groups && p->groups[s->group].least_doc == BM_PAGE_NO_DOC)
             s->group++;
