@@ -936,9 +936,10 @@ static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
     return corpus_find_copies(corpus, first_row, more->docs, err);
 }
 
-bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+/* Places of a batch, whatever has to move for it. */
+static bm_status place_batch(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
+                             bm_error *err)
 {
-    bm_corpus *corpus = ctx;
     const size_t n = docs_of(batch);
     bm_set_sums sums;
     if (n == 0)
@@ -959,6 +960,16 @@ bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_r
     return BM_OK;
 }
 
+static bm_status corpus_place(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                              bm_error *err)
+{
+    bm_corpus *corpus = ctx;
+    const bm_corpus_more more = more_of(corpus, batch);
+    if (!batch->turn.claimed && !batch->turn.all_put && moves_now(corpus, &more))
+        return BM_NOT_FOUND;
+    return place_batch(corpus, batch, first_row, err);
+}
+
 static bm_status corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                             bm_error *err)
 {
@@ -971,22 +982,20 @@ static bm_status corpus_put(void *ctx, const bm_ingest_batch *batch, size_t firs
                               first_row, err);
 }
 
-static bool corpus_moves(void *ctx, const bm_ingest_batch *batch)
+bm_ingest_sink bm_corpus_sink(bm_corpus *corpus)
 {
-    const bm_corpus_more more = more_of(ctx, batch);
-    return moves_now(ctx, &more);
+    return (bm_ingest_sink){corpus_place, corpus_put, corpus};
 }
 
-bm_ingest_put bm_corpus_put(bm_corpus *corpus)
+bm_ingest_early bm_corpus_early(bm_corpus *corpus)
 {
-    return (bm_ingest_put){corpus_put,   corpus_moves, corpus,
-                           corpus_claim, corpus_fill,  corpus_enter};
+    return (bm_ingest_early){corpus_claim, corpus_fill, corpus_enter, corpus};
 }
 
 bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                         bm_error *err)
 {
-    BM_TRY(bm_corpus_sink(corpus, batch, first_row, err));
+    BM_TRY(place_batch(corpus, batch, first_row, err));
     return corpus_put(corpus, batch, first_row, err);
 }
 
@@ -1028,8 +1037,8 @@ static bool as_signed(const bm_corpus *corpus, size_t row, const bm_shingle_batc
            (!corpus->copies.given || (content->lo == given->lo && content->hi == given->hi));
 }
 
-bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
-                                bm_error *err)
+static bm_status place_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                              bm_error *err)
 {
     bm_corpus *corpus = ctx;
     const bm_shingle_batch *shingles = &batch->shingles;
@@ -1044,6 +1053,8 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
                            (unsigned long long)(first_row + i));
     bm_corpus_more more = more_of(corpus, batch);
     more.docs = 0; /* they are there */
+    if (!batch->turn.all_put && moves_now(corpus, &more))
+        return BM_NOT_FOUND;
     BM_TRY(corpus_reserve(corpus, &more, err));
     if (!corpus->copies.given) {
         set_sizes(corpus, batch, first_row);
@@ -1053,17 +1064,15 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
     return bm_corpus_place_sets(corpus, first_row, shingles->n_docs, &sums, err);
 }
 
-bm_status bm_corpus_put_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
-                               bm_error *err)
+static bm_status put_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                            bm_error *err)
 {
     return bm_corpus_put_sets(ctx, &batch->shingles, NULL, first_row, err);
 }
 
-bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch)
+bm_ingest_sink bm_corpus_hash_sink(bm_corpus *corpus)
 {
-    bm_corpus_more more = more_of(ctx, batch);
-    more.docs = 0;
-    return moves_now(ctx, &more);
+    return (bm_ingest_sink){place_hashes, put_hashes, corpus};
 }
 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)

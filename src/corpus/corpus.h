@@ -24,10 +24,10 @@ void bm_corpus_reset(bm_corpus *corpus);
 bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                         bm_error *err);
 
-/* The same for an ingest: a bm_ingest_sink, whose ctx is the corpus, counts and gives places in
- * order; sizes and copies come before it, keys and sets behind it, on any thread. */
-bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
-bm_ingest_put bm_corpus_put(bm_corpus *corpus);
+/* The same for an ingest: counts and places in order, keys and sets on any thread; sizes and copies
+ * early. */
+bm_ingest_sink bm_corpus_sink(bm_corpus *corpus);
+bm_ingest_early bm_corpus_early(bm_corpus *corpus);
 
 /* Documents that were signed before, with words but without text. */
 typedef struct bm_signed_docs {
@@ -39,13 +39,9 @@ typedef struct bm_signed_docs {
 } bm_signed_docs;
 
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err);
-/* Likewise hashes for documents that were signed before. Their texts are read again,
- * in the same order. BM_ERR_FORMAT where they are other ones. */
-bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
-                                bm_error *err);
-bm_status bm_corpus_put_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
-                               bm_error *err);
-bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch);
+/* A sink of hashes for documents that were signed before: their texts are read again, in the same
+ * order. BM_ERR_FORMAT where they are other ones. */
+bm_ingest_sink bm_corpus_hash_sink(bm_corpus *corpus);
 /* Nothing more is added: frees what only adding needs. Again is fine. */
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err);
 /* Adding has ended, and keys are read back: columns that are read in any order lie in memory. Again

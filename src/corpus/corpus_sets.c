@@ -782,7 +782,7 @@ static bm_status open_file(bm_corpus *corpus, bm_spill_file **out, bm_error *err
 }
 
 /* Append to the file the sets in memory that it has not got. *end: the first row that has no set,
- * for its text was not read yet (bm_corpus_fill_hashes). */
+ * for its text was not read yet (bm_corpus_hash_sink). */
 static bm_status append_sets(bm_corpus *corpus, size_t *end, bm_error *err)
 {
     const bm_corpus_sets *sets = &corpus->sets;

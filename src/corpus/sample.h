@@ -33,7 +33,7 @@ uint64_t bm_sample_priority(uint64_t seed, uint64_t i);
 
 /* `corpus` is open and empty; borrowed. */
 void bm_sample_init(bm_sample *sample, size_t wanted, uint64_t seed, bm_corpus *corpus);
-/* A bm_ingest_sink; ctx is the sample. BM_ERR_NOMEM over the corpus's memory. */
+/* A sink's `place`; ctx is the sample. BM_ERR_NOMEM over the corpus's memory. */
 bm_status bm_sample_add(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
 /* Add the sampled documents to the corpus, in input order, and leave only them in `docs`, the table
  * of all that were seen. */

@@ -256,8 +256,7 @@ static void *read_all(void *arg)
     const bm_ingest_request request = {.words = !x->feed->shape.sets,
                                        .keys = true,
                                        .no_table = true,
-                                       .sink = on_batch,
-                                       .sink_ctx = x,
+                                       .sink = {.place = on_batch, .ctx = x},
                                        .reclaim = wait_for_memory,
                                        .reclaim_ctx = x};
     const bm_status status = bm_job_context_ingest(x->feed->job, &request, &error);

@@ -131,8 +131,7 @@ typedef struct bm_ingest_request {
     bool hashes_of_long; /* see ingest_cfg.h */
     bool no_table;       /* documents go to the sink alone, not to the job's table */
     bm_ingest_sink sink;
-    void *sink_ctx;
-    bm_ingest_put put;
+    bm_ingest_early early;
     bm_ingest_in_place in_place;
     bm_ingest_pause pause;
     bm_ingest_scan scan;

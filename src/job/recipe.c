@@ -503,8 +503,7 @@ static bm_status ingest(bm_batch_source *source, const bm_settings *read, bm_job
                                .meter = &meter,
                                .counts = &counts,
                                .sink = request->sink,
-                               .sink_ctx = request->sink_ctx,
-                               .put = request->put,
+                               .early = request->early,
                                .reclaim = {request->reclaim, request->reclaim_ctx}};
     const bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_reset(&meter);

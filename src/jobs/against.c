@@ -489,7 +489,7 @@ static bm_status add_set(reading *r, const bm_shingle_batch *shingles, size_t i,
                         NULL, err);
 }
 
-/* A bm_ingest_sink. Of a batch that failed nothing is wanted. */
+/* A sink's `place`. Of a batch that failed nothing is wanted. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -511,7 +511,7 @@ static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *cor
 {
     const chosen *c = &r->inputs;
     const bm_ingest_request request = {
-        .sink = on_batch, .sink_ctx = r, .reclaim = bm_corpus_reclaim, .reclaim_ctx = corpus};
+        .sink = {.place = on_batch, .ctx = r}, .reclaim = bm_corpus_reclaim, .reclaim_ctx = corpus};
     r->row = c->begin[0];
     BM_TRY(bm_recipe_ingest(&c->part, &r->against->known, context, &request, err));
     BM_TRY(move_to(r, c->part.n_inputs - 1, err));

@@ -124,7 +124,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     const bm_npy_array content = {BM_FILE_CONTENT, "<u8", 2};
     const bm_npy_array band_keys = {BM_FILE_BAND_KEYS, "<u8", s->plan.bands};
     const bm_ingest_request request = {
-        .words = true, .keys = keys, .put = {.fn = put_batch, .ctx = &out}};
+        .words = true, .keys = keys, .sink = {.put = put_batch, .ctx = &out}};
     bm_job_context_plan(&job->context, bm_checkpoint_start(checkpoint));
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
     bm_job_context_stage(&job->context, BM_STAGE_SIGN, "bytes");

@@ -82,15 +82,23 @@ out:
 
 typedef struct ranking_sink {
     bm_keep_keys *keys;
-    bm_ingest_sink sink; /* NULL: none */
-    void *ctx;
+    bm_ingest_sink sink; /* takes everything else */
 } ranking_sink;
 
-static bm_status on_ranked(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status place_ranked(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                              bm_error *err)
 {
     const ranking_sink *s = ctx;
-    BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
-    return s->sink != NULL ? s->sink(s->ctx, batch, first_row, err) : BM_OK;
+    if (!batch->turn.all_put) /* else they were added when it was called first */
+        BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
+    return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
+}
+
+static bm_status put_ranked(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                            bm_error *err)
+{
+    const ranking_sink *s = ctx;
+    return s->sink.put != NULL ? s->sink.put(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
 
 /* Where fields rank documents: keys are gathered on the way to the sink of `request`. */
@@ -102,9 +110,8 @@ static bm_status gather_keys(bm_job_context *context, bool saves, ranking_sink *
         return BM_OK;
     BM_TRY(bm_keep_keys_open(&s->keep, s->temp_dir, s->memory, &context->keep, err));
     context->keep.saves = saves;
-    *out = (ranking_sink){&context->keep, request->sink, request->sink_ctx};
-    request->sink = on_ranked;
-    request->sink_ctx = out;
+    *out = (ranking_sink){&context->keep, request->sink};
+    request->sink = (bm_ingest_sink){place_ranked, put_ranked, out};
     return BM_OK;
 }
 
@@ -117,9 +124,8 @@ static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_inge
     const bm_settings *s = context->settings;
     bm_sample sample;
     bm_sample_init(&sample, (size_t)s->pairs.sample, s->sketch.seed, corpus);
-    request->sink = bm_sample_add;
-    request->sink_ctx = &sample;
-    request->put = (bm_ingest_put){0};
+    request->sink = (bm_ingest_sink){.place = bm_sample_add, .ctx = &sample};
+    request->early = (bm_ingest_early){0};
     request->reclaim = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_context_ingest(context, request, err));
@@ -206,9 +212,8 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     bm_ingest_request request = {.words = cfg.words.uints > 0,
                                  .keys = signs,
                                  .hashes_of_long = cfg.never_kept,
-                                 .sink = bm_corpus_sink,
-                                 .sink_ctx = corpus,
-                                 .put = bm_corpus_put(corpus),
+                                 .sink = bm_corpus_sink(corpus),
+                                 .early = bm_corpus_early(corpus),
                                  .reclaim = bm_corpus_reclaim,
                                  .reclaim_ctx = corpus};
     ranking_sink ranking;
@@ -234,13 +239,9 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
     bm_corpus *corpus = &pairing->corpus;
-    const bm_ingest_put put = {
-        .fn = bm_corpus_put_hashes, .moves = bm_corpus_hashes_move, .ctx = corpus};
-    bm_ingest_request request = {.sink = corpus->cfg.hashes ? bm_corpus_fill_hashes : NULL,
-                                 .sink_ctx = corpus,
-                                 .put = corpus->cfg.hashes ? put : (bm_ingest_put){0},
-                                 .reclaim = bm_corpus_reclaim,
-                                 .reclaim_ctx = corpus};
+    bm_ingest_request request = {.reclaim = bm_corpus_reclaim, .reclaim_ctx = corpus};
+    if (corpus->cfg.hashes)
+        request.sink = bm_corpus_hash_sink(corpus);
     ranking_sink ranking;
     BM_TRY(gather_keys(context, false, &ranking, &request, err));
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");

@@ -124,9 +124,7 @@ static bm_status ingest(bm_job_context *context, bm_signed *made, bm_error *err)
 {
     table_sink sink = {.made = made, .name = bm_batch_source_file(context->inputs.source, 0)};
     const bm_ingest_request request = {
-        .sink = place_batch,
-        .sink_ctx = &sink,
-        .put = {.fn = put_batch, .ctx = &sink},
+        .sink = {place_batch, put_batch, &sink},
         .in_place = {&made->words, made->arrays.bands > 0 ? &made->keys : NULL}};
     const bm_status status = bm_job_context_ingest(context, &request, err);
     context->counts.kept = context->counts.records;

@@ -111,8 +111,8 @@ static bm_status look_up(overlapping *o, bm_error *err)
     o->found.memory = context->budget.total == 0 ? 0 : bm_budget_rows(&context->budget) / 4;
     BM_TRY(stop_shingles(o, err));
     BM_TRY(bm_items_settle(&o->items, err));
-    const bm_ingest_request request = {
-        .sink = bm_overlap_sink, .sink_ctx = &o->found, .scan = bm_overlap_scan(&o->found)};
+    const bm_ingest_request request = {.sink = {.place = bm_overlap_sink, .ctx = &o->found},
+                                       .scan = bm_overlap_scan(&o->found)};
     BM_TRY(read_documents(o, &request, err));
     bm_doc_table_end_adding(&context->docs);
     return BM_OK;

@@ -271,8 +271,7 @@ static bm_status read_units(units *u, bm_error *err)
     context->docs.temp_dir = u->settings->temp_dir;
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
     const bm_ingest_request request = {
-        .sink = on_batch,
-        .sink_ctx = u,
+        .sink = {.place = on_batch, .ctx = u},
         .scan = {.open = open_lane, .document = look_at_document, .close = close_lane, .ctx = u}};
     return bm_job_context_ingest(context, &request, err);
 }

@@ -479,8 +479,7 @@ bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err)
 {
     reading r = {items, &build->context};
     const bm_ingest_request request = {
-        .sink = take_items,
-        .sink_ctx = &r,
+        .sink = {.place = take_items, .ctx = &r},
         .scan = {.open = open_lane, .document = look_at_item, .close = close_lane, .ctx = items}};
     BM_TRY(bm_job_context_ingest(&build->context, &request, err));
     bm_doc_table_end_adding(&build->context.docs);

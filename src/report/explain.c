@@ -171,7 +171,7 @@ static bm_status hand_on(void *ctx, const bm_record *record, bm_error *err)
 
 static bm_status read_wanted(bm_job_context *context, collector *k, bm_error *err)
 {
-    const bm_ingest_request request = {.sink = add_wanted, .sink_ctx = k};
+    const bm_ingest_request request = {.sink = {.place = add_wanted, .ctx = k}};
     if (k->texts == NULL && k->record == NULL) {
         BM_TRY(bm_job_weights_count(context, err));
         return bm_job_context_ingest(context, &request, err);

@@ -88,7 +88,8 @@ typedef struct bm_ingest_turn {
     uint64_t first_doc;       /* the number of its first document (bm_ingest_in_place) */
     size_t first_row;         /* of the table, once it is reserved, or the sink has it */
     bool has_rows;            /* reserved */
-    bool claimed;             /* for the sink (bm_ingest_put) */
+    bool claimed;             /* for the sink (bm_ingest_early) */
+    bool all_put;             /* all batches before it are put: it is placed again */
     bm_device_worker *device; /* the device that signed it, until the result is checked; NULL: it is
                                * checked */
     uint64_t first_text;      /* where its ids begin in the table's text, once they are reserved */
@@ -171,37 +172,37 @@ static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
     return batch->as_text ? batch->made.content : batch->shingles.content;
 }
 
-/* Called in input order, one at a time; the batch's first document is row `first_row` of the
- * table. Borrows the batch. */
-typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
-                                    bm_error *err);
-
-/* The work for a sink that any thread can do. fn NULL: nothing.
- *
- * A batch may be claimed when the document table reserves its rows: then `fill` and `enter` come
- * before the sink gets it, and find places in what others fill at the same time. One that is not
- * claimed is reserved once all before it is delivered, and nothing after it is reserved before the
- * sink has had it. */
-typedef struct bm_ingest_put {
-    /* Called for each batch that the sink has accepted, for any number of batches at once, in any
-     * order: what the sink has found a place for is written there. Of failures the first in input
-     * order counts. Borrows the batch. */
-    bm_status (*fn)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
-    /* Called right before the sink gets a batch that was not claimed and is in the document table:
-     * do places move, so that all earlier batches must be put first? NULL: never. */
-    bool (*moves)(void *ctx, const bm_ingest_batch *batch);
+/* Who takes what the ingest makes. Either call may be NULL: nothing is done. They borrow the batch,
+ * whose first document is row `first_row` of the table. */
+typedef struct bm_ingest_sink {
+    /* Called in input order, one batch at a time: counts, and room for the batch. BM_NOT_FOUND
+     * (and no error) before anything was done: what this sink holds has to move, so all batches
+     * before must be put first. It is called again then, with turn.all_put. */
+    bm_status (*place)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
+    /* Called for each batch that was placed, for any number of batches at once, in any order: its
+     * documents go to their places. Of failures the first in input order counts. */
+    bm_status (*put)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
     void *ctx;
-    /* May the batch be claimed? The document table is about to reserve its rows, from `first_row`
-     * on. In input order; nothing is called back meanwhile but the sink, `fn`, `fill` and `enter`.
-     * `first`: all before it is delivered, else it is claimed after others. NULL: every batch is
-     * reserved, and none is claimed. */
+} bm_ingest_sink; /* {0}: none */
+
+/* For a sink that looks for equal texts among all that come: the document table's shards of ids do
+ * the same, so it goes along with them. A batch may be claimed when the table reserves its rows;
+ * then `fill` and `enter` come before `place`, and find room in what others fill at the same time.
+ * A batch that is not claimed is reserved once all before it are placed, and nothing after it is
+ * reserved before it is placed. */
+typedef struct bm_ingest_early {
+    /* May the batch, whose rows the table is about to reserve from `first_row` on, be claimed? In
+     * input order; nothing else is called meanwhile but the sink, `fill` and `enter`. `first`: all
+     * before it are placed, else it is claimed after others. NULL: every batch is reserved, and
+     * none is claimed. */
     bool (*claim)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bool first);
     /* The rows of a claimed batch; any number at once. */
     void (*fill)(void *ctx, bm_ingest_batch *batch);
     /* What belongs to one shard, after `fill`: for each shard the batches in order, one at a
      * time. */
     bm_status (*enter)(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err);
-} bm_ingest_put;
+    void *ctx;
+} bm_ingest_early;
 
 /* Columns that get the words and keys of all documents side by side: these are computed where they
  * stay, at the number of each document (turn.first_doc). The ingest makes room as batches are read.
@@ -271,9 +272,8 @@ typedef struct bm_ingest_cfg {
      * earlier error. */
     bm_doc_table *docs;
     bm_counts *counts;
-    bm_ingest_sink sink; /* NULL: none */
-    void *sink_ctx;
-    bm_ingest_put put;
+    bm_ingest_sink sink;
+    bm_ingest_early early;
     bm_ingest_in_place in_place;
     bm_ingest_pause pause;
     bm_ingest_reclaim reclaim;

@@ -211,7 +211,7 @@ static bm_status grow_lists(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm
 {
     uint32_t **ids = &batch->entry.ids.docs, **contents = &batch->claim.contents.docs;
     BM_TRY(bm_grow_array(ids, &batch->capacity.by_id, n_rows(batch), err));
-    return cfg->put.claim == NULL
+    return cfg->early.claim == NULL
                ? BM_OK
                : bm_grow_array(contents, &batch->capacity.by_content, batch->n_docs, err);
 }
@@ -391,8 +391,11 @@ static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
         batch->turn.has_rows ? accept_docs(cfg, batch, err) : add_docs(cfg, batch, err);
     if (status == BM_OK)
         status = deliver_skipped(cfg, batch, err);
-    if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink != NULL)
-        status = cfg->sink(cfg->sink_ctx, batch, first_row, err); /* their first error */
+    if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink.place != NULL) {
+        batch->turn.all_put = true;
+        status =
+            cfg->sink.place(cfg->sink.ctx, batch, first_row, err); /* for what is wrong there */
+    }
     if (status == BM_OK && batch->status != BM_OK) {
         status = batch->status;
         if (err != NULL)
@@ -420,13 +423,16 @@ static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
     return BM_OK;
 }
 
-/* Pass the delivered batch to the sink. Whether places move (bm_ingest_put) is asked between the
- * two calls, since it depends on the document table. */
-static bm_status sink_batch(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
+/* Pass the delivered batch to the sink. BM_NOT_FOUND: all before it must be put first. */
+static bm_status place_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bool all_put,
+                             bm_error *err)
 {
     bm_status status = BM_OK;
-    if (cfg->sink != NULL)
-        status = cfg->sink(cfg->sink_ctx, batch, batch->turn.first_row, err);
+    batch->turn.all_put = all_put;
+    if (cfg->sink.place != NULL)
+        status = cfg->sink.place(cfg->sink.ctx, batch, batch->turn.first_row, err);
+    if (status == BM_NOT_FOUND)
+        return status;
     if (cfg->places != NULL && status == BM_OK)
         cfg->places->last = batch->turn.place;
     else if (cfg->places != NULL)
@@ -554,14 +560,14 @@ static bm_ingest_batch **place_of(bm_ingest_order *order, uint64_t n)
 /* The first batch that waits to be put. The lock is held, but not while it is put. */
 static void put_one(bm_ingest_order *order)
 {
-    const bm_ingest_put *put = &order->cfg->put;
+    const bm_ingest_sink *sink = &order->cfg->sink;
     bm_ingest_batch **place = place_of(order, order->put++), *batch = *place;
     *place = NULL;
-    if (put->fn != NULL && batch->n_docs > 0) {
+    if (sink->put != NULL && batch->n_docs > 0) {
         pthread_mutex_unlock(&order->lock);
         bm_error error = {0};
         double mark = bm_clock_seconds(), spent = 0;
-        const bm_status status = put->fn(put->ctx, batch, batch->turn.first_row, &error);
+        const bm_status status = sink->put(sink->ctx, batch, batch->turn.first_row, &error);
         if (status != BM_OK)
             bm_ingest_order_fail(order, batch->turn.sequence, status, &error);
         bm_ingest_lap(&spent, &mark);
@@ -638,9 +644,9 @@ static bool settle(bm_ingest_order *order)
 /* Does nothing of the sink's move for the batch, which is about to get its rows? */
 static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bool first)
 {
-    const bm_ingest_put *put = &order->cfg->put;
-    return put->claim == NULL ||
-           put->claim(put->ctx, batch, order->cfg->docs->reserved.docs, first);
+    const bm_ingest_early *early = &order->cfg->early;
+    return early->claim == NULL ||
+           early->claim(early->ctx, batch, order->cfg->docs->reserved.docs, first);
 }
 
 /* The next batch gets its rows, if it is there and can have them; where it cannot, it waits until
@@ -663,7 +669,7 @@ static bool reserve(bm_ingest_order *order)
     order->reserve++;
     order->in_turn = !claimed;
     batch->turn.has_rows = may;
-    batch->turn.claimed = claimed && order->cfg->put.claim != NULL;
+    batch->turn.claimed = claimed && order->cfg->early.claim != NULL;
     if (may) {
         batch->turn.first_row = bm_doc_table_reserve(docs, sums, &batch->turn.first_text);
         atomic_store(&batch->entry.left, BM_DOC_SHARDS);
@@ -688,7 +694,7 @@ static bool has_next(const bm_ingest_order *order, const bm_ingest_shard *shard)
 static bm_status enter(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, uint32_t s, bm_error *err)
 {
     BM_TRY(enter_ids(cfg->docs, batch, s, err));
-    return batch->turn.claimed ? cfg->put.enter(cfg->put.ctx, batch, s, err) : BM_OK;
+    return batch->turn.claimed ? cfg->early.enter(cfg->early.ctx, batch, s, err) : BM_OK;
 }
 
 /* Enter the shard's next batch, which is ready. The shard is marked busy. A failure becomes the
@@ -740,7 +746,7 @@ static void enter_one(bm_ingest_order *order)
                             n_rows(batch), &batch->entry.ids);
     fill_rows(order->cfg->docs, batch);
     if (batch->turn.claimed)
-        order->cfg->put.fill(order->cfg->put.ctx, batch);
+        order->cfg->early.fill(order->cfg->early.ctx, batch);
     atomic_store(&order->ready[n % order->window], n + 1);
     enter_shards(order, n);
     bm_ingest_lap(&spent, &mark);
@@ -771,14 +777,10 @@ static void pause_if_due(bm_ingest_order *order)
     order->in_turn = false;
 }
 
-/* Put all delivered batches before a batch that moves places, or that failed. No other thread
- * delivers. False: it failed, and the failure was reported. */
-static bool put_before(bm_ingest_order *order, const bm_ingest_batch *batch)
+/* Put all that was delivered before. Nobody else delivers. False: that failed, and the failure was
+ * reported. */
+static bool put_before(bm_ingest_order *order)
 {
-    const bm_ingest_put *put = &order->cfg->put;
-    if (batch->status == BM_OK &&
-        (batch->turn.claimed || put->moves == NULL || !put->moves(put->ctx, batch)))
-        return true;
     pthread_mutex_lock(&order->lock);
     put_all(order);
     const bool go = !order->put_failed;
@@ -789,10 +791,13 @@ static bool put_before(bm_ingest_order *order, const bm_ingest_batch *batch)
 /* Nobody else delivers. */
 static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bm_error *err)
 {
-    if (batch->status != BM_OK && !put_before(order, batch))
+    if (batch->status != BM_OK && !put_before(order))
         return BM_ERR_CANCELLED;
     BM_TRY(deliver_batch(order->cfg, batch, err));
-    return put_before(order, batch) ? sink_batch(order->cfg, batch, err) : BM_ERR_CANCELLED;
+    const bm_status status = place_batch(order->cfg, batch, false, err);
+    if (status != BM_NOT_FOUND)
+        return status;
+    return put_before(order) ? place_batch(order->cfg, batch, true, err) : BM_ERR_CANCELLED;
 }
 
 /* Deliver the batch in turn. The lock is held, but not while it is delivered. */

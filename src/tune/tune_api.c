@@ -104,9 +104,8 @@ static bm_status read_corpus(bm_job_context *context, bm_corpus *corpus, bm_erro
     bm_corpus_init(corpus, &cfg);
     bm_job_context_plan(context, BM_START_DOCUMENTS);
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    const bm_ingest_request request = {.sink = bm_corpus_sink,
-                                       .sink_ctx = corpus,
-                                       .put = bm_corpus_put(corpus),
+    const bm_ingest_request request = {.sink = bm_corpus_sink(corpus),
+                                       .early = bm_corpus_early(corpus),
                                        .reclaim = bm_corpus_reclaim,
                                        .reclaim_ctx = corpus};
     BM_TRY(bm_job_context_ingest(context, &request, err));

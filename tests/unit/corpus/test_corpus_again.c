@@ -139,9 +139,8 @@ static void fill(world *w, bm_corpus_cfg *cfg, uint32_t threads, uint32_t batch_
                             .meter = &meter,
                             .docs = &w->docs,
                             .counts = &w->counts,
-                            .sink = bm_corpus_sink,
-                            .sink_ctx = corpus,
-                            .put = bm_corpus_put(corpus)};
+                            .sink = bm_corpus_sink(corpus),
+                            .early = bm_corpus_early(corpus)};
     cr_assert_eq(bm_ingest_run(&ingest, &err), BM_OK, "%s:%llu: %s", err.file,
                  (unsigned long long)err.line, err.message);
     cr_assert_eq(bm_corpus_end_adding(corpus, NULL), BM_OK);

@@ -104,9 +104,8 @@ static void read_all(world *w, const bm_ingest_cfg *how, bm_corpus *corpus, bm_d
     cfg.meter = &meter;
     cfg.docs = docs;
     cfg.counts = &counts;
-    cfg.sink = bm_corpus_sink;
-    cfg.sink_ctx = corpus;
-    cfg.put = bm_corpus_put(corpus);
+    cfg.sink = bm_corpus_sink(corpus);
+    cfg.early = bm_corpus_early(corpus);
     cr_assert_eq(bm_ingest_run(&cfg, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_corpus_end_adding(corpus, NULL), BM_OK);
     bm_meter_reset(&meter);

@@ -52,8 +52,7 @@ static void run(bm_batch_source *source, const bm_input_options *input, how h, r
                          .meter = &meter,
                          .docs = &out->docs,
                          .counts = &out->counts,
-                         .sink = add_hashes,
-                         .sink_ctx = out};
+                         .sink = {.place = add_hashes, .ctx = out}};
     out->status = bm_ingest_run(&cfg, &out->err);
     bm_meter_reset(&meter);
 }

@@ -95,20 +95,17 @@ static void check_claim(run *r, const bm_ingest_batch *batch, size_t row)
         atomic_store(&r->missing, true);
 }
 
-static bool moves(void *ctx, const bm_ingest_batch *batch)
-{
-    run *r = ctx;
-    if (batch->turn.claimed || r->docs->n != r->sunk + batch->n_docs)
-        atomic_store(&r->missing, true);
-    r->moving = r->sunk % 5 == 0;
-    r->n_moves += r->moving;
-    return r->moving;
-}
-
-static bm_status sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status place(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     run *r = ctx;
     check_thread(r);
+    if (r->docs->n != r->sunk + batch->n_docs || batch->turn.all_put != r->moving)
+        atomic_store(&r->missing, true);
+    if (!batch->turn.claimed && !r->moving && r->sunk % 5 == 0) {
+        r->moving = true;
+        r->n_moves++;
+        return BM_NOT_FOUND;
+    }
     if (first_row >= r->sink_fails)
         return bm_fail(err, BM_ERR_IO, "sink %zu", first_row);
     if (r->moving)
@@ -229,15 +226,10 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
                          .counts = &counts,
                          .device_set = r->device ? &set : NULL,
                          .want_keys = r->device,
-                         .sink = sink,
-                         .sink_ctx = r,
-                         .put = {.fn = put, .moves = moves, .ctx = r},
+                         .sink = {place, put, r},
                          .pause = {is_due, pause_here, r}};
-    if (r->claims) {
-        cfg.put.claim = claim;
-        cfg.put.fill = fill;
-        cfg.put.enter = enter;
-    }
+    if (r->claims)
+        cfg.early = (bm_ingest_early){claim, fill, enter, r};
     r->docs = &docs;
     const bm_status status = bm_ingest_run(&cfg, err);
     if (r->device)

@@ -220,8 +220,7 @@ static void run(const world *w, uint64_t skip, uint32_t threads, uint32_t batch_
                          .meter = &meter,
                          .docs = &out->docs,
                          .counts = &out->counts,
-                         .sink = keep_sets,
-                         .sink_ctx = out};
+                         .sink = {.place = keep_sets, .ctx = out}};
     out->status = bm_ingest_run(&cfg, &out->err);
     for (size_t i = 0; i < bm_input_set_count(inputs); i++) {
         out->digests[i] = bm_input_set_source(inputs, i)->digest;
