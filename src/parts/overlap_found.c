@@ -14,6 +14,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+/* Classes of which a document has something, at most; one that is a test set by itself has more. */
+#define TOUCHED ((uint64_t)1 << 18)
+
 static size_t n_all(const bm_items *items)
 {
     return items->n_classes + items->n_groups;
@@ -27,11 +30,13 @@ static size_t seen_bytes(const bm_items *items)
 uint64_t bm_overlap_bytes(const bm_items *items)
 {
     const bool stops = items->settings->pairs.stop_shingles != 0;
-    const uint64_t classes = items->n_classes + items->n_groups;
+    const uint64_t classes = items->n_classes + items->n_groups,
+                   touched = classes < TOUCHED ? classes : TOUCHED;
     return (1 + stops) * (uint64_t)seen_bytes(items) +       /* seen, stopped */
            (stops ? items->table.n * sizeof(uint32_t) : 0) + /* counts */
            classes * (sizeof(uint32_t) + sizeof(uint64_t)) + /* best, holders */
-           items->n * sizeof(uint64_t);                      /* the items of a document, as rows */
+           items->n * sizeof(uint64_t) +                     /* the items of a document, as rows */
+           items->settings->threads * touched * 2 * sizeof(uint64_t);
 }
 
 bm_status bm_overlap_open(const bm_items *items, const bm_doc_table *docs, bm_overlap_found *out,

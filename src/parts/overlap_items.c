@@ -6,8 +6,8 @@
  * than a shingle has, is a set of one shingle: all of its units. Where it may begin is told by the
  * first units of it, as many as the shortest item has: those are shingles of no class.
  *
- * Once all are read, shingles of more than a thousand classes leave their classes: a group has
- * them, once for all classes that have the same ones. A set of shingles is looked up among the
+ * Once all are read, shingles of more than 64 classes leave their classes: a group has them, once
+ * for all classes that have the same ones. A set of shingles is looked up among the
  * groups as an item is among the classes.
  *
  * Limits: 2^32-2 shingles, classes and items. Threads: reading is the ingest's; afterwards any.
@@ -28,8 +28,8 @@
 #include "lsh/verify.h"
 #include "text/join_exact.h"
 
-#define AHEAD 8u    /* shingles that are fetched before one is looked up */
-#define MANY  1000u /* of a shingle: from here on groups of classes are listed */
+#define AHEAD 8u  /* shingles that are fetched before one is looked up */
+#define MANY  64u /* a shingle of more classes is listed by groups */
 
 /* --- classes --- */
 
