@@ -181,13 +181,17 @@ static uint64_t bytes_behind(const bm_items *items)
            (n_sets + items->n_classes + items->n) * sizeof(uint32_t) + bm_overlap_bytes(items);
 }
 
+/* Items may take half of what documents could have. */
 static bm_status check_bytes(const bm_items *items, const bm_job_context *job, bm_error *err)
 {
     const uint64_t bytes = bytes_now(items) + bytes_behind(items) + bm_doc_table_bytes(&job->docs);
-    return items->most_bytes == 0 || bytes <= items->most_bytes
-               ? BM_OK
-               : bm_table_budget_refuse(items->settings, "the shingles of the items (`against`)",
-                                        bytes, err);
+    if (items->most_bytes == 0 || bytes <= items->most_bytes)
+        return BM_OK;
+    return bm_fail(err, BM_ERR_NOMEM,
+                   "the shingles of the items (`against`) do not fit into `memory` of %lluM (at "
+                   "least %lluM)",
+                   (unsigned long long)(items->settings->memory >> 20),
+                   (unsigned long long)(bm_budget_least(&job->budget, 2 * bytes) >> 20) + 1);
 }
 
 static bm_status add_short(bm_items *items, const item_facts *facts, const char *text,

@@ -124,6 +124,20 @@ printf '{"id":"two","title":"%s","text":"%s"}\n' "$(words 1 20)" "$(words 21 40)
 bm overlap two.jsonl --text-field title --text-field text --against tests $fields -o fields -q; exits 0
 says fields/overlap.tsv '^two	1	1.000000	28	40	0	150'
 
+# a memory that the items do not fit into names one that is larger, and in the end one that is enough
+awk 'BEGIN { for (i = 0; i < 6000; i++) { printf "%d\t", i; for (w = 0; w < 40; w++) printf "v%d ", i * 40 + w; print "" } }' > large.tsv
+memory=32
+bm overlap large.tsv --id-field 1 --text-field 2 --against large.tsv -o large --memory ${memory}M -q; exits 6
+for attempt in 1 2 3 4; do
+    more=$(sed -n 's/.*(at least \([0-9]*\)M).*/\1/p' ../err)
+    [ "$more" -gt $memory ] || fail "of $memory MB a memory of '$more' MB is named"
+    memory=$more
+    bm overlap large.tsv --id-field 1 --text-field 2 --against large.tsv -o large --memory ${memory}M -q
+    [ "$rc" != 6 ] && break
+done
+exits 0
+[ "$(wc -l < large/overlap.tsv)" -eq 6001 ] || fail "$(wc -l < large/overlap.tsv) lines of overlap.tsv"
+
 # what is refused
 for option in '--bag' '--weights tfidf' '--perms 64' '--scheme oph' '--bands 4' '--verify exact' '--shingle stopword:3' '--cut' \
     '--threshold 0' '--min-words 0' '--hash sha1'; do
