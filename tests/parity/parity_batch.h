@@ -12,6 +12,8 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
+#include "tests/world/world_random.h"
+
 typedef struct parity_batch {
     uint32_t row, bands, rows; /* row: uints of the words of a document */
     size_t n_docs;
@@ -21,10 +23,7 @@ typedef struct parity_batch {
 
 static uint64_t parity_random(uint64_t *state)
 {
-    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
+    return world_split(state);
 }
 
 /* What documents are made of. */

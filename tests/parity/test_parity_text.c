@@ -18,6 +18,7 @@
 #include "sketch/scheme.h"
 #include "tests/parity/parity_able.h"
 #include "tests/unit/text/shingle_oracle.h"
+#include "tests/world/world_random.h"
 #include "text/unit_text.h"
 
 enum { PERMS = 20, BANDS = 5, ROWS = 4 };
@@ -29,14 +30,6 @@ typedef struct corpus {
     bm_str *texts;
     char *block;
 } corpus;
-
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
 
 static bm_device_info *find_devices(size_t *n)
 {
@@ -106,7 +99,7 @@ static void add_random(corpus *c, uint64_t *state, size_t n, int kind)
     size_t len = 0;
     for (size_t i = 0; i < n; ++i) {
         const char *piece =
-            pieces[kind == 0 ? next(state) % 3 : next(state) % (kind == 1 ? 10 : 21)];
+            pieces[kind == 0 ? world_split(state) % 3 : world_split(state) % (kind == 1 ? 10 : 21)];
         memcpy(data + len, piece, strlen(piece));
         len += strlen(piece);
     }
@@ -124,7 +117,7 @@ static corpus make_corpus(uint32_t k, uint64_t seed)
         for (size_t i = 0; i < sizeof edges / sizeof *edges; ++i)
             add_random(&c, &seed, edges[i], kind);
     for (size_t i = 0; i < 60; ++i)
-        add_random(&c, &seed, next(&seed) % 300, (int)(next(&seed) % 3));
+        add_random(&c, &seed, world_split(&seed) % 300, (int)(world_split(&seed) % 3));
     add_random(&c, &seed, 80000, 1);
     add_random(&c, &seed, 0, 1);
     return c;

@@ -15,6 +15,8 @@
 
 #include "set_pairs.h"
 
+#include "tests/world/world_random.h"
+
 enum { SEEDS = 100, PAIRS = 40, SET_MAX = 10 * PERMS };
 
 typedef struct outcome {
@@ -22,23 +24,14 @@ typedef struct outcome {
     double mean[N_PLANS], error[N_PLANS]; /* of the seeds' shares of candidates */
 } outcome;
 
-/* SplitMix64: no number comes twice. */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
 static void draw_pairs(uint64_t *state, size_t set, size_t common, uint64_t *hashes)
 {
     for (size_t t = 0; t < PAIRS; t++, hashes += 2 * set) {
         for (size_t i = 0; i < set; i++)
-            hashes[i] = draw(state);
+            hashes[i] = world_split(state);
         memcpy(hashes + set, hashes, common * sizeof *hashes);
         for (size_t i = common; i < set; i++)
-            hashes[set + i] = draw(state);
+            hashes[set + i] = world_split(state);
     }
 }
 

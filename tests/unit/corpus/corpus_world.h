@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tests/unit/base/scratch.h"
+#include "tests/world/world_random.h"
 #include "corpus/corpus.h"
 #include "match/edges.h"
 #include "match/match.h"
@@ -30,8 +31,7 @@ typedef struct world {
 
 static inline uint64_t random_next(uint64_t *state)
 {
-    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return *state >> 33;
+    return world_congruent(state);
 }
 
 /* A document is a base (each set its own), a copy of an earlier one, or one with a few other

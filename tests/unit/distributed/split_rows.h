@@ -11,6 +11,8 @@
 
 #include <bandmill/bandmill.h>
 
+#include "tests/world/world_random.h"
+
 enum { ROWS_MAX = 1200, ROW_BYTES = 400 };
 
 /* A table of two columns of text, id and text. */
@@ -99,8 +101,7 @@ static inline int32_t part_of_block(const made_rows *rows, size_t i)
 
 static inline uint64_t draw(uint64_t *state)
 {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
+    return world_congruent(state);
 }
 
 /* Texts of words, every third an edit of one before it; some empty. */

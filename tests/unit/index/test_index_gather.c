@@ -9,6 +9,8 @@
 
 #include "index/index_feed.h"
 
+#include "tests/world/world_random.h"
+
 #define BANDS 3u
 #define WORDS 5u
 #define N     40u /* documents of a batch */
@@ -18,8 +20,7 @@ static uint64_t state = 7;
 
 static uint32_t draw(uint32_t n)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33) % n;
+    return world_below(&state, n);
 }
 
 /* Values that are told by the number of a document. */

@@ -8,6 +8,8 @@
 
 #include "index/index_adder.h"
 
+#include "tests/world/world_random.h"
+
 #define BANDS 4u
 #define WORDS 8u
 #define N     300u
@@ -25,8 +27,7 @@ static uint64_t state = 99;
 
 static uint32_t draw(uint32_t n)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33) % n;
+    return world_below(&state, n);
 }
 
 static world *make_world(void)

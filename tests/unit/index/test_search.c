@@ -11,6 +11,7 @@
 #include "index/search.h"
 #include "store/store_write.h"
 #include "tests/unit/base/sized.h"
+#include "tests/world/world_random.h"
 
 #define BANDS   6u
 #define WORDS   10u
@@ -42,8 +43,7 @@ static uint64_t state = 12345;
 
 static uint32_t draw(uint32_t n)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33) % n;
+    return world_below(&state, n);
 }
 
 static int by_value(const void *x, const void *y)

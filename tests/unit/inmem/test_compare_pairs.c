@@ -6,15 +6,11 @@
 
 #include <bandmill/sketch.h>
 
+#include "tests/world/world_random.h"
+
 enum { N = 40, MOST = 30, PAIRS = N * N };
 
 static uint64_t offsets[N + 1], hashes[N * MOST];
-
-static uint32_t draw(uint64_t *state, uint32_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % below);
-}
 
 /* Sets that ascend, many of which share hashes; the first two are empty. */
 static bm_documents make(void)
@@ -24,7 +20,7 @@ static bm_documents make(void)
     for (size_t doc = 0; doc < N; doc++) {
         offsets[doc] = n;
         for (uint64_t hash = 0; doc > 1 && hash < MOST; hash++)
-            if (draw(&state, 3) != 0)
+            if (world_below(&state, 3) != 0)
                 hashes[n++] = hash << 40 | 5;
     }
     offsets[N] = n;

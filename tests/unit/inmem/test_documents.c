@@ -8,12 +8,13 @@
 
 #include "inmem/documents.h"
 
+#include "tests/world/world_random.h"
+
 static uint64_t state = 5;
 
 static uint64_t draw(void)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return state >> 33;
+    return world_congruent(&state);
 }
 
 static bm_status take(const bm_documents *given, bm_error *err)

@@ -7,13 +7,14 @@
 
 #include <bandmill/sketch.h>
 
+#include "tests/world/world_random.h"
+
 enum { N = 60 };
 static uint64_t state;
 
 static uint32_t draw(uint32_t below)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((state >> 33) % below);
+    return world_below(&state, below);
 }
 
 typedef struct corpus {

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "inmem/finder.h"
 
+#include "tests/world/world_random.h"
+
 enum { SETS = 24, WORDS = 20 };
 
 typedef struct world {
@@ -22,8 +24,7 @@ typedef struct world {
 
 static uint32_t draw(world *w, uint32_t below)
 {
-    w->state = w->state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((w->state >> 33) % below);
+    return world_below(&w->state, below);
 }
 
 static void make(world *w, uint64_t seed, double threshold)

@@ -8,6 +8,7 @@
 
 #include "json/json_exact.h"
 #include "tests/unit/json/simdjson_oracle.h"
+#include "tests/world/world_random.h"
 
 typedef struct setup {
     bm_str parts[8];
@@ -325,8 +326,7 @@ Test(json_exact, several_paths_may_name_the_same_value)
 static uint64_t seed = 12345;
 static uint32_t draw(uint32_t n)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((seed >> 33) % n);
+    return world_below(&seed, n);
 }
 
 static void random_value(char *out, size_t *n, int depth);

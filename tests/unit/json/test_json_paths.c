@@ -7,6 +7,7 @@
 
 #include "json/json_exact.h"
 #include "tests/unit/json/simdjson_oracle.h"
+#include "tests/world/world_random.h"
 
 static const bm_str m_content[] = {{"messages", 8}, {NULL, 0}, {"content", 7}};
 static const bm_str tags[] = {{"tags", 4}, {NULL, 0}};
@@ -130,8 +131,7 @@ Test(json_paths, what_is_repaired_is_counted_over_all_values)
 static uint64_t seed = 99;
 static uint32_t draw(uint32_t n)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((seed >> 33) % n);
+    return world_below(&seed, n);
 }
 
 static void random_value(char *out, int depth)

@@ -11,6 +11,8 @@
 
 #include "json/json_write.h"
 
+#include "tests/world/world_random.h"
+
 static void expect(bm_json *json, const char *text)
 {
     cr_assert_eq(bm_json_finish(json, NULL), BM_OK);
@@ -125,20 +127,11 @@ Test(json_write, what_is_no_number_is_null)
     expect_number(-INFINITY, "null");
 }
 
-/* splitmix64 */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
 Test(json_write, any_double_reads_back_to_the_same_bits)
 {
     uint64_t state = 7;
     for (int i = 0; i < 100000; i++) {
-        uint64_t bits = draw(&state);
+        uint64_t bits = world_split(&state);
         double value, back;
         if (i % 2 == 0) /* similarities and the like */
             bits = bits % UINT64_C(0x3FF0000000000001);

@@ -8,6 +8,8 @@
 
 #include "lsh/link_graph.h"
 
+#include "tests/world/world_random.h"
+
 enum { MODEL_DOCS = 40, MODEL_PAIRS = 400 };
 
 typedef struct graph_model {
@@ -19,8 +21,7 @@ typedef struct graph_model {
 
 static uint32_t model_draw(graph_model *m, uint32_t below)
 {
-    m->state = m->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((m->state >> 33) % below);
+    return world_below(&m->state, below);
 }
 
 /* `n_pairs` pairs of different documents; `repeats`: the same two may come again, either way round.

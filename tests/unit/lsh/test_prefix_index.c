@@ -11,15 +11,13 @@
 #include "lsh/verify.h"
 #include "tests/unit/base/colliding.h"
 #include "tests/unit/base/sized.h"
+#include "tests/world/world_random.h"
 
 static uint64_t state = 21;
 
 static uint64_t draw(void)
 {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
+    return world_split(&state);
 }
 
 enum { N = 400, LONGEST = 90 };

@@ -11,14 +11,13 @@
 #include "lsh/prefix_index.h"
 #include "lsh/verify.h"
 
+#include "tests/world/world_random.h"
+
 static uint64_t state = 9;
 
 static uint64_t draw(void)
 {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
+    return world_split(&state);
 }
 
 Test(rare_prefix, least_share_is_the_first_number_whose_quotient_reaches_the_threshold)

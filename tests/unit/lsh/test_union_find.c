@@ -6,12 +6,13 @@
 
 #include "lsh/groups.h"
 
+#include "tests/world/world_random.h"
+
 static uint64_t state;
 
 static uint32_t draw(uint32_t below)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((state >> 33) % below);
+    return world_below(&state, below);
 }
 
 enum { N = 60 };

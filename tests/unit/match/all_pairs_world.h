@@ -10,6 +10,7 @@
 
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/base/shared_counts.h"
+#include "tests/world/world_random.h"
 #include "lsh/verify.h"
 #include "match/match.h"
 
@@ -24,10 +25,7 @@ typedef struct drawn {
 
 static inline uint64_t draw(uint64_t *state)
 {
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
+    return world_split(state);
 }
 
 /* n documents of up to `longest` shingles: one in eight a copy, half edited copies. Of the shingles

@@ -10,6 +10,7 @@
 #include "match/edges.h"
 #include "match/match.h"
 #include "tests/unit/match/ranked.h"
+#include "tests/world/world_random.h"
 
 #define SET       10u /* hashes of a document */
 #define THRESHOLD 0.6
@@ -26,12 +27,6 @@ typedef struct world {
     bm_meter meter;
     bm_pool *pool;
 } world;
-
-static uint64_t draw(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return *state >> 33;
-}
 
 static world *new_world(size_t n, uint32_t bands)
 {
@@ -50,16 +45,17 @@ static world *random_world(size_t n, uint64_t seed)
     world *w = new_world(n, 5);
     uint64_t state = seed;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t colour = draw(&state) % 9;
-        w->empty[i] = draw(&state) % 40 == 0;
+        const uint64_t colour = world_congruent(&state) % 9;
+        w->empty[i] = world_congruent(&state) % 40 == 0;
         for (uint64_t j = 0; j < SET; j++)
             w->sets[i * SET + j] = (colour * SET + j) * 104729 + 1;
-        for (uint64_t k = 1 + draw(&state) % 3; k > 0; k--) /* its own ones */
-            w->sets[i * SET + draw(&state) % SET] = ((uint64_t)i << 20) + k;
+        for (uint64_t k = 1 + world_congruent(&state) % 3; k > 0; k--) /* its own ones */
+            w->sets[i * SET + world_congruent(&state) % SET] = ((uint64_t)i << 20) + k;
         for (uint32_t band = 0; band < w->bands; band++)
-            w->keys[i * w->bands + band] = draw(&state) % 3 == 0   ? draw(&state) % 3
-                                           : draw(&state) % 3 == 0 ? 100 + colour
-                                                                   : 1000 + draw(&state) % (n / 8);
+            w->keys[i * w->bands + band] =
+                world_congruent(&state) % 3 == 0   ? world_congruent(&state) % 3
+                : world_congruent(&state) % 3 == 0 ? 100 + colour
+                                                   : 1000 + world_congruent(&state) % (n / 8);
     }
     return w;
 }

@@ -7,13 +7,7 @@
 
 #include "opencl/cl_stream.h"
 
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
+#include "tests/world/world_random.h"
 
 enum { MAX_DOCS = 600 };
 static uint64_t offsets[MAX_DOCS + 1], *hashes;
@@ -79,14 +73,16 @@ static void check_copy(const bm_cl_plan *plan, const bm_sign_task *task)
 
 static void check_task(uint64_t *state, const bm_cl_cut *cut, uint32_t longest)
 {
-    const size_t n = next(state) % MAX_DOCS;
-    offsets[0] = next(state) % 9;
+    const size_t n = world_split(state) % MAX_DOCS;
+    offsets[0] = world_split(state) % 9;
     for (size_t i = 0; i < n; ++i)
         offsets[i + 1] =
-            offsets[i] + (next(state) % 4 == 0 ? 0 : next(state) % (next(state) % longest + 1));
+            offsets[i] + (world_split(state) % 4 == 0
+                              ? 0
+                              : world_split(state) % (world_split(state) % longest + 1));
     hashes = malloc((offsets[n] + 1) * sizeof *hashes);
     for (size_t i = 0; i < offsets[n]; ++i)
-        hashes[i] = next(state);
+        hashes[i] = world_split(state);
     bm_sign_task task = {.offsets = offsets, .hashes = hashes, .n_docs = n};
     bm_cl_plan plan = {0};
     bm_cl_cursor at = {0};

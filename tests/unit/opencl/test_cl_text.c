@@ -7,15 +7,9 @@
 
 #include "opencl/cl_stream.h"
 
-enum { N = 500, K = 3 };
+#include "tests/world/world_random.h"
 
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
+enum { N = 500, K = 3 };
 
 /* Documents of words of up to 240 letters, so that 256 starts span as much as they ever may; every
  * fifth is empty. */
@@ -28,11 +22,11 @@ static bm_text_batch make_words(uint64_t seed)
     text.starts = calloc(N * 40, sizeof *text.starts);
     for (size_t i = 0; i < N; ++i) {
         bm_text_doc *doc = &text.docs[i];
-        const size_t n = i % 5 == 0 ? 0 : K + next(&seed) % 30;
+        const size_t n = i % 5 == 0 ? 0 : K + world_split(&seed) % 30;
         *doc = (bm_text_doc){.begin = text.bytes.len, .first_start = text.n_starts, .ascii = true};
         for (size_t j = 0; j < n; ++j) {
-            const size_t len = next(&seed) % 3 == 0 ? 1 + next(&seed) % 240 : 240;
-            memset(letters, 'a' + (int)(next(&seed) % 26), len);
+            const size_t len = world_split(&seed) % 3 == 0 ? 1 + world_split(&seed) % 240 : 240;
+            memset(letters, 'a' + (int)(world_split(&seed) % 26), len);
             letters[len] = ' ';
             text.starts[text.n_starts++] = (uint32_t)(text.bytes.len - doc->begin);
             cr_assert_eq(bm_buf_add(&text.bytes, letters, len + 1, NULL), BM_OK);
@@ -124,11 +118,11 @@ static bm_text_batch make_characters(uint64_t seed)
     for (size_t i = 0; i < N; ++i) {
         bm_text_doc *doc = &text.docs[i];
         *doc = (bm_text_doc){.begin = text.bytes.len, .ascii = i % 3 == 0};
-        const size_t n = i % 5 == 0 ? 0 : next(&seed) % 300;
+        const size_t n = i % 5 == 0 ? 0 : world_split(&seed) % 300;
         for (size_t j = 0; j < n; ++j)
-            cr_assert_eq(
-                bm_buf_add_text(&text.bytes, units[next(&seed) % (doc->ascii ? 2 : 5)], NULL),
-                BM_OK);
+            cr_assert_eq(bm_buf_add_text(&text.bytes,
+                                         units[world_split(&seed) % (doc->ascii ? 2 : 5)], NULL),
+                         BM_OK);
         doc->n_shingles = n;
         doc->len = text.bytes.len - doc->begin;
         text.slots[i + 1] = text.slots[i] + doc->len;

@@ -9,14 +9,14 @@
 #include <sys/wait.h>
 
 #include "tests/unit/base/scratch.h"
+#include "tests/world/world_random.h"
 #include "results/line_file.h"
 
 static uint64_t state = 11;
 
 static uint32_t draw(uint32_t below)
 {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((state >> 33) % below);
+    return world_below(&state, below);
 }
 
 /* The descriptor, from which the text comes; scratch has the file. */

@@ -10,28 +10,25 @@
 #include "base/error.h"
 #include "spill/sorted_runs.h"
 
+#include "tests/world/world_random.h"
+
 typedef struct record {
     size_t len;
     char *bytes;
     uint32_t number;
 } record;
 
-static uint64_t draw(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return *state >> 33;
-}
-
 static record *make(size_t n, size_t longest, uint64_t seed)
 {
     record *records = calloc(n, sizeof *records);
     for (size_t i = 0; i < n; i++) {
         record *r = &records[i];
-        r->len = draw(&seed) % 50 == 0 ? draw(&seed) % longest : draw(&seed) % 14;
+        r->len = world_congruent(&seed) % 50 == 0 ? world_congruent(&seed) % longest
+                                                  : world_congruent(&seed) % 14;
         r->bytes = malloc(r->len + 1);
-        r->number = (uint32_t)draw(&seed);
+        r->number = (uint32_t)world_congruent(&seed);
         for (size_t k = 0; k < r->len; k++)
-            r->bytes[k] = (char)(k < 9 ? draw(&seed) % 2 * 255 : draw(&seed));
+            r->bytes[k] = (char)(k < 9 ? world_congruent(&seed) % 2 * 255 : world_congruent(&seed));
     }
     return records;
 }

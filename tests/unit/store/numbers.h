@@ -7,13 +7,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "tests/world/world_random.h"
+
 /* splitmix64 (Steele, Lea, Flood 2014). */
 static inline uint64_t number_of(uint64_t i)
 {
-    uint64_t z = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
+    return world_split_at(i);
 }
 
 static inline int numbers_order(const void *a, const void *b)

@@ -12,6 +12,8 @@
 
 #include "store/store_write.h"
 
+#include "tests/world/world_random.h"
+
 #define BANDS   3u
 #define SET_MAX 60u
 #define DOCS    4096u
@@ -36,10 +38,7 @@ typedef struct numbers {
 /* splitmix64 */
 static inline uint64_t draw(numbers *r)
 {
-    uint64_t z = r->state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
+    return world_split(&r->state);
 }
 
 static inline uint64_t below(numbers *r, uint64_t n)

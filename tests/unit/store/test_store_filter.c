@@ -11,28 +11,21 @@
 #include "store/store_writer.h"
 #include "store/store_write.h"
 #include "tests/unit/base/scratch.h"
+#include "tests/world/world_random.h"
 
 #define DOCS  900u
 #define SIZE  4000u
 #define WORDS 40000u /* hashes that there are */
 
-static uint64_t drawn(uint64_t i)
-{
-    uint64_t z = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
 /* Does document d have hash number w? A share of all that differs from document to document. */
 static bool holds(uint32_t d, uint32_t w)
 {
-    return drawn(d * UINT64_C(1000003) + w) % WORDS < drawn(d) % (SIZE - 20) + 20;
+    return world_split_at(d * UINT64_C(1000003) + w) % WORDS < world_split_at(d) % (SIZE - 20) + 20;
 }
 
 static uint64_t hash_of(uint32_t w)
 {
-    return ((uint64_t)(w + 1) << 44) + (uint32_t)drawn(w);
+    return ((uint64_t)(w + 1) << 44) + (uint32_t)world_split_at(w);
 }
 
 static uint32_t set_of(uint32_t d, uint64_t *out)
@@ -51,7 +44,7 @@ static void add(bm_store *store, uint32_t begin, uint32_t end)
         char id[16];
         snprintf(id, sizeof id, "d%u", d);
         const bm_store_doc doc = {.id = {id, strlen(id)}, .n_shingles = set_of(d, set)};
-        const uint64_t *sets[1] = {set}, keys[1] = {drawn(d)};
+        const uint64_t *sets[1] = {set}, keys[1] = {world_split_at(d)};
         const bm_store_batch batch = {.n = 1, .docs = &doc, .sets = sets, .keys = keys};
         uint32_t first;
         cr_assert_eq(bm_store_add(store, &batch, &first, NULL), BM_OK);
@@ -249,7 +242,7 @@ Test(store_filter, damage_is_found)
     snprintf(path, sizeof path, "%s/data.mdb", scratch_at(&s, "index"));
     const int fd = open(path, O_RDWR);
     for (uint64_t i = 0; i < 40; i++) {
-        const off_t at = begin + (off_t)(i < 8 ? i : drawn(i) % ref.size);
+        const off_t at = begin + (off_t)(i < 8 ? i : world_split_at(i) % ref.size);
         const uint64_t hash = 5;
         uint8_t byte, changed, bits[DOCS / 8 + 1] = {0};
         cr_assert_eq(pread(fd, &byte, 1, at), 1);

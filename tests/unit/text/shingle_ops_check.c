@@ -15,6 +15,8 @@
 
 #include "text/shingle_ops.h"
 
+#include "tests/world/world_random.h"
+
 #define SIZE 700u
 
 static uint64_t state = 88172645463325252u;
@@ -22,8 +24,7 @@ static unsigned long n_checks;
 
 static uint64_t next_random(void)
 {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return state;
+    return world_shift(&state);
 }
 
 static void check(bool same, const bm_shingle_ops *ops, const char *what)

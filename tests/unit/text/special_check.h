@@ -10,6 +10,7 @@
 
 #include "base/system.h"
 #include "tests/unit/text/shingle_oracle.h"
+#include "tests/world/world_random.h"
 #include "text/shingler.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
@@ -76,8 +77,7 @@ static inline void compare_paths(const bm_text_options *options, bm_str text)
 
 static inline uint64_t next_random(uint64_t *state)
 {
-    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
-    return *state;
+    return world_shift(state);
 }
 
 /* Words that repeat, some of them stop words, with what separates them; a NUL now and then. */

@@ -7,14 +7,15 @@
 
 #include "text/distinct.h"
 
+#include "tests/world/world_random.h"
+
 #define MOST 40000u
 
 static uint64_t state = 88172645463325252u;
 
 static uint64_t next_random(void)
 {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return state;
+    return world_shift(&state);
 }
 
 static int by_value(const void *x, const void *y)

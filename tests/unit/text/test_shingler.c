@@ -15,6 +15,7 @@
 #include "text/shingler.h"
 #include "tests/unit/base/sized.h"
 #include "tests/unit/text/shingle_oracle.h"
+#include "tests/world/world_random.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
 #define N_ISAS (sizeof isas / sizeof isas[0])
@@ -357,12 +358,6 @@ Test(shingler, hashes_every_length_as_the_library_does)
 
 /* --- random text --- */
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
-    return *state;
-}
-
 static const char *const pieces[] = {
     /* ASCII first: some texts use only these 30 */
     "a", "b", "Z", "A9", "7", " ", " ", "  ", "\n", "\t\v", "x.y", ",", "\x01", "\x1f", "\x7f",
@@ -381,12 +376,12 @@ static const char *const pieces[] = {
 
 static size_t random_text(uint64_t *state, char *out, size_t cap)
 {
-    size_t len = 0, n = next_random(state) % (next_random(state) % 8 == 0 ? 3000 : 80);
-    unsigned foreign = (unsigned)(next_random(state) % 4); /* 0: ASCII only */
+    size_t len = 0, n = world_shift(state) % (world_shift(state) % 8 == 0 ? 3000 : 80);
+    unsigned foreign = (unsigned)(world_shift(state) % 4); /* 0: ASCII only */
     for (size_t i = 0; i < n; i++) {
-        bool ascii = foreign == 0 || (foreign < 3 && next_random(state) % 8 >= foreign);
-        const char *piece = pieces[next_random(state) % (ascii ? N_ASCII : N_PIECES)];
-        size_t add = next_random(state) % 50 == 0 ? 1 : strlen(piece); /* 1: a NUL */
+        bool ascii = foreign == 0 || (foreign < 3 && world_shift(state) % 8 >= foreign);
+        const char *piece = pieces[world_shift(state) % (ascii ? N_ASCII : N_PIECES)];
+        size_t add = world_shift(state) % 50 == 0 ? 1 : strlen(piece); /* 1: a NUL */
         if (len + add + 1 > cap)
             break;
         if (add == 1 && strlen(piece) != 1)
@@ -472,7 +467,7 @@ Test(shingler, cuts_long_stretches_where_nothing_changes)
     uint64_t state = 7;
     size_t len = 0;
     while (len + 16 < sized(sizeof text, 50 * 1024)) {
-        const char *piece = pieces[N_ASCII + next_random(&state) % (N_PIECES - N_ASCII)];
+        const char *piece = pieces[N_ASCII + world_shift(&state) % (N_PIECES - N_ASCII)];
         memcpy(text + len, piece, strlen(piece));
         len += strlen(piece);
     }
@@ -505,7 +500,7 @@ Test(shingler, carries_shingles_from_window_to_window)
     static char text[40 * 1024];
     uint64_t state = 11;
     for (size_t i = 0; i < sizeof text; i++)
-        text[i] = next_random(&state) % 6 == 0 ? ' ' : (char)('a' + next_random(&state) % 26);
+        text[i] = world_shift(&state) % 6 == 0 ? ' ' : (char)('a' + world_shift(&state) % 26);
     for (uint32_t k = 1; k <= 1024; k = k * 4) {
         compare_paths(word(k, 0, BM_WORDS_SPACE), (bm_str){text, sizeof text});
         compare_paths(other(BM_SHINGLE_CHAR, k, 0), (bm_str){text, 9000});

@@ -11,14 +11,7 @@
 #include "text/unit_text.h"
 #include "tests/unit/base/sized.h"
 #include "tests/unit/text/shingle_oracle.h"
-
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
+#include "tests/world/world_random.h"
 
 static bool continues(char c)
 {
@@ -127,10 +120,11 @@ static const char *const pieces[] = {"a",
 /* A random text; every tenth is ASCII of one long word. */
 static size_t make_text(uint64_t *state, char *out, size_t longest)
 {
-    size_t len = 0, n = next(state) % longest;
-    const uint64_t kind = next(state) % 10;
+    size_t len = 0, n = world_split(state) % longest;
+    const uint64_t kind = world_split(state) % 10;
     for (size_t i = 0; i < n; i++) {
-        const char *piece = kind == 0 ? "x" : pieces[next(state) % (kind < 5 ? 7 : N_PIECES)];
+        const char *piece =
+            kind == 0 ? "x" : pieces[world_split(state) % (kind < 5 ? 7 : N_PIECES)];
         memcpy(out + len, piece, strlen(piece));
         len += strlen(piece);
     }

@@ -9,13 +9,7 @@
 #include "text/unreadable.h"
 #include "text/unit_text.h"
 
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
+#include "tests/world/world_random.h"
 
 static bool counts(uint32_t code)
 {
@@ -41,9 +35,9 @@ static bm_str make_text(uint64_t *state, char *out, size_t n_codes, uint64_t rar
     static const uint32_t bad[] = {0, 1, 8, 11, 14, 0x1B, 0x19, 0x1F, 0xFFFD, 0xFFFD, 0xFFFD};
     char *end = out;
     for (size_t i = 0; i < n_codes; i++)
-        end = bm_utf8_put(end, next(state) % rarity == 0
-                                   ? bad[next(state) % (sizeof bad / sizeof *bad)]
-                                   : good[next(state) % (sizeof good / sizeof *good)]);
+        end = bm_utf8_put(end, world_split(state) % rarity == 0
+                                   ? bad[world_split(state) % (sizeof bad / sizeof *bad)]
+                                   : good[world_split(state) % (sizeof good / sizeof *good)]);
     return (bm_str){out, (size_t)(end - out)};
 }
 
@@ -75,8 +69,8 @@ Test(unreadable, is_the_rule_on_random_texts)
     uint64_t state = 1;
     size_t n_unreadable = 0;
     for (size_t i = 0; i < 4000; i++) {
-        const bm_str t = make_text(&state, text, next(&state) % (i % 4 == 0 ? 2000 : 120),
-                                   i % 3 == 0 ? 11 : 1 + next(&state) % 60);
+        const bm_str t = make_text(&state, text, world_split(&state) % (i % 4 == 0 ? 2000 : 120),
+                                   i % 3 == 0 ? 11 : 1 + world_split(&state) % 60);
         n_unreadable += by_the_rule(t);
         cr_assert_eq(bm_text_is_unreadable(t), by_the_rule(t), "text %zu", i);
     }
@@ -101,8 +95,8 @@ static void check(const bm_text_options *options, const char *isa, uint64_t seed
     bm_text_batch texts = {.options = *options};
     uint64_t n_unreadable = 0;
     for (size_t i = 0; i < 300; i++) {
-        const bm_str t =
-            make_text(&state, text, next(&state) % 600, i % 2 == 0 ? 11 : 1 + next(&state) % 200);
+        const bm_str t = make_text(&state, text, world_split(&state) % 600,
+                                   i % 2 == 0 ? 11 : 1 + world_split(&state) % 200);
         const bool is = by_the_rule(t);
         n_unreadable += is;
         cr_assert_eq(bm_shingler_add(shingler, t, &batch, NULL), BM_OK);
