@@ -58,9 +58,6 @@ typedef struct bm_bench_report {
     bool text_made;
 } bm_bench_report;
 
-/* One object and a newline: *json is the caller's (bm_string_free). */
-bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_error *err);
-
 /* bench_report -- machine, devices, settings and rows, so that a figure is never seen without the
  * machine that it was measured on. */
 
@@ -153,7 +150,8 @@ static void write_rows(bm_json *json, const bm_bench_report *report)
     bm_json_end_array(json);
 }
 
-bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_error *err)
+/* One object and a newline: *json is the caller's (bm_string_free). */
+static bm_status bench_report_write(const bm_bench_report *report, char **json, bm_error *err)
 {
     const bm_version_info *version = bm_version();
     bm_json out = {.pretty = true};
@@ -683,7 +681,7 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result *out, bm
                               .text_bytes = b.text.bytes.len,
                               .text_docs = b.text.n,
                               .text_made = b.text.made};
-    BM_TRY_OUT(bm_bench_report_write(&report, &out->json, err));
+    BM_TRY_OUT(bench_report_write(&report, &out->json, err));
     out->rows = b.rows;
     out->n = b.n_rows;
     b.rows = NULL;

@@ -67,7 +67,8 @@ static void expected_choices(const arg_option *option, char *out, size_t cap)
         used += (size_t)snprintf(out + used, cap - used, " %s", word);
 }
 
-void args_expected(const arg_option *option, char *out, size_t cap)
+/* "K" or "a whole number from 1 to 1024": what the option expects, for messages and help. */
+static void args_expected(const arg_option *option, char *out, size_t cap)
 {
     switch (option->type) {
     case ARG_CHOICE:
@@ -215,7 +216,9 @@ static bm_status set_number(const arg_option *option, const char *text, void *fi
     return BM_OK;
 }
 
-bm_status args_store(const arg_option *option, const char *text, void *target, bm_error *err)
+/* Store `text` (NULL for options without a value) in the option's field of `target`. BM_OK or
+ * BM_ERR_USAGE. */
+static bm_status args_store(const arg_option *option, const char *text, void *target, bm_error *err)
 {
     void *field = (char *)target + option->offset;
     uint32_t count;

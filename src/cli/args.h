@@ -79,13 +79,8 @@ typedef struct arg_option {
     uint64_t bit; /* of the field that it sets on purpose (BM_FIELD_*, types.h); 0: none */
 } arg_option;
 
-/* Store `text` (NULL for options without a value) in the option's field of `target`. BM_OK or
- * BM_ERR_USAGE. */
-bm_status args_store(const arg_option *option, const char *text, void *target, bm_error *err);
 /* The words of a choice, by index, with the value of each; NULL: there are no more. */
 const char *args_choice(const arg_option *option, unsigned index, unsigned *value);
-/* "K" or "a whole number from 1 to 1024": what the option expects, for messages and help. */
-void args_expected(const arg_option *option, char *out, size_t cap);
 /* Fill *err with a usage error. Returns BM_ERR_USAGE. */
 bm_status args_fail(bm_error *err, const char *format, ...) BM_PRINTF(2, 3);
 /* A word of the command line as messages quote it: without what an address in it hides

@@ -81,9 +81,26 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 
 enum { IO_ERROR = 4 }; /* bm_status_exit_code(BM_ERR_IO) */
 
+/* Write all of `data`, also to a descriptor that does not block: node, ssh and asyncio set this on
+ * descriptors that they share. Returns the bytes written; if they are fewer, errno is the reason
+ * (EINTR: a signal came meanwhile). A signal handler may call it. */
+static size_t write_descriptor(int fd, const char *data, size_t len)
+{
+    size_t done = 0;
+    while (done < len) {
+        const ssize_t n = write(fd, data + done, len - done);
+        struct pollfd writable = {.fd = fd, .events = POLLOUT};
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) || poll(&writable, 1, -1) < 0)
+            break;
+    }
+    return done;
+}
+
 static void write_and_exit(const char *line, size_t len)
 {
-    (void)cli_write_descriptor(STDERR_FILENO, line, len);
+    (void)write_descriptor(STDERR_FILENO, line, len);
     _exit(IO_ERROR);
 }
 
@@ -112,24 +129,10 @@ void cli_catch_bus_error(bool json)
     sigaction(SIGBUS, &action, NULL);
 }
 
-size_t cli_write_descriptor(int fd, const char *data, size_t len)
-{
-    size_t done = 0;
-    while (done < len) {
-        const ssize_t n = write(fd, data + done, len - done);
-        struct pollfd writable = {.fd = fd, .events = POLLOUT};
-        if (n > 0)
-            done += (size_t)n;
-        else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) || poll(&writable, 1, -1) < 0)
-            break;
-    }
-    return done;
-}
-
 static ssize_t write_stream(void *ctx, const char *data, size_t len)
 {
     const cli_stream *stream = ctx;
-    return (ssize_t)cli_write_descriptor(stream->fd, data, len);
+    return (ssize_t)write_descriptor(stream->fd, data, len);
 }
 
 FILE *cli_open_stream(cli_stream *stream, FILE *standard)
@@ -141,7 +144,7 @@ FILE *cli_open_stream(cli_stream *stream, FILE *standard)
     return to;
 }
 
-void cli_put_json(FILE *to, const char *text, size_t len)
+static void put_json(FILE *to, const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {
         uint32_t code;
@@ -160,7 +163,7 @@ void cli_json_string(FILE *to, const char *text)
     fputc('"', to);
     for (const char *at = text; *at != '\0';) {
         const size_t plain = strcspn(at, "\"\\");
-        cli_put_json(to, at, plain);
+        put_json(to, at, plain);
         at += plain;
         if (*at != '\0')
             fprintf(to, "\\%c", *at++);
@@ -168,7 +171,8 @@ void cli_json_string(FILE *to, const char *text)
     fputc('"', to);
 }
 
-void cli_put_plain(FILE *to, const char *text, size_t len)
+/* The text with hidden characters as \xHH; as \uHHHH, bytes that are not UTF-8 as U+FFFD. */
+static void put_plain(FILE *to, const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {
         uint32_t code;
@@ -182,7 +186,8 @@ void cli_put_plain(FILE *to, const char *text, size_t len)
     }
 }
 
-void cli_status_word(bm_status status, char *out, size_t cap)
+/* "input" for BM_ERR_INPUT. Filled. */
+static void status_word(bm_status status, char *out, size_t cap)
 {
     const char *name = "";
     switch (status) {
@@ -237,7 +242,7 @@ void cli_report_error(cli_console *console, const bm_error *err, int exit_code)
     if (!message_begin(&message))
         return;
     if (console->json) {
-        cli_status_word(err->status, word, sizeof word);
+        status_word(err->status, word, sizeof word);
         fprintf(message.to, "{\"error\":{\"exit\":%d,\"status\":\"%s\",\"file\":", exit_code, word);
         if (words.file[0] != '\0')
             cli_json_string(message.to, words.file);
@@ -253,7 +258,7 @@ void cli_report_error(cli_console *console, const bm_error *err, int exit_code)
     } else {
         bm_error_format(&words, text, sizeof text);
         fputs("bandmill: ", message.to);
-        cli_put_plain(message.to, text, strlen(text));
+        put_plain(message.to, text, strlen(text));
     }
     message_end(&message, console);
 }
@@ -272,13 +277,13 @@ static void report(cli_console *console, const char *kind, const char *text, con
     } else {
         fprintf(message.to, "bandmill: %s%s", kind, kind[0] != '\0' ? ": " : "");
         if (number != NULL) {
-            cli_put_plain(message.to, text, (size_t)(number - text));
+            put_plain(message.to, text, (size_t)(number - text));
             fputs("\033[1m", message.to);
-            cli_put_plain(message.to, bold, strlen(bold));
+            put_plain(message.to, bold, strlen(bold));
             fputs("\033[0m", message.to);
             text = number + strlen(bold);
         }
-        cli_put_plain(message.to, text, strlen(text));
+        put_plain(message.to, text, strlen(text));
     }
     message_end(&message, console);
 }
@@ -368,13 +373,13 @@ static void write_lines(cli_console *console, const char *text, size_t len,
 
 void cli_write_json(cli_console *console, const char *json, size_t len)
 {
-    write_lines(console, json, len, cli_put_json);
+    write_lines(console, json, len, put_json);
 }
 
 void cli_print_text(cli_console *console, const char *text, size_t len)
 {
     errno = 0;
-    cli_put_plain(console->out, text, len);
+    put_plain(console->out, text, len);
     record_failure(console);
 }
 
@@ -392,7 +397,7 @@ void cli_print(cli_console *console, const char *format, ...)
     vfprintf(to, format, args);
     va_end(args);
     if (fclose(to) == 0)
-        write_lines(console, text, len, cli_put_plain);
+        write_lines(console, text, len, put_plain);
     free(text);
 }
 

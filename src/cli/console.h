@@ -28,10 +28,6 @@ typedef struct cli_console {
     int out_errno;    /* of the first write to stdout that failed; 0: none */
 } cli_console;
 
-/* Write all of `data`, also to a descriptor that does not block: node, ssh and asyncio set this on
- * descriptors that they share. Returns the bytes written; if they are fewer, errno is the reason
- * (EINTR: a signal came meanwhile). A signal handler may call it. */
-size_t cli_write_descriptor(int fd, const char *data, size_t len);
 /* A stream that writes so, buffered; `standard` where there is no memory for one. `stream` is
  * borrowed as long as it is used, and flushed at the end of the process. */
 typedef struct cli_stream {
@@ -70,10 +66,5 @@ bm_status cli_finish(cli_console *console, bm_error *err);
  * counts. */
 bm_status cli_finish_after(cli_console *console, bm_status status, bm_error *err);
 
-/* The text with hidden characters as \xHH; as \uHHHH, bytes that are not UTF-8 as U+FFFD. */
-void cli_put_plain(FILE *to, const char *text, size_t len);
-void cli_put_json(FILE *to, const char *text, size_t len);
-/* `text` as a JSON string with quotes, on `to`; its characters as cli_put_json writes them. */
+/* `text` as a JSON string with quotes, on `to`; its characters as put_json writes them. */
 void cli_json_string(FILE *to, const char *text);
-/* "input" for BM_ERR_INPUT. Filled. */
-void cli_status_word(bm_status status, char *out, size_t cap);

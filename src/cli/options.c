@@ -27,7 +27,8 @@ static void expect_steps(char *why, size_t cap)
         used += (size_t)snprintf(why + used, cap - used, " %s", word);
 }
 
-bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap)
+/* none, or a list of steps; field: uint32_t, BM_NORM_* bits. */
+static bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap)
 {
     expect_steps(why, cap);
     uint32_t bits = 0;
@@ -51,7 +52,8 @@ bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap)
     return true;
 }
 
-bool cli_parse_character(const char *text, void *field, char *why, size_t cap)
+/* One character of ASCII, no quote and no line ending; or a backslash and a t, for a tab. */
+static bool cli_parse_character(const char *text, void *field, char *why, size_t cap)
 {
     snprintf(why, cap,
              "expected one character of ASCII that is no quote and no line ending, or \\t");
@@ -78,7 +80,8 @@ static void append_kinds(char *why, size_t cap)
     }
 }
 
-bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
+/* word:K, char:K, byte:K; field: bm_text_options. */
+static bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
 {
     bm_text_options *options = field;
     size_t len = strcspn(text, ":");
@@ -100,7 +103,8 @@ bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
     return true;
 }
 
-bool cli_parse_verify(const char *text, void *field, char *why, size_t cap)
+/* exact, signature, none, contained, contained=C; field: cli_match_settings. */
+static bool cli_parse_verify(const char *text, void *field, char *why, size_t cap)
 {
     cli_match_settings *match = field;
     const size_t len = strcspn(text, "=");
@@ -123,7 +127,8 @@ bool cli_parse_verify(const char *text, void *field, char *why, size_t cap)
     return end != number && *end == '\0' && match->containment > 0 && match->containment <= 1;
 }
 
-bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap)
+/* A shingle as above, added to the values that are there; field: cli_shingles. */
+static bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap)
 {
     cli_shingles *shingles = field;
     bm_text_options one;
@@ -139,7 +144,7 @@ bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap)
 }
 
 /* T,T,...: each more than 0, at most 1. The program keeps the C locale. */
-bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap)
+static bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap)
 {
     cli_thresholds list = {.n = 0};
     snprintf(why, cap, "expected up to %d numbers above 0, at most 1, separated by commas",
@@ -171,7 +176,8 @@ static bool parse_share(const char *text, char end, double *out, const char **be
     return *stop == end;
 }
 
-bool cli_parse_ceiling(const char *text, void *field, char *why, size_t cap)
+/* S:P, each more than 0, S at most 1, P less than 1; field: cli_ceiling. */
+static bool cli_parse_ceiling(const char *text, void *field, char *why, size_t cap)
 {
     cli_ceiling ceiling;
     snprintf(why, cap,
@@ -186,7 +192,8 @@ bool cli_parse_ceiling(const char *text, void *field, char *why, size_t cap)
     return true;
 }
 
-bool cli_parse_shard(const char *text, void *field, char *why, size_t cap)
+/* I/N, two whole numbers, I from 1 to N; field: cli_shard. */
+static bool cli_parse_shard(const char *text, void *field, char *why, size_t cap)
 {
     const size_t n = strspn(text, "0123456789");
     snprintf(why, cap, "expected I/N, two whole numbers, I from 1 to N");

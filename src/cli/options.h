@@ -39,26 +39,6 @@ bool cli_was_given(const cli_settings *settings, const char *name);
 /* BM_FIELD_* bits (types.h) of the fields that given options set. */
 uint64_t cli_set_fields(const cli_settings *settings);
 
-/* option_values -- arg_option.parse for options with values in a small language: fill the field, or
- * return false and write the expected form to `why` (cap bytes). */
-
-/* none, or a list of steps; field: uint32_t, BM_NORM_* bits. */
-bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap);
-/* One character of ASCII, no quote and no line ending; or a backslash and a t, for a tab. */
-bool cli_parse_character(const char *text, void *field, char *why, size_t cap);
-/* exact, signature, none, contained, contained=C; field: cli_match_settings. */
-bool cli_parse_verify(const char *text, void *field, char *why, size_t cap);
-/* word:K, char:K, byte:K; field: bm_text_options. */
-bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap);
-/* The same, added to the values that are there; field: cli_shingles. */
-bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap);
-/* T,T,...; field: cli_thresholds. */
-bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap);
-/* S:P, each more than 0, S at most 1, P less than 1; field: cli_ceiling. */
-bool cli_parse_ceiling(const char *text, void *field, char *why, size_t cap);
-/* I/N, two whole numbers, I from 1 to N; field: cli_shard. */
-bool cli_parse_shard(const char *text, void *field, char *why, size_t cap);
-
 /* foreign_options -- what datasketch, datatrove, NeMo Curator, text-dedup and GNU tools call our
  * options: a word of theirs is answered with ours. */
 

@@ -253,9 +253,6 @@ void bm_corpus_drop_sets(bm_corpus *corpus);
 bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err);
 void bm_corpus_sets_reset(bm_corpus_sets *sets);
 
-/* Bytes of the record that a document has in the file; 0: it has none (a copy, empty). */
-size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row);
-
 /* Sets of representatives one after another, wherever they lie; one thread each. {.corpus = …} is
  * the beginning. */
 typedef struct bm_set_reader {

@@ -638,11 +638,21 @@ static uint64_t placed_bytes(size_t len, bool in_file)
     return len == 0 ? 0 : in_file ? BM_SPILL_RECORD + len : (len + unit - 1) / unit * unit;
 }
 
+/* Bytes of the record that a document has in the file; 0: it has none (a copy, empty). */
+static size_t corpus_set_len(const bm_corpus *corpus, size_t row)
+{
+    if (corpus->rep[row] != row)
+        return 0;
+    if (corpus->cfg.words.uints > 0)
+        return corpus->cfg.words.uints * sizeof(uint32_t);
+    return corpus->cfg.hashes ? corpus->sizes[row] * bm_corpus_element_bytes(corpus) : 0;
+}
+
 static bm_set_sums sum_sets(const bm_corpus *corpus, size_t first, size_t end, bool in_file)
 {
     bm_set_sums sums = {0};
     for (size_t row = first; has_sets(corpus) && row < end; row++) {
-        const size_t len = bm_corpus_set_len(corpus, row);
+        const size_t len = corpus_set_len(corpus, row);
         sums.bytes += placed_bytes(len, in_file);
         sums.n += len != 0;
     }
@@ -659,7 +669,7 @@ static void place_records(bm_corpus *corpus, size_t first, size_t end, uint64_t 
 {
     for (size_t row = first; row < end; row++) {
         corpus->sets.places[row].record = place;
-        place += placed_bytes(bm_corpus_set_len(corpus, row), true);
+        place += placed_bytes(corpus_set_len(corpus, row), true);
     }
 }
 
@@ -692,7 +702,7 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
     if (has_sets(corpus) && shingles->n_docs > 0)
         place = sets->places[first];
     for (size_t i = 0; has_sets(corpus) && i < shingles->n_docs; i++) {
-        const size_t row = first + i, len = bm_corpus_set_len(corpus, row);
+        const size_t row = first + i, len = corpus_set_len(corpus, row);
         if (len == 0) /* a copy; or there may be no arrays at all */
             continue;
         const void *set = corpus->cfg.words.uints > 0
@@ -733,15 +743,6 @@ bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err)
 
 /* --- records --- */
 
-size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row)
-{
-    if (corpus->rep[row] != row)
-        return 0;
-    if (corpus->cfg.words.uints > 0)
-        return corpus->cfg.words.uints * sizeof(uint32_t);
-    return corpus->cfg.hashes ? corpus->sizes[row] * bm_corpus_element_bytes(corpus) : 0;
-}
-
 void bm_set_reader_reset(bm_set_reader *reader)
 {
     bm_buf_reset(&reader->get.buf);
@@ -765,7 +766,7 @@ bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t
 
 bm_status bm_set_reader_get(bm_set_reader *reader, size_t row, const void **out, bm_error *err)
 {
-    const size_t len = bm_corpus_set_len(reader->corpus, row);
+    const size_t len = corpus_set_len(reader->corpus, row);
     *out = bm_corpus_sets_in_file(reader->corpus) ? NULL : reader->corpus->sets.places[row].set;
     if (*out != NULL)
         return BM_OK;
@@ -787,7 +788,7 @@ static bm_status append_sets(bm_corpus *corpus, size_t *end, bm_error *err)
 {
     const bm_corpus_sets *sets = &corpus->sets;
     for (*end = sets->saved.n_docs; *end < sets->n_placed; ++*end) {
-        const size_t len = bm_corpus_set_len(corpus, *end);
+        const size_t len = corpus_set_len(corpus, *end);
         if (len > 0)
             BM_TRY(bm_spill_add(sets->file, sets->places[*end].set, len, NULL, err));
     }

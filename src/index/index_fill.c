@@ -72,21 +72,6 @@ out:
  * Words come from signatures.npy, keys are made of them; no text is read. The line and the input of
  * a document are not recorded. */
 
-static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->input.n_paths; i++) {
-        bool is = false;
-        BM_TRY(bm_sign_dir_is(s->input.paths[i], s->memory, &is, err));
-        n += is;
-    }
-    *out = n > 0;
-    if (n > 0 && (n < s->input.n_paths || s->input.files_from != NULL))
-        return bm_fail_field(err, "paths",
-                             "signatures and documents together (all inputs of one kind)");
-    return BM_OK;
-}
-
 static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error *err)
 {
     BM_TRY(bm_new_zero(&out->dirs, s->input.n_paths, err));
@@ -146,7 +131,7 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
 {
     bool is = false;
     *out = (bm_index_signed){0};
-    bm_status status = are_signed(settings, &is, err);
+    bm_status status = bm_recipe_are_signed(settings, &is, err);
     if (status != BM_OK || !is)
         return status;
     if (settings->results.resume)

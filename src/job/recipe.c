@@ -14,6 +14,7 @@
 #include "model/option_check.h"
 #include "model/option_words.h"
 #include "model/scheme_facts.h"
+#include "results/sign_dir.h"
 #include "sources/batch_sources.h"
 #include "text/stop_words.h"
 
@@ -158,6 +159,22 @@ static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_s
         read_field(r, p, &bm_field_rows[BM_ROW_HASH], settings);
     check_ranges(r, p, settings);
     bm_scheme_set_hashing(&settings->sketch, &settings->text);
+}
+
+bm_status bm_recipe_are_signed(const bm_settings *settings, bool *out, bm_error *err)
+{
+    const bm_input_options *input = &settings->input;
+    size_t n = 0;
+    for (size_t i = 0; i < input->n_paths; i++) {
+        bool is = false;
+        BM_TRY(bm_sign_dir_is(input->paths[i], settings->memory, &is, err));
+        n += is;
+    }
+    *out = n > 0;
+    if (n > 0 && (n < input->n_paths || input->files_from != NULL))
+        return bm_fail_field(err, "paths",
+                             "signatures and documents together (all inputs of one kind)");
+    return BM_OK;
 }
 
 bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, bm_error *err)

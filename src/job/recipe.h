@@ -25,6 +25,8 @@ typedef struct bm_recipe {
     char *offsets; /* of arrays of hashes, once they are found */
 } bm_recipe;
 
+/* Are the inputs directories that `sign` wrote? BM_ERR_USAGE: some are and some are not. */
+bm_status bm_recipe_are_signed(const bm_settings *settings, bool *out, bm_error *err);
 /* Put input, text and sketch options of the manifests into the settings, which borrow from the
  * recipe until its reset, and the names of the inputs. They must have been read in one way: else
  * BM_ERR_FORMAT naming the field. */

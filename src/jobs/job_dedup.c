@@ -122,7 +122,7 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
 static bm_status dedup_units(const bm_settings *settings, bm_summary **out, bm_error *err)
 {
     bool is_signatures = false;
-    BM_TRY(bm_signature_inputs_are(settings, &is_signatures, err));
+    BM_TRY(bm_recipe_are_signed(settings, &is_signatures, err));
     return is_signatures ? bm_fail_field(err, "unit", "`unit` takes documents, not signatures")
                          : bm_units_job(settings, out, err);
 }

@@ -62,7 +62,7 @@ static bm_status resolve(bm_settings *settings, sources *out, bm_error *err)
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
                                             settings->input.n_paths, err));
-    BM_TRY_OUT(bm_signature_inputs_are(settings, &is_signatures, err));
+    BM_TRY_OUT(bm_recipe_are_signed(settings, &is_signatures, err));
     if (is_signatures && settings->pairs.sample > 0)
         BM_TRY_OUT(bm_fail_field(err, "sample", "`sample` takes documents, not signatures"));
     if (settings->pairs.n_against > 0)

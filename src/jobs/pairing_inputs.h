@@ -91,8 +91,6 @@ bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grou
 
 typedef struct bm_signature_inputs bm_signature_inputs;
 
-/* Are the inputs such directories? Some are and some are not: BM_ERR_USAGE. */
-bm_status bm_signature_inputs_are(const bm_settings *settings, bool *out, bm_error *err);
 /* Open them, and resolve text, sketch, plan and verification from them; the settings borrow from
  * *out until its close. BM_ERR_FORMAT: provenance that differs; BM_ERR_USAGE: options that do not
  * fit the signatures. */
@@ -145,8 +143,3 @@ struct bm_signature_inputs {
     size_t older;       /* this one */
     uint64_t bytes;     /* that the manifests take */
 };
-
-/* Where no texts are read, the longest document is known from n_bytes.npy only: BM_ERR_FORMAT, one
- * of them has none. */
-bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, const bm_settings *s,
-                                         bm_error *err);

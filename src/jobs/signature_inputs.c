@@ -341,6 +341,21 @@ static void add_left_out(const bm_signature_inputs *inputs, bm_counts *counts)
     }
 }
 
+/* Where no texts are read, the longest document is known from n_bytes.npy only: BM_ERR_FORMAT, one
+ * of them has none. */
+static bm_status signature_inputs_check_keep(const bm_signature_inputs *inputs,
+                                             const bm_settings *s, bm_error *err)
+{
+    const bool by_length = bm_keep_rules_have(&s->keep, BM_KEEP_RULE_LONGEST) ||
+                           bm_keep_rules_have(&s->keep, BM_KEEP_RULE_SHORTEST);
+    for (size_t i = 0; by_length && !bm_signature_inputs_reads_texts(s) && i < inputs->n; i++)
+        if (!bm_sign_dir_has_bytes(inputs->dirs[i]))
+            return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(inputs->dirs[i]), 0,
+                              "has no " BM_FILE_N_BYTES
+                              ": `keep` cannot go by length (sign the documents again)");
+    return BM_OK;
+}
+
 bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
                                         bm_error *err)
 {
@@ -353,7 +368,7 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
         names->names[names->n] = recipe->names[names->n];
     context->inputs.recorded = recipe;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_signature_inputs_check_keep(inputs, context->settings, err));
+    BM_TRY_OUT(signature_inputs_check_keep(inputs, context->settings, err));
     for (size_t d = 0; d < inputs->n; d++) {
         const bm_manifest *manifest = inputs->manifests[d];
         s.dir = inputs->dirs[d];
@@ -370,22 +385,6 @@ out:
 }
 
 #define BLOCK_ROWS 4096u
-
-bm_status bm_signature_inputs_are(const bm_settings *settings, bool *out, bm_error *err)
-{
-    const bm_input_options *input = &settings->input;
-    size_t n = 0;
-    for (size_t i = 0; i < input->n_paths; i++) {
-        bool is = false;
-        BM_TRY(bm_sign_dir_is(input->paths[i], settings->memory, &is, err));
-        n += is;
-    }
-    *out = n > 0;
-    if (n > 0 && (n < input->n_paths || input->files_from != NULL))
-        return bm_fail_field(err, "paths",
-                             "signatures and documents together (all inputs of one kind)");
-    return BM_OK;
-}
 
 void bm_signature_inputs_close(bm_signature_inputs *inputs)
 {
@@ -529,19 +528,6 @@ static bm_status resolve(bm_signature_inputs *inputs, uint32_t asked_perms, bm_s
     return choose_verify(inputs, s, err);
 }
 
-bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, const bm_settings *s,
-                                         bm_error *err)
-{
-    const bool by_length = bm_keep_rules_have(&s->keep, BM_KEEP_RULE_LONGEST) ||
-                           bm_keep_rules_have(&s->keep, BM_KEEP_RULE_SHORTEST);
-    for (size_t i = 0; by_length && !bm_signature_inputs_reads_texts(s) && i < inputs->n; i++)
-        if (!bm_sign_dir_has_bytes(inputs->dirs[i]))
-            return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(inputs->dirs[i]), 0,
-                              "has no " BM_FILE_N_BYTES
-                              ": `keep` cannot go by length (sign the documents again)");
-    return BM_OK;
-}
-
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err)
 {
     const bm_settings asked = *settings;
@@ -555,7 +541,7 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     if (asked.input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER)
         settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER; /* over all directories */
     BM_TRY_OUT(resolve(inputs, asked.sketch.perms, settings, err));
-    status = bm_signature_inputs_check_keep(inputs, settings, err);
+    status = signature_inputs_check_keep(inputs, settings, err);
 out:
     if (status == BM_OK)
         *out = inputs;

@@ -353,6 +353,12 @@ static void hold_by_known(bm_holders *h)
     }
 }
 
+static void holders_reset(bm_holders *holders)
+{
+    bm_free_all(holders->docs, holders->shared);
+    *holders = (bm_holders){0};
+}
+
 /* Nobody is held but by known documents. BM_ERR_NOMEM, and `out` is empty. */
 static bm_status holders_init(const bm_match *match, const bm_keep_rank *rank,
                               const bm_turns *turns, bm_holders *out, bm_error *err)
@@ -367,14 +373,8 @@ static bm_status holders_init(const bm_match *match, const bm_keep_rank *rank,
     hold_by_known(out);
 out:
     if (status != BM_OK)
-        bm_holders_reset(out);
+        holders_reset(out);
     return status;
-}
-
-void bm_holders_reset(bm_holders *holders)
-{
-    bm_free_all(holders->docs, holders->shared);
-    *holders = (bm_holders){0};
 }
 
 /* A representative has its turn at the place of the best of its copies. */
@@ -447,7 +447,7 @@ bm_status bm_holders_group(const bm_match *match, const bm_keep_rank *rank, bm_g
     if (out->from != NULL)
         BM_TRY_OUT(bm_known_group(out, err));
 out:
-    bm_holders_reset(&holders);
+    holders_reset(&holders);
     bm_turns_reset(&turns);
     return status;
 }
@@ -568,7 +568,7 @@ static bm_status walk_crowded(star_walk *s, const bm_candidates_job *job, bm_err
     status = match_stars_walk_turns(s, &links, err);
 out:
     bm_turn_links_close(&links);
-    bm_holders_reset(&holders);
+    holders_reset(&holders);
     return status;
 }
 

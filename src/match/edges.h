@@ -308,7 +308,6 @@ typedef struct bm_holders {
     uint32_t *shared; /* how many shingles it shares with it */
 } bm_holders;
 
-void bm_holders_reset(bm_holders *holders);
 /* Is all of it held, so that nobody can have more? */
 static inline bool bm_holders_have_all(const bm_holders *holders, uint32_t doc)
 {

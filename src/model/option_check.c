@@ -59,9 +59,16 @@ static bm_status check_sketch(const bm_sketch_options *sketch, bm_error *err)
     return bm_reserved_check("sketch", sketch->reserved, N_OF(sketch->reserved), err);
 }
 
+static bm_status option_threads_check(uint32_t threads, bm_error *err)
+{
+    if (threads <= BM_THREADS_MAX)
+        return BM_OK;
+    return bm_fail_field(err, "threads", "%u threads (at most %u)", threads, BM_THREADS_MAX);
+}
+
 static bm_status check_resources(const bm_resource_options *resources, bm_error *err)
 {
-    BM_TRY(bm_option_threads_check(resources->threads, err));
+    BM_TRY(option_threads_check(resources->threads, err));
     BM_TRY(bm_option_number_check("checkpoint_seconds", resources->checkpoint_seconds, err));
     return bm_reserved_check("resources", resources->reserved, N_OF(resources->reserved), err);
 }
@@ -132,13 +139,6 @@ bm_status bm_option_list_check(const char *field, const char *const *list, size_
 bm_status bm_option_number_check(const char *field, double value, bm_error *err)
 {
     return value != value ? bm_fail_field(err, field, "`%s` is no number", field) : BM_OK;
-}
-
-bm_status bm_option_threads_check(uint32_t threads, bm_error *err)
-{
-    if (threads <= BM_THREADS_MAX)
-        return BM_OK;
-    return bm_fail_field(err, "threads", "%u threads (at most %u)", threads, BM_THREADS_MAX);
 }
 
 bm_status bm_option_hash_check(const bm_text_options *text, const bm_sketch_options *sketch,

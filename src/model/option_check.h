@@ -11,11 +11,10 @@
 /* BM_ERR_USAGE naming the field: an enum out of range, a number out of range, an array that is NULL
  * with a length, a reserved word that is set. */
 bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err);
-/* The same for a list of texts, which may not contain NULL; for a number, which may not be NAN; and
- * for a number of threads. */
+/* The same for a list of texts, which may not contain NULL, and for a number, which may not be
+ * NAN. */
 bm_status bm_option_list_check(const char *field, const char *const *list, size_t n, bm_error *err);
 bm_status bm_option_number_check(const char *field, double value, bm_error *err);
-bm_status bm_option_threads_check(uint32_t threads, bm_error *err);
 
 /* Are there any documents: paths, a list of them, a table? */
 bool bm_input_given(const bm_input_options *input);

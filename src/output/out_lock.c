@@ -80,13 +80,32 @@ static bm_status out_marker_sync(const bm_out_marker *marker, const char *path, 
                : failed(path, BM_OUT_MARKER, errno, "cannot sync", err);
 }
 
+/* The marker, the journal and the folder of outputs: files with these names beside a marker are
+ * ours. */
+static bm_status add_itself(bm_out_marker *marker, bm_error *err)
+{
+    BM_TRY(bm_ours_add(&marker->ours, BM_OUT_MARKER, err));
+    BM_TRY(bm_ours_add(&marker->ours, BM_OUT_JOURNAL, err));
+    return bm_ours_add_folder(&marker->ours, BM_OUT_NEW, err);
+}
+
+/* Forget the list: the directory is empty. Not synced. */
+static bm_status out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err)
+{
+    bm_ours_reset(&marker->ours);
+    marker->bytes = 0;
+    marker->torn = true; /* maybe */
+    BM_TRY(append(marker, path, (bm_str){HEADER, sizeof HEADER - 1}, err));
+    return add_itself(marker, err);
+}
+
 bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
                              size_t n, bm_error *err)
 {
     bm_buf lines = {0};
     bm_status status = BM_OK;
     if (marker->bytes == 0)
-        BM_TRY_OUT(bm_out_marker_begin(marker, path, err));
+        BM_TRY_OUT(out_marker_begin(marker, path, err));
     for (size_t i = 0; i < n; i++) {
         if (bm_ours_has(&marker->ours, names[i]))
             continue;
@@ -104,28 +123,10 @@ out:
     return status;
 }
 
-/* The marker, the journal and the folder of outputs: files with these names beside a marker are
- * ours. */
-static bm_status add_itself(bm_out_marker *marker, bm_error *err)
-{
-    BM_TRY(bm_ours_add(&marker->ours, BM_OUT_MARKER, err));
-    BM_TRY(bm_ours_add(&marker->ours, BM_OUT_JOURNAL, err));
-    return bm_ours_add_folder(&marker->ours, BM_OUT_NEW, err);
-}
-
 /* Does it list anything but itself and the journal? */
 static bool out_marker_is_used(const bm_out_marker *marker)
 {
     return marker->bytes > sizeof HEADER - 1;
-}
-
-bm_status bm_out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err)
-{
-    bm_ours_reset(&marker->ours);
-    marker->bytes = 0;
-    marker->torn = true; /* maybe */
-    BM_TRY(append(marker, path, (bm_str){HEADER, sizeof HEADER - 1}, err));
-    return add_itself(marker, err);
 }
 
 /* --- reading --- */
@@ -229,7 +230,7 @@ bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
     if (*state == BM_OUT_MARKER_HELD)
         BM_TRY_OUT(read_list(out, at.path, &ours, err));
     if (make && ours && out->bytes == 0)
-        BM_TRY_OUT(bm_out_marker_begin(out, at.path, err));
+        BM_TRY_OUT(out_marker_begin(out, at.path, err));
     if (*state == BM_OUT_MARKER_HELD && !ours)
         *state = BM_OUT_MARKER_OTHER;
 out:
@@ -511,7 +512,7 @@ static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
     BM_TRY(out_work_empty(at, &claim->marker.ours, err));
     if (out_marker_is_used(&claim->marker))
         BM_TRY(sync_folder(claim, work, err));
-    return bm_out_marker_begin(&claim->marker, work, err);
+    return out_marker_begin(&claim->marker, work, err);
 }
 
 /* --- claims --- */

@@ -47,8 +47,6 @@ bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
  * directory, for messages. */
 bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
                              size_t n, bm_error *err);
-/* Forget the list: the directory is empty. Not synced. */
-bm_status bm_out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err);
 void bm_out_marker_close(bm_out_marker *marker); /* the file stays, unlocked */
 
 /* out_dir_lock -- a work directory is claimed: made or taken over, and held until it is let go. */

@@ -291,9 +291,15 @@ static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, u
     return held_bytes + (copies + 1) * record_bytes + MIB;
 }
 
+/* Bytes of a record of so many, with the bytes read after it. */
+static uint64_t ingest_long_held(uint64_t record_bytes)
+{
+    return record_bytes + record_bytes / 8;
+}
+
 static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
 {
-    return held_and_text(cfg, record_bytes, bm_ingest_long_held(record_bytes));
+    return held_and_text(cfg, record_bytes, ingest_long_held(record_bytes));
 }
 
 /* The same while the record is read: a sixteenth of the bytes may belong to what follows
@@ -301,11 +307,6 @@ static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
 static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
 {
     return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);
-}
-
-uint64_t bm_ingest_long_held(uint64_t record_bytes)
-{
-    return record_bytes + record_bytes / 8;
 }
 
 /* A device keeps staging of about a batch for each that is in flight. */
@@ -361,19 +362,9 @@ static bm_status reserve_memory(void *ctx, uint64_t bytes, bool *may, bm_error *
     return status;
 }
 
-static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
-{
-    const bm_ingest_long *now = ctx;
-    const bm_text_options *text = now->cfg->text;
-    const uint64_t units = bm_shingle_is_of_words(text->shingle) ? record->words : record->bytes;
-    const uint64_t least = least_bytes(now->cfg, record->bytes),
-                   needed = bm_shingler_bytes(text, record->bytes, units);
-    const bool more = now->cfg->source->ops->has_text && needed > least;
-    return bm_ingest_long_refuse(now->cfg, &now->share, record, more ? needed : least, err);
-}
-
-bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
-                                const bm_long_record *record, uint64_t needed, bm_error *err)
+/* BM_ERR_NOMEM: a document would need `needed` bytes beside what others hold. */
+static bm_status ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
+                                    const bm_long_record *record, uint64_t needed, bm_error *err)
 {
     const uint64_t total = cfg->budget->total, device = device_part(cfg, total);
     uint64_t least = total - device - share->free + needed + MIB;
@@ -383,6 +374,17 @@ bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share 
                       "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
                       (unsigned long long)record->bytes, (unsigned long long)(total / MIB),
                       (unsigned long long)((least + MIB - 1) / MIB));
+}
+
+static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
+{
+    const bm_ingest_long *now = ctx;
+    const bm_text_options *text = now->cfg->text;
+    const uint64_t units = bm_shingle_is_of_words(text->shingle) ? record->words : record->bytes;
+    const uint64_t least = least_bytes(now->cfg, record->bytes),
+                   needed = bm_shingler_bytes(text, record->bytes, units);
+    const bool more = now->cfg->source->ops->has_text && needed > least;
+    return ingest_long_refuse(now->cfg, &now->share, record, more ? needed : least, err);
 }
 
 /* Bytes that the shingler may use for a document of a batch that is alone, while `held_bytes` of
@@ -410,6 +412,19 @@ static void ingest_long_begin(bm_ingest_long *now, uint64_t n)
  * A bad record ends the batch under `--on-error fail`: the documents before it stay, since an
  * earlier repeated id must be reported first. */
 
+static void ingest_worker_close(bm_ingest_worker *worker)
+{
+    bm_batch_parser_close(worker->parser);
+    bm_shingler_close(worker->shingler);
+    bm_set_shingler_reset(&worker->sets);
+    bm_ingest_entries_reset(&worker->entries);
+    if (worker->cfg->scan.close != NULL)
+        worker->cfg->scan.close(worker->lane);
+    worker->parser = NULL;
+    worker->shingler = NULL;
+    worker->lane = NULL;
+}
+
 static bm_status ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
@@ -429,21 +444,8 @@ static bm_status ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *
         BM_TRY_OUT(cfg->scan.open(cfg->scan.ctx, &out->lane, err));
 out:
     if (status != BM_OK)
-        bm_ingest_worker_close(out);
+        ingest_worker_close(out);
     return status;
-}
-
-void bm_ingest_worker_close(bm_ingest_worker *worker)
-{
-    bm_batch_parser_close(worker->parser);
-    bm_shingler_close(worker->shingler);
-    bm_set_shingler_reset(&worker->sets);
-    bm_ingest_entries_reset(&worker->entries);
-    if (worker->cfg->scan.close != NULL)
-        worker->cfg->scan.close(worker->lane);
-    worker->parser = NULL;
-    worker->shingler = NULL;
-    worker->lane = NULL;
 }
 
 static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, const bm_record *record,
@@ -493,8 +495,8 @@ static bm_status report_too_long(bm_ingest_worker *worker, const bm_ingest_doc *
                                    .line = doc->row.line,
                                    .bytes = doc->row.text_bytes};
     return needed == 0 ? BM_ERR_NOMEM
-                       : bm_ingest_long_refuse(worker->cfg, &worker->batch->turn.share, &record,
-                                               needed + held, err);
+                       : ingest_long_refuse(worker->cfg, &worker->batch->turn.share, &record,
+                                            needed + held, err);
 }
 
 /* Hash the document that was joined, if there is one; `held` bytes of its record are still held. */
@@ -523,7 +525,7 @@ static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, b
 {
     bm_ingest_batch *batch = worker->batch;
     const struct bm_joined *joined;
-    const uint64_t held = bm_ingest_long_held(record->raw.len) + record->text.len;
+    const uint64_t held = ingest_long_held(record->raw.len) + record->text.len;
     bm_shingler_limit(worker->shingler, ingest_long_limit(&batch->turn.share, held));
     bm_status status = bm_shingler_join(worker->shingler, record->text, &joined, err);
     if (status == BM_ERR_NOMEM)
@@ -624,7 +626,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     bm_ingest_batch *batch = worker->batch;
     bool was_made = false;
     if (worker->joined != 0)
-        BM_TRY(hash_joined(worker, bm_ingest_long_held(record->raw.len), err));
+        BM_TRY(hash_joined(worker, ingest_long_held(record->raw.len), err));
     const bool scans = worker->cfg->scan.document != NULL;
     if (record->entry != 0 && !batch->as_text && !scans)
         BM_TRY(bm_ingest_entries_add(&worker->entries, record->entry, &batch->shingles, &was_made,
@@ -1094,7 +1096,7 @@ static void run_worker(ingest *in)
         bm_ingest_order_deliver(&in->order, sign(&w, batch) ? batch : NULL);
         w.mark = bm_clock_seconds(); /* delivery has a clock of its own */
     }
-    bm_ingest_worker_close(&w.worker);
+    ingest_worker_close(&w.worker);
     bm_ingest_order_add_times(&in->order, &w.times);
     if (atomic_fetch_sub(&in->workers_left, 1) == 1 && in->queue != NULL)
         bm_queue_close(in->queue);

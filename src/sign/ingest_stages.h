@@ -58,8 +58,6 @@ typedef struct bm_ingest_worker {
     uint64_t joined_entry; /* of its record */
 } bm_ingest_worker;
 
-void bm_ingest_worker_close(bm_ingest_worker *worker);
-
 /* ingest_long -- documents that are longer than a batch, and the memory that they get.
  *
  * The memory that a document needs in the worst case is computed from its bytes: the record, its
@@ -84,12 +82,6 @@ typedef struct bm_ingest_long {
     bm_ingest_share share;
     bm_long_gate gate;
 } bm_ingest_long;
-
-/* BM_ERR_NOMEM: a document would need `needed` bytes beside what others hold. */
-bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
-                                const bm_long_record *record, uint64_t needed, bm_error *err);
-/* Bytes of a record of so many, with the bytes read after it. */
-uint64_t bm_ingest_long_held(uint64_t record_bytes);
 
 /* ingest_text -- batches that go to a device as texts: filled, checked, finished, or turned into
  * hashes after all. */

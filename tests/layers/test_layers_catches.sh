@@ -359,6 +359,20 @@ refuses 'a drawing that was wrecked' '^src/lsh/a\.c:3: drawing: ' check_form
 form 'int x;'
 echo 'ReflowComments: true' > "$form/.clang-format"; refuses 'a formatter that wrecks drawings' '^\.clang-format:1: reflow: ' check_form
 
+# ---- functions that are external for tests alone
+
+external=$work/external
+mkdir -p "$external"
+object() { printf '%s\n' "$2" > "$external/$1.c" && "${CC:-cc}" -c -o "$external/$1.o" "$external/$1.c"; }
+check_external() { sh "$here/check_external.sh" "$external" "$external/parts" "$external/bound"; }
+object a 'int bm_inner(void) { return 1; } int bm_called(void) { return bm_inner(); }'
+object b 'int bm_called(void); int main(void) { return bm_called(); }'
+printf 'object\tlsh\t%s\n' "$external/a.o" "$external/b.o" > "$external/parts"
+printf 'functions_for_tests\t1\n' > "$external/bound"
+passes 'as many functions for tests as allowed' check_external
+printf 'functions_for_tests\t0\n' > "$external/bound"
+refuses 'a function that only tests call' '^bm_inner	' check_external
+
 # ---- clang-tidy, which does not look twice at what it knows
 
 tidy=$work/tidy
