@@ -6,12 +6,12 @@
  *     arena      [ 1         | 5   | 3        |   free   ]      made since it was emptied last
  *
  * Most documents are never a candidate, and most candidates are compared in one band only: so a
- * small arena, which is emptied when it is full, costs little memory and clears few pages. Where
- * what was thrown away is wanted again, as in large buckets, the arena grows, as far as the job's
- * memory allows.
+ * small arena, which is emptied when it is full, costs little memory and clears few pages. If
+ * dropped sets are wanted again, as in large buckets, the arena grows, as far as the job's memory
+ * allows.
  *
- * A set is believed where its size and the content hash of its shingles are those of the first
- * reading. Threads: sets are made by all of the pool, each with a maker of its own.
+ * A set counts as right if its size and the content hash of its shingles are the same as at the
+ * first reading. Threads: sets are made by all of the pool, each with a maker of its own.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 #include "base/bisect.h"
@@ -37,7 +37,7 @@ struct bm_corpus_made {
     uint64_t *arena;  /* sorted sets */
     size_t used, cap; /* in words */
     size_t most;      /* words that may be used */
-    size_t remade;    /* of those used: of sets that had been made before */
+    size_t remade;    /* of the used ones: sets that had been made before */
     uint64_t *docs;   /* to be made */
     size_t n_docs, cap_docs;
     bm_set_maker **makers; /* of each thread; NULL: none yet */
@@ -63,7 +63,7 @@ bool bm_corpus_too_long_to_make(const bm_corpus *corpus, uint64_t text_bytes)
     return corpus->sets.state == BM_SETS_AGAIN && is_too_long(corpus, text_bytes);
 }
 
-/* Is that document one of these, neither a copy nor empty? */
+/* Does this document need a set? Copies and empty ones do not. */
 static bool is_stored(const bm_corpus *corpus, size_t doc)
 {
     return corpus->rep[doc] == doc && corpus->sizes[doc] > 0 &&
@@ -154,7 +154,7 @@ static bool has_key(const void *keys, uint32_t doc, const void *key)
     return ((const uint64_t *)keys)[doc] == *(const uint64_t *)key;
 }
 
-/* Mark those of the first n documents that have the key of another one in this band. */
+/* Mark each of the first n documents that shares its key in this band with another one. */
 static bm_status mark_candidates(const bm_corpus *corpus, uint32_t band, size_t n,
                                  bm_hash_table *table, uint8_t *marks, bm_error *err)
 {
@@ -237,8 +237,8 @@ const uint64_t *bm_corpus_made_set(const bm_corpus *corpus, uint32_t doc)
 
 /* --- the arena --- */
 
-/* Words that the arena may have: what is set aside for sets that are read back, and half of what
- * nobody else needs. */
+/* Words that the arena may have: the memory set aside for sets that are read back, and half of the
+ * memory that nothing else needs. */
 static size_t most_words(const bm_corpus *corpus)
 {
     const uint64_t left = bm_corpus_matching_bytes(corpus);
@@ -304,7 +304,7 @@ static bool is_long(const bm_corpus *corpus, size_t doc)
                             most / (made->n_makers + 1);
 }
 
-/* Is the set that was made that of the document? */
+/* Is the set the document's? */
 static bool is_same(const bm_corpus *corpus, size_t doc, const bm_shingle_batch *made, size_t i)
 {
     const bm_hash128 *content = corpus->copies.content;
@@ -372,8 +372,8 @@ static bm_status read_stored(bm_corpus *corpus, const bm_stored_set *stored, bm_
     return status;
 }
 
-/* Make long documents one after another, by a maker that is closed behind each; unless their sets
- * were stored. */
+/* Make long documents one after another, each with a maker of its own, unless their sets were
+ * stored. */
 static bm_status make_long(bm_corpus *corpus, size_t first, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -402,7 +402,8 @@ out:
     return status;
 }
 
-/* Order the documents to be made as they stand in the inputs, long ones last; how many are not. */
+/* Sort the documents to be made by their place in the inputs, long ones last. Returns how many are
+ * not long. */
 static bm_status order_docs(bm_corpus *corpus, size_t *n_short, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_parts.h -- what a corpus is made of: one struct a part, each of which one file fills.
+/* corpus_parts.h -- what a corpus is made of: one struct for each part; one file fills it.
  *
  *     bm_corpus          rows of all documents                   corpus.c
  *       copies           which documents are identical           corpus.c
@@ -26,14 +26,14 @@
 
 typedef struct bm_corpus_cfg {
     bool hashes;         /* hold shingle hashes */
-    bool weighted;       /* and behind those of each document their weights */
+    bool weighted;       /* and after the hashes of each document their weights */
     bool find_identical; /* by their content hashes */
     uint32_t bands;      /* of the keys to hold; 0: none */
     /* Keys made elsewhere: documents have no shingles, and BM_NO_BAND_KEY is in no bucket of its
      * band. */
     bool given_keys;
     bm_word_rows words;       /* of signatures to hold in place of hashes; no uints: none */
-    uint64_t memory;          /* bytes at most, with those of `docs`; 0: no limit */
+    uint64_t memory;          /* bytes at most, with the bytes of `docs`; 0: no limit */
     const bm_doc_table *docs; /* NULL: not counted */
     const char *temp_dir;     /* borrowed; NULL: everything stays in memory */
     bm_budget budget;         /* for temp_dir: how `memory` is shared */
@@ -50,8 +50,8 @@ typedef struct bm_corpus_copies {
     bm_hash128 *content; /* of each document */
     bm_column content_column;
     bool given; /* by signatures: texts that are read again must have the same */
-    bm_hash_table shards[BM_DOC_SHARDS]; /* of those that differ, by row (bm_doc_shard) */
-    size_t n;                            /* those of the documents that were added */
+    bm_hash_table shards[BM_DOC_SHARDS]; /* of distinct documents, by row (bm_doc_shard) */
+    size_t n;                            /* the hashes of the added documents */
 } bm_corpus_copies;
 
 /* Where the sets are. corpus_parts.h has the table of transitions. */
@@ -65,7 +65,7 @@ typedef enum bm_sets_state {
 
 /* The first records of the file, side by side: what another process may go on from. */
 typedef struct bm_saved_sets {
-    size_t n_docs; /* documents whose records these are; copies and empty ones have none */
+    size_t n_docs; /* documents that have these records; copies and empty ones have none */
     uint64_t bytes, records;
 } bm_saved_sets;
 
@@ -83,8 +83,8 @@ typedef struct bm_stored_set {
 typedef struct bm_corpus_sets {
     bm_sets_state state;
     uint8_t *sorted;      /* of each document: its hashes are in ascending order */
-    bm_set_place *places; /* of representatives' sets; until they are put, that of the first row of
-                             a batch is where they begin */
+    bm_set_place *places; /* of representatives' sets; until a batch is put, the place of its first
+                           * row is where its sets begin */
     bm_column sorted_column, places_column;
     size_t n_placed; /* rows */
     /* In memory: */
@@ -182,10 +182,10 @@ static inline bool bm_corpus_sets_have_name(const bm_corpus *corpus)
     return corpus->sets.state == BM_SETS_COPIED || corpus->sets.state == BM_SETS_IN_NAMED_FILE;
 }
 
-/* Columns of the documents that are read in order lie in memory up to this part of it; what comes
- * then lies in files, of which no more than the same part is in memory, as long as who reads them
- * leaves the maps behind BM_DOC_LEAVE_ROWS documents. Columns of matching and grouping lie in files
- * too, then. */
+/* Columns of the documents that are read in order lie in memory up to this part of it; later
+ * elements lie in files. No more than the same part of these is in memory, as long as readers leave
+ * the maps after BM_DOC_LEAVE_ROWS documents. Columns of matching and grouping lie in files too,
+ * then. */
 #define BM_COLUMNS_PART 64u
 #define BM_COLUMNS_DOC  40u /* bytes of them, at most */
 
@@ -226,11 +226,11 @@ bm_status bm_corpus_new_column_beside(const bm_corpus *corpus, size_t bytes, bm_
  *
  * The state changes no result. Threads: one at a time, but for bm_corpus_put_sets and readers. */
 
-/* Rows first … first+n-1, whose sizes, rep and skip are set, have no sets yet. */
+/* Rows first … first+n-1 have sizes, rep and skip, but no sets yet. */
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n);
 /* Sets side by side. */
 typedef struct bm_set_sums {
-    uint64_t bytes, n; /* with what stands between them; copies have none */
+    uint64_t bytes, n; /* with the bytes between them; copies have none */
 } bm_set_sums;
 
 /* Of rows first … end-1, where sets are now: in memory or in a file. */
@@ -243,13 +243,13 @@ bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, const 
  * `first`. Any thread. */
 bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
                              const uint32_t *words, size_t first, bm_error *err);
-/* Move what is in memory to a file; `bytes` of sets, the next batch included, are foreseen. BM_OK
- * where it is in a file already. */
+/* Move the sets in memory to a file; `bytes` of sets, the next batch included, are expected. BM_OK
+ * if they are in a file already. */
 bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
                               bm_error *err);
 /* Sets in memory are freed, to be made again. */
 void bm_corpus_drop_sets(bm_corpus *corpus);
-/* Adding has ended: write what is buffered. Again is fine. */
+/* Adding has ended: write the buffered bytes. A second call is fine. */
 bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err);
 void bm_corpus_sets_reset(bm_corpus_sets *sets);
 
@@ -273,15 +273,15 @@ bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t
 /* From now on the file that sets are saved to, or restored from, lies in this open folder
  * (bm_name_in), which is borrowed. */
 void bm_corpus_sets_in_folder(bm_corpus *corpus, int folder);
-/* Bring the sets of all documents into the file `path`, where they stay; sets.saved says how much
- * of it that is. The same path every time. BM_ERR_IO, BM_ERR_NOMEM. */
+/* Bring the sets of all documents into the file `path`, where they stay; sets.saved is how much of
+ * the file they fill. The same path every time. BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_corpus_save_sets(bm_corpus *corpus, const char *path, bm_error *err);
 /* Bytes of sets that bm_corpus_save_sets would write now, about. */
 uint64_t bm_corpus_unsaved_bytes(const bm_corpus *corpus);
 /* An empty corpus takes over the file that was saved, of so many bytes and records. */
 bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t bytes,
                                  uint64_t records, bm_error *err);
-/* Rows first … first+n-1 have their records behind those that were placed before. */
+/* Rows first … first+n-1 have their records after the rows that were placed before. */
 void bm_corpus_sets_place(bm_corpus *corpus, size_t first, size_t n);
 
 /* corpus_again -- sets made again of their texts; state AGAIN alone. */
@@ -302,7 +302,7 @@ bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool 
  * were made before may be gone then. BM_ERR_INPUT names a record that has changed. */
 bm_status bm_corpus_make_sets(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
                               size_t *n_made, bm_error *err);
-/* That of a representative, which is at hand. */
+/* The set of a representative, which is in memory. */
 const uint64_t *bm_corpus_made_set(const bm_corpus *corpus, uint32_t doc);
 void bm_corpus_made_close(struct bm_corpus_made *made); /* NULL is fine */
 
@@ -327,7 +327,7 @@ bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *keys, size_t n, 
 void bm_corpus_put_keys(const bm_corpus *corpus, const uint64_t *keys, size_t first, size_t n);
 /* From memory to a file. BM_OK where there are no keys, or they went before. */
 bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_error *err);
-/* Adding has ended: write what is buffered. Again is fine. */
+/* Adding has ended: write the buffered bytes. A second call is fine. */
 bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err);
 void bm_corpus_keys_reset(bm_corpus *corpus);
 
@@ -363,7 +363,7 @@ bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus);
 uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, const bm_corpus_sums *sums);
 /* Bytes of cfg.memory that nothing holds while documents are added, but for batches. */
 uint64_t bm_corpus_free_bytes(const bm_corpus *corpus);
-/* BM_ERR_NOMEM when what is held and `more` bytes pass cfg.memory. */
+/* BM_ERR_NOMEM when the held bytes and `more` exceed cfg.memory. */
 bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err);
 /* The same for the time of matching alone, which needs no room for grouping. */
 bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_error *err);

@@ -119,7 +119,7 @@ static bm_status move_to_file(bm_df_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* Room for CHUNK entries behind those that are there. */
+/* Space for CHUNK more entries. */
 static bm_status make_room(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed + CHUNK;
@@ -148,7 +148,7 @@ static bm_status df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_
     return BM_OK;
 }
 
-/* Where the keys begin whose leading bits are 0, 1, 2 …  */
+/* Where keys with the leading bits 0, 1, 2 … begin */
 static bm_status make_starts(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
@@ -185,7 +185,7 @@ static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_
 
 /* --- looking up --- */
 
-/* The frequency of the key, which is among the n entries or stands in one document. */
+/* The frequency of the key: it is among the n entries, or else 1. */
 static uint32_t find(const entry *e, size_t n, uint64_t key)
 {
     while (n > PER_START) { /* of a file; or keys that were made to lie side by side */
@@ -295,7 +295,7 @@ bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, 
 
 /* === df count ===
  *
- * 64 hash tables, each with a lock, and sorted runs behind them.
+ * 64 hash tables, each with a lock, that spill to sorted runs.
  *
  *     hash -> key (mixed) -> table by its leading 6 bits -> slot by the bits below
  *
@@ -304,9 +304,9 @@ bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, 
  *
  * A thread sorts the keys of a batch by table first, so that each lock is taken once a batch. A
  * table doubles as long as its share of the memory lasts. Of four parts of the memory three are for
- * the tables, one for the runs. Keys and counts stand in the slots themselves, 12 bytes, for a
- * count is all that is asked of a key: with base/hash_table.h it would be 22 to 40 bytes a key
- * instead of 16 to 32.
+ * the tables, one for the runs. Keys and counts are in the slots themselves, 12 bytes, for a key
+ * has nothing but a count: with base/hash_table.h it would be 22 to 40 bytes a key instead of 16 to
+ * 32.
  *
  * Where no table was ever full, only keys that were counted twice go through the runs, for the
  * others are not listed; of these the sums of the digest are taken on the way. */
@@ -322,7 +322,7 @@ typedef struct part {
     uint64_t *keys;
     uint32_t *counts; /* 0: the slot is free */
     size_t n, n_slots;
-    uint64_t seed; /* these three as in base/hash_table.h, whose defence this is */
+    uint64_t seed; /* these three are the defence of base/hash_table.h */
     int64_t patience;
     uint64_t n_steps;
 } part;
@@ -438,7 +438,7 @@ static bm_status spill(bm_df_count *count, part *p, bm_error *err)
     return status;
 }
 
-/* One more key comes: there must be a free slot behind it. */
+/* One more key comes: there must be a free slot after it. */
 static bm_status reserve_slot(bm_df_count *count, part *p, bm_error *err)
 {
     if (p->n_slots == 0)
@@ -520,8 +520,8 @@ uint64_t bm_df_count_steps(const bm_df_count *count)
 
 /* --- the end --- */
 
-/* Append to the runs what is still in the tables. If nothing went there before, keys that were
- * counted once go straight to the table's sums. */
+/* Append the contents of the tables to the runs. If the runs are empty, keys that were counted once
+ * go straight to the table's sums. */
 static bm_status empty_parts(bm_df_count *count, bm_df_table *table, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -541,7 +541,7 @@ static bm_status empty_parts(bm_df_count *count, bm_df_table *table, bm_error *e
     return status;
 }
 
-/* All that is in the runs, counts of equal keys added up. */
+/* Read all runs, and add up the counts of equal keys. */
 static bm_status merge(bm_df_count *count, bm_df_table *table, bm_error *err)
 {
     bm_run_record record = {0};
@@ -587,7 +587,7 @@ out:
  * Frequencies of a whole batch are looked up at once; then each document is sorted by its hashes
  * and written over itself, without what weighs nothing.
  *
- * Hashes of n elements lie about as evenly as they can, so each is put where its upper half says,
+ * Hashes of n elements are spread nearly evenly, so each is put at the place of its upper half
  * among n places, and then has to pass a few neighbours at most. Where they do not, qsort sorts
  * them. */
 
@@ -669,8 +669,9 @@ static size_t longest(const bm_shingle_batch *batch)
     return most;
 }
 
-/* The elements of document i to the place `to` of the batch, which is not behind its own; how many.
- */
+/* Move the elements of document i to the place `to` of the batch, which is not after their own.
+ * Returns how many.
+ * */
 static size_t weigh_document(weighing *w, bm_shingle_batch *batch, size_t i, uint64_t begin,
                              size_t to)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* df_table.h -- document frequencies to look up.
  *
- * Only shingles that stand in two documents or more are listed: any other that is looked up stands
- * in one, since what is looked up comes from the documents that were counted. Of text that leaves a
- * small part of the shingles. The list lies in memory as long as it fits, else in a temporary file
- * of blocks whose first keys are in memory.
+ * Only shingles of two documents or more are listed: any other shingle that is looked up is in one
+ * document, since look-ups come from the counted documents. Of text that leaves a small part of the
+ * shingles. The list lies in memory as long as it fits, else in a temporary file of blocks whose
+ * first keys are in memory.
  *
  * Threads: any number of them may look up. */
 #pragma once
@@ -24,7 +24,7 @@ typedef struct bm_df_cfg {
 typedef struct bm_df_facts {
     uint64_t n_docs;     /* that were counted, those without shingles too: N */
     uint64_t n_shingles; /* distinct ones of all documents */
-    uint64_t n_listed;   /* of which stand in two documents or more */
+    uint64_t n_listed;   /* of these: in two documents or more */
     uint64_t file_bytes; /* written to temporary files; 0: there are none */
     /* Sums over all shingles and their frequencies, and N: two inputs that differ in any of them
      * have different ones, but for accidents of 128 bits. */
@@ -41,11 +41,11 @@ void bm_df_table_close(bm_df_table *table); /* NULL is fine */
 const bm_df_facts *bm_df_table_facts(const bm_df_table *table);
 /* Bytes that it holds in memory. */
 uint64_t bm_df_table_bytes(const bm_df_table *table);
-/* Find in how many documents each of n hashes stands. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+/* Find how many documents have each of n hashes. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                               uint32_t *df, bm_error *err);
 
-/* df_count -- document frequencies: in how many documents each shingle stands.
+/* df_count -- document frequencies: the number of documents of each shingle.
  *
  * Documents are counted as they come, batch by batch, on any number of threads; the counts are
  * whole numbers that are added up, so neither the order nor the threads change them. They are exact
@@ -56,7 +56,7 @@ typedef struct bm_df_count bm_df_count;
 /* `cfg.temp_dir` is borrowed until the table is closed. */
 bm_status bm_df_count_open(const bm_df_cfg *cfg, bm_df_count **out, bm_error *err);
 void bm_df_count_close(bm_df_count *count); /* NULL is fine */
-/* Every document of the batch, each of whose hashes stands once. Any thread. BM_ERR_NOMEM,
+/* Add every document of the batch; each hash of a document is there once. Any thread. BM_ERR_NOMEM,
  * BM_ERR_IO. */
 bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_error *err);
 /* Steps that insertions took past the slots of other keys. While nobody adds. */
@@ -64,12 +64,12 @@ uint64_t bm_df_count_steps(const bm_df_count *count);
 /* No more documents come: the table of them, which the caller closes. */
 bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err);
 
-/* weigh -- from shingles and how often they stand in their documents to weights: tf * ln(N / df).
+/* weigh -- from shingles and their counts in documents to weights: tf * ln(N / df).
  *
- * N is the number of documents, those without shingles too, df the number of those in which the
- * shingle stands, tf how often it stands in this one. The quotient is rounded to a double, then its
- * logarithm is that of base/portable_log.h, then the product is rounded: the same bits on every
- * machine. A shingle that stands in every document weighs 0 and is no element of any. */
+ * N is the number of documents, those without shingles too, df the number of documents with the
+ * shingle, tf how often this one has it. The quotient is rounded to a double, its logarithm is
+ * taken by base/portable_log.h, and the product is rounded: the same bits on every machine. A
+ * shingle that stands in every document weighs 0 and is no element of any. */
 
 /* Replace each document of the batch by its elements in ascending order, with weights. The
  * documents were all counted. Any thread. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */

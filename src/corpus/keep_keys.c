@@ -48,7 +48,7 @@ void bm_keep_keys_close(bm_keep_keys *keys)
     *keys = (bm_keep_keys){0};
 }
 
-/* Count what stands at the end of a key, and cut it off: it is not compared. */
+/* Count the part at the end of a key, and cut it off: it is not compared. */
 static bm_status count(bm_keep_keys *keys, bm_str *key, bm_error *err)
 {
     const size_t n = keys->rules->n_by_field;
@@ -119,7 +119,7 @@ bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* What is at hand has been read: the next block of the file, or what is in memory. */
+/* All keys of the block were read: go to the next block of the file, or to the keys in memory. */
 static bm_status next_block(const bm_unsaved_keys *unsaved, bm_unsaved_reader *reader,
                             bm_error *err)
 {
@@ -160,7 +160,8 @@ void bm_keep_keys_forget(bm_keep_keys *keys)
     keys->unsaved = (bm_unsaved_keys){0};
 }
 
-/* A rule whose field no document has is a slip of the pen, and not a wish for the first of all. */
+/* If no document has the field of a rule, the rule is a mistake, and does not mean the first
+ * document of all. */
 static bm_status check_fields(const bm_keep_keys *keys, bm_error *err)
 {
     for (size_t i = 0; i < keys->rules->n_by_field && keys->n > 0; i++) {

@@ -57,11 +57,11 @@ bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batc
 typedef struct bm_unsaved_reader {
     size_t next; /* record of the file */
     bool in_memory;
-    size_t at; /* in `block`, which is of the file, or in what is in memory */
+    size_t at; /* in `block`, read from the file, or in the keys in memory */
     bm_buf block;
 } bm_unsaved_reader;
 
-/* Append those of the next n documents to `to`. BM_ERR_INTERNAL: there are not so many. */
+/* Append the keys of the next n documents to `to`. BM_ERR_INTERNAL: there are not so many. */
 bm_status bm_keep_keys_copy_unsaved(const bm_keep_keys *keys, bm_unsaved_reader *reader, size_t n,
                                     bm_buf *to, bm_error *err);
 /* All are saved, or nobody will save them: forget them. */

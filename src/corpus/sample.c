@@ -58,7 +58,7 @@ static bm_heap heap_of(const bm_sample *sample)
 
 /* --- adding --- */
 
-/* Words of a document's set: its hashes, with weights behind them where there are some. */
+/* Words of a document's set: its hashes, and after them its weights if there are any. */
 static size_t set_words64(const bm_sample *sample, size_t n_hashes)
 {
     return n_hashes * bm_corpus_element_bytes(sample->corpus) / sizeof(uint64_t);

@@ -25,9 +25,9 @@
 
 /* === checkpoint done ===
  *
- * A job that is to be resumed and has been done already: the report of the output that stands at
- * its place is compared with the job. Whatever is damaged or differs means that it is another's,
- * which the job's opening reports. */
+ * A job that is to be resumed and has been done already: the report of the output at its place is
+ * compared with the job. If anything is damaged or differs, the output belongs to another job, and
+ * opening the job reports it. */
 
 static bool same_input(const bm_job_context *job, const bm_source *source,
                        const bm_manifest_input *was, bm_status *status, bm_error *err)
@@ -43,7 +43,7 @@ static bool same_input(const bm_job_context *job, const bm_source *source,
         return false;
     *status = bm_input_is_same(was, source->path, source->remote, &job->callbacks, &same, &why);
     if (*status == BM_ERR_IO)
-        *status = BM_OK; /* the job says what is wrong with it */
+        *status = BM_OK; /* the job reports the error */
     else if (*status != BM_OK && err != NULL)
         *err = why;
     return *status == BM_OK && same;
@@ -110,10 +110,10 @@ out:
     return status;
 }
 
-/* Does the output of this very job stand at its place: the same program, settings and inputs, every
- * file that its report lists? Then *out is the summary of its report, the caller's; else NULL. The
- * inputs are read for their digests, where all else is the same. What is left of the job's work is
- * removed, if it is nobody's. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* Is the output of this very job in its place: the same program, settings and inputs, every file
+ * that its report lists? Then *out is the summary of its report, the caller's; else NULL. The
+ * inputs are read for their digests, where all else is the same. The remains of the job's work are
+ * removed, if no job holds them. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
 static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
     const char *target = job->settings->output.path;
@@ -123,15 +123,15 @@ static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm
     bm_status status = BM_OK;
     BM_TRY_OUT(
         bm_string_format(&work, err, "%.*s.partial", (int)bm_path_plain_len(target), target));
-    /* A journal goes before the rename: where one stands, `force` was to replace what is there with
-     * work that is not done. */
+    /* A journal is removed before the rename: if there is one, `force` was to replace the output
+     * with unfinished work. */
     BM_TRY_OUT(bm_out_has_journal(AT_FDCWD, work, &journal, err));
     if (!journal)
         BM_TRY_OUT(compare(job, out, err));
     if (*out != NULL)
         bm_out_claim_sweep(work);
 out:
-    /* killed behind its rename, the job left it */
+    /* killed after its rename, the job left it */
     bm_free(work);
     return status;
 }
@@ -156,7 +156,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
     if (status == BM_OK && journal == NULL &&
         bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &journal, NULL) != BM_OK)
-        journal = NULL; /* damaged: what it names in --temp-dir stays */
+        journal = NULL; /* damaged: the file that it names in --temp-dir stays */
     if (journal != NULL)
         bm_checkpoint_sets_remove_named(checkpoint, journal);
     bm_journal_close(journal);
@@ -175,7 +175,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
 }
 
 /* The progress that the journal records. docs_records 0: the job was killed before its first
- * checkpoint, maybe while it wrote what it is, or at its very end. */
+ * checkpoint, maybe while it wrote its settings, or at its very end. */
 static bm_checkpoint_saved saved_in(const bm_journal *journal)
 {
     bm_checkpoint_saved saved = {0};
@@ -320,7 +320,7 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
 
 /* --- loading --- */
 
-/* A file of state, as long as the journal says. */
+/* A file of state, with the length in the journal. */
 static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_spill_file **out,
                         bm_error *err)
 {
@@ -383,7 +383,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
 static bool is_due(void *ctx)
 {
     bm_checkpoint *checkpoint = ctx;
-    checkpoint->loading = false; /* from here on what is done is this job's own */
+    checkpoint->loading = false; /* from here on the work is this job's own */
     return bm_checkpoint_is_due(checkpoint);
 }
 
@@ -422,7 +422,7 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
     }
     if (status != BM_OK)
         return status;
-    checkpoint->loading = false; /* from here on what is done is this job's own */
+    checkpoint->loading = false; /* from here on the work is this job's own */
     checkpoint->match = match;
     bm_checkpoint_save_if_due(checkpoint);
     return BM_OK;
@@ -430,9 +430,8 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
 
 /* --- the end --- */
 
-/* Sets under --temp-dir are removed while the journal still says where they are: a job that is
- * killed in between would leave them where nobody looks. From that line on the job cannot be
- * resumed. */
+/* Sets under --temp-dir are removed while the journal still names them: a job that is killed in
+ * between would leave them where nobody looks. From that line on the job cannot be resumed. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 {
     bool kept = checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus);
@@ -475,8 +474,8 @@ static void add_repair(bm_error *err, uint64_t n_docs, const char *where)
     add_words(err, words);
 }
 
-/* Say what is saved of a job that has ended before its time: in the error where it was interrupted
- * or an input was broken, else before it. */
+/* Report the checkpoint of a job that has ended before its time: in the error if it was interrupted
+ * or an input was broken, else before the error. */
 static void report_saved(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {
     char kept[SHOWN_BYTES + 200];
@@ -505,13 +504,13 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
     if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
         bm_checkpoint_save_ended(checkpoint, status);
         const bool claimed = bm_out_dir_check_claim(checkpoint->dir, NULL) == BM_OK;
-        if (!claimed) /* nobody will find what was saved */
+        if (!claimed) /* nobody will find the checkpoint */
             checkpoint->saved = (bm_checkpoint_saved){0};
         stays = can_resume(status) && checkpoint->saved.docs_records > 0;
         bm_out_dir_preserve(checkpoint->dir, stays);
         if (can_resume(status))
             report_saved(checkpoint, status, err);
-        /* what stands at the name of the sets may be another job's now */
+        /* the file with the name of the sets may be another job's now */
         if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus) &&
             (checkpoint->sets_beside ? claimed
                                      : bm_spill_has_its_name(checkpoint->corpus->sets.file)))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.h -- a job that can be interrupted and resumed: what it has done lies in its work
+/* checkpoint.h -- a job that can be interrupted and resumed: its results so far are in its work
  * directory (checkpoint_state.h).
  *
  * A stage is saved by one line of the journal, written when all it speaks of has been handed to the
- * system: a process may be killed at any time, and the line says how much of each file counts.
- * Nothing is synced: after a crash of the machine what is missing is found by checksums and
- * lengths, and refused.
+ * system: a process may be killed at any time, and the line records how much of each file counts.
+ * Nothing is synced: after a crash of the machine, checksums and lengths show missing data, which
+ * are refused.
  *
  * When: at the first signal whatever it costs; else once the seconds of work since the last
  * checkpoint are 20 times what saving is foreseen to take, and 10 at least. So a job of some
@@ -18,8 +18,8 @@
 #include "job/checkpoint_state.h"
 #include "job/job_context.h"
 
-/* Open the output directory. With settings->results.resume what lies there is checked against the
- * job, whose inputs are open and whose settings are settled; without, sealed documents that lie
+/* Open the output directory. With settings->results.resume the checkpoint is checked against the
+ * job, which has its inputs open and its settings complete; without, sealed documents that lie
  * there are BM_ERR_USAGE unless settings->output.force discards them, and what holds none is
  * cleared. `saves`: this kind of job can be saved. Where settings->results.resume finds the job
  * done, out->done is its summary, the caller's, and there is nothing to do and no directory.
@@ -28,13 +28,13 @@
 bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err);
 /* The start of the job, for bm_job_context_plan. */
 bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint);
-/* Load what was saved: documents and counts into the job and `corpus` (empty; NULL: none). Nothing
- * saved: BM_OK. */
+/* Load the checkpoint: documents and counts into the job and `corpus` (empty; NULL: none). No
+ * checkpoint: BM_OK. */
 bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err);
-/* bm_job_context_ingest over what was not read yet, saving now and then. */
+/* bm_job_context_ingest over the unread inputs, saving now and then. */
 bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_request *request,
                                bm_error *err);
-/* bm_match_run, or what it found before; saved where that is worth it. */
+/* bm_match_run, or its saved results; saves them if that is worth it. */
 bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err);
 /* Remove the checkpoint, rename the directory into place. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err);

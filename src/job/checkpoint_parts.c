@@ -34,7 +34,7 @@
 
 /* === checkpoint line ===
  *
- * Each line's fields stand once; writing and reading go over the same list. */
+ * Each line's fields are listed once; writing and reading go over the same list. */
 
 #define MAX_FIELDS 8u
 
@@ -159,7 +159,7 @@ out:
     return status;
 }
 
-/* Append how large, how old and what it is. `remote` as of bm_stored_open: a file at an address has
+/* Append size, time and digest of a file. `remote` as of bm_stored_open: a file at an address has
  * no time. */
 static bm_status add_facts(const char *path, const char *name, bm_remote *remote, bm_buf *line,
                            bm_error *err)
@@ -458,7 +458,7 @@ static bm_status path_in(const char *line, char **out, bm_error *err)
     return BM_OK;
 }
 
-/* Is the path that of a file of sets of this work directory? */
+/* Is it the path of a file of sets of this work directory? */
 static bm_status is_own(const bm_checkpoint *checkpoint, const char *path, bool *own, bm_error *err)
 {
     char name[NAME_BYTES];
@@ -706,7 +706,7 @@ static bm_status load_groups(matches_loading *l, const void *data, size_t len, b
 
 static bm_status load_edges(matches_loading *l, const void *data, size_t len, bm_error *err)
 {
-    const bm_pair *edges = data; /* aligned, says bm_spill_visit */
+    const bm_pair *edges = data; /* aligned by bm_spill_visit */
     size_t n = len / sizeof *edges;
     if (n * sizeof *edges != len)
         return damaged("edges", err);
@@ -883,7 +883,7 @@ static bm_status put_skipped(const bm_doc_table *docs, size_t first, bm_buf *out
     return BM_OK;
 }
 
-/* The inputs, and behind them the file that is read beside them. */
+/* The inputs, and after them the file that is read beside them. */
 static size_t count_sources(bm_input_set *inputs)
 {
     return bm_input_set_count(inputs) + (bm_input_set_offsets(inputs) != NULL);
@@ -925,8 +925,8 @@ static bm_status save_block(const bm_checkpoint_documents *what, const block_hea
     return bm_keep_keys_copy_unsaved(what->keep, keys, (size_t)h->n, out, err);
 }
 
-/* Inputs whose digests are known, from the first on: those before that of the last document, since
- * the reader may be at work on it now. */
+/* The number of inputs with known digests, from the first on: all before the input of the last
+ * document, since the reader may still be reading that one. */
 static uint64_t sources_read(const bm_checkpoint_documents *what)
 {
     const bm_doc_table *docs = what->docs;

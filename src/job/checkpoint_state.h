@@ -28,15 +28,15 @@
 #define BM_CHECKPOINT_MATCH  BM_OUT_STATE_PREFIX "matches"
 #define BM_CHECKPOINT_BUFFER ((size_t)1 << 20)
 
-/* Lines of the journal, beside those of checkpoint_state.h and checkpoint_state.h: where the sets
- * lie (a path, escaped as in a TSV file, or "." for BM_CHECKPOINT_SETS in the work directory); and
- * that the outputs are whole and the checkpoint is being removed. */
+/* Two more lines of the journal: the place of the sets (a path, escaped as in a TSV file, or "."
+ * for BM_CHECKPOINT_SETS in the work directory); and that the outputs are complete and the
+ * checkpoint is being removed. */
 #define BM_CHECKPOINT_SETS_AT     "sets\t"
 #define BM_CHECKPOINT_SETS_BESIDE BM_CHECKPOINT_SETS_AT "."
 #define BM_CHECKPOINT_ENDING      "ending"
-#define BM_CHECKPOINT_BROKEN      "broken" /* an input is, behind the place that was saved last */
+#define BM_CHECKPOINT_BROKEN      "broken" /* an input is broken after the last saved place */
 
-/* The arrays of sign whose first rows are saved with the documents. */
+/* The arrays of sign; their first rows are saved with the documents. */
 typedef enum bm_checkpoint_array {
     BM_ARRAY_SIGNATURES,
     BM_ARRAY_CONTENT,
@@ -50,7 +50,7 @@ typedef struct bm_array_sums {
     bool known; /* false: an earlier version saved them */
 } bm_array_sums;
 
-/* How far the journal says the job has come. */
+/* The progress of the job in the journal. */
 typedef struct bm_checkpoint_saved {
     uint64_t docs, skipped; /* rows, skipped records */
     bool complete;          /* all inputs were read */
@@ -60,8 +60,7 @@ typedef struct bm_checkpoint_saved {
     bm_content_place place; /* behind the last of the documents */
     bool broken;            /* an input was broken behind it, and may be repaired there */
     bm_array_sums sums;
-    bm_array_sums
-        next_sums; /* a line that says the sums of the documents which the next line names */
+    bm_array_sums next_sums; /* a line with the sums of the documents that the next line counts */
 } bm_checkpoint_saved;
 
 /* What a job has of its documents beside the table, in records of the file of documents, behind the
@@ -114,15 +113,15 @@ typedef struct bm_checkpoint {
  *     input     name, bytes, time of the last change, XXH3 64 of the first and last 64 KiB
  *     repaired  which input, and its line as it is now
  *
- * Where the job ended since an input was broken behind what is sealed, the inputs from the place
- * that is sealed on may be others, for whoever reads them again holds the bytes before the place
- * against their digest (input/input_digest.h). From then on they must stay as they are.
+ * If the job ended because an input was broken after the saved place, the inputs may change from
+ * that place on: a reader compares the bytes before the place with their digest
+ * (input/input_digest.h). From then on they must stay as they are.
  *
- * --threads, --memory, --device, --temp-dir, --progress and what only says how to speak are not
- * among them. */
+ * --threads, --memory, --device, --temp-dir, --progress and options of messages are not among
+ * them. */
 
-/* Compare with the first lines of a journal; *n_lines of them. `saved`: what it says is saved.
- * Inputs that were repaired are noted in it. BM_ERR_FORMAT names what differs; BM_ERR_IO. */
+/* Compare with the first lines of a journal; *n_lines of them. `saved`: the checkpoint that it
+ * describes. Repaired inputs are noted in it. BM_ERR_FORMAT names what differs; BM_ERR_IO. */
 bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *journal,
                                        const bm_checkpoint_saved *saved, size_t *n_lines,
                                        bm_error *err);
@@ -137,7 +136,7 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *jo
  *     broken     an input was broken behind the place
  *     matched    bytes and records of .bandmill-matches
  *
- * Fields are parted by tabs; a later line stands for all it says again. */
+ * Fields are parted by tabs; a later line replaces an earlier one of its kind. */
 
 #define BM_CHECKPOINT_LINE_BYTES 256u /* with its NUL */
 
@@ -151,7 +150,7 @@ typedef enum bm_checkpoint_line {
 
 void bm_checkpoint_line_write(bm_checkpoint_line line, const bm_checkpoint_saved *saved,
                               char out[BM_CHECKPOINT_LINE_BYTES]);
-/* Is it one of these? Then `saved` holds what it says, too. */
+/* Is it one of these? Then `saved` holds its contents, too. */
 bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
 
 /* checkpoint_documents -- the documents that a job has read, in a file: rows, ids, counts, and the
@@ -171,7 +170,7 @@ typedef struct bm_checkpoint_documents {
     bm_counts *counts;
     bm_corpus *corpus;              /* NULL: the job has none */
     bm_keep_keys *keep;             /* NULL: documents have no keys that rank them */
-    bm_input_set *inputs;           /* for the digests of those that were read to their ends */
+    bm_input_set *inputs;           /* for the digests of inputs that were read to their ends */
     bool complete;                  /* for saving: all inputs were read */
     const bm_checkpoint_more *more; /* for loading */
 } bm_checkpoint_documents;
@@ -180,7 +179,8 @@ typedef struct bm_checkpoint_documents {
  * counts as they are. Flushes. */
 bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size_t first_doc,
                                        size_t first_skipped, bm_spill_file *file, bm_error *err);
-/* Into an empty table and corpus (whose sets were restored). BM_ERR_FORMAT: not what was saved. */
+/* Into an empty table and corpus (with restored sets). BM_ERR_FORMAT: the files differ from the
+ * checkpoint. */
 bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
                                        const bm_spill_file *file, bm_error *err);
 
@@ -194,7 +194,8 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
 
 /* After bm_match_run; flushes. */
 bm_status bm_checkpoint_matches_save(bm_match *match, bm_spill_file *file, bm_error *err);
-/* Instead of bm_match_run, with the same fields filled in. BM_ERR_FORMAT: not what was saved. */
+/* Instead of bm_match_run, with the same fields filled in. BM_ERR_FORMAT: the files differ from the
+ * checkpoint. */
 bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file, bm_error *err);
 
 /* checkpoint_save -- saving the stages of a job. */
@@ -203,15 +204,14 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint);
 /* Is it time to save? */
 bool bm_checkpoint_is_due(const bm_checkpoint *checkpoint);
-/* Save what is not saved yet, where it is time. A failure is reported, and ends saving, not the
- * job. */
+/* Save new results, if it is time. A failure is reported, and ends saving, not the job. */
 void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint);
 /* The same now, whatever it costs. */
 void bm_checkpoint_save_now(bm_checkpoint *checkpoint);
-/* The job ends with `status`: save what it has done, if it can be resumed from there once the cause
- * is mended. */
+/* The job ends with `status`: save its results, if it can be resumed from there once the cause is
+ * mended. */
 void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status);
-/* `status` is that of an input which is broken behind the saved place: note that it may be repaired
+/* `status` comes from an input that is broken after the saved place: note that it may be repaired
  * there. */
 void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status);
 

@@ -37,7 +37,7 @@ bm_stretch bm_stretches_longest_with(const uint64_t *places, size_t n, const bm_
     bm_stretch run = {0, 0};
     for (size_t i = 0; i < n; i++) {
         const uint64_t place = places[i];
-        bm_bisect b = {0, n_stretches}; /* the first stretch behind the place */
+        bm_bisect b = {0, n_stretches}; /* the first stretch after the place */
         while (b.low < b.high)
             bm_bisect_go(&b, stretches[bm_middle(&b)].first < place);
         if (run.end != place || run.end == run.first) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_table.c -- the table is bm_hash_table, whose keys are the hashes by number.
+/* shingle_table.c -- the table is a bm_hash_table; its keys are the hashes by number.
  *
  * Tests: tests/unit/parts/test_shingle_table.c */
 #include "parts/overlap_parts.h"

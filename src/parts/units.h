@@ -7,13 +7,13 @@
 
 #include "job/settings.h"
 
-/* A dedup job whose settings have a unit. */
+/* A dedup job with a unit in its settings. */
 bm_status bm_units_job(const bm_settings *settings, bm_summary **out, bm_error *err);
 
 /* --- the cutter of texts --- */
 
 /* The unit of `text` that begins at `at`: where it ends, and whether it is White_Space alone.
- * Lines end behind their LF; a paragraph ends behind the blank lines that follow it. */
+ * Lines end after their LF; a paragraph ends after the blank lines that follow it. */
 typedef struct bm_text_unit_end {
     size_t end;
     bool blank;

@@ -6,8 +6,8 @@
  *     its inputs                 the files of TRAIN: likewise that of the document
  *
  * Hits, coverage and the longest run of the document are those of the row, so that they are the
- * same where the texts are gone. The run is shingles of the item in any order: what is marked in
- * the item is the longest stretch that both have.
+ * same where the texts are gone. The run is shingles of the item in any order: in the item, the
+ * longest stretch that both have is marked.
  *
  * Tests: tests/cli/cases/explain_overlap.sh */
 #include <inttypes.h>
@@ -80,8 +80,8 @@ static bm_status keep_text(void *ctx, const bm_record *record, bool *kept, bm_er
     return bm_buf_add(&text->text, record->text.data, record->text.len, err);
 }
 
-/* A repeated id has a number that all inputs together decide; else the one input is read in which
- * the text stands. */
+/* A repeated id has a number that all inputs together decide; otherwise only the input with the
+ * text is read. */
 static bm_status read_record(bm_explainer *e, const bm_manifest *manifest, size_t rows,
                              bm_explained_text *text, bm_text_options *options, bm_error *err)
 {
@@ -113,7 +113,7 @@ static bm_str text_of(const bm_buf *buf)
     return (bm_str){buf->data, buf->len};
 }
 
-/* What of the document's run stands in the item at a stretch. */
+/* The longest part of the document's run that the item has in one stretch. */
 static bm_status find_run(bm_explained_overlap *o, const bm_text_options *options, bm_error *err)
 {
     const bm_str text = text_of(&o->document.text), read = text_of(&o->document.as_read),

@@ -3,7 +3,7 @@
  *
  * Text and graph are read by people: hidden characters of ids (base/utf8.h) are shown as \xHH, so
  * that a hostile id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl
- * has them. What is written goes out line by line; nothing here grows with the group but one line.
+ * has them. Output is written line by line; nothing here grows with the group but one line.
  *
  * Tests: tests/cli/cases/explain.sh, tests/reference/test_groups.py */
 #include "report/explainer.h"
@@ -65,7 +65,7 @@ static void put_similarity(page *p, double similarity)
         p->status = bm_buf_add_format(&p->rows->buf, p->err, "%.6f", similarity);
 }
 
-/* The end of a line: what has gathered may go out. */
+/* The end of a line: the gathered bytes may go out. */
 static void end_row(page *p)
 {
     put(p, "\n");
@@ -108,7 +108,7 @@ out:
     p->status = status;
 }
 
-/* "1 copy", "3 copies": those that the document stands for, beside itself. */
+/* "1 copy", "3 copies": the documents that it represents, beside itself. */
 static void put_copies(page *p, uint32_t doc)
 {
     const uint32_t n = p->e->copies.n[doc] - 1;
@@ -324,7 +324,7 @@ static void put_left_out(page *p, size_t n_bytes)
     put(p, " ...]");
 }
 
-/* The text around the run, which stands in double brackets. */
+/* The text around the run; the run is in double brackets. */
 static void put_marked(page *p, const bm_explained_text *t, bool has_run)
 {
     const bm_str text = {t->text.data, t->text.len}, read = {t->as_read.data, t->as_read.len};

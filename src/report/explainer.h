@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explainer.h -- what the parts of `explain` share: the directory, the group, its pairs, what was
- * found in them.
+/* explainer.h -- what the parts of `explain` share: the directory, the group, its pairs and the
+ * findings.
  *
  *     job_explain.c    the job: which group, in which order things are done
  *     explain.c  the report's words, the group and its members
@@ -37,7 +37,7 @@ typedef struct bm_explain_sets {
     size_t cap, cap_hashes, cap_weights;
 } bm_explain_sets; /* {0} is empty */
 
-/* Read all inputs of the manifest, in the way it says, and fill *out with the wanted documents;
+/* Read all inputs of the manifest, by its settings, and fill *out with the wanted documents;
  * `settings`: threads, memory and callbacks. `rows`: of a table in memory its rows, which are
  * moved; NULL: none. BM_ERR_FORMAT names an input that is not the one that the manifest was made
  * from; BM_ERR_IO one that is gone; BM_ERR_NOMEM past the memory. */
@@ -68,13 +68,13 @@ typedef struct bm_shared_run {
     bm_shingle_kind units;
     size_t n;
     size_t from[2], to[2]; /* bytes of each text */
-    bm_buf text;           /* as it stands in the first of them */
+    bm_buf text;           /* as it is in the first of them */
 } bm_shared_run;
 
 /* An item, or a document, of a result of `overlap`. */
 typedef struct bm_explained_text {
     const char *id;
-    bm_buf file; /* ended by NUL, and where it stands there */
+    bm_buf file; /* ended by NUL, and its place there */
     uint64_t line;
     bool known;           /* its text was read: */
     bm_buf text, as_read; /* and as it was before repair, if it was repaired */
@@ -123,7 +123,7 @@ typedef struct bm_explainer {
     size_t n_pairs, cap_pairs;
     bool from_inputs;
     bm_explain_sets sets; /* where they were read */
-    bm_copies copies;     /* pairs are those of their nodes, once all of them are known */
+    bm_copies copies;     /* pairs of nodes, once all nodes are known */
     bm_explanation answer;
     bm_explained_overlap overlap; /* of a directory that `overlap` wrote, instead of a group */
 } bm_explainer;
@@ -134,7 +134,7 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err);
 /* The groups of n ids; 0: none. */
 bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, uint64_t *groups,
                           bm_error *err);
-/* Fill ids and kept of group `number`. BM_ERR_USAGE: there is none of that number. */
+/* Fill ids and kept of group `number`. BM_ERR_USAGE: no group has that number. */
 bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err);
 
 /* --- explain.c --- */

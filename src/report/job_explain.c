@@ -3,8 +3,8 @@
  *
  *     report, groups.jsonl -> the group -> its pairs -> chain and cut, or bridges -> the answer
  *
- * Everything works on one group: memory is that of its ids and pairs, and, where pairs must be
- * computed again, of its shingles. Threads are used while inputs are read and pairs verified.
+ * Everything works on one group: memory holds its ids and pairs, and its shingles if pairs must be
+ * computed again. Threads are used while inputs are read and pairs verified.
  *
  * Tests: tests/unit/jobs/test_job_explain.c, tests/cli/cases/explain.sh
  * Tests: tests/fault/explain_calls.c */
@@ -186,7 +186,8 @@ static bm_status explain_chain(bm_explainer *e, bm_error *err)
     return bm_explain_run(e, err);
 }
 
-/* Copies become one node, which the documents asked for and the kept one stand for first. */
+/* Copies become one node; a requested document, or the kept one, is its representative if it is
+ * among them. */
 static bm_status merge_copies(bm_explainer *e, bm_error *err)
 {
     const bm_pair_list list = {e->pairs, e->n_pairs, e->ids.n};

@@ -25,7 +25,7 @@
 
 #define NODES_MAX    120u  /* documents that are drawn */
 #define WEAKEST_MAX  10u   /* links that are listed */
-#define SETS_MAX     4096u /* documents whose links are computed again */
+#define SETS_MAX     4096u /* documents that get their links computed again */
 #define BYTES_A_PAIR 88u   /* of the pairs and of their graph */
 #define STEPS        300u  /* of the springs */
 #define NEAR         1e-9  /* squared distance below which two nodes are at one place */
@@ -164,7 +164,7 @@ bm_status bm_page_graph_link(bm_page *p, bm_error *err)
     return status;
 }
 
-/* --- what is drawn --- */
+/* --- the drawing --- */
 
 static int by_value(const void *x, const void *y, void *ctx)
 {
@@ -264,7 +264,7 @@ static void choose(drawing *d, uint32_t doc)
     }
 }
 
-/* Choose the links that hold it together, then those around what is chosen, one at a time. */
+/* Choose the links that hold it together, then links around the chosen ones, one at a time. */
 static void choose_nodes(drawing *d)
 {
     const bm_page_graph *graph = d->graph;
@@ -332,7 +332,7 @@ static bm_status place_nodes(drawing *d, bm_error *err)
     return status;
 }
 
-/* Copies are one node, which the kept document stands for first. */
+/* Copies are one node; the kept document represents it if it is among them. */
 static bm_status merge_copies(bm_page_graph *graph, bm_error *err)
 {
     const bm_pair_list list = {graph->pairs, graph->n_pairs, graph->ids.n};

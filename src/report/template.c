@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* template.c -- the template is cut into its tags, of which each knows where its block goes on;
- * then they are walked. Every text of somebody else goes through put_escaped.
+/* template.c -- the template is cut into its tags, and each tag knows where its block goes on; then
+ * they are walked. Every text of somebody else goes through put_escaped.
  *
  * Tests: tests/unit/report/test_template.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -36,7 +36,7 @@ typedef struct member {
 
 typedef struct scope {
     bm_str value, key;
-    size_t first; /* of its members, which end where those of the next scope begin */
+    size_t first; /* of its members, which end where the next scope's begin */
 } scope;
 
 typedef struct filler {
@@ -45,7 +45,7 @@ typedef struct filler {
     tag *tags;
     size_t n_tags, cap_tags;
     scope scopes[DEPTH_MAX + 1];
-    size_t depth; /* of them, of which 0 is the whole object */
+    size_t depth; /* of the scopes; 0 is the whole object */
     member *members;
     size_t n_members, cap_members;
     locale_t plain; /* C: what numbers are read in */
@@ -91,8 +91,8 @@ static bool same(bm_str a, const char *b)
 
 typedef enum text_kind { RUNNING_TEXT, NAME, PLAIN_NAME } text_kind;
 
-/* Neither a terminal nor a page gets what bm_text_next calls hidden, what is invisible, and what is
- * no character. */
+/* Neither a terminal nor a page gets bytes that are no character, or characters that are invisible
+ * or that bm_text_next calls hidden. */
 static bool is_unseen(uint32_t code)
 {
     return (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF) || /* no characters */
@@ -121,7 +121,7 @@ static size_t next_character(bm_str text, size_t at, text_kind kind, uint32_t *c
 }
 
 /* Markup is escaped; a hidden character is shown by its number ("U+202E"), a byte that belongs to
- * no character as "\x9b", both marked where an element can stand. */
+ * no character as "\x9b", both marked if an element is allowed there. */
 static void put_escaped(filler *f, bm_str text, text_kind kind)
 {
     size_t run = 0, n; /* what begins at `run` is as it should be, and not written yet */
@@ -273,9 +273,9 @@ static uint64_t count_of(bm_str value)
     return bm_json_scan_uint(value, &n) ? n : 0;
 }
 
-/* --- what is written of a value --- */
+/* --- the text of a value --- */
 
-/* A string stands without its quotes, a list as its elements, anything else as its text. */
+/* A string is written without its quotes, a list as its elements, anything else as its text. */
 static void put_value(filler *f, bm_str value, text_kind kind)
 {
     bm_str element;
@@ -523,7 +523,7 @@ static void render_hole(filler *f, const tag *t)
         refuse(f, t->all);
 }
 
-/* Render what stands between two tags. */
+/* Render the text between two tags. */
 static void render(filler *f, size_t from, size_t to)
 {
     size_t at = f->tags[from].end;

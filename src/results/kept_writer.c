@@ -91,13 +91,12 @@ static bm_pack_lanes pack_lanes(const bm_kept_cfg *cfg)
 /* === kept records ===
  *
  * Kept records byte for byte, one kept file at a time, in the order of the inputs. While the blocks
- * of one are compressed, the next is begun. Plain files of records that stand side by side are
- * written at places that were reserved, by any number of threads. Names come from kept files,
- * below. Elements of an array become an array again, an element after another; a byte order mark
- * stays before its bracket.
+ * of one are compressed, the next is begun. Any number of threads write plain files of records, at
+ * places that were reserved. Names come from kept files, below. Elements of an array become an
+ * array again, an element after another; a byte order mark stays before its bracket.
  *
- * A stream is one file for all inputs: a byte order mark stands at its beginning alone, and where
- * the last record of an input has no line ending, one is written before the next. */
+ * A stream is one file for all inputs: a byte order mark is only at its beginning, and if the last
+ * record of an input has no line ending, one is written before the next. */
 
 typedef struct records {
     bm_kept_cfg cfg;
@@ -227,7 +226,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     return BM_OK;
 }
 
-/* The first bytes of an input follow those of another in the stream. */
+/* The first bytes of an input follow the bytes of another one in the stream. */
 static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
 {
     if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
@@ -313,10 +312,10 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
 
 /* === kept tables ===
  *
- * The rows of tables that stay, as files of the same kind. What is handed in as a record is the
- * number of its row, from 0 (source_columns.c), its label is what more is known of it. The library
- * that reads tables writes a file when all of its rows are known, and a stream when those of all
- * tables are.
+ * The rows of tables that stay, as files of the same kind. A record is given as the number of its
+ * row, from 0 (source_columns.c); its label has the other facts about it. The library that reads
+ * tables writes a file when all of its rows are known, and a stream when the rows of all tables are
+ * known.
  *
  * Threads: several files are written at once, each by one thread, while the rows of the next are
  * told. They begin in order, so that the first failure by input is known. Each has its share of the
@@ -335,7 +334,7 @@ typedef struct tables_file {
     bm_buf parts;      /* a tables_part each, the last of the table that is begun */
     bm_buf labels;     /* a bm_table_label a row that stays, where they have any */
     bm_out_file *file; /* while it is written */
-    bm_status status;  /* of what was written */
+    bm_status status;  /* of the written rows */
     bm_error error;
 } tables_file;
 
@@ -344,7 +343,7 @@ typedef struct tables_tables {
     bm_kept_files files;
     size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
     bool inside;
-    tables_file told; /* the file whose rows are being told */
+    tables_file told; /* the file that is getting rows */
     uint32_t n_lanes; /* that write files; 1: who tells the rows does */
     uint32_t n_started;
     pthread_t *lanes;
@@ -498,7 +497,7 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     f->status = BM_OK;
     bm_status status =
         keep_parts(t->cfg.set, parts, f->parts.len / sizeof *parts, f->rows.data, &how, err);
-    if (f->status != BM_OK) { /* not the table, but what it was written to */
+    if (f->status != BM_OK) { /* not the table, but its output */
         status = f->status;
         if (err != NULL)
             *err = f->error;
@@ -561,7 +560,8 @@ static void *run_tables(void *arg)
     return NULL;
 }
 
-/* Nothing more is told. Wait until all is written; the first input that failed says how. */
+/* No more rows follow. Wait until everything is written; returns the failure of the first input
+ * that failed. */
 static bm_status end_lanes(tables_tables *t, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -636,7 +636,7 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     if (index >= t->files.n || index < t->next || t->inside)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; t->next <= index; t->next++) {
-        /* one of which nothing stays */
+        /* an input of which nothing is kept */
         BM_TRY(tables_end_file(t, err));
         const tables_part part = {t->next, t->told.rows.len, 0};
         BM_TRY(bm_buf_add(&t->told.parts, &part, sizeof part, err));
@@ -726,10 +726,10 @@ const bm_kept_writer_ops bm_kept_tables = {.names_files = true,
  * Names of kept files: endings, compression, the deepest common directory.
  *
  * A path is made absolute and plain first ("." and ".." taken out by its text, links not followed),
- * so what is left below the common directory can hold no "..": a kept file cannot leave the output
- * whatever its input is called. Addresses lie in no directory of this machine, and no path lies at
- * an address: each kind has its own common directory. Beside paths addresses keep all of their
- * names, so that a file of the one kind has not the name of one of the other. */
+ * so the part below the common directory has no "..": a kept file cannot leave the output whatever
+ * its input is called. Addresses lie in no directory of this machine, and no path lies at an
+ * address: each kind has its own common directory. Beside paths addresses keep all of their names,
+ * so that a file of the one kind has not the name of one of the other. */
 
 static const char *format_ending(bm_format format)
 {
@@ -792,7 +792,7 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
         while (stem > 0 && name[stem - 1] != '.')
             stem--;
         if (how->asked.format == BM_FORMAT_WET && bm_name_ends(name, plain, ending))
-            stem = plain - ending_len + 1; /* two steps of its name say what it is */
+            stem = plain - ending_len + 1; /* two steps of its name identify it */
         if (stem > 1 && stem < plain) {    /* "a.b", not ".b" and not "a." */
             ending = name + stem - 1;
             ending_len = plain - (stem - 1);
@@ -829,7 +829,7 @@ static bm_status add_plain_path(bm_buf *out, const char *cwd, const char *name, 
     return bm_buf_end(out, err);
 }
 
-/* How much of `path` stays in common with the folder path[0 … common-1] of those before. */
+/* How much of `path` is common with the folder path[0 … common-1] of the paths before. */
 static size_t shared_folder(const char *first, const char *path, size_t common)
 {
     size_t same = 0;
@@ -840,7 +840,7 @@ static size_t shared_folder(const char *first, const char *path, size_t common)
     return same; /* with its last slash */
 }
 
-/* Paths made plain, and what those of a kind have in common. */
+/* Paths made plain, and the common folder of each kind. */
 typedef struct plain_list {
     char **paths; /* NULL: standard input */
     size_t n;
@@ -874,7 +874,7 @@ static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, pla
     return BM_OK;
 }
 
-/* The option that says how files of these records are compressed. */
+/* The option for the compression of files of these records. */
 static const char *option_of(const bm_kept_naming *asked)
 {
     return asked->written == BM_WRITTEN_REMOVED ? "removed" : "kept";
@@ -951,8 +951,8 @@ out:
     return status;
 }
 
-/* The records that are removed from one .tsv leave the name removed.tsv to the table that is called
- * so: they lie where those of several inputs would. */
+/* Records removed from one .tsv leave the name removed.tsv to the table of that name: they are in a
+ * folder, like records of several inputs. */
 static bm_status single_name(const bm_kept_source *source, const names_naming *how, char **out,
                              bm_error *err)
 {

@@ -4,8 +4,8 @@
  *
  * One input: `kept` and that file's own ending (a.jsonl.zst -> kept.jsonl.zst). Several: kept/PATH,
  * a file for each input under its own name, relative to the deepest common directory. A file
- * without an ending, and stdin, get that of the format: .jsonl .tsv .csv, .txt for lines; stdin
- * among several is kept/stdin.jsonl.
+ * without an ending, and stdin, get the ending of the format: .jsonl .tsv .csv, .txt for lines;
+ * stdin among several is kept/stdin.jsonl.
  *
  * Compression: `same` keeps what each input has, and its name; `none` takes .gz, .zst, .xz, .bz2
  * and .lz4 off the name; `gz` and `zst` put their own in their place. Two inputs that would get one
@@ -13,11 +13,11 @@
  *
  * Formats files and hashes have no records to copy: their ids go to kept_ids.txt, a line each.
  *
- * Bytes are kept exactly as read. A last record without a newline stays without one: order is that
- * of the input, so only the last record of a file can lack it, and it is the last of its kept file
+ * Bytes are kept exactly as read. A last record without a newline stays without one: records are in
+ * input order, so only the last record of a file can lack it, and it is the last of its kept file
  * too.
  *
- * Threads: one at a time, but for what was reserved. */
+ * Threads: one at a time, except at reserved places. */
 #pragma once
 
 #include <pthread.h>
@@ -69,7 +69,7 @@ typedef struct bm_kept_writer_ops {
     bool wants_ids;   /* ids rather than records */
     bool names_files; /* a file for each input, named by kept_writer.h */
     bm_status (*open)(const bm_kept_cfg *cfg, void **state, bm_error *err);
-    /* The input of this number is the next of which something is kept; those between are empty. */
+    /* The next input with kept records has this number; the inputs between are empty. */
     bm_status (*begin_file)(void *state, size_t index, bm_error *err);
     bm_status (*write)(void *state, bm_str raw, bm_error *err);
     bm_status (*more)(void *state, bm_str bytes, bm_error *err); /* of the record written last */
@@ -78,7 +78,7 @@ typedef struct bm_kept_writer_ops {
     bm_status (*end_file)(void *state, bm_error *err);
     bm_status (*id)(void *state, bm_str id, bm_error *err);
     bm_status (*finish)(void *state, bm_error *err);
-    void (*close)(void *state); /* drops what is still open */
+    void (*close)(void *state); /* drops files that are still open */
 } bm_kept_writer_ops;
 
 /* The rows. */
@@ -90,8 +90,9 @@ typedef struct bm_kept_writer bm_kept_writer;
 
 /* Would two inputs get one name? Before any work; `dir` of cfg is not looked at. */
 bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
-/* May all that is kept be one stream? BM_ERR_USAGE names a table whose schema is not that of the
- * first. One that cannot be read is left to whoever reads it. Before any work. */
+/* May all kept records be one stream? BM_ERR_USAGE names a table with another schema than the
+ * first. A table that cannot be read is passed over here, and reported when it is read. Called
+ * before any work. */
 bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err);
 /* With BM_RECORDS_NOT_WRITTEN every call does nothing. */
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err);
@@ -116,8 +117,8 @@ bm_status bm_kept_writer_finish(bm_kept_writer *writer, bm_error *err);
 /* Frees; a file that is still open is dropped. Before bm_out_dir_close. NULL is fine. */
 void bm_kept_writer_close(bm_kept_writer *writer);
 
-/* kept_names -- what each input's kept file is called, and the one of what is removed from it.
- * Pure functions of names. */
+/* kept_names -- the names of each input's kept file and of the file of its removed records. Pure
+ * functions of names. */
 
 typedef struct bm_kept_source {
     const char *name; /* as given; "-": stdin */
@@ -129,7 +130,7 @@ typedef struct bm_kept_naming {
     bm_format format;
     bm_records kept;
     const char *cwd;    /* the directory that relative names start from, absolute */
-    bm_written written; /* `removed` or `annotated` stands for `kept` */
+    bm_written written; /* `removed` or `annotated` in place of `kept` */
 } bm_kept_naming;
 
 /* names[i] (filled, n; the caller's, bm_free each): relative, without "..". BM_ERR_USAGE where two
@@ -137,8 +138,8 @@ typedef struct bm_kept_naming {
 bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_naming *naming,
                         char **names, bm_error *err);
 
-/* kept_files -- the files that kept documents go to: one for each input, what it is called and how
- * it is compressed. */
+/* kept_files -- the files that kept documents go to: one for each input, its name and its
+ * compression. */
 
 typedef struct bm_kept_files {
     size_t n; /* inputs, once all are named */

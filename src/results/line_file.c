@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_file.c -- lines out of a sliding block.
  *
- * The rest of the block is moved to its front before more is read behind it. A line that
- * continues past the block is searched from where the search ended, so that a long line costs no
- * more than its bytes.
+ * The rest of the block is moved to its front before more is read after it. A line that continues
+ * past the block is searched from where the search ended, so that a long line costs no more than
+ * its bytes.
  *
  * Tests: tests/unit/results/test_line_file.c, tests/unit/results/test_tsv_table.c */
 #include "results/line_file.h"
@@ -42,8 +42,9 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
                        : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
 }
 
-/* The line continues behind the block. Where that is for want of memory, its end is looked for, to
- * say what would do: so many bytes of three quarters of it (budget.c). */
+/* The line continues after the block. If memory does not allow a larger block, the end of the line
+ * is searched for, to name the memory that would suffice: lines get three quarters of it
+ * (budget.c). */
 static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 {
     bm_buf *block = &file->block;

@@ -31,10 +31,10 @@ typedef struct bm_line_file {
     bm_listed *listed;
     size_t next; /* place of the next line in it */
     bool whole;  /* all of the file is in it */
-} bm_line_file;  /* reset frees what it has read */
+} bm_line_file;  /* reset frees the rows that it has read */
 
-/* *more false: there was no line left, and `number` is that of the one that might follow.
- * BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, `too_long` with the line. */
+/* *more false: there was no line left, and `number` is the number after the last line's. BM_ERR_IO,
+ * BM_ERR_NOMEM, BM_ERR_CANCELLED, `too_long` with the line. */
 bm_status bm_line_file_next(bm_line_file *file, bool *more, bm_error *err);
 void bm_line_file_reset(bm_line_file *file);
 /* The file is listed by a manifest: said before the second line is asked for. The end of the file
@@ -53,7 +53,7 @@ bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *
 typedef struct bm_tsv_table {
     const char *path;
     char *own_path;    /* NULL: the caller's */
-    bm_listed *listed; /* what it must be; NULL: nobody has listed it */
+    bm_listed *listed; /* its listed digest; NULL: nobody has listed it */
     bm_line_file lines;
     uint64_t line;                     /* of the row read last */
     size_t n_columns;                  /* of the file; 0: not open */

@@ -3,7 +3,7 @@
  *
  * Rows are numbered from 1. The key of a document that is the a of a row is the number of its first
  * such row. One that is only a b follows the a before it in its group, or, without groups, the a of
- * its last row. All others of an a stand by their place in groups.jsonl, or by their last row.
+ * its last row. All others of an a have their place by groups.jsonl, or by their last row.
  *
  * Tests: tests/cli/cases/filter.sh, tests/cli/cases/staged.sh, tests/reference/test_cluster.py,
  *        tests/reference/test_report.py, tests/unit/jobs/test_jobs.c,
@@ -23,7 +23,7 @@
  *
  * One walk over the rows. */
 
-/* Is the field the name of this input? Not where the manifest has none of that number. */
+/* Is the field the name of this input? False if the manifest has no input of that number. */
 static bool is_input(const bm_manifest *manifest, size_t input, bm_str field)
 {
     if (input >= bm_manifest_n_inputs(manifest))
@@ -153,7 +153,7 @@ static bm_status place_member(void *ctx, const bm_group_file *file, bm_str id, b
     const uint32_t number = bm_id_set_find(walk->ids, id);
     (void)file;
     (void)err;
-    if (number == BM_ID_NONE) /* of no pair: the count of those that were placed tells */
+    if (number == BM_ID_NONE) /* of no pair: then fewer documents were placed */
         return BM_OK;
     bm_listed_doc *doc = &walk->docs->docs[number];
     if (doc->leads)
@@ -182,7 +182,7 @@ static bm_status place_by_groups(bm_listed_docs *docs, const bm_result_dir *dir,
                                 "a document of the pairs is in none of the groups", err);
 }
 
-/* Without groups: behind the a of its last row, in the order of the rows. */
+/* Without groups: after the a of its last row, in the order of the rows. */
 static void place_by_rows(bm_listed_docs *docs)
 {
     for (size_t i = 0; i < docs->n; i++) {

@@ -6,15 +6,16 @@
  * documents that are an a, but not those that are only a b among each other. Of identical documents
  * each has a row with the first of them, and the first alone has their links. Where the job made
  * components, groups.jsonl has the rest of the order: every document of the file is in a group,
- * with all that it is linked to, in input order.
+ * with all documents linked to it, in input order.
  *
  * Where it made stars, the linked documents of one group lie in several, so that order is lost. The
- * rows still suffice to keep the first: each document comes after all that stand as an a beside it.
+ * rows still suffice to keep the first: each document comes after every document that is the a of
+ * one of its rows.
  *
- * A document is a copy where it stands in one row alone, as b, with similarity 1. One that stands
- * so and is no copy has the set of its a; its a has no other links either, since a set that equals
- * another has the same signature and similarities. Then it makes no difference. (Two sets of two
- * million shingles that differ in one have 1.000000 too: such a document might differ.)
+ * A document is a copy if it is in one row only, as b, with similarity 1. A document in such a row
+ * that is no copy has the same set as its a; its a has no other links either, since a set that
+ * equals another has the same signature and similarities. Then it makes no difference. (Two sets of
+ * two million shingles that differ in one have 1.000000 too: such a document might differ.)
  *
  * Memory: 32 bytes a document, and 12 for the order. */
 #pragma once
@@ -37,8 +38,8 @@ typedef struct bm_source_column {
 bm_status bm_source_table_read(const bm_manifest *manifest, bm_source_column *columns, size_t n,
                                bm_error *err);
 
-/* The rows of a table that stand in the order of the inputs, as many of each as a column of
- * sources.tsv counts. So it is known which input a row is of, even if two have one name. */
+/* Rows of a table in the order of the inputs, as many of each input as a column of sources.tsv
+ * counts. So the input of a row is known, even if two have one name. */
 typedef struct bm_source_walk {
     const bm_manifest *manifest; /* borrowed */
     uint64_t *left;              /* rows that are still to come of each input */
@@ -50,14 +51,14 @@ bm_status bm_source_walk_open(const bm_manifest *manifest, bm_source_walk *out, 
 void bm_source_walk_close(bm_source_walk *walk);
 /* From the first row on; *sum: how many there should be. */
 bm_status bm_source_walk_begin(bm_source_walk *walk, size_t column, uint64_t *sum, bm_error *err);
-/* Find the input of a row, whose name stands in `field`. BM_ERR_FORMAT: it is not the row that
- * should come. */
+/* Find the input of a row, which has the input's name in `field`. BM_ERR_FORMAT: another row should
+ * come here. */
 bm_status bm_source_walk_row(bm_source_walk *walk, const bm_tsv_table *row, size_t field,
                              bm_error *err);
 
 typedef struct bm_listed_doc {
     uint64_t key, place; /* documents sorted by the first, then by the second, are in input order */
-    uint64_t rows;       /* in which it stands */
+    uint64_t rows;       /* that has the row */
     uint32_t a;          /* of the last row in which it is b */
     bool leads;          /* it is the a of a row */
     bool equal;          /* the last row in which it is b has similarity 1 */

@@ -37,7 +37,7 @@ typedef struct bm_npy_writer {
     char type[4];
     uint64_t n_cols;
     bm_stream_hash
-        *sum; /* of the first rows, whose bytes in the file end at ...; NULL: nobody wants it */
+        *sum;        /* of the first rows, which end in the file at ...; NULL: nobody wants it */
     uint64_t summed; /* ... this byte */
     bool ended;      /* no more may come */
 } bm_npy_writer;
@@ -45,8 +45,7 @@ typedef struct bm_npy_writer {
 bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_writer *out,
                              bm_error *err);
 /* After a take-over (bm_out_dir_file_again): an array of which `n_rows` rows were written and
- * flushed. What is behind them is cut off, and rows that are written now go there. BM_ERR_FORMAT:
- * there are fewer. */
+ * flushed. Bytes after them are cut off, and new rows go there. BM_ERR_FORMAT: there are fewer. */
 bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, uint64_t n_rows,
                                    bm_npy_writer *out, bm_error *err);
 /* Keep XXH3 128 of the rows from the first on. Those that are there already are

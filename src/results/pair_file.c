@@ -182,8 +182,8 @@ bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_f
  *
  * Members one after another out of a row.
  *
- * An id is not repaired where it is no UTF-8, as a JSON parser would: ids of files are bytes, and
- * they must meet those of pairs.tsv and of the inputs. */
+ * An id that is no UTF-8 is not repaired, as a JSON parser would do: ids of files are bytes, and
+ * must equal the ids of pairs.tsv and of the inputs. */
 
 static bm_status group_file_bad_row(const bm_group_file *file, const char *what, bm_error *err)
 {
@@ -257,8 +257,8 @@ static uint32_t hex_digit(char c)
     return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : UINT32_MAX;
 }
 
-/* The character of an escape, of which *at is the letter behind the backslash, and moves to its
- * last byte; UINT32_MAX: none that our writer makes. */
+/* The character of an escape; *at is the letter after the backslash, and moves to the escape's last
+ * byte; UINT32_MAX: no escape that our writer makes. */
 static uint32_t escaped(bm_str text, size_t *at)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -280,7 +280,7 @@ static uint32_t escaped(bm_str text, size_t *at)
     return code < 0x80 ? code : UINT32_MAX;
 }
 
-/* The id that a JSON string stands for. */
+/* The id in a JSON string. */
 static bm_status read_id(bm_group_file *file, bm_str quoted, bm_str *out, bm_error *err)
 {
     static const char wanted[] = "an id is no string as bandmill writes them";

@@ -38,8 +38,8 @@ void bm_pair_file_close(bm_pair_file *file);
 bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err);
 /* For each row; anything but BM_OK ends the walk. */
 typedef bm_status (*bm_pair_row_fn)(void *ctx, const bm_pair_file *row, bm_error *err);
-/* All rows of a file that was just opened. `listed`: what it must be, once it is read to its end
- * (NULL: nobody has listed it). */
+/* All rows of a file that was just opened. `listed`: the expected digest, compared once the file is
+ * read to its end (NULL: nobody has listed it). */
 bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_fn fn, void *ctx,
                             bm_error *err);
 

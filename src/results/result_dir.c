@@ -120,7 +120,7 @@ bool bm_result_is_against(const bm_manifest *manifest)
 
 /* --- its tables --- */
 
-/* A file of the directory, and what it must be. */
+/* A file of the directory, and its expected digest. */
 typedef struct beside {
     char *path;
     bm_listed *listed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_dir.h -- a directory that `dedup` wrote, read in this one place: what its report says of
- * the job, and a walk over each of its tables.
+/* result_dir.h -- a directory that `dedup` wrote, read in this one place: the facts of the job in
+ * its report, and a walk over each of its tables.
  *
  *     report.json     bm_result_facts    words, threshold and plan of the job
  *     groups.jsonl    bm_result_groups   a group at a time, its members one after another
@@ -10,7 +10,7 @@
  *     skipped.tsv     bm_result_rows
  *     sources.tsv     listed_order.h     the columns of all inputs at once
  *
- * Rows are handed out while the file is read, of which a block, or the longest row, is in memory. A
+ * Rows are handed out while the file is read: only a block, or the longest row, is in memory. A
  * file is compared with what the report lists as it is read: once a walk has come to its end,
  * BM_ERR_FORMAT where it is another. Errors name file and line. Threads: one a walk. */
 #pragma once
@@ -42,10 +42,10 @@ bool bm_result_is_overlap(const bm_manifest *manifest);
 bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
                          const char *what, bm_error *err);
 
-/* --- what report.json says of the job --- */
+/* --- the facts of the job in report.json --- */
 
-/* One number or word after another; the first that is missing, or that no job can have, is what
- * `end` returns, and all that follow are 0. */
+/* One number or word after another. If one is missing, or no job can have it, `end` returns its
+ * error, and all later ones are 0. */
 typedef struct bm_result_facts {
     const bm_manifest *manifest;
     const bm_json_doc *doc; /* its report */

@@ -187,7 +187,7 @@ out:
 }
 
 /* The words of a scheme have 4 or 8 bytes. */
-/* *word_bytes: those of a word of its signatures. */
+/* *word_bytes: the bytes of a word of its signatures. */
 static bool known_scheme(const char *name, uint32_t *word_bytes)
 {
     unsigned scheme;
@@ -440,14 +440,14 @@ bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t
                : read_rows(dir, &dir->texts, (range){first, n, sizeof *out}, out, err);
 }
 
-/* Lines skip … skip+n-1 of those in `lines`, which begin at row `row` of the file. */
+/* Lines skip … skip+n-1 of `lines`, which begin at row `row` of the file. */
 typedef struct stretch {
     bm_str lines;
     uint64_t row;
     size_t skip, n;
 } stretch;
 
-/* `ends` is that of the stretch's first id. */
+/* `ends` is the end of the stretch's first id. */
 static bm_status append_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
                             bm_error *err)
 {
@@ -526,7 +526,7 @@ bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *
     *is = manifest != NULL;
     if (*is)
         goto out;
-    /* one that is nobody's as it stands, beside signatures, is ours, and damaged */
+    /* beside signatures, a file of no known form is a damaged one of ours */
     BM_TRY_OUT(has_file(path, BM_FILE_MANIFEST, &has, err));
     BM_TRY_OUT(has_file(path, BM_FILE_SIGNATURES, &beside, err));
     if (has && beside)

@@ -6,8 +6,8 @@
  * schemes with words of 64 bits, n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8
  * (N, 2), text_hash.npy <u8 (N), and ids.txt has N lines: else BM_ERR_FORMAT names the file and the
  * field. The manifests of earlier versions do not list n_bytes.npy, content_hash.npy and
- * text_hash.npy: such a directory is read without them. What is read is compared with the digests
- * that the manifest lists (manifest.h): ids.txt and the small arrays when they are opened,
+ * text_hash.npy: such a directory is read without them. The bytes read are compared with the
+ * digests in the manifest (manifest.h): ids.txt and the small arrays when they are opened,
  * signatures.npy while its rows are read in order. Rows are read from the files as they are asked
  * for. For the ids, a table holds the place of every 1,024th line (8 bytes each), so that reading
  * can begin at any row.
@@ -29,8 +29,8 @@ typedef struct bm_sign_dir bm_sign_dir;
  * take (bm_manifest_open). */
 bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *err);
 bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out, bm_error *err);
-/* The same of several directories, one after another; BM_ERR_FORMAT too if signatures of this one
- * cannot be used together with those of `first`, the first of them (NULL: this is it). */
+/* The same of several directories, one after another; BM_ERR_FORMAT too if its signatures cannot be
+ * used together with the signatures of `first`, the first directory (NULL: this is it). */
 bm_status bm_sign_dir_open_beside(const bm_sign_dir *first, const char *path, uint64_t memory,
                                   bm_sign_dir **out, bm_error *err);
 /* BM_ERR_USAGE names the first of these that holds signatures, where only documents will do. */

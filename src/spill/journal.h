@@ -6,7 +6,7 @@
  *
  * A line is written by one call, so a process that is killed leaves whole lines and at most one
  * torn one at the end, which opening cuts off. Lines out of order, missing, or changed are told:
- * BM_ERR_FORMAT. What a line says is its owner's business; a text holds no LF (tabs are fine).
+ * BM_ERR_FORMAT. The meaning of a line is its owner's business; a text holds no LF (tabs are fine).
  *
  * Source of the checksum: XXH3 64, seeded with the checksum of the line before (0 for the first).
  *

@@ -11,11 +11,11 @@
  * begins.
  *
  * The sort is a least-significant-digit radix sort of bytes, stable, that leaves out bytes in which
- * all keys agree. Those whose keys agree are then compared by their bytes and numbers, if they have
- * any. What is in memory at the end is the last run, and often the only one. While merging, one
- * block of each run in the file takes the place of the scratch. When there are as many runs as
- * blocks fit there, they are merged into one run of a new file, so the memory stays what was given
- * however many records come. Equal records: the heap prefers the earlier run, so the merge is
+ * all keys agree. Records of equal keys are then compared by their bytes and numbers, if they have
+ * any. The records in memory at the end are the last run, and often the only one. While merging,
+ * one block of each run in the file takes the place of the scratch. When there are as many runs as
+ * blocks fit there, they are merged into one run of a new file, so the memory stays within its
+ * limit for any number of records. Equal records: the heap prefers the earlier run, so the merge is
  * stable too.
  *
  * Tests: tests/unit/spill/test_sorted_bytes.c, tests/unit/spill/test_sorted_runs.c */
@@ -62,7 +62,7 @@ struct bm_sorted_runs {
     size_t n, cap;
     bm_buf bytes; /* of keys that are bytes, with their heads */
     bm_spill_file *file;
-    sorted_run *runs; /* those of the file, and one place for what is in memory */
+    sorted_run *runs; /* the runs of the file, and one place for the records in memory */
     size_t n_runs, cap_runs;
     sorted_head *heap; /* runs that are not at their end, the one with the least record first */
     size_t n_heap, cap_heap;
@@ -106,7 +106,7 @@ bm_status bm_sorted_runs_open_bytes(const char *dir, size_t memory, bm_sorted_ru
         dir, out, err);
 }
 
-/* Close the file and free what is known of its runs. */
+/* Close the file and free the list of its runs. */
 static void close_runs(bm_sorted_runs *runs)
 {
     bm_spill_close(runs->file);
@@ -143,7 +143,7 @@ static uint64_t key_of(const char *bytes, size_t len)
     return key;
 }
 
-/* Heads and bytes whose first bytes are equal. */
+/* Heads and bytes of keys with the same first bytes. */
 static int compare_bytes(const char *x, const char *y)
 {
     const bytes_head a = head_of(x), b = head_of(y);
@@ -201,8 +201,8 @@ static void sort_records(bm_run_record *records, bm_run_record *scratch, size_t 
         memcpy(records, from, n * sizeof *records);
 }
 
-/* Records lie in the order of their keys: sort those whose keys are equal by their bytes. Most lie
- * in order by then. */
+/* Records lie in the order of their keys: sort records of equal keys by their bytes. Most of them
+ * are in order already. */
 static void sort_equal_keys(bm_sorted_runs *runs)
 {
     bm_run_record *records = runs->records;
@@ -301,7 +301,7 @@ static inline uint64_t record_key(const bm_sorted_runs *runs, const char *record
     return key;
 }
 
-/* Have `n` bytes of the run at hand after run->at, or what it has left. */
+/* Read until memory has `n` bytes of the run after run->at, or all that are left. */
 static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_error *err)
 {
     while (run->data.len - run->at < n && run->n_read < run->bytes) {
@@ -345,7 +345,7 @@ static bm_status next_of_run(bm_sorted_runs *runs, sorted_head *head, bool *more
         run->at += sizeof(bm_run_record);
     } else if (head->run < runs->n_runs) {
         BM_TRY(next_in_file(runs, run, more, err));
-    } else { /* the last is what is in memory */
+    } else { /* the last run is the one in memory */
         *more = run->at < runs->n;
         run->record = *more ? (const char *)&runs->records[run->at++] : NULL;
         if (*more && runs->of_bytes)
@@ -465,7 +465,7 @@ static bm_status merge_all(bm_sorted_runs *runs, bm_error *err)
 
 /* --- adding --- */
 
-/* Write what is in memory as a run. */
+/* Write the records in memory as a run. */
 static bm_status spill(bm_sorted_runs *runs, bm_error *err)
 {
     if (runs->dir == NULL)

@@ -30,13 +30,13 @@ typedef struct bm_sorted_runs bm_sorted_runs;
 
 #define BM_SORTED_RUNS_LEAST ((size_t)256 << 10) /* bytes of memory; less is taken as this */
 
-/* Records of keys of 64 bits: those of equal keys come in the order in which they were added.
+/* Records with keys of 64 bits: records of equal keys come in the order in which they were added.
  * `dir`: where runs go; NULL: nowhere, and BM_ERR_NOMEM when `memory` bytes are full. Allocates as
  * records come. */
 bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **out, bm_error *err);
-/* Records of bytes: those of equal bytes come in ascending order of their numbers, and if one
- * begins with another, the shorter comes first. One record always fits, however long it is. `dir`
- * NULL: memory grows as it must. `memory` is raised to a least amount. */
+/* Records with bytes as keys: records of equal bytes come in ascending order of their numbers, and
+ * if one key begins with another, the shorter comes first. One record always fits, however long it
+ * is. `dir` NULL: memory grows as it must. `memory` is raised to a least amount. */
 bm_status bm_sorted_runs_open_bytes(const char *dir, size_t memory, bm_sorted_runs **out,
                                     bm_error *err);
 void bm_sorted_runs_close(bm_sorted_runs *runs); /* NULL is fine */

@@ -3,7 +3,7 @@
  * every record checked.
  *
  * A record is read where it was put: place and length are asked for, and a length, a kind or a
- * checksum that differs is BM_ERR_FORMAT, a file that is shorter too; what the system says is
+ * checksum that differs is BM_ERR_FORMAT, a file that is shorter too; errors of the system are
  * BM_ERR_IO. So neither a changed byte nor a block of another file can turn into a result. A reader
  * of the whole file finds every record by its length.
  *
@@ -11,8 +11,8 @@
  * process ends in whatever way, and nobody else can open it by its path. spill_saved.h gives it
  * one. Nothing is synced.
  *
- * Threads: one appends and reserves; any number reads what was flushed before, and puts records at
- * places that were reserved. */
+ * Threads: one appends and reserves; any number of threads read flushed records, and put records at
+ * reserved places. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -56,7 +56,7 @@ struct bm_spill_file {
     uint64_t flushed, n_records;
 };
 
-typedef struct bm_spill_head { /* what stands before a record's payload */
+typedef struct bm_spill_head { /* the bytes before a record's payload */
     uint64_t kind_len, check;
 } bm_spill_head;
 
@@ -77,14 +77,14 @@ void bm_spill_free(bm_spill_file *file);
 bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t place, const char *how,
                            bm_error *err);
 
-/* Is the header of the file what it was? */
+/* Is the header of the file unchanged? */
 bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err);
 
 /* Read `len` bytes from `place` on; a file that ends before is damaged. */
 bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
 
-/* Bytes that a record says its payload has, and its kind. */
+/* The stated bytes of a record's payload, and its kind. */
 uint64_t bm_spill_length(const bm_spill_head *head);
 /* Is this the head of the record? BM_ERR_FORMAT: another record is there, or a damaged one. */
 bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
@@ -101,7 +101,7 @@ void bm_spill_close(bm_spill_file *file);
 bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *place,
                        bm_error *err);
 /* Places for n records that will be put, `bytes` with their heads (BM_SPILL_RECORD each), side by
- * side from *place on: they are behind all that was added. */
+ * side from *place on, after all added records. */
 bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *place,
                            bm_error *err);
 
@@ -109,18 +109,19 @@ bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint
  * one thread each. */
 typedef struct bm_spill_put {
     const bm_spill_file *file; /* borrowed */
-    uint64_t place;            /* of what is in `buf` */
+    uint64_t place;            /* of the bytes in `buf` */
     bm_buf buf;
 } bm_spill_put;
 
 bm_status bm_spill_put_add(bm_spill_put *put, uint64_t place, const void *data, size_t len,
                            bm_error *err);
-/* Write what is left, unless `status`, which it returns, is that of a failure. Frees. */
+/* Write the rest, unless `status` is a failure, and free everything. Returns `status`, or the
+ * failure of writing. */
 bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err);
 
 /* Records that were added can be read after it, and reserved ones that were put. */
 bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
-/* The record at `place`, whose payload has `len` bytes. */
+/* The record at `place`, with a payload of `len` bytes. */
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
 
@@ -129,14 +130,14 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, s
  * each, and nothing is written meanwhile. */
 typedef struct bm_spill_get {
     const bm_spill_file *file; /* borrowed */
-    uint64_t place;            /* of what is in `buf` */
+    uint64_t place;            /* of the bytes in `buf` */
     bm_buf buf;
 } bm_spill_get;
 
 bm_status bm_spill_get_read(bm_spill_get *get, uint64_t place, void *data, size_t len,
                             bm_error *err);
 
-uint64_t bm_spill_bytes(const bm_spill_file *file); /* of the file, with what is still buffered */
+uint64_t bm_spill_bytes(const bm_spill_file *file); /* of the file, with the buffered bytes */
 uint64_t bm_spill_records(const bm_spill_file *file);
 int bm_spill_fd(const bm_spill_file *file); /* for tests that damage it */
 

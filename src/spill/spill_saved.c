@@ -2,9 +2,9 @@
 /* spill_saved.c -- a temporary file that outlives its process: named, opened again, walked.
  *
  * A file made by O_TMPFILE is linked to its name (linkat of /proc/self/fd/N). Where that fails, its
- * contents are copied: a file that was unlinked cannot be linked again. What a killed process wrote
- * last may be torn, but only behind the bytes that its owner noted after a flush: these are what
- * the file is cut to when it is opened again.
+ * contents are copied: a file that was unlinked cannot be linked again. The last bytes that a
+ * killed process wrote may be torn, but only after the bytes that its owner noted after a flush:
+ * these are what the file is cut to when it is opened again.
  *
  * The walk reads through a window that holds whole records. For a record that is longer it grows,
  * once the length was compared with the rest of the file. */
@@ -191,7 +191,7 @@ bool bm_spill_is_saved(const char *path, bm_spill_kind kind)
 typedef struct window {
     bm_buf bytes;
     uint64_t base; /* the place in the file of its first byte */
-    size_t at;     /* of the next record in it; what is before was visited */
+    size_t at;     /* of the next record in it; records before it were visited */
 } window;
 
 /* Read until the window has `need` bytes from its `at` on; the file has them. */

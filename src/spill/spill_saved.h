@@ -9,12 +9,12 @@
 #include "spill/spill_file.h"
 
 /* Flush, and give the file the name `path` in an open folder (bm_name_in), under which it stays
- * when the process ends; what lay there is removed first (a symbolic link itself, not what it
- * points to). Places stay as they are and records are added as before. `path` lies in the file
- * system of the directory that the file was opened in, best in that directory: where it cannot be
- * linked (another file system, no O_TMPFILE, no /proc) its contents are copied, which for a while
- * takes their size on disk twice. Once a file: a second call is BM_ERR_INTERNAL. BM_ERR_IO,
- * BM_ERR_NOMEM: the file has no name, and works on without. */
+ * when the process ends; a file that is there is removed first (a symbolic link itself, not its
+ * target). Places stay as they are and records are added as before. `path` lies in the file system
+ * of the directory that the file was opened in, best in that directory: where it cannot be linked
+ * (another file system, no O_TMPFILE, no /proc) its contents are copied, which for a while takes
+ * their size on disk twice. Once a file: a second call is BM_ERR_INTERNAL. BM_ERR_IO, BM_ERR_NOMEM:
+ * the file has no name, and works on without. */
 bm_status bm_spill_save_in(bm_spill_file *file, int folder, const char *path, bm_error *err);
 
 /* A file that was saved, as it was when bm_spill_bytes and bm_spill_records said so (and it was
@@ -25,15 +25,15 @@ typedef struct bm_spill_saved {
     uint64_t bytes, records;
 } bm_spill_saved;
 
-/* Open it in an open folder with a write buffer of `buffer` bytes: what was appended later is cut
- * off, and records are added behind. BM_ERR_FORMAT, naming the path, and nothing changed: missing,
- * shorter, no regular file (a link is not followed), of another kind, another header, or numbers
- * that no file has. The header is checked here, the records by bm_spill_walk or when they are read.
- * BM_ERR_IO, BM_ERR_NOMEM. */
+/* Open it in an open folder with a write buffer of `buffer` bytes: bytes appended later are cut
+ * off, and records are added at the end. BM_ERR_FORMAT, naming the path, and nothing changed:
+ * missing, shorter, no regular file (a link is not followed), of another kind, another header, or
+ * numbers that no file has. The header is checked here, the records by bm_spill_walk or when they
+ * are read. BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_spill_reopen_in(int folder, const bm_spill_saved *saved, size_t buffer,
                              bm_spill_file **out, bm_error *err);
 
-/* Is this file what stands at its name, and not another that has come to its place? */
+/* Is this file still the one at its name, and not another one in its place? */
 bool bm_spill_has_its_name(const bm_spill_file *file);
 
 /* Is there a regular file at `path`, no link, that begins as one of this kind does? It is only
