@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_random.h -- the random numbers of tests. A state belongs to the test, which begins it with a seed
- * of its own, so each test draws the same numbers in every run, on every machine. */
+/* world_random.h -- the random numbers of tests. A state belongs to the test, which begins it with
+ * a seed of its own, so each test draws the same numbers in every run, on every machine. */
 #pragma once
 
 #include <stdint.h>
