@@ -31,8 +31,8 @@
  * type.
  *
  * Texts are cut where they lie; arrays are released when their rows are done, by any thread. A
- * stream is read once: what needs two passes (the records that are kept) is not written, but the
- * ids of what is kept (kept_ids.txt).
+ * stream is read once: outputs that need two passes (the kept records) are not written, but the ids
+ * of kept documents are (kept_ids.txt).
  *
  * The structs and their guards are those of the specification
  * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so that several

@@ -36,8 +36,8 @@
  *
  * Threads: different handles are independent; one handle is used by one thread at a time.
  *
- * Processes: a bm_splitter has a bm_signer, and belongs to the process that opened it, as sketch.h
- * says of a signer. A bm_joiner is memory: a forked child may go on with its copy. */
+ * Processes: a bm_splitter has a bm_signer, and belongs to the process that opened it, like a
+ * signer (sketch.h). A bm_joiner is memory: a forked child may go on with its copy. */
 #ifndef BANDMILL_DISTRIBUTED_H
 #define BANDMILL_DISTRIBUTED_H
 
@@ -95,8 +95,8 @@ BM_API bm_status bm_splitter_take(bm_splitter *splitter, struct ArrowSchema *sch
                                   struct ArrowArray *array, bm_error *err);
 BM_API void bm_splitter_close(bm_splitter *splitter); /* NULL is fine */
 
-/* The hash of each id in the column `id` of an array, without nulls: `array->length`, filled. Those
- * of known documents are these with BM_ID_HASH_KNOWN. */
+/* The hash of each id in the column `id` of an array, without nulls: `array->length`, filled. The
+ * hash of a known document has BM_ID_HASH_KNOWN set as well. */
 BM_API bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray *array,
                              uint64_t *hashes, bm_error *err);
 /* The digest of each text in the column `text` of an array: `2 * array->length`, filled: XXH3 of 128

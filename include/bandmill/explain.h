@@ -35,8 +35,8 @@ typedef struct bm_explain_options {
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
     /* For the result of a table in memory: the same rows, twice, for what only the inputs hold;
      * moved as bm_input_options.stream is, each if it is needed. The caller has to make sure that
-     * they are the same. Both NULL: what only such a table holds is not known. Of overlap the first
-     * are the rows of the items, the second those of the documents. */
+     * they are the same. Both NULL: what only such a table holds is not known. For overlap, the
+     * first counts the rows of items, the second the rows of documents. */
     struct ArrowArrayStream *streams[2];
 } bm_explain_options;
 

@@ -2,11 +2,11 @@
 /* index.h -- an index that lives: documents on disk, found by what they have in common with others.
  *
  * An index is a directory with one environment of LMDB; how its documents are cut and signed, the
- * plan of bands and what is kept of each document are stored in it when it is built, and never
- * change. A commit survives the end of the process and loss of power. Any number of processes may
- * read it beside one that writes; a second writer is BM_ERR_LOCKED. Within one process any number
- * of handles and jobs may read an index; one that writes must be alone, else BM_ERR_BUSY. An index
- * of another format version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
+ * plan of bands and the data stored for each document are fixed when it is built, and never change.
+ * A commit survives the end of the process and loss of power. Any number of processes may read it
+ * beside one that writes; a second writer is BM_ERR_LOCKED. Within one process any number of
+ * handles and jobs may read an index; one that writes must be alone, else BM_ERR_BUSY. An index of
+ * another format version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
 #ifndef BANDMILL_INDEX_H
 #define BANDMILL_INDEX_H
 

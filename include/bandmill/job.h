@@ -247,7 +247,7 @@ typedef struct bm_overlap_counts {
 
 /* Counts of bm_dedup_options.unit. */
 typedef struct bm_unit_counts {
-    uint64_t units, cuts; /* those that were compared; those that were cut */
+    uint64_t units, cuts; /* compared units; cut units */
     uint64_t cut_bytes;   /* of text */
 } bm_unit_counts;
 
@@ -265,8 +265,8 @@ typedef struct bm_counts {
     bm_left_out left_out;
     /* `identical` counts all documents with the shingles of an earlier one in the same order. This
      * counts the documents among them that differ in their bytes from the first of their kind, or
-     * may differ; and of `removed` those of which that is so beside the one kept, which
-     * results.removed_identical does not count. */
+     * may differ; removed_equal counts the removed documents that differ so from the kept one,
+     * which results.removed_identical does not count. */
     uint64_t equal, removed_equal;
     bm_overlap_counts overlap;
     bm_unit_counts unit;

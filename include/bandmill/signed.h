@@ -53,9 +53,8 @@ typedef struct bm_signed_arrays {
     const uint64_t *text_hash;  /* n_docs; as text_hash.npy */
 } bm_signed_arrays;
 
-/* Sign the table of `options`, whose `output` is not set, nor `resume`; `bands` and `rows` make
- * keys with `band_keys`. What the options point to is borrowed until bm_signed_free, but for the
- * stream.
+/* Sign the table of `options`, without `output` and `resume`; `bands` and `rows` make keys with
+ * `band_keys`. What the options point to is borrowed until bm_signed_free, but for the stream.
  *
  * BM_ERR_UNSUPPORTED: only a job can do this (paths instead of a table, a device that is not the
  * native CPU, bad records that are to be skipped, weights); a table is then as it was. Other errors

@@ -89,7 +89,8 @@ static inline double bm_tune_level(uint32_t level)
  * document i add up to (1 each for a number of pairs, P(s) for candidates), the number for the
  * corpus is t = D/n sum y_i, and its standard error the root of D^2 (1 - n/D) s^2/n, s^2 being the
  * variance of the y_i drawn (Cochran, Sampling Techniques, 1977, theorems 2.2 and 2.4). Documents
- * are what is drawn, so pairs that share one need not be independent. To the square of the error (1
+ * are drawn, and not pairs, so pairs that share one need not be independent. To the square of the
+ * error (1
  * - n/D) (D/2n)^2 is added, times the square of the greatest value that one pair could have: what a
  * pair seen once would have made. Where D is at most `sample`, everything is exact and the errors
  * are 0.

@@ -6,7 +6,7 @@
  * memory are size_t.
  *
  * How options grow without breaking a program that was built before:
- * - The options of a call are one struct, bm_NAME_options, whose first field is `struct_size`.
+ * - The options of a call are one struct, bm_NAME_options, with the first field `struct_size`.
  *   bm_NAME_options_init fills every default of the documentation and this field; the call reads no
  *   more of the struct than that, and takes the defaults for fields that a later version has added
  *   at the end. A struct that was not initialised is BM_ERR_USAGE.

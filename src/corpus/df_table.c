@@ -637,7 +637,7 @@ static bool put_into_places(weighing *w, size_t n)
     return true;
 }
 
-/* Ascending. No hash stands twice. */
+/* Ascending. No hash is there twice. */
 static const element *sort_elements(weighing *w, size_t n)
 {
     if (n >> 32 != 0 || !put_into_places(w, n)) {

@@ -3,8 +3,8 @@
  *
  * Only shingles of two documents or more are listed: any other shingle that is looked up is in one
  * document, since look-ups come from the counted documents. Of text that leaves a small part of the
- * shingles. The list lies in memory as long as it fits, else in a temporary file of blocks whose
- * first keys are in memory.
+ * shingles. The list lies in memory as long as it fits, else in a temporary file of blocks, with
+ * the first key of each block in memory.
  *
  * Threads: any number of them may look up. */
 #pragma once
@@ -69,7 +69,7 @@ bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err);
  * N is the number of documents, those without shingles too, df the number of documents with the
  * shingle, tf how often this one has it. The quotient is rounded to a double, its logarithm is
  * taken by base/portable_log.h, and the product is rounded: the same bits on every machine. A
- * shingle that stands in every document weighs 0 and is no element of any. */
+ * shingle of every document weighs 0 and is an element of no set. */
 
 /* Replace each document of the batch by its elements in ascending order, with weights. The
  * documents were all counted. Any thread. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */

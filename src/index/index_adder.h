@@ -5,7 +5,7 @@
  *
  *     its id is there           error, or it is passed over, replaces the one that is there, or
  *                               gets the next free number (bm_duplicate_ids)
- *     unique, and it reaches    it is not added; a row says its best match. With `replace` the
+ *     unique, and it reaches    it is not added; a row has its best match. With `replace` the
  *     the threshold             document of its own id is no match
  *     else                      it is added
  *
@@ -19,8 +19,8 @@
 #include "model/ids.h"
 #include "store/store_write.h"
 
-/* index_ids -- ids of a batch against those of the index, and against each other, in input order.
- */
+/* index_ids -- ids of a batch against ids of the index, and against each other, in input order.
+ * */
 
 /* The ids of one batch after another. {0} is empty. */
 typedef struct bm_index_ids {
@@ -77,8 +77,8 @@ typedef struct bm_index_near {
     uint64_t candidates, verified; /* summed over all batches */
 } bm_index_near;                   /* {0} is empty */
 
-/* Begin with a finished batch, none of whose documents is in yet, which may grow to `n`; borrowed
- * until the next one. Questions are fewer than 2^32. */
+/* Begin with a finished batch: none of its documents is in the index yet; it may grow to `n`, and
+ * is borrowed until the next one. Questions are fewer than 2^32. */
 bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                               const bm_gather_shape *shape, bm_error *err);
 void bm_index_near_reset(bm_index_near *near);

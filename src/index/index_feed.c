@@ -234,8 +234,8 @@ out:
     return status;
 }
 
-/* A long document is read: what was gathered before goes first, and it will be twice in memory.
- */
+/* A long document is read: the gathered documents go first, since it will be in memory twice.
+ * */
 static bm_status wait_for_memory(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     (void)wanted, (void)err;

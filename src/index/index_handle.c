@@ -444,7 +444,7 @@ typedef struct bm_handle_signed {
 } bm_handle_signed;
 
 typedef struct sign_job {
-    bm_documents docs; /* those of the chunk */
+    bm_documents docs; /* the answers of the chunk */
     bm_handle_signed *out;
     bm_doc_ranges ranges;
 } sign_job;

@@ -138,9 +138,9 @@ struct bm_input_set {
  * In a directory, names that begin with . or _ are left out and counted, and so is everything but
  * regular files and links to them, by its kind; what `include` and `exclude` do not choose is left
  * out. What cannot be looked at is a file that cannot be read. A path itself leads to a regular
- * file, or is the name of a descriptor that the process was given (base/files.h): of that a pipe is
- * read once, like standard input. `spool_dir`: where standard input and pipes are copied to, while
- * they are read, so that they can be read a second time; NULL: they are read once. */
+ * file, or is the name of a descriptor that the process was given (base/files.h): a pipe among them
+ * is read once, like standard input. `spool_dir`: where standard input and pipes are copied to,
+ * while they are read, so that they can be read a second time; NULL: they are read once. */
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
                             bm_input_set **out, bm_error *err);
 /* The same with callbacks (borrowed until close, may be NULL): while a pipe or a terminal has

@@ -4,7 +4,7 @@
  *     file 0          file 1 (gz)       file 2
  *     |---------------|-----------------|--------------------|    bytes as stored, one file after
  *             ^                  ^                 ^              another; N ranges of equal length
- *             '- cut behind      '- not cut        '- cut
+ *             '- cut after       '- not cut        '- cut
  *                the record
  *
  * A record of a plain file of lines, TSV or CSV belongs to the range of its first byte. A row group

@@ -36,8 +36,8 @@ typedef struct bm_record {
     bm_str keep_key;        /* where fields rank it: keep_key.h */
     const uint64_t
         *keys;      /* instead of both, from sources of band keys: as many as the source has */
-    uint64_t entry; /* where the text is one of a dictionary: which; those of one number are the
-                       same; or 0 */
+    uint64_t entry; /* the number of a text of a dictionary, so that equal numbers are equal texts;
+                     * or 0 */
     /* that made it, of records with bytes of their own (parser.h); else NULL */
     struct bm_parser *parser;
     bool nameless; /* it has no id (bm_batch_parser.own_ids) */

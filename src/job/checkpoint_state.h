@@ -57,14 +57,14 @@ typedef struct bm_checkpoint_saved {
     uint64_t docs_bytes, docs_records, sets_bytes, sets_records;
     bool matched;
     uint64_t match_bytes, match_records;
-    bm_content_place place; /* behind the last of the documents */
-    bool broken;            /* an input was broken behind it, and may be repaired there */
+    bm_content_place place; /* after the last of the documents */
+    bool broken;            /* an input was broken after it, and may be repaired there */
     bm_array_sums sums;
     bm_array_sums next_sums; /* a line with the sums of the documents that the next line counts */
 } bm_checkpoint_saved;
 
-/* What a job has of its documents beside the table, in records of the file of documents, behind the
- * blocks of documents that are saved with it. */
+/* Data of a job's documents beside the table, in records of the file of documents, after the blocks
+ * of documents that are saved with them. */
 typedef struct bm_checkpoint_more {
     /* Append records that begin with BM_CHECKPOINT_MORE, 8 bytes. */
     bm_status (*save)(void *ctx, bm_spill_file *file, bm_error *err);

@@ -71,7 +71,8 @@ typedef struct bm_job_against {
     uint64_t not_compared;         /* beyond what a crowded bucket has for a document, at most */
     uint64_t found;                /* known ones that reach the threshold with a document */
     bm_id_kind ids; /* of the known ones, where an index recorded them; else UNTYPED */
-    const struct bm_job_context *items; /* has read those of `overlap`; borrowed; NULL: none */
+    const struct bm_job_context *items; /* has read the test sets of `overlap`; borrowed; NULL:
+                                         * none */
 } bm_job_against;
 
 typedef struct bm_job_context {

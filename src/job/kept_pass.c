@@ -248,7 +248,7 @@ static bm_status add_with(lane *l, const run *record, const bm_insertion *insert
     return bm_buf_add(&l->insertions, insertion->text.data, insertion->text.len, err);
 }
 
-/* Bytes that stay, or that stand instead of others, of a record of which `*begun` are there. */
+/* Bytes of a record that stay, or that replace others; `*begun` of them are there already. */
 static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool inserted, bool *begun,
                            bm_error *err)
 {

@@ -973,8 +973,9 @@ static bm_status report_summary(const bm_job_context *job, const bm_counts *coun
     return BM_OK;
 }
 
-/* For each rule of `keep` that looks at a field: the documents whose values it could not compare.
- */
+/* For each rule of `keep` that looks at a field: the documents with values that it could not
+ * compare.
+ * */
 static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
 {
     if (keep->rules == NULL)

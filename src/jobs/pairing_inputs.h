@@ -67,7 +67,7 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
  * is verification by signature now, since no option forbids it? Then the job may be run again. */
 bool bm_against_fall_back(bm_against *against, bm_settings *settings, bm_status status,
                           const bm_error *why);
-/* Log what was resolved where nobody asked for it. */
+/* Log the choices that no option made. */
 void bm_against_log(const bm_against *against, bm_meter *meter);
 
 /* against_signed -- signatures of known documents as an index, in a file without a name. */
@@ -106,7 +106,7 @@ static inline bool bm_signature_inputs_reads_texts(const bm_settings *settings)
     return bm_verify_reads_sets(settings->pairs.verify) || settings->keep.n_by_field > 0 ||
            bm_settings_write_removed(settings);
 }
-/* Log what was resolved where nobody asked for it. */
+/* Log the choices that no option made. */
 void bm_signature_inputs_log(const bm_signature_inputs *inputs, const bm_settings *settings,
                              bm_meter *meter);
 /* Do all of them have content hashes? */

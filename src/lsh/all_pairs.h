@@ -65,8 +65,8 @@ typedef struct bm_all_pairs_stats {
     uint64_t bytes;      /* of memory at most, as counted beforehand */
 } bm_all_pairs_stats;
 
-/* Calls `fn`, on this thread, with the pairs whose similarity is >= threshold, exact, a before b,
- * in chunks of at most 65,536; with a store, with all pairs that may be such. Each pair comes once.
+/* Calls `fn`, on this thread, with the pairs of similarity >= threshold, exact, a before b, in
+ * chunks of at most 65,536; with a store, with all pairs that may be such. Each pair comes once.
  * They do not come in the order of documents; it does not depend on threads unless memory is
  * bounded: then it depends on what fits into a block. The pairs and n_compared depend on neither.
  * `stats` may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of

@@ -469,7 +469,7 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
  *
  * The budget counts pairs looked at, not only those compared: a look at the keys of earlier bands
  * costs time too. Pairs across groups can only become fewer than they are. So once they fit into
- * what is left, the rest of the bucket is exact.
+ * the budget that is left, the rest of the bucket is exact.
  *
  * Sub-buckets: pairs that agree in a second band are the likelier ones. Only later bands are asked,
  * since what agreed in an earlier one was looked at there. Of a large sub-bucket again only a star.

@@ -7,7 +7,7 @@
  *
  * bm_candidates emits every pair; order: band, then the bucket by its first document, then a, then
  * b. bm_candidates_join emits enough pairs to find the connected components of the pairs that `fn`
- * verifies: a pair whose documents are already joined is left out, and a bucket costs time linear
+ * verifies: a pair of documents that are already joined is left out, and a bucket costs time linear
  * in its size (candidates.h). Neither the order nor the chunks depend on threads. */
 #pragma once
 

@@ -30,7 +30,7 @@ typedef struct bm_compared {
 
 double bm_similarity(const bm_similarity_rule *rule, bm_compared x, bm_compared y);
 
-/* A set whose weights follow its n hashes. */
+/* A set with its weights after its n hashes. */
 static inline bm_weighted_set bm_weighted_set_at(const void *set, size_t n)
 {
     const uint64_t *hashes = set;

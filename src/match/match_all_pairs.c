@@ -47,7 +47,7 @@
  * fits. */
 
 #define BLOCK       2048u
-#define LEAVE       16u /* blocks whose counts stay mapped, about */
+#define LEAVE       16u /* so many blocks, about, have their counts mapped */
 #define WRITE_BYTES ((size_t)64 << 10)
 
 typedef struct part {
@@ -211,7 +211,7 @@ out:
     return status;
 }
 
-/* Room for all counts, and where those of each part begin. */
+/* Space for all counts, and where the counts of each part begin. */
 static bm_status make_column(bm_part_counts *c, bm_error *err)
 {
     uint64_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weighted_pairs.c -- documents looked up in an index of the heaviest shingles of those before
- * them.
+/* weighted_pairs.c -- documents looked up in an index of the heaviest shingles of earlier
+ * documents.
  *
  *     block    documents first … end-1, as many as fit into the index of their heaviest shingles
  *     probe    each document from `first` on, by all its shingles: those of the block before it
@@ -8,11 +8,11 @@
  *              them out compare candidates, a chunk at a time, like those of bands
  *
  * Why nothing is lost: weighted_share. The similarity is at most the smaller sum of weights over
- * the greater one, so a pair whose sums are too far apart is left out, with the same allowance for
+ * the greater one, so a pair with sums too far apart is left out, with the same allowance for
  * rounding.
  *
- * Where not all documents fit into one block, the sets of those after it are read once a block.
- * All threads probe: a document at a time, until there are enough candidates to compare. */
+ * If not all documents fit into one block, the sets after a block are read once for each block. All
+ * threads probe: a document at a time, until there are enough candidates to compare. */
 #include "match/weighted_pairs.h"
 
 #include <stdatomic.h>

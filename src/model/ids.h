@@ -211,7 +211,7 @@ bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *r
  * numbered, and the place where it was first. BM_ERR_NOMEM past table->memory too. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err);
-/* A document whose id has this hash will soon be added: fetch the slot. */
+/* A document with an id of this hash will soon be added: prefetch the slot. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
 /* Nothing is reserved ahead: begin to reserve after the last row. */
 void bm_doc_table_begin(bm_doc_table *table);

@@ -73,8 +73,8 @@ bm_hash128 bm_content_parts_end(bm_content_parts *parts, bm_content_add_fn *add)
  *
  * XORed, it costs no memory, and is no weaker than 64 bits more: two documents collide if the lower
  * halves agree and the upper halves differ by the same amount as the second hashes, by accident
- * with 2^-128. On purpose, 2^32 texts with one sequence hash, some of which agree in XXH3, are as
- * much work whether the two are compared apart or together. */
+ * with 2^-128. On purpose: it takes 2^32 texts with one sequence hash until some agree in XXH3,
+ * whether the two hashes are compared apart or together. */
 static inline bm_hash128 bm_content_with_second(bm_hash128 sequence, uint64_t second)
 {
     return (bm_hash128){.lo = sequence.lo, .hi = sequence.hi ^ second};

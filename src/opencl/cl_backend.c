@@ -5,10 +5,11 @@
  *     program: cache, else build | known answers | store in the cache
  *
  * A cached program that does not load or gives wrong answers is made again from source. No compiled
- * program is used, and none is stored, before its known answers were right. A device whose compiler
- * fails these kernels (they do not build or answer wrong, here or in the trial run) is opened once
- * more with the other shape before it is given up. A driver that dies or hangs in the trial run is
- * given up at once: its remains (PoCL's broken cache) should be mended, not worked round.
+ * program is used, and none is stored, before its known answers were right. If the compiler of a
+ * device fails these kernels (they do not build or answer wrong, here or in the trial run), the
+ * device is opened once more with the other shape before it is given up. A driver that dies or
+ * hangs in the trial run is given up at once: its remains (PoCL's broken cache) should be mended,
+ * not worked round.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/shapes.sh */
 #include "opencl/cl_backend.h"

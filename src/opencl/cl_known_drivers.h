@@ -7,7 +7,7 @@
  * groups, the start of the machine) and as long as every file that was loaded for it is the same
  * one: path, device, inode, size and times. It lies in the cache of programs (cl_cache.h), in one
  * of a few places, so that new ones replace old ones. A process with a limited address space
- * neither writes nor reads records: what it can load depends on what else it holds.
+ * neither writes nor reads records: the libraries that it can load depend on its other memory.
  *
  * The record of a listing that hung has its message and the time that was spent waiting. It holds
  * for ten minutes in the same environment, since nobody knows which files were loaded. */

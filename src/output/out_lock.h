@@ -65,7 +65,7 @@ typedef struct bm_out_claim {
     bool resumes;         /* an earlier job's work lies in it, as that left it */
 } bm_out_claim;
 
-/* Claim the directory `work`, whose parent is there (else BM_ERR_IO with the code ENOENT).
+/* Claim the directory `work`; its parent must be there (else BM_ERR_IO with the code ENOENT).
  * BM_ERR_LOCKED: another job holds it. BM_ERR_USAGE, naming it, where anything in it is not ours
  * (out_target.h): nothing is changed then. On failure `out` holds nothing. */
 bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out_claim *out,

@@ -73,8 +73,8 @@ inline bool stays_at(const bm_table_kept &kept, uint64_t row)
     return row < kept.n_rows && (kept.rows[row / 8] >> row % 8 & 1) != 0;
 }
 
-// Compare the schema of the next table whose rows are kept in one file with that of the first.
-// If they differ, `words` names the difference and the status is not OK.
+// Compare the schema of the next table that goes to the same file with the schema of the first. If
+// they differ, `words` names the difference and the status is not OK.
 arrow::Status check_schema(const arrow::Schema &first, const arrow::Schema &other,
                            bm_table_words *words);
 
@@ -115,15 +115,15 @@ struct InOrder;
 void seek(InOrder &in_order, uint64_t row, uint64_t end);
 
 arrow::Result<Reader> parquet_stream(const bm_table_wish &wish);
-// Fills wish.cut: ranges of what is read `in_order`.
+// Fills wish.cut: ranges of the table that is read `in_order`.
 void cut_parquet(std::shared_ptr<Parquet> p, Asked asked, std::shared_ptr<arrow::Schema> schema,
                  std::shared_ptr<InOrder> in_order, const bm_table_wish &wish);
 arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink, bm_table_words *words);
 arrow::Result<Reader> ipc_stream(const bm_table_wish &wish);
 arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_words *words);
 
-// The columns asked for, each once, in their order; all of them where one that must be there is
-// not: then whoever reads says which there are. (bandmill_parquet.cpp)
+// The columns asked for, each once, in their order; all of them if a required one is missing: then
+// the reader lists the columns that are there. (bandmill_parquet.cpp)
 std::vector<int> children_of(const arrow::Schema &schema, const bm_table_wish &wish);
 
 } // namespace bandmill_tables

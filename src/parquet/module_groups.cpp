@@ -168,7 +168,7 @@ template <class Type> class Copier
         return arrow::Status::OK();
     }
 
-    // Give the slice its own copy of what it points to.
+    // Give the slice its own copy of the bytes that it points to.
     arrow::Status copy(Slice<T> *slice) const
     {
         const auto copied = [&]<class U>(const U **from, int64_t n) {
@@ -306,7 +306,7 @@ void column_like(const parquet::ColumnChunkMetaData &chunk, const std::string &p
             builder->encoding(path, encoding);
 }
 
-// As the file was written, as far as it says.
+// Settings as the file was written, as far as they are recorded.
 std::shared_ptr<parquet::WriterProperties> properties_like(const Parquet &p)
 {
     const parquet::FileMetaData &meta = *p.meta;

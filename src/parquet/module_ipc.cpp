@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: as a stream of arrays, and
-// those of its rows that stay. What the batches take in memory is checked before any of them is
-// read, as their metadata say:
+// module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: as a stream of arrays, and as a
+// file of the rows that stay. The memory of a batch is computed from its metadata and checked
+// before it is read:
 //
 //     a batch        the buffers of the columns that are asked for; of a stream all of its body,
 //                    which Arrow reads whole. Of buffers that are compressed also as many bytes as
@@ -9,9 +9,8 @@
 //     a dictionary   its buffers, and those that were added to it, until another one of its number
 //                    comes
 //
-// Two batches are there at a time: one whose rows are in use, and the next one, or those of its
-// rows that stay. All of it, and how a batch is compressed, is in flatbuffers, of which this
-// reads single fields, each within its bytes:
+// Two batches are there at a time: one whose rows are in use, and the next one, or its rows that
+// stay. The metadata are flatbuffers. This file reads single fields of them, each within its bytes:
 //
 //     stream    message, message, …
 //     message   FFFFFFFF, length of the metadata, metadata, body
@@ -34,7 +33,7 @@ namespace bandmill_tables
 namespace
 {
 
-// --- what it says of itself ---
+// --- metadata ---
 
 struct IpcFile {
     std::string path;
@@ -173,7 +172,7 @@ struct Scan {
         int64_t at, length;
     };
 
-    // A message, and what is after it. False: there is no other one, or none that can be read.
+    // A message, and the place after it. False: there is no other one, or none that can be read.
     arrow::Result<bool> message(int64_t at, int64_t *behind)
     {
         ARROW_ASSIGN_OR_RAISE(const auto head, ipc.file->ReadAt(at, 8));
@@ -190,7 +189,7 @@ struct Scan {
         if (body.length < 0 || body.length > ipc.bytes - body.at) {
             if (ipc.whole) // Arrow takes memory for all of it, and reads what there is
                 return arrow::Status::Invalid("the body of a batch does not lie in the file");
-            return false; // and says so itself of a stream
+            return false; // and reports it itself for a stream
         }
         *behind = body.at + body.length;
         ARROW_RETURN_NOT_OK(add(flat, body));
@@ -221,7 +220,7 @@ struct Scan {
     {
         const int64_t list = flat.child(batch, kBatchBuffers), n = flat.count(list, 16);
         const int64_t packed = flat.child(batch, kBatchCompression);
-        if (packed != 0 && !has_codec) { // what is asked for first is compressed
+        if (packed != 0 && !has_codec) { // the first requested buffer is compressed
             const auto codec = flat.get<uint8_t>(flat.field(packed, kCompressionCodec));
             ARROW_ASSIGN_OR_RAISE(found.codec, arrow::util::Codec::Create(
                                                    codec == kZstd ? arrow::Compression::ZSTD
@@ -290,7 +289,7 @@ arrow::Status find_blocks(IpcFile &ipc)
     return arrow::Status::OK();
 }
 
-// All blocks lie in it, as its footer says.
+// Do all blocks of the footer lie in the file?
 arrow::Result<IpcFile> ipc_find(const char *path, const bm_table_bytes &bytes)
 {
     IpcFile ipc{path, bytes, nullptr, false, 0, {}};
@@ -347,7 +346,7 @@ arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
     return arrow::RecordBatchReader::MakeFromIterator(std::move(batches), file->schema());
 }
 
-// The pool that Arrow may use if `memory` is the limit (0: none): larger than what was checked,
+// The pool that Arrow may use if `memory` is the limit (0: none): larger than the checked bytes,
 // for some needs are not known before.
 Pool ipc_pool(uint64_t memory)
 {
@@ -413,8 +412,7 @@ arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
     if (!fields.empty()) { // no field at all would stand for every field
         ARROW_ASSIGN_OR_RAISE(reader, open_batches(ipc, pool, fields));
     }
-    // Buffers are checked: what is handed on is trusted to be as long as it says. What goes wrong
-    // has its place.
+    // Buffers are checked: later code trusts their stated lengths. What goes wrong has its place.
     auto next = [pool = std::move(pool), reader,
                  row = int64_t{0}]() mutable -> arrow::Result<Batch> {
         Batch batch;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // module_parquet.cpp -- Parquet files as streams of arrays: of the columns that are asked for, row
-// group by row group. What a file says of itself is checked before Arrow acts on it, as far as that
-// can be.
+// group by row group. The metadata of a file are checked before Arrow uses them, as far as
+// possible.
 //
-// A column of texts all of whose pages are indices into dictionaries is read as such: a text that
-// comes again and again is there once, however small the file is and however long the text.
+// If all pages of a column of texts are indices into dictionaries, the column is read as a
+// dictionary: a repeated text is in memory once, even if a small file repeats a long text very
+// often.
 
 #include "module_common.h"
 
@@ -55,7 +56,7 @@ arrow::Status check_groups(const parquet::FileMetaData &meta, int64_t file_bytes
         for (int column = 0; column < meta.num_columns(); column++) {
             const arrow::Status status =
                 caught([&] { return check_chunk(*group->ColumnChunk(column), file_bytes); });
-            if (!status.ok() && meta.is_encryption_algorithm_set()) // what it says cannot be read
+            if (!status.ok() && meta.is_encryption_algorithm_set()) // its metadata cannot be read
                 return encrypted(meta.schema()->Column(column)->path()->ToDotString());
             if (!status.ok())
                 return status.WithMessage("row group ", g, ": ", status.message());
@@ -66,7 +67,7 @@ arrow::Status check_groups(const parquet::FileMetaData &meta, int64_t file_bytes
                                                             " rows, the file ", meta.num_rows());
 }
 
-// --- what is read ---
+// --- the columns to read ---
 
 using Batches = std::function<arrow::Result<Batch>()>;
 
@@ -75,7 +76,7 @@ bool is_text(const arrow::DataType &type)
     return arrow::is_base_binary_like(type.id()) || arrow::is_binary_view_like(type);
 }
 
-// Bytes of the values of a chunk, as far as it tells; else those of its pages.
+// Bytes of the values of a chunk, if it has them; else the bytes of its pages.
 int64_t value_bytes(const parquet::ColumnChunkMetaData &chunk)
 {
     const auto sizes = chunk.size_statistics();
@@ -169,7 +170,7 @@ arrow_reader(const Parquet &p, const Asked &asked, std::unique_ptr<parquet::Parq
 struct InOrder {
     std::shared_ptr<Parquet> p;
     Asked asked;
-    Batches group = {}; // those of row group `number`; none: it is not begun
+    Batches group = {}; // batches of row group `number`; none: it is not begun
     int number = 0;
     uint64_t row = 0;          // the next
     uint64_t from = 0;         // rows before this one are passed over
@@ -267,7 +268,7 @@ arrow::Result<Reader> parquet_stream(const bm_table_wish &wish)
     for (int g = 0; wish.group != nullptr && g < p->meta->num_row_groups(); g++)
         if (!wish.group(wish.group_ctx, static_cast<uint64_t>(p->meta->RowGroup(g)->num_rows())))
             break;
-    if (wish.n_columns == 0) // rows alone: so many as the file says
+    if (wish.n_columns == 0) // rows alone: as many as the metadata have
         return std::make_shared<arrow::TableBatchReader>(arrow::Table::Make(
             arrow::schema({}), arrow::ChunkedArrayVector{}, p->meta->num_rows()));
     const std::vector<int> children = children_of(*p->schema, wish);

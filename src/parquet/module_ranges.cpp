@@ -13,8 +13,8 @@
 //
 // A row group stays whole, to be read in order, where a column that is asked for is in a list or a
 // struct or read as a dictionary; where pages are not what the metadata say; and where a page, or
-// what a dictionary stands for, is larger than a range may be. What is wrong with a file is for who
-// reads in order to say.
+// the text of a dictionary, is larger than a range may be. Errors of a file are left to the code
+// that reads in order.
 
 #include "module_common.h"
 
@@ -45,7 +45,7 @@ class Compact
     {
         return ok_;
     }
-    int64_t length() const // of what was read
+    int64_t length() const // of the bytes that were read
     {
         return at_ - begin_;
     }
@@ -169,7 +169,7 @@ struct Run {
     bool indexed;       // they are indices into the dictionary
 };
 
-struct Side { // what is decoded of a run that several ranges share
+struct Side { // decoded values of a run that several ranges share
     std::mutex lock;
     std::shared_ptr<arrow::Array> array;
 };
@@ -280,7 +280,7 @@ struct Span {
     bool indexed;
 };
 
-// A row group whose pages are known; nothing but the arrays of its sides changes.
+// A row group with known pages; only the arrays of its sides change.
 struct Cuts {
     int number;
     uint64_t first;            // row of the file

@@ -3,8 +3,8 @@
  *
  * Lanes look at it while it grows, so numbers and bits are written as wholes.
  *
- * A save appends the rows that are new, and all that is known of shingles and classes, which is
- * small beside the items. The last record counts.
+ * A save appends the new rows, and the whole state of shingles and classes, which is small beside
+ * the items. The last record counts.
  *
  * Tests: tests/cli/cases/overlap.sh, tests/reference/test_overlap.py */
 #include "parts/overlap_parts.h"
@@ -14,7 +14,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Classes of which a document has something, at most; one that is a test set by itself has more. */
+/* The most classes that a document has shingles of; a document that contains a test set has
+ * more. */
 #define TOUCHED ((uint64_t)1 << 18)
 
 static size_t n_all(const bm_items *items)

@@ -86,7 +86,7 @@ static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t 
 
 /* --- reading --- */
 
-/* A lane's own, and what it says of an item in front of a short item's joined text. */
+/* A lane's own data, and the facts of an item before a short item's joined text. */
 typedef struct item_lane {
     bm_items *items;
     bm_shingler *words; /* NULL: units are words */
@@ -173,7 +173,7 @@ static uint64_t bytes_now(const bm_items *items)
            items->cap_short_units * sizeof *items->short_units;
 }
 
-/* What is made once all items are read, and what documents and rows take beside it. */
+/* Bytes of the tables made once all items are read, and of documents and rows beside them. */
 static uint64_t bytes_behind(const bm_items *items)
 {
     const uint64_t n = items->table.n, n_sets = items->n_sets + items->n_classes;
@@ -374,7 +374,7 @@ out:
 
 /* --- lists --- */
 
-/* The keys of a number, whose lists it is to be in. */
+/* The keys of a number: it goes to their lists. */
 typedef size_t keys_fn(const bm_items *items, size_t number, const uint32_t **keys);
 
 static size_t shingles_of(const bm_items *items, size_t class, const uint32_t **keys)

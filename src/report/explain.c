@@ -24,11 +24,11 @@
 
 /* === explain sets ===
  *
- * The ingest of the other jobs without signing; its sink takes what is wanted.
+ * The ingest of the other jobs without signing; its sink keeps the wanted documents.
  *
- * Everything is read, whatever is wanted: ids are settled by all that stands before them, and only
- * a whole read shows that an input is the same as it was. Sizes are looked at first, so that most
- * changed inputs are refused before anything is read. */
+ * Everything is read, whatever is wanted: a numbered id depends on all records before it, and only
+ * a whole read shows that an input is unchanged. Sizes are looked at first, so that most changed
+ * inputs are refused before anything is read. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -37,7 +37,7 @@
 #include "job/recipe.h"
 
 #define TEXT_SHARE                                                                                 \
-    64u /* of the memory: a byte of a text may be a unit, of which so many bytes are held */
+    64u /* of the memory: each byte of a text may be a unit, and a unit takes so many bytes */
 
 typedef struct collector {
     const bm_doc_table *docs;
@@ -49,12 +49,12 @@ typedef struct collector {
     bm_buf *texts; /* of the wanted ones, instead of sets; NULL: sets */
     size_t n_texts;
     const char *only;            /* the input that is read; NULL: all are */
-    bm_explain_record_fn record; /* is given every record, instead of all that; NULL: nothing is */
+    bm_explain_record_fn record; /* gets every record, instead of the members above; NULL: none */
     void *record_ctx;
 } collector;
 
-/* One document more, with so many hashes. Growing by half at a time, so the memory asked for is at
- * most half as much again as what is counted. */
+/* One document more, with so many hashes. Arrays grow by half at a time, so they take at most half
+ * as much again as is counted. */
 static bm_status reserve(const collector *k, size_t n_hashes, bm_error *err)
 {
     bm_explain_sets *s = k->out;
@@ -125,7 +125,7 @@ static bm_status check_text(const collector *k, const bm_record *record, bm_erro
                             record->text.len, k->memory);
 }
 
-/* *id: that of the record, with its number where repeated ones are numbered. */
+/* *id: the id of the record, with its number if repeated ids are numbered. */
 static bm_status find_id(collector *k, const bm_record *record, bm_str *id, bm_error *err)
 {
     bm_doc_table *docs = &k->context->docs;
@@ -384,11 +384,11 @@ bm_status bm_explain_run(bm_explainer *e, bm_error *err)
  *
  * The verified pairs of one group.
  *
- * Where `dedup --pairs` left pairs.tsv, its rows of the group's documents. Else the group's
- * documents are read again, signed and banded as the report says, and every candidate pair among
- * them is verified (finder.h).
+ * Where `dedup --pairs` left pairs.tsv, its rows of the group's documents. Otherwise the group's
+ * documents are read again, signed and banded by the settings of the report, and every candidate
+ * pair among them is verified (finder.h).
  *
- * A group whose pairs do not fit into the memory of the job is refused: 24 bytes a pair here, and
+ * A group is refused if its pairs do not fit into the memory of the job: 24 bytes a pair here, and
  * 64 in the graph while it is built. */
 
 #define BYTES_A_PAIR 88u
@@ -504,8 +504,8 @@ bm_status bm_explain_texts(bm_explainer *e, bm_error *err)
     return BM_OK;
 }
 
-/* The hashes of two sets one behind the other, and their weights where there are some: the caller's
- * to free. */
+/* The hashes of two sets one after the other, and their weights if there are any: the caller frees
+ * them. */
 static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_documents *out,
                           bm_error *err)
 {

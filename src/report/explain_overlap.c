@@ -5,8 +5,8 @@
  *     the report's items         a manifest of the files of ITEMS: that of the item is read
  *     its inputs                 the files of TRAIN: likewise that of the document
  *
- * Hits, coverage and the longest run of the document are those of the row, so that they are the
- * same where the texts are gone. The run is shingles of the item in any order: in the item, the
+ * Hits, coverage and the longest run of the document come from the row, so they do not depend on
+ * whether the texts are still there. The run is shingles of the item in any order: in the item, the
  * longest stretch that both have is marked.
  *
  * Tests: tests/cli/cases/explain_overlap.sh */

@@ -73,7 +73,7 @@ static void end_row(page *p)
         p->status = bm_rows_flush(p->rows, false, p->err);
 }
 
-/* Escaped as in our files, and what is hidden from terminals too. */
+/* Escaped as in our files, and so are characters that terminals would hide. */
 static void put_escaped(page *p, bm_str text)
 {
     bm_buf escaped = {0};
@@ -86,8 +86,8 @@ out:
     p->status = status;
 }
 
-/* Escaped as in our files, and what is hidden from terminals too. In a quoted string of Graphviz
- * backslashes are doubled and quotes escaped. */
+/* Escaped as in our files, and so are characters that terminals would hide. In a quoted string of
+ * Graphviz backslashes are doubled and quotes escaped. */
 static void put_id(page *p, uint32_t doc, bool quoted)
 {
     bm_buf escaped = {0}, plain = {0}, *to = &p->rows->buf;

@@ -4,8 +4,8 @@
  *     report, tables, pairs -> what is to be shown -> inputs: digests, then texts -> the group
  *                           -> JSON or the page
  *
- * Files are walked and hardly held; memory is that of what is shown, of ids where groups are
- * compared with what other thresholds would give, and of one group.
+ * Files are walked and hardly held; memory holds the shown parts, one group, and ids if groups are
+ * compared with groups at other thresholds.
  *
  * Tests: tests/unit/jobs/test_job_report.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -49,7 +49,7 @@ static bm_status check_options(const bm_report_options *o, bm_error *err)
                                    err);
 }
 
-/* The settings of a job that reads such a directory: those of explain. */
+/* The settings of a job that reads such a directory, as in explain. */
 static bm_status make_settings(const bm_report_options *o, bm_settings *out, bm_error *err)
 {
     bm_explain_options like;

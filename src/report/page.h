@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.h -- all that a page of `report` says, as data: filled by readers of the directory and its
- * inputs, then written as one JSON object, of which --json prints the public members and the page
- * is filled from all (page.h).
+/* page.h -- all data of a page of `report`: filled by readers of the directory and its inputs, then
+ * written as one JSON object. --json prints its public members, and the page is filled from all
+ * members (page.h).
  *
  *     report.json, sources.tsv      page_dir.c       plan, words, sizes, inputs
  *     removed.tsv, groups.jsonl                      the largest groups; pairs to show; reasons
@@ -67,7 +67,7 @@ typedef struct bm_page_inputs {
 /* --- documents and pairs that are shown --- */
 
 typedef struct bm_page_doc {
-    bool found;          /* in an input that is what it was */
+    bool found;          /* in an input that is unchanged */
     bool counted;        /* its shingles are there */
     char *text;          /* as read, valid UTF-8: its first bytes */
     size_t held;         /* of them */
@@ -80,8 +80,8 @@ typedef struct bm_page_doc {
 } bm_page_doc;
 
 #define BM_PAGE_NO_DOC UINT32_MAX
-/* Numbers from here on are of known documents, of an earlier collection: their ids may be those of
- * others, and their texts are not in the inputs. */
+/* Numbers from here on belong to known documents of an earlier collection: other documents may have
+ * the same ids, and their texts are not in the inputs. */
 #define BM_PAGE_KNOWN UINT32_C(0x80000000)
 
 typedef struct bm_page_pair {
@@ -129,12 +129,13 @@ typedef struct bm_page_what_if {
 
 /* --- of `overlap` --- */
 
-/* A text around a run: of an item what documents have of it, of a document what it has of the item.
- */
+/* A text around a run. Marked are, in an item, the parts that documents have; in a document, the
+ * parts that it has of the item.
+ * */
 typedef struct bm_page_run {
-    bool found;     /* in an input that is what it was */
-    char *text;     /* valid UTF-8: what is held of it */
-    size_t held;    /* bytes of that */
+    bool found;     /* in an input that is unchanged */
+    char *text;     /* valid UTF-8: the part that is held */
+    size_t held;    /* bytes of that part */
     size_t from;    /* of the run in it; ... */
     size_t to;      /* ... equal: it has none */
     uint64_t begin; /* bytes of the whole text before it */
@@ -165,7 +166,7 @@ typedef struct bm_page_overlap {
 
 typedef struct bm_page_node {
     uint32_t doc;      /* place among the group's members */
-    uint32_t n_copies; /* that it stands for, beside itself */
+    uint32_t n_copies; /* that it represents, beside itself */
     uint32_t n_links;  /* in all of the group */
     uint32_t n_parts;  /* into which the group falls without it; 0: it does not */
     double x, y;       /* 0 to 1 */
@@ -180,7 +181,7 @@ typedef struct bm_page_graph {
     bm_page_doc *members; /* of them, where pairs.tsv is not there and their shingles are wanted */
     bm_pair *pairs;       /* of members, by a, then b */
     size_t n_pairs, cap_pairs;
-    bm_copies copies; /* pairs are those of their nodes, once they are drawn */
+    bm_copies copies; /* pairs of nodes, once they are drawn */
     bm_bridges bridges;
     size_t *bridge_order; /* numbers of bridges: those that part most documents first */
     size_t *point_order;  /* of articulation points: those with most parts first */
@@ -195,17 +196,17 @@ typedef struct bm_page_graph {
 
 typedef struct bm_page {
     const bm_report_options *options;
-    const bm_settings *settings; /* as the report says */
+    const bm_settings *settings; /* from the report */
     const bm_manifest *manifest;
     bm_result_dir dir;
-    /* what report.json says */
+    /* the facts in report.json */
     bm_counts counts;
     double threshold, predicted_recall; /* NAN: there is no plan */
     uint32_t bands, rows;               /* bands 0: no plan */
     bm_verify verify;
     bm_cluster cluster;
     bm_keep keep;
-    bool keep_is_list;   /* of rules, so that `keep` says nothing */
+    bool keep_is_list;   /* of rules, so that `keep` means nothing */
     bool against;        /* some documents were known */
     bool has_pairs;      /* there is a pairs.tsv */
     double seconds;      /* of the job */
@@ -243,8 +244,8 @@ bm_str bm_page_id(const bm_page *page, uint32_t number);
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
 /* The number of a document that will be shown. */
 bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
-/* Fill what report.json says. BM_ERR_FORMAT: it is no report of dedup, or holds what no dedup
- * writes. */
+/* Fill in the facts of report.json. BM_ERR_FORMAT: it is no report of dedup, or has values that no
+ * dedup writes. */
 bm_status bm_page_read_facts(bm_page *page, bm_error *err);
 /* Fill what the tables say. BM_ERR_FORMAT names file and line; BM_ERR_NOMEM. */
 bm_status bm_page_read_tables(bm_page *page, bm_error *err);
@@ -259,7 +260,7 @@ bm_status bm_page_read_labels(bm_page *page, bm_error *err);
 typedef struct bm_page_least_row {
     double rank, jaccard;
     bool known; /* a is a known document, of an earlier collection */
-    char *ids;  /* both, one behind the other; owned */
+    char *ids;  /* both, one after the other; owned */
     size_t len_a, len_b;
 } bm_page_least_row;
 
@@ -286,10 +287,11 @@ void bm_page_least_reset(bm_page_least *least);
 
 #define BM_PAGE_NO_LENGTH UINT64_MAX
 
-/* Check which inputs are what they were: sources[i].gone says why another is not. */
+/* Check which inputs are unchanged: sources[i].gone is the reason if one is not. */
 bm_status bm_page_check_inputs(bm_page *page, bm_error *err);
-/* Read the inputs that are there until all documents are found: those shown, the members of the
- * graph and lengths, as far as these have places. What is not found stays as it was. */
+/* Read the inputs that are there until all documents are found: the shown ones, the members of the
+ * graph and lengths, as far as these have places. Documents that are not found stay as they
+ * were. */
 bm_status bm_page_read_texts(bm_page *page, bm_error *err);
 
 /* --- page_graph.c --- */
@@ -312,7 +314,8 @@ bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *lin
 
 /* Fill the histogram, and the items that are shown. BM_ERR_FORMAT names file and line. */
 bm_status bm_page_overlap_tables(bm_page *page, bm_error *err);
-/* Read the texts of the items, whole; if they cannot be read, page->overlap.no_texts says why. */
+/* Read the texts of the items, whole; if they cannot be read, page->overlap.no_texts is the
+ * reason. */
 bm_status bm_page_overlap_items(bm_page *page, bm_error *err);
 /* A document of this number was met: fill it in where it is shown, and cut the items' texts. */
 bm_status bm_page_overlap_document(bm_page *page, uint32_t number, const bm_record *record,
@@ -337,7 +340,7 @@ bm_status bm_page_write_html(const bm_page *page, bm_rows *rows, uint64_t *n_byt
  * alone.
  *
  * A word is a run of bytes that are no ASCII white space, together with the white space before it;
- * two words are equal where their bytes are, whatever white space stands before them. */
+ * two words are equal if their bytes are, whatever white space comes before them. */
 
 typedef struct bm_diff_word {
     size_t begin; /* of the white space before it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_dir.c -- the directory that dedup wrote: its report, and walks over its tables, of which
- * only what will be shown stays in memory:
+/* page_dir.c -- the directory that dedup wrote: its report, and walks over its tables; only the
+ * parts that will be shown stay in memory:
  *
  *     removed.tsv     the most chained; a sample; which kept documents have chained ones (their ids
  *                     stay)
@@ -102,13 +102,13 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
     return (number & BM_PAGE_KNOWN) != 0 ? &none : &p->docs[number];
 }
 
-/* --- the pairs of least similarity: a short sorted list; most of what is offered is only looked at
+/* --- the pairs of least similarity: a short sorted list, which most offered pairs do not enter
  * --- */
 
 bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
     const bm_str a = offer->a, b = offer->b;
-    bm_bisect place = {0, least->n}; /* behind all of no greater rank */
+    bm_bisect place = {0, least->n}; /* after all of no greater rank */
     least->of++;
     while (place.low < place.high)
         bm_bisect_go(&place, least->rows[bm_middle(&place)].rank <= offer->rank);
@@ -270,8 +270,8 @@ typedef struct reading {
     bm_page_least chained, near, sample;
     uint64_t draws;     /* state of the generator that draws the sample */
     uint64_t best_size; /* of the largest group with chained documents */
-    /* The kept documents of the largest groups, with the group of each; the members, where there
-     * are known documents, whose ids may be those of others. */
+    /* The kept documents of the largest groups, with the group of each; if there are known
+     * documents, all members instead, since other documents may have the same ids. */
     bm_id_set keys;
     size_t *group_of, cap_group_of;
     size_t at_group;

@@ -97,7 +97,7 @@ out:
 
 /* --- what --json prints: numbers --- */
 
-/* What was read of an input, or of several. */
+/* The counts of an input, or of several. */
 static void counts_of(bm_json *json, const bm_page_input *row)
 {
     bm_json_key_uint(json, "documents", row->documents);
@@ -216,7 +216,7 @@ static void sample_pair(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_text(json, "label", p->sample.rows[i].label);
 }
 
-/* How many of those that somebody judged are right, with Wilson's interval of 95 %. */
+/* How many of the judged documents are right, with Wilson's interval of 95 %. */
 static void sample(bm_json *json, const bm_page *p, size_t i)
 {
     const double z = 1.959963984540054;
@@ -311,7 +311,7 @@ static void copy_member(bm_json *json, const bm_page *p, const char *name)
     bm_json_scan_copy(value, json);
 }
 
-/* What is held of a text around a run, and where that stands in it. */
+/* The held part of a text around a run, and its place in the text. */
 static void put_run(bm_json *json, const char *key, const bm_page_run *run)
 {
     bm_json_key_object(json, key);
@@ -355,7 +355,7 @@ static void shown_item(bm_json *json, const bm_page *p, size_t i)
     put_run(json, "document_text", &p->overlap.items[i].document);
 }
 
-/* Of a directory that overlap wrote: what stands in place of groups and pairs. */
+/* The part in place of groups and pairs, for a directory that overlap wrote. */
 static void write_overlap(bm_json *json, const bm_page *p, bool whole)
 {
     bm_json_key_uint(json, "items_held", p->overlap.of);
@@ -363,7 +363,7 @@ static void write_overlap(bm_json *json, const bm_page *p, bool whole)
     bm_json_key_text(json, "no_item_texts", p->overlap.no_texts);
 }
 
-/* `whole`: with inputs and texts, of which the page shows parts. */
+/* `whole`: with all inputs and texts; the page shows parts of them. */
 static void write_groups(bm_json *json, const bm_page *p, bool whole)
 {
     const bm_page_what_if *what_if = &p->what_if;
@@ -386,7 +386,7 @@ static void write_groups(bm_json *json, const bm_page *p, bool whole)
     key_reason(json, "no_star", what_if->why_no_stars);
 }
 
-/* `whole`: with inputs and texts, of which the page shows parts. */
+/* `whole`: with all inputs and texts; the page shows parts of them. */
 static void write_public(bm_json *json, const bm_page *p, bool whole)
 {
     static const char *const copied[] = {"provenance",     "parameters",    "plan",
@@ -738,7 +738,7 @@ out:
     key_made(json, "command", &out, status);
 }
 
-/* Settings under the names that people know them by: options, and words for what is none. */
+/* Settings under the names that people know: options, and words for other settings. */
 static void write_named(bm_json *json, const bm_page *p, const char *key, const char *member)
 {
     static const struct setting {
@@ -802,7 +802,7 @@ out:
     key_made(json, "what_helps", &out, status);
 }
 
-/* "1.2 MB", as the program says it. */
+/* "1.2 MB", as the program prints it. */
 static void key_bytes(bm_json *json, const char *key, uint64_t bytes)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
@@ -867,7 +867,7 @@ static void write_inside(bm_json *json, const bm_page *p)
 typedef struct side {
     bm_json *json;
     const bm_diff_text *words;
-    const char *own; /* name of what it has alone */
+    const char *own; /* name of the part that it has alone */
     bool folds;      /* long stretches that both have */
     size_t left;     /* bytes that may still be shown */
 } side;

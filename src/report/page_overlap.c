@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_overlap.c -- of a directory that overlap wrote: which items documents hold, the texts of
- * those that are held most, and where they stand.
+/* page_overlap.c -- of a directory that overlap wrote: the items that documents hold, the texts of
+ * the items held most, and the place of each in a document.
  *
  *     items.tsv       how many items have which coverage; the items that are shown
  *     overlap.tsv     of each of these the document that holds most of it, the first of equals

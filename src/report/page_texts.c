@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_texts.c -- every input is digested before any text of it is looked at: what stands on the
- * page is what dedup has read, or it does not stand there. Then records are parsed and, but for a
- * few, neither cut nor kept: one thread keeps up with the disk. Reading ends with the last document
- * that is wanted.
+/* page_texts.c -- every input is digested before any text of it is read: a text is on the page only
+ * if its input is the one that dedup has read. Then records are parsed and, but for a few, neither
+ * cut nor kept: one thread keeps up with the disk. Reading ends with the last document that is
+ * wanted.
  *
- * Repeated ids that were numbered are settled by all that stands before them: then every id goes
- * into a table, and what stands behind an input that is gone is not looked at.
+ * The number of a repeated id depends on all records before it: then every id goes into a table,
+ * and records after an input that is gone are not read.
  *
  * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py,
  *        tests/unit/report/test_word_diff.c */
@@ -24,10 +24,10 @@
  * Myers' difference ("An O(ND) Difference Algorithm and Its Variations", 1986).
  *
  * The edit graph has a diagonal step for each pair of equal words. From the beginning, paths of d =
- * 0, 1, 2 … other steps are followed as far as they go, a place a diagonal; that of each d is kept,
- * so that the way back is known. After COST steps the path that came farthest is taken, and what is
- * left begins where it ends: the result is then common, but perhaps not longest, and the work stays
- * within COST² for as many words at least, as the places do (5 MB). */
+ * 0, 1, 2 … other steps are followed as far as they go, a place a diagonal; the path of each d is
+ * kept, so that the way back is known. After COST steps the farthest path is chosen, and the rest
+ * begins at its end: the result is then common, but perhaps not longest, and the work stays within
+ * COST² for as many words at least, as the places do (5 MB). */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -68,7 +68,7 @@ void bm_diff_text_reset(bm_diff_text *text)
 
 typedef struct differ {
     bm_diff_text *a, *b;
-    long x, y, n, m; /* what is left: words from x of a, from y of b, and how many */
+    long x, y, n, m; /* the rest: words from x of a, from y of b, and how many */
     int32_t *places; /* row d has d + 1 of them: how far into a, on diagonals -d, -d + 2 … d */
     size_t cap;
 } differ;
@@ -116,7 +116,7 @@ static long follow(differ *d, long steps, long *k)
     return farthest;
 }
 
-/* Mark what is common along a path, from its end back to its beginning. */
+/* Mark the common words along a path, from its end back to its beginning. */
 static void mark_path(differ *d, long steps, long k)
 {
     for (long from = k; steps >= 0; steps--, k = from) {
@@ -163,7 +163,7 @@ bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err)
 
 #define TEXT_HELD_LEAST 8192u /* bytes of a text that are compared, even where fewer are shown */
 #define TEXT_HELD_TIMES 4u
-#define SHARE           4u /* of the memory: for shingles, and to make those of one text */
+#define SHARE           4u /* of the memory: for shingles, and to make the shingles of one text */
 
 /* --- inputs --- */
 
@@ -240,7 +240,7 @@ static bm_status set_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_er
     return BM_OK;
 }
 
-/* Distinct and ascending. A document whose shingles do not fit has none counted. */
+/* Distinct and ascending. If the shingles of a document do not fit, none of them are counted. */
 static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error *err)
 {
     bm_shingle_batch_clear(&r->one);
@@ -266,7 +266,7 @@ static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error
     return BM_OK;
 }
 
-/* One that is shown, or a member of the graph, whose text is not. */
+/* A document of the page: it is shown, or is a member of the graph without its text. */
 static bm_status set_wanted(reader *r, const bm_record *record, bool is_shown, bm_page_doc *doc,
                             bm_error *err)
 {

@@ -189,8 +189,8 @@ static void push(filler *f, bm_str value, bm_str key)
     }
 }
 
-/* The first name of a path, from the innermost scope on to the one whose members begin at `first`.
- */
+/* The first name of a path, from the innermost scope on to the one with members from `first` on.
+ * */
 static bool find_first(const filler *f, size_t first, bm_str name, bm_str *value)
 {
     for (size_t k = f->n_members; k-- > first;) {

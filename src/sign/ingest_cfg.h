@@ -93,7 +93,7 @@ typedef struct bm_ingest_turn {
     bm_device_worker *device; /* the device that signed it, until the result is checked; NULL: it is
                                * checked */
     uint64_t first_text;      /* where its ids begin in the table's text, once they are reserved */
-    bm_doc_sums sums;         /* what it adds to the table */
+    bm_doc_sums sums;         /* its row of the table */
     uint64_t n_shingles;      /* in all */
     uint64_t longest;         /* bytes of its longest text */
     bm_ingest_share share;
@@ -113,8 +113,7 @@ typedef struct bm_ingest_shard_list {
     uint32_t begin[BM_DOC_SHARDS + 1];
 } bm_ingest_shard_list;
 
-/* Sort n documents by shard; the hash of each is `stride` bytes after that of the one before. The
- * list has space for n. */
+/* Sort n documents by shard; hashes are `stride` bytes apart. The list has space for n. */
 void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n,
                              bm_ingest_shard_list *out);
 
@@ -172,8 +171,8 @@ static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
     return batch->as_text ? batch->made.content : batch->shingles.content;
 }
 
-/* Who takes what the ingest makes. Either call may be NULL: nothing is done. They borrow the batch,
- * whose first document is row `first_row` of the table. */
+/* The receiver of the ingest's batches. Either call may be NULL: nothing is done. They borrow the
+ * batch; its first document is row `first_row` of the table. */
 typedef struct bm_ingest_sink {
     /* Called in input order, one batch at a time: counts, and room for the batch. BM_NOT_FOUND
      * (and no error) before anything was done: what this sink holds has to move, so all batches
@@ -185,13 +184,13 @@ typedef struct bm_ingest_sink {
     void *ctx;
 } bm_ingest_sink; /* {0}: none */
 
-/* For a sink that looks for equal texts among all that come: the document table's shards of ids do
+/* For a sink that looks for equal texts among all documents: the document table's shards of ids do
  * the same, so it goes along with them. A batch may be claimed when the table reserves its rows;
  * then `fill` and `enter` come before `place`, and find room in what others fill at the same time.
  * A batch that is not claimed is reserved once all before it are placed, and nothing after it is
  * reserved before it is placed. */
 typedef struct bm_ingest_early {
-    /* May the batch, whose rows the table is about to reserve from `first_row` on, be claimed? In
+    /* May the batch be claimed? The table is about to reserve its rows, from `first_row` on. In
      * input order; nothing else is called meanwhile but the sink, `fill` and `enter`. `first`: all
      * before it are placed, else it is claimed after others. NULL: every batch is reserved, and
      * none is claimed. */

@@ -393,8 +393,7 @@ static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
         status = deliver_skipped(cfg, batch, err);
     if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink.place != NULL) {
         batch->turn.all_put = true;
-        status =
-            cfg->sink.place(cfg->sink.ctx, batch, first_row, err); /* for what is wrong there */
+        status = cfg->sink.place(cfg->sink.ctx, batch, first_row, err); /* for an error there */
     }
     if (status == BM_OK && batch->status != BM_OK) {
         status = batch->status;
@@ -777,7 +776,7 @@ static void pause_if_due(bm_ingest_order *order)
     order->in_turn = false;
 }
 
-/* Put all that was delivered before. Nobody else delivers. False: that failed, and the failure was
+/* Put all delivered batches. No other thread delivers. False: it failed, and the failure was
  * reported. */
 static bool put_before(bm_ingest_order *order)
 {

@@ -24,7 +24,7 @@
 struct bm_journal {
     int fd;
     char *path;
-    bm_buf lines;   /* texts, each with a NUL behind it */
+    bm_buf lines;   /* texts, each with a NUL after it */
     size_t *begins; /* of the lines in it */
     size_t n, cap;
     uint64_t check; /* of the last line */

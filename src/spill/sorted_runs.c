@@ -5,10 +5,9 @@
  *              bytes     [ head, bytes | head, bytes | ... ]   of keys that are bytes
  *     file     [ block block block | block block | ... ]       a run after another, 64 KiB a block
  *
- * Of a key that is bytes, the first eight stand in a record as its key of 64 bits, and the record's
- * value is the place of the bytes, before which their length and number stand. A run holds records,
- * or the heads and bytes in the order of the records; blocks cut it without regard to where one
- * begins.
+ * Of a key that is bytes, the first eight are a record's key of 64 bits, and the record's value is
+ * the place of the bytes; their length and number are before them. A run holds records, or the
+ * heads and bytes in the order of the records; blocks cut it without regard to where one begins.
  *
  * The sort is a least-significant-digit radix sort of bytes, stable, that leaves out bytes in which
  * all keys agree. Records of equal keys are then compared by their bytes and numbers, if they have

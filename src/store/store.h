@@ -3,8 +3,8 @@
  *
  * One directory with one environment of LMDB (data.mdb, lock.mdb), which gives atomic commits,
  * snapshots and any number of readers beside one writer, and the record of its last commit
- * (store_pages.h). What it keeps are pieces of about 1 MiB (piece.h), so that the tree of keys
- * stays small: it is read whole when a view opens (store_snapshot.h).
+ * (store_pages.h). Its values are pieces of about 1 MiB (piece.h), so that the tree of keys stays
+ * small: it is read whole when a view opens (store_snapshot.h).
  *
  *     table      key                            piece
  *     documents  'D' first number               documents (piece.h)

@@ -3,9 +3,8 @@
  * the lists of free pages, and so which pages hold LMDB's trees: those that are neither free nor a
  * value's.
  *
- * Nothing here knows what is in a page of LMDB's. It hands out addresses in a map of its own:
- * which page of the file such an address is of follows from comparing that page with those of our
- * map. */
+ * Nothing here knows the format of LMDB's pages. It hands out addresses in a map of its own: the
+ * page of the file at such an address is found by comparing it with the pages of our map. */
 #pragma once
 
 #include <lmdb.h>
@@ -56,7 +55,7 @@ typedef struct bm_lmdb_library {
 
 /* BM_ERR_IO: it is not installed. BM_ERR_NOMEM. */
 bm_status bm_lmdb_library_open(bm_lmdb_library *lib, bm_error *err);
-/* "`what`: " and what the code means, of `file`. Damage is BM_ERR_FORMAT, what the system says as
+/* "`what`: " and what the code means, of `file`. Damage is BM_ERR_FORMAT, errors of the system as
  * in bm_fail_errno, the rest BM_ERR_IO. */
 bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, const char *what,
                        bm_error *err);
@@ -80,7 +79,7 @@ typedef struct bm_store_env_cfg {
 
 /* *out: {0} before. */
 bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err);
-void bm_store_env_close(bm_store_env *env); /* {0} is fine; what was not committed is gone */
+void bm_store_env_close(bm_store_env *env); /* {0} is fine; uncommitted values are lost */
 
 /* A value of `size` bytes, to be filled before the next call for this environment. */
 bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t size, void **value,
@@ -226,16 +225,16 @@ typedef struct bm_pages_of {
 bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_record *out,
                         bm_error *err);
 
-/* The same in a child of this process, which LMDB may crash. BM_OK where it came to its end; that
- * the child came to another is BM_ERR_FORMAT. `slot`: it takes one in lock.mdb, so that no writer
- * writes over what it reads (else somebody holds that for it). */
+/* The same in a child of this process, which LMDB may crash. BM_OK: the child came to its end;
+ * BM_ERR_FORMAT: it ended in another way. `slot`: the child takes a slot in lock.mdb, so that no
+ * writer overwrites the pages that it reads (false: the caller holds one for it). */
 bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err);
 
 /* store_state -- what a commit makes visible: the piece of state, 'S'.
  *
- * It names the runs of postings, and of the pieces of documents the last one, which may hold more
- * documents than there are: those of a writer that was interrupted. What it does not name is a
- * leaving. What was removed ('R') is put in the transaction of the state, and needs no name.
+ * It names the runs of postings, and the last piece of documents. This piece may hold more
+ * documents than there are, from a writer that was interrupted. Pieces without a name are
+ * leftovers. Removals ('R') are written in the transaction of the state, and need no name.
  *
  *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty,
  *     shingles, text_bytes, next number; next run; first number of the last documents; runs
@@ -245,10 +244,10 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
  *     runs      number, first table, tables, entries     64 bits each
  *     texts     settings, inputs, adds
  *
- * Index and commit are what the record of the last commit says too (store_pages.h). */
+ * The record of the last commit has index and commit too (store_pages.h). */
 
-/* States of earlier versions are read: one of BM_STORE_VERSION has none of the last four numbers,
- * and one of the next version only the first of them. What is written is of this version. */
+/* States of earlier versions are read: a state of BM_STORE_VERSION has none of the last four
+ * numbers, and a state of the next version only the first of them. New states have this version. */
 #define BM_STATE_VERSION (BM_STORE_VERSION + 2u)
 
 /* Runs of one state: three of each power of four that numbers of documents can be, of bands and of

@@ -5,8 +5,8 @@
  * band; the entries of a build are sorted aside until its commit.
  *
  * A commit's pieces may take several transactions; the last one writes the state and the removals,
- * and deletes what is no longer named. After it all of them are on the disk, and the commit is
- * recorded.
+ * and deletes pieces that are no longer named. After it all of them are on the disk, and the commit
+ * is recorded.
  *
  * Tests: tests/unit/store/test_store_model.c, tests/fault/store_calls.c */
 #include "store/store_write.h"

@@ -25,7 +25,7 @@
 
 #define WINDOW  ((size_t)4096) /* bytes of joined text */
 #define LEN_MAX ((size_t)1 << 30)
-#define BLOCK   ((size_t)64 << 10) /* bytes of text whose units are made at once */
+#define BLOCK   ((size_t)64 << 10) /* bytes of text that become units at once */
 
 /* Slots of byte and char shingles: the bytes before the last K-1 units; 0: there are fewer than
  * K. */
@@ -221,15 +221,15 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
  *     units     [ a   l   m   a ]       [ é            ]
  *
  * A character begins a segment where it is no mark (of combining class 0), is not dropped as
- * invisible, and the normal form of the segment before it and itself is that of the one followed by
- * that of the other. That is so for all text that we know; where the segments' forms should not add
- * up to that of the whole text, the cuts that are proved to be safe are made instead
+ * invisible, and the normal form of both segments together is the normal form of the first followed
+ * by the normal form of the second. That is so for all text that we know; if the segments' forms do
+ * not add up to the form of the whole text, cuts that are proved to be safe are made instead
  * (normalize.h). */
 
 typedef struct mapping {
     bm_join_rules rules;
     bm_shingle_kind kind;
-    bm_str text;      /* a block of the text: it may be cut before and behind it */
+    bm_str text;      /* a block of the text: it may be cut before and after it */
     size_t place;     /* of the block in the text */
     bm_joined joined; /* of the units that are not complete */
     size_t *begins;   /* n_begins + 1 */
@@ -326,7 +326,8 @@ static bm_status make_segments(mapping *m, bm_error *err)
     return same_codes(&m->whole, &m->parts) ? BM_OK : cut(m, true, err);
 }
 
-/* Of the text from `at` on, at least BLOCK bytes that may be cut behind; or all. */
+/* The end of a block of the text from `at` on: at least BLOCK bytes, where the text may be cut; or
+ * all. */
 static bm_str block_at(bm_str text, size_t at)
 {
     const char *const begin = text.data + at, *const end = text.data + text.len;
@@ -395,8 +396,8 @@ static bm_status add_segment(mapping *m, size_t begin, size_t end, bm_error *err
     return BM_OK;
 }
 
-/* What remains is a unit: but for the separator that ends a text, and a text without units. Behind
- * the last separator an empty piece is one. */
+/* The rest is a unit, unless it is the separator at the end of a text, or the text has no units. An
+ * empty piece after the last separator is a unit. */
 static bm_status end_units(mapping *m, size_t len, bm_error *err)
 {
     bm_joined_end(&m->joined, m->rules.rule);

@@ -30,15 +30,14 @@ typedef struct bm_text_units {
     size_t n, cap;
 } bm_text_units; /* {0} is empty */
 
-/* A unit, in their order: its number, the bytes that it is after normalisation, and where it stands
- * in the text. */
+/* A unit, in order: its number, its normalised bytes, and its place in the text. */
 typedef bm_status bm_text_unit_fn(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
                                   bm_error *err);
 
 /* Call back for the units of a text of valid UTF-8, by the options' kind of shingle: words (of a
  * stop word shingle too), code points of normalised text in which a run of White_Space is one,
- * bytes of normalised text. Where normalisation merges characters, a unit stands where all of these
- * do. The memory does not grow with the text, unless it can be cut nowhere. BM_ERR_NOMEM,
+ * bytes of normalised text. If normalisation merges characters, the unit has the place of all of
+ * them. The memory does not grow with the text, unless it can be cut nowhere. BM_ERR_NOMEM,
  * BM_ERR_INPUT, and what `fn` returns but BM_OK. */
 bm_status bm_text_units_walk(const bm_text_options *options, bm_str text, bm_text_unit_fn *fn,
                              void *ctx, bm_error *err);
