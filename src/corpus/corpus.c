@@ -87,7 +87,8 @@ static bool fits(const bm_corpus *corpus, const bm_corpus_sums *sums)
 static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_error *err)
 {
     bool few = false;
-    if (corpus->cfg.again.source != NULL && corpus->sets.state == BM_SETS_IN_MEMORY)
+    if (corpus->cfg.again.source != NULL && corpus->sets.state == BM_SETS_IN_MEMORY &&
+        !bm_corpus_sets_have_name(corpus))
         BM_TRY(bm_corpus_few_candidates(corpus, read, &few, err));
     if (!few)
         return bm_corpus_move_sets(corpus, bytes, read, err);

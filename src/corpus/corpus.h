@@ -117,7 +117,8 @@ bm_status bm_corpus_copy_set(bm_set_reader *reader, size_t row, void *to, bm_err
  * cannot be told again. */
 static inline bool bm_corpus_can_save(const bm_corpus *corpus)
 {
-    return corpus->keys.state <= BM_KEYS_GOING_TO_FILE;
+    return corpus->keys.state == BM_KEYS_IN_MEMORY ||
+           (corpus->keys.state == BM_KEYS_IN_FILE && corpus->keys.file_bytes == 0);
 }
 
 /* The next n documents of a corpus that is restored. */

@@ -22,7 +22,7 @@
 #include "model/ids.h"
 #include "sign/budget.h"
 #include "sign/ingest.h"
-#include "spill/spill_file.h"
+#include "spill/spill_saved.h"
 
 typedef struct bm_corpus_cfg {
     bool hashes;         /* hold shingle hashes */
@@ -54,13 +54,11 @@ typedef struct bm_corpus_copies {
     size_t n;                            /* the hashes of the added documents */
 } bm_corpus_copies;
 
-/* Where the sets are. corpus_parts.h has the table of transitions. */
+/* Where the sets are. They leave memory once at most (corpus_sets.c). */
 typedef enum bm_sets_state {
-    BM_SETS_IN_MEMORY,
-    BM_SETS_COPIED,       /* in memory; and in a file that has a name, as far as `saved` says */
-    BM_SETS_AGAIN,        /* nowhere: they are made again of their texts */
-    BM_SETS_IN_FILE,      /* in a file without a name, which ends with the process */
-    BM_SETS_IN_NAMED_FILE /* in a file that outlives the process */
+    BM_SETS_IN_MEMORY, /* and, if there is a file, in that too as far as `saved` says */
+    BM_SETS_IN_FILE,
+    BM_SETS_AGAIN /* nowhere: they are made again of their texts */
 } bm_sets_state;
 
 /* The first records of the file, side by side: what another process may go on from. */
@@ -110,12 +108,11 @@ typedef struct bm_corpus_sets {
     struct bm_corpus_made *made; /* since they were wanted; NULL: none yet */
 } bm_corpus_sets;
 
-/* Where the keys are: each state follows the one before, on the way to a file. */
+/* Where the keys are: a later state never becomes an earlier one. */
 typedef enum bm_keys_state {
-    BM_KEYS_IN_MEMORY,     /* columns; none where there are no bands */
-    BM_KEYS_GOING_TO_FILE, /* blocks in the file, and columns of the documents behind them */
-    BM_KEYS_IN_FILE,       /* all of them: adding has ended */
-    BM_KEYS_AS_LABELS      /* read back, band by band; the file is gone */
+    BM_KEYS_IN_MEMORY, /* columns; none where there are no bands */
+    BM_KEYS_IN_FILE,   /* blocks, and columns of the documents after them until adding ends */
+    BM_KEYS_AS_LABELS  /* read back, band by band; the file is gone */
 } bm_keys_state;
 
 typedef struct bm_corpus_keys {
@@ -167,7 +164,7 @@ static inline bool bm_corpus_same_text(const bm_corpus *corpus, size_t a, size_t
 
 static inline bool bm_corpus_sets_in_file(const bm_corpus *corpus)
 {
-    return corpus->sets.state >= BM_SETS_IN_FILE;
+    return corpus->sets.state == BM_SETS_IN_FILE;
 }
 
 /* Bytes of a set for each of its elements. */
@@ -179,7 +176,7 @@ static inline size_t bm_corpus_element_bytes(const bm_corpus *corpus)
 /* Does a file that has a name hold sets of the corpus? */
 static inline bool bm_corpus_sets_have_name(const bm_corpus *corpus)
 {
-    return corpus->sets.state == BM_SETS_COPIED || corpus->sets.state == BM_SETS_IN_NAMED_FILE;
+    return bm_spill_has_name(corpus->sets.file);
 }
 
 /* Columns of the documents that are read in order lie in memory up to this part of it; later
@@ -214,15 +211,14 @@ bm_status bm_corpus_new_column_beside(const bm_corpus *corpus, size_t bytes, bm_
  * A file has the record of each representative in input order. It may have a name and outlive the
  * process, so that another one goes on from it.
  *
- *     state            save               move              restore
- *     IN_MEMORY        -> COPIED          -> IN_FILE        -> IN_NAMED_FILE (of an empty corpus)
- *     COPIED           copies what is new -> IN_NAMED_FILE
- *     IN_FILE          -> IN_NAMED_FILE
- *     IN_NAMED_FILE    counts what is new
- *     AGAIN            nothing          nothing
+ *     state        save                     move          restore
+ *     IN_MEMORY    copies what is new       -> IN_FILE    -> IN_FILE (of an empty corpus)
+ *     IN_FILE      counts what is new
+ *     AGAIN        nothing                  nothing
  *
  * A corpus begins with AGAIN, or goes there from IN_MEMORY, where cfg.again allows that: in place
- * of a move. A restored one is as it was saved.
+ * of a move. A restored one is as it was saved. The file of a saved corpus has a name, and that is
+ * no state: saving names the file that there is, or a new one, to which sets in memory are copied.
  *
  * The state changes no result. Threads: one at a time, but for bm_corpus_put_sets and readers. */
 
@@ -309,11 +305,11 @@ void bm_corpus_made_close(struct bm_corpus_made *made); /* NULL is fine */
 /* corpus_keys -- the band keys of a corpus: columns in memory, or blocks in a file that come back
  * as labels.
  *
- *     state            changed by
+ *     state        changed by
  *     IN_MEMORY
- *     GOING_TO_FILE    bm_corpus_move_keys       columns become blocks of the file
- *     IN_FILE          bm_corpus_keys_end        the last block is written
- *     AS_LABELS        bm_corpus_keyset          bands read back, one by one; the file is gone
+ *     IN_FILE      bm_corpus_move_keys   columns become blocks of the file; bm_corpus_keys_end
+ *                                        writes the last one
+ *     AS_LABELS    bm_corpus_keyset      bands are read back, one by one; the file is gone
  *
  * Each state follows the one above it, or the job ends before; keys that were made elsewhere go
  * from the first to the last where they are in memory. Which of them changes no result. Threads:

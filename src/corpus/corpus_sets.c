@@ -202,11 +202,10 @@ static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
 #define BLOCK_ROWS_LEAST 16u
 #define BLOCK_ROWS_MOST  4096u
 
-/* The only place where the state changes: a step on the way of corpus_parts.h. */
+/* The only place where the state changes. */
 static void enter(bm_corpus_keys *keys, bm_keys_state state)
 {
-    assert((int)state == (int)keys->state + 1 ||
-           (keys->state == BM_KEYS_IN_MEMORY && state == BM_KEYS_AS_LABELS));
+    assert(state > keys->state);
     keys->state = state;
 }
 
@@ -322,7 +321,7 @@ bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_e
     BM_TRY(bm_corpus_keys_grow(corpus, keys->block_rows, err));
     for (uint32_t b = 0; b < bands; b++)
         bm_column_trim(&keys->pages[b], keys->block_rows * sizeof **keys->columns);
-    enter(keys, BM_KEYS_GOING_TO_FILE);
+    enter(keys, BM_KEYS_IN_FILE);
     bm_memory_trim();
     return BM_OK;
 }
@@ -330,7 +329,7 @@ bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_e
 bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
-    if (keys->state != BM_KEYS_GOING_TO_FILE)
+    if (keys->state != BM_KEYS_IN_FILE || keys->file_bytes != 0)
         return BM_OK;
     const size_t n = corpus->n - keys->begin;
     for (uint32_t b = 0; b < corpus->cfg.bands && n > 0; b++) /* the last block is whole too */
@@ -340,7 +339,6 @@ bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
     BM_TRY(bm_spill_flush(keys->file, err));
     keys->file_bytes = bm_spill_bytes(keys->file);
     free_columns(keys, corpus->cfg.bands);
-    enter(keys, BM_KEYS_IN_FILE);
     return BM_OK;
 }
 
@@ -541,11 +539,10 @@ void bm_corpus_leave(const bm_corpus *corpus)
     bm_column_leave(&corpus->sets.texts_column);
 }
 
-/* The only place where the state changes: the table of corpus_parts.h. */
+/* The only place where the state changes. */
 static void sets_enter(bm_corpus_sets *sets, bm_sets_state state)
 {
-    assert((sets->state == BM_SETS_IN_MEMORY && state != BM_SETS_IN_MEMORY) ||
-           state == BM_SETS_IN_NAMED_FILE);
+    assert(sets->state == BM_SETS_IN_MEMORY);
     sets->state = state;
 }
 
@@ -734,7 +731,7 @@ out:
 bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    if (sets->file == NULL || sets->state == BM_SETS_COPIED || sets->file_bytes != 0)
+    if (sets->file == NULL || sets->state == BM_SETS_IN_MEMORY || sets->file_bytes != 0)
         return BM_OK;
     BM_TRY(bm_spill_flush(sets->file, err));
     sets->file_bytes = bm_spill_bytes(sets->file);
@@ -806,7 +803,7 @@ bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_
     if (sets->file == NULL)
         BM_TRY(open_file(corpus, &sets->file, err));
     BM_TRY(append_sets(corpus, &end, err));
-    sets_enter(sets, sets->state == BM_SETS_COPIED ? BM_SETS_IN_NAMED_FILE : BM_SETS_IN_FILE);
+    sets_enter(sets, BM_SETS_IN_FILE);
     place_records(corpus, 0, end, BM_SPILL_HEADER);
     free_memory(sets);
     bm_memory_trim();
@@ -860,7 +857,6 @@ out:
             bm_spill_close(file);
         return status;
     }
-    sets_enter(sets, sets->file == NULL ? BM_SETS_COPIED : BM_SETS_IN_NAMED_FILE);
     sets->file = file;
     sets->saved.bytes = BM_SPILL_HEADER;
     return BM_OK;
@@ -883,7 +879,7 @@ bm_status bm_corpus_save_sets(bm_corpus *corpus, const char *path, bm_error *err
     if (!has_sets(corpus))
         return BM_OK;
     BM_TRY(name_file(corpus, path, err));
-    if (sets->state == BM_SETS_COPIED)
+    if (sets->state == BM_SETS_IN_MEMORY)
         BM_TRY(append_sets(corpus, &end, err));
     count_saved(corpus, end);
     return bm_spill_flush(sets->file, err);
@@ -899,7 +895,7 @@ bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t b
     if (!has_sets(corpus))
         return BM_OK;
     BM_TRY(bm_spill_reopen_in(folder_of(sets), &what, BM_SETS_BUFFER, &sets->file, err));
-    sets_enter(sets, BM_SETS_IN_NAMED_FILE);
+    sets_enter(sets, BM_SETS_IN_FILE);
     sets->saved.bytes = BM_SPILL_HEADER;
     return BM_OK;
 }

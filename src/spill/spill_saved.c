@@ -165,10 +165,15 @@ out:
     return BM_OK;
 }
 
+bool bm_spill_has_name(const bm_spill_file *file)
+{
+    return file != NULL && file->path != NULL;
+}
+
 bool bm_spill_has_its_name(const bm_spill_file *file)
 {
     struct stat ours, there;
-    return file != NULL && file->path != NULL && fstat(file->fd, &ours) == 0 &&
+    return bm_spill_has_name(file) && fstat(file->fd, &ours) == 0 &&
            lstat(file->path, &there) == 0 && ours.st_dev == there.st_dev &&
            ours.st_ino == there.st_ino;
 }

@@ -33,6 +33,8 @@ typedef struct bm_spill_saved {
 bm_status bm_spill_reopen_in(int folder, const bm_spill_saved *saved, size_t buffer,
                              bm_spill_file **out, bm_error *err);
 
+/* Has it got a name? */
+bool bm_spill_has_name(const bm_spill_file *file);
 /* Is this file still the one at its name, and not another one in its place? */
 bool bm_spill_has_its_name(const bm_spill_file *file);
 
