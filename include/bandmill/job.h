@@ -226,7 +226,8 @@ typedef struct bm_result_counts {
     /* The removed documents' bytes of text, as read; their distinct shingles, summed; and how many
      * of these the document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
-    uint64_t edit_unknown; /* rows of pairs whose edit distance takes too many cells */
+    uint64_t edit_unknown; /* rows of pairs without an edit distance, which would take too many
+                            * cells */
     uint64_t divided;      /* with bm_dedup_options.max_group_size: components that were larger */
 } bm_result_counts;
 

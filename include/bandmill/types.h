@@ -157,7 +157,7 @@ typedef enum bm_token_hash { /* 64 bits of each; schemes of 32 bits take the low
                              BM_TOKEN_XXH64,  /* seed 0 */
                              BM_TOKEN_SHA1,   /* the first 8 bytes, little-endian */
                              BM_TOKEN_MURMUR3 /* low half: MurmurHash3_x86_32, seed 0; high half:
-                                                 that of XXH3 */
+                                               * the high half of XXH3 */
 } bm_token_hash;
 typedef enum bm_weights {
     BM_WEIGHTS_NONE, /* a document is a set */

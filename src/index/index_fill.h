@@ -27,11 +27,11 @@ typedef struct bm_index_signed {
     bm_index_sources sources; /* their inputs, which are read again */
 } bm_index_signed;            /* {0}; close */
 
-/* Open the inputs where they are such directories, and settle by them how documents are signed: as
- * asked, or as the index has it (`path`, whose settings were taken; NULL: a new one). BM_ERR_USAGE:
- * some are and some are not; fields that ask for something else. BM_ERR_FORMAT: they were not
- * signed alike; an input of an index of sets is missing or was changed (all inputs are compared
- * before anything is done). */
+/* Open the inputs if they are such directories, which then decide how documents are signed. They
+ * must match the options, or the settings of the index at `path`, which were read before (NULL: a
+ * new index). BM_ERR_USAGE: some are and some are not; fields that ask for something else.
+ * BM_ERR_FORMAT: they were not signed alike; an input of an index of sets is missing or was changed
+ * (all inputs are compared before anything is done). */
 bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index_signed *out,
                                bm_error *err);
 void bm_index_signed_close(bm_index_signed *dirs);

@@ -28,8 +28,8 @@ typedef struct bm_raw_piece {
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
-/* A range that is still to be read: the part of a file, whose bytes will be the last piece's; or,
- * without a file, the whole files, one for each piece. */
+/* A range that is still to be read: with a file, a part of it, for the last piece; without, whole
+ * files, one for each piece. */
 typedef struct bm_raw_range {
     bool is_open;               /* it has yet to be read (bm_reader_fill) */
     const bm_stored_file *file; /* NULL: none */

@@ -1230,7 +1230,7 @@ static bm_status records_open_parser(const bm_batch_source *base, bm_batch_parse
     records_parser *parser = NULL;
     BM_TRY(bm_new_zero(&parser, 1, err));
     parser->base.ops = &bm_source_records;
-    parser->source = (records *)base; /* whose counts are behind a lock */
+    parser->source = (records *)base; /* a lock guards its counts */
     bm_status status = bm_parser_open(base->inputs, &parser->parser, err);
     if (status == BM_OK)
         *out = &parser->base;

@@ -217,10 +217,10 @@ void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status);
 
 /* checkpoint_sets -- where the file of sets lies: in the work directory, or in --temp-dir.
  *
- * A path in --temp-dir is believed only if all of these say so: the journal, the marker of the work
- * directory, which lists it, its name, which is that of this work directory, and the file itself,
- * which begins as such a file does. So neither a journal that somebody else wrote nor a name that
- * somebody else chose can lead anywhere else. */
+ * A path in --temp-dir is believed only if four things agree: the journal names it, the marker of
+ * the work directory lists it, its name belongs to this work directory, and the file begins as such
+ * a file does. So neither a journal that somebody else wrote nor a name that somebody else chose
+ * can lead anywhere else. */
 
 /* Fill checkpoint->sets_path for a job that begins. */
 bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err);

@@ -83,7 +83,7 @@ typedef struct bm_job_context {
     bm_budget budget;       /* how the memory is shared, as far as devices are known */
     uint64_t taken;         /* part of it, and of budget.fixed: held for things that are no
                              * documents */
-    uint64_t ahead;         /* of budget.batches, for what is unpacked ahead */
+    uint64_t ahead;         /* of budget.batches, for bytes that are unpacked ahead */
     bm_job_inputs inputs;
     bm_job_devices devices;
     bm_doc_table docs;

@@ -21,8 +21,8 @@ typedef struct bm_kept_at {
 } bm_kept_at;
 
 /* Where does the record go? `at` is its place; a rule that uses places moves `at` to the next
- * record. Records are only split (parser.h); elements of an array, whose line others may share,
- * have `bad` and `id` too. Anything but BM_OK ends the pass. */
+ * record. Records are only split (parser.h); elements of an array have `bad` and `id` too, since
+ * several may share a line. Anything but BM_OK ends the pass. */
 typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bm_kept_at *at,
                                 bm_copy_side *side, bm_error *err);
 

@@ -28,7 +28,7 @@ typedef struct bm_annotation {
     bool labels;          /* rows of files of tables */
     bm_row_syntax syntax; /* of its rows */
     bm_json_exact *json;  /* of JSON: finds the field that must not be there */
-    bool begun;           /* n_columns is that of `file` */
+    bool begun;           /* n_columns is the number of columns of `file` */
     uint32_t file;
     size_t n_columns;
     bm_buf text; /* the value put in */

@@ -49,12 +49,11 @@
  * skipped.
  *
  * removed.tsv and skipped.tsv have them in input order, as many of each input as sources.tsv
- * counts; so it is known which input a row is of, even if two have one name. A record is known
+ * counts; so the input of a row is known, even if two have one name. A record is known
  *
- *     by its line, which says enough where no two records begin in one;
- *     by its id (`by_id`) if two do, if there are no lines (dedup had only signatures), or if only
- *     ids are kept. Then the inputs are read once for their ids, and a place is the number of a
- *     record, from 0, among those of all inputs. */
+ *     by its line, if no two records begin in one; by its id (`by_id`) if two do, if there are no
+ *     lines (dedup had only signatures), or if only ids are kept. Then the inputs are read once for
+ *     their ids, and a place is the number of a record, from 0, among those of all inputs. */
 
 typedef struct bm_drop {
     uint32_t file;  /* number of the input */

@@ -509,8 +509,8 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 }
 
 /* The turn of a document that nobody took. */
-static bm_status be_centre(star_walk *s, uint32_t doc, const uint32_t *near, size_t n,
-                           bm_error *err)
+static bm_status make_centre(star_walk *s, uint32_t doc, const uint32_t *near, size_t n,
+                             bm_error *err)
 {
     bool waits = false;
     for (size_t i = 0; i < n; i++)
@@ -538,7 +538,7 @@ static bm_status match_stars_walk_turns(star_walk *s, bm_turn_links *links, bm_e
             continue;
         bm_crowded_buckets_remove(&s->crowded, doc);
         if (s->holders == NULL) {
-            BM_TRY(be_centre(s, doc, near, n, err));
+            BM_TRY(make_centre(s, doc, near, n, err));
             continue;
         }
         for (size_t k = 0; k < n; k++)

@@ -389,9 +389,9 @@ bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
  *     window    [ 16 heads | set of 0 | set of 1 | … ][ 16 heads | set of 16 | … ]
  *     record    [ 16 heads | keys of 0 | keys of 1 | … ]        in the same place
  *
- * In text most shingles are in one document alone and have no key, so this file is a small part
- * of that of the sets; each block of the search reads this one only. Counts are the same as where
- * all is in memory, and so are the prefixes and the pairs that are compared.
+ * In text most shingles are in one document alone and have no key, so this file is small beside the
+ * file of sets; each block of the search reads this one only. Counts are the same as where all is
+ * in memory, and so are the prefixes and the pairs that are compared.
  *
  * Memory beside the table: a window of sets, an eighth of what is given, and a scratch of the
  * longest set for each thread. Threads: sets are read, counted and cut by all. */
@@ -402,7 +402,7 @@ bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
 #define PREFIXES_DOC_GRAIN   64u
 #define RANGE_GRAIN          4u
 
-typedef struct prefixes_making {
+typedef struct prefix_maker {
     const bm_set_prefixes_job *job;
     bm_set_prefixes *out;
     bm_set_window window;
@@ -411,18 +411,18 @@ typedef struct prefixes_making {
     size_t longest;
     uint64_t n_shingles;
     bool shared;
-} prefixes_making;
+} prefix_maker;
 
 /* --- shares --- */
 
-static uint64_t order_bytes(const prefixes_making *m)
+static uint64_t order_bytes(const prefix_maker *m)
 {
     return (uint64_t)m->job->corpus->n * sizeof *m->out->order +
            m->out->n / BM_PREFIX_RANGE * (sizeof *m->out->places + sizeof *m->out->n_keys);
 }
 
 /* Bytes that are needed beside the counters. */
-static uint64_t fixed_bytes(const prefixes_making *m)
+static uint64_t fixed_bytes(const prefix_maker *m)
 {
     uint64_t largest = set_window_least(&m->window);
     uint64_t window = m->window.most > largest ? m->window.most : largest;
@@ -433,7 +433,7 @@ static uint64_t fixed_bytes(const prefixes_making *m)
 }
 
 /* Choose how the counters are made: whole, or in as few parts as fit. */
-static bm_status share_memory(prefixes_making *m, unsigned *table_bits, bm_error *err)
+static bm_status share_memory(prefix_maker *m, unsigned *table_bits, bm_error *err)
 {
     uint64_t memory = m->job->memory;
     m->window.most = memory / 8 < WINDOW_LEAST ? WINDOW_LEAST : memory / 8;
@@ -462,7 +462,7 @@ static bm_status count_range(void *ctx, uint32_t thread, size_t begin, size_t en
 {
     (void)thread;
     (void)err;
-    prefixes_making *m = ctx;
+    prefix_maker *m = ctx;
     const bm_set_window *w = &m->window;
     for (size_t position = w->begin + begin; position < w->begin + end; position++) {
         uint64_t *set = bm_set_window_set(w, position);
@@ -474,7 +474,7 @@ static bm_status count_range(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-static bm_status add_to_parts(prefixes_making *m, bm_error *err)
+static bm_status add_to_parts(prefix_maker *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
     for (size_t position = w->begin; position < w->end; position++) {
@@ -486,7 +486,7 @@ static bm_status add_to_parts(prefixes_making *m, bm_error *err)
     return BM_OK;
 }
 
-static bm_status count_window(prefixes_making *m, bm_error *err)
+static bm_status count_window(prefix_maker *m, bm_error *err)
 {
     if (m->parts != NULL)
         return add_to_parts(m, err);
@@ -499,7 +499,7 @@ static bm_status count_window(prefixes_making *m, bm_error *err)
 
 /* Where counts are made in parts: put the keys of each set in its place, and their number into its
  * head. */
-static bm_status make_keys(prefixes_making *m, bm_error *err)
+static bm_status make_keys(prefix_maker *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
     for (size_t position = w->begin; position < w->end; position++) {
@@ -519,7 +519,7 @@ static bm_status make_keys(prefixes_making *m, bm_error *err)
 }
 
 /* Put the record of a range where its sets stood; how many keys are in it. */
-static size_t cut_range(const prefixes_making *m, size_t first, uint64_t *scratch)
+static size_t cut_range(const prefix_maker *m, size_t first, uint64_t *scratch)
 {
     const bm_set_window *w = &m->window;
     uint64_t *record = bm_set_window_set(w, first) - BM_PREFIX_RANGE,
@@ -551,7 +551,7 @@ static size_t cut_range(const prefixes_making *m, size_t first, uint64_t *scratc
 static bm_status cut_ranges(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;
-    prefixes_making *m = ctx;
+    prefix_maker *m = ctx;
     uint64_t *scratch = NULL;
     BM_TRY(bm_new(&scratch, m->longest, err));
     for (size_t i = begin; i < end; i++) {
@@ -562,7 +562,7 @@ static bm_status cut_ranges(void *ctx, uint32_t thread, size_t begin, size_t end
     return BM_OK;
 }
 
-static bm_status write_window(prefixes_making *m, bm_error *err)
+static bm_status write_window(prefix_maker *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
     bm_set_prefixes *out = m->out;
@@ -583,7 +583,7 @@ static bm_status write_window(prefixes_making *m, bm_error *err)
 
 /* --- both passes --- */
 
-static bm_status each_window(prefixes_making *m, bm_status (*fn)(prefixes_making *, bm_error *),
+static bm_status each_window(prefix_maker *m, bm_status (*fn)(prefix_maker *, bm_error *),
                              bm_error *err)
 {
     bm_status status = BM_OK;
@@ -604,7 +604,7 @@ static bm_status read_record(void *ctx, size_t range, uint64_t *record, bm_error
                          (BM_PREFIX_RANGE + (size_t)p->n_keys[range]) * sizeof *record, err);
 }
 
-static bm_status count_all(prefixes_making *m, unsigned table_bits, bm_error *err)
+static bm_status count_all(prefix_maker *m, unsigned table_bits, bm_error *err)
 {
     const char *dir = m->job->corpus->cfg.temp_dir;
     unsigned part_bits = m->out->part_bits;
@@ -619,7 +619,7 @@ static bm_status count_all(prefixes_making *m, unsigned table_bits, bm_error *er
 }
 
 /* Set up the order of the documents, and arrays of their ranges. */
-static bm_status begin(prefixes_making *m, bm_error *err)
+static bm_status begin(prefix_maker *m, bm_error *err)
 {
     bm_set_prefixes *out = m->out;
     const bm_corpus *corpus = m->job->corpus;
@@ -641,10 +641,10 @@ static bm_status begin(prefixes_making *m, bm_error *err)
 bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *out, bm_error *err)
 {
     *out = (bm_set_prefixes){0};
-    prefixes_making m = {.job = job,
-                         .out = out,
-                         .window = {.corpus = job->corpus, .pool = job->pool},
-                         .shared = bm_pool_size(job->pool) > 1};
+    prefix_maker m = {.job = job,
+                      .out = out,
+                      .window = {.corpus = job->corpus, .pool = job->pool},
+                      .shared = bm_pool_size(job->pool) > 1};
     unsigned table_bits = 0;
     bm_meter_stage(job->meter, "count", "documents");
     bm_status status = BM_OK;

@@ -169,8 +169,8 @@ static bool is_inside(const char *text, size_t at)
     return ((unsigned char)text[at] & 0xC0) == 0x80;
 }
 
-/* Hold what stands around from … to of a text: a quarter of `most` before and after, and of a
- * longer run its beginning. */
+/* Hold the part of a text around from … to: a quarter of `most` before and after; only the
+ * beginning of a long run. */
 static bm_status cut_text(bm_page_run *run, bm_str text, size_t from, size_t to, size_t most,
                           bm_error *err)
 {

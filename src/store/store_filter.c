@@ -18,7 +18,7 @@ bool bm_store_filter_open(const bm_snapshot *s, const bm_piece_ref *ref, bm_filt
 uint64_t bm_store_filters_end(const bm_snapshot *s)
 {
     uint64_t end = 0;
-    for (size_t i = s->filters; i < s->behind_filters; i++) {
+    for (size_t i = s->filters; i < s->after_filters; i++) {
         bm_filter_piece piece;
         if (s->pieces.list[i].key.number != end ||
             !bm_store_filter_open(s, &s->pieces.list[i], &piece))

@@ -58,7 +58,7 @@ bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err
         const bm_str note = v->snapshot.state.notes[i];
         BM_TRY_OUT(bm_buf_add(&v->notes[i], note.data, note.len, err));
     }
-    const size_t n_pieces = v->snapshot.behind_filters - v->snapshot.postings;
+    const size_t n_pieces = v->snapshot.after_filters - v->snapshot.postings;
     BM_TRY_OUT(bm_new_zero(&v->compared, n_pieces * BM_POSTING_COMPARED, err));
     status =
         bm_new_zero(&v->docs_compared, (size_t)(v->snapshot.state.counts.next_number / 8 + 1), err);
@@ -340,7 +340,7 @@ bm_status bm_store_doc_words(const bm_store_doc *doc, uint32_t *words, uint32_t 
 
 size_t bm_store_view_filters(const bm_store_view *v)
 {
-    return v->snapshot.behind_filters - v->snapshot.filters;
+    return v->snapshot.after_filters - v->snapshot.filters;
 }
 
 void bm_store_view_unfiltered(const bm_store_view *v, uint8_t *bits)

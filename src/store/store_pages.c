@@ -687,7 +687,7 @@ static bool is_damage(const bm_error *err)
 }
 
 /* It may end in any way; its memory goes with it. */
-_Noreturn static void be_child(const bm_store_place *place, bool slot, int out)
+_Noreturn static void run_child(const bm_store_place *place, bool slot, int out)
 {
     static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     const struct rlimit none = {0, 0};
@@ -714,7 +714,7 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
         return bm_fail_errno(err, errno, name, "cannot look at the index");
     const pid_t child = fork();
     if (child == 0)
-        be_child(place, slot, ends[1]);
+        run_child(place, slot, ends[1]);
     const int code = errno;
     close(ends[1]);
     while (child > 0 && read(ends[0], &byte, 1) < 0 && errno == EINTR)

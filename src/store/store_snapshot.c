@@ -186,8 +186,8 @@ static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_er
     return BM_OK;
 }
 
-/* Leavings go to `others`, the rest closes up. */
-static bm_status part_others(bm_snapshot *s, bm_error *err)
+/* Move pieces that the state does not name to `others`, and close the gaps in the list. */
+static bm_status split_leftovers(bm_snapshot *s, bm_error *err)
 {
     bm_piece_refs *all = &s->pieces, *others = &s->others;
     size_t named = 0;
@@ -207,7 +207,7 @@ static bm_status arrange(bm_snapshot *s, bm_error *err)
 {
     s->postings = place_of(s, &(bm_piece_key){.kind = BM_PIECE_POSTINGS});
     s->filters = place_of(s, &(bm_piece_key){.kind = BM_PIECE_FILTER});
-    s->behind_filters = place_of(s, &(bm_piece_key){.kind = BM_PIECE_FILTER + 1});
+    s->after_filters = place_of(s, &(bm_piece_key){.kind = BM_PIECE_FILTER + 1});
     const bm_piece_ref *docs = s->pieces.list;
     if (s->state.counts.next_number > 0 &&
         (s->postings == 0 || docs[0].key.number != 0 ||
@@ -233,7 +233,7 @@ bm_status bm_snapshot_open(bm_store *store, const bm_state *state, bm_snapshot *
         s.state = *state;
     else
         BM_TRY_OUT(read_state(&s, &record, err));
-    BM_TRY_OUT(part_others(&s, err));
+    BM_TRY_OUT(split_leftovers(&s, err));
     status = arrange(&s, err);
 out:
     if (err != NULL && status != BM_OK && err->file[0] == '\0' && status != BM_ERR_NOMEM)

@@ -58,9 +58,9 @@ typedef struct bm_snapshot {
     bm_store_record pages; /* of the transaction; its sums are not filled in */
     bool recorded;         /* it is the state of the last commit */
     bm_state state;
-    bm_piece_refs pieces;                     /* that the state names, in the order of their keys */
-    bm_piece_refs others;                     /* leftovers */
-    size_t postings, filters, behind_filters; /* of `pieces`: documents are the first */
+    bm_piece_refs pieces;                    /* that the state names, in the order of their keys */
+    bm_piece_refs others;                    /* leftovers */
+    size_t postings, filters, after_filters; /* of `pieces`: documents are the first */
 } bm_snapshot;
 
 struct bm_store_view {

@@ -24,7 +24,7 @@ typedef struct tally {
     uint64_t n, bad;
 } tally;
 
-/* Count in at most STRIDE bytes; if `behind`, the two bytes before s[0] belong to the text too. */
+/* Count in at most STRIDE bytes; if `behind`, the two bytes before s[0] are also text. */
 static tally count(const unsigned char *s, size_t len, bool behind)
 {
     unsigned char leads = 0, bad = 0;
