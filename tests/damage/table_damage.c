@@ -3,7 +3,7 @@
  * this process.
  *
  * table_damage STEP FILE... -- of each FILE (.parquet, else IPC): each STEP-th byte of its pages
- * and footer, or of all of an IPC file, changed in four ways; and the file cut short behind each
+ * and footer, or of all of an IPC file, changed in four ways; and the file cut short after each
  * STEP-th byte of the footer, or of all. Whatever is in it: the module answers, says in words what
  * is wrong where it refuses, and the texts and ids of what it gives can be read to their last byte.
  * What reads them is the program's own. A line for each file: how many were read and how many

@@ -47,7 +47,7 @@ static void redirect(int fd, const char *path, int flags)
     close(file);
 }
 
-/* The words of a job, a NULL behind them; the caller's to free. */
+/* The words of a job, a NULL after them; the caller's to free. */
 static char **split(char *line)
 {
     size_t n = 1, at = 0;

@@ -278,7 +278,7 @@ static size_t n_beside(kind what)
     return what == PAIRS ? 2 : 1;
 }
 
-/* What stands there is what stood there before. */
+/* What is there is what stood there before. */
 static void assert_untouched(scratch *s, const shape *of, const char *why)
 {
     cr_assert_eq(scratch_has(s, "outputs/out"), of->replaces, "%s", why);

@@ -72,7 +72,7 @@ static void call(const char *name)
         die(name);
 }
 
-/* The function behind ours: what ISO C has no cast for. */
+/* The function after ours: what ISO C has no cast for. */
 #define NEXT(type, fn, name)                                                                       \
     type fn;                                                                                       \
     do {                                                                                           \

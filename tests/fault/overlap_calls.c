@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* overlap_calls.c -- each allocation and each system call of an overlap fails once, in turn, until
- * a run has no failure (the first fifty each, then fewer and fewer). One shingle stands in more
+ * a run has no failure (the first fifty each, then fewer and fewer). One shingle is in more
  * items than are listed for it.
  *
  * A run that fails says why and keeps no block of memory and no open file; one that goes on all the

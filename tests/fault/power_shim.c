@@ -10,7 +10,7 @@
  *     make PATH INO       opened with O_CREAT: it is new there, unless this very file has the name
  *                         already
  *     unnamed INO         O_TMPFILE
- *     write INO AT BYTES  behind the line, the bytes
+ *     write INO AT BYTES  after the line, the bytes
  *     synced INO AT BYTES the same on a descriptor with O_DSYNC or O_SYNC
  *     cut INO BYTES       ftruncate, O_TRUNC
  *     sync INO            fsync, fdatasync; of a folder too
@@ -34,7 +34,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The function behind ours: what ISO C has no cast for. */
+/* The function after ours: what ISO C has no cast for. */
 #define NEXT(type, fn, name)                                                                       \
     type fn;                                                                                       \
     do {                                                                                           \

@@ -123,7 +123,7 @@ static bm_status save_half(scratch *s, const char *path, bm_error *err)
     return status;
 }
 
-/* The other half, behind it. */
+/* The other half, after it. */
 static bm_status go_on(const char *path, uint64_t *n, bm_error *err)
 {
     bm_spill_file *file = NULL;

@@ -216,7 +216,7 @@ static inline struct ArrowArray *fuzz_list(fuzz_table *t, size_t cells, bool nul
     return out;
 }
 
-/* `skipped` cells stand before those that count. */
+/* `skipped` cells are before those that count. */
 static inline struct ArrowArray *fuzz_skip(struct ArrowArray *array, size_t skipped)
 {
     array->offset = (int64_t)skipped;

@@ -2,7 +2,7 @@
 /* fuzz_import.c -- signatures that others made, as a directory of ours.
  *
  * The first byte of an input says the form (npy, leanminhash, tables twice), whether words are of 8
- * bytes, whether a list of ids is given, and whether a second file is read behind the first. Behind
+ * bytes, whether a list of ids is given, and whether a second file is read after the first. After
  * it stands the file, then `---`, the list of ids (of tables: the provenance in their metadata),
  * `---`, and the second file. Tables are made of the bytes (fuzz_arrow.h) by what stands in for
  * their reader here.
@@ -112,7 +112,7 @@ static size_t lines_of(const bm_buf *text)
     return n;
 }
 
-/* The numbers of its shape, and bytes behind its header. */
+/* The numbers of its shape, and bytes after its header. */
 static size_t data_of(const bm_buf *npy, unsigned long shape[2])
 {
     const size_t head = 10 + (uint8_t)npy->data[8] + ((size_t)(uint8_t)npy->data[9] << 8);

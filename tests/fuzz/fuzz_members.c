@@ -37,7 +37,7 @@ static void check_inflate(bm_str in)
     size_t used, given, same_used = 0, same_given = 0;
     const bool whole = zlib_run(in, &used, &given);
     const size_t cap = whole ? given : OUT_MAX;
-    char *out = malloc(cap + 1); /* so that a byte behind the last is seen */
+    char *out = malloc(cap + 1); /* so that a byte after the last is seen */
     CHECK(out != NULL && bm_inflate_open(&inflate, NULL) == BM_OK);
     CHECK(bm_inflate_run(inflate, in, out, cap, &same_used, &same_given) == whole);
     CHECK(!whole || (used == same_used && fuzz_same(streamed, given, out, same_given)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_records.c -- any bytes as a file. The first byte chooses the format and the options, the
  * second the batches. The records of the whole file in one batch must be those of small batches;
- * their raw bytes stand in the file in order; ids and texts are valid UTF-8. */
+ * their raw bytes are in the file in order; ids and texts are valid UTF-8. */
 #include <sys/mman.h>
 #include <string.h>
 #include <unistd.h>

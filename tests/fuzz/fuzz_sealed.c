@@ -179,7 +179,7 @@ static void check_spill(const char *path, const uint8_t *data, size_t size)
     CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
 }
 
-/* A file of records, each behind its length in two bytes. */
+/* A file of records, each after its length in two bytes. */
 static bm_spill_file *records_of(bm_spill_kind kind, const uint8_t *data, size_t size)
 {
     bm_spill_file *file;

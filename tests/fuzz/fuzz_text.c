@@ -152,7 +152,7 @@ static const signing *signing_of(uint8_t choice)
     return s;
 }
 
-/* The document and, behind it, an empty one. */
+/* The document and, after it, an empty one. */
 static void check_signs(const signing *s, size_t isa, const bm_shingle_batch *right,
                         const uint32_t *words)
 {

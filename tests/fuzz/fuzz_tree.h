@@ -55,7 +55,7 @@ static inline void read_one(folder *f, const char *name, const struct stat *info
     close(fd);
 }
 
-/* `below`: the directory in it, with a slash behind, or "". */
+/* `below`: the directory in it, with a slash after, or "". */
 static inline void read_below(folder *f, const char *below)
 {
     char path[FUZZ_PATH];

@@ -132,7 +132,7 @@ Test(oclgrind, finds_nothing_in_the_kernels_of_texts)
     cr_assert_str_empty(log, "Oclgrind reports:\n%s", log);
 }
 
-/* sign_gpu.cl with `from` changed to `to`, behind its usual company. */
+/* sign_gpu.cl with `from` changed to `to`, after its usual company. */
 static char *plant(const char *from, const char *to)
 {
     static const char *const names[] = {"affine32.h", "band_keys.cl", "teams.cl", "sign_gpu.cl"};

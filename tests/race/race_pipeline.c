@@ -254,7 +254,7 @@ static void *read_ranges(void *ctx)
     }
 }
 
-/* As a whole, and cut off while ranges behind its end are handed out. `guesses`: some end where no
+/* As a whole, and cut off while ranges after its end are handed out. `guesses`: some end where no
  * record does, so that batches depend on who was first. */
 static void test_ranges(const char *const *paths, size_t n_paths, bm_format format, bool guesses)
 {

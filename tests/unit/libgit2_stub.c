@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libgit2_stub.c -- stands in every test program for libgit2, which Criterion starts in each
+/* libgit2_stub.c -- replaces libgit2 in every test program, which Criterion starts in each
  * process, and every Test() is one: it would load eighteen more libraries and read the machine's
  * certificates, two thirds of what a short test takes. Criterion calls it for the differences that
  * asserts of <criterion/new/assert.h> show; no test has such, and one that had would end here when

@@ -83,7 +83,7 @@ Test(weigh, what_stands_in_every_document_is_no_element)
     bm_df_table *table = NULL;
     bm_shingle_batch batch;
     cr_assert_eq(bm_df_count_open(&(bm_df_cfg){0}, &count, NULL), BM_OK);
-    make_batch(&batch, 0, 3); /* 9 and 1 stand in all of them */
+    make_batch(&batch, 0, 3); /* 9 and 1 are in all of them */
     cr_assert_eq(bm_df_count_add(count, &batch, NULL), BM_OK);
     cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
     cr_assert_eq(bm_weigh_batch(table, &batch, NULL), BM_OK);
@@ -121,7 +121,7 @@ static void make_long_batch(bm_shingle_batch *batch, uint32_t kind, uint32_t n)
     batch->n_docs = 2;
 }
 
-/* Every element of the first document stands there alone, so its weight tells which it was. */
+/* Every element of the first document is there alone, so its weight tells which it was. */
 static void expect_sorted(uint32_t kind, uint32_t n)
 {
     bm_df_count *count = NULL;

@@ -145,7 +145,7 @@ static uint8_t *make_scan(const bm_cws_loops *loops, const bm_scheme_params *par
     bm_cws_kept *kept = NULL;
     cr_assert_eq(bm_cws_kept_open(params, 0, &kept, NULL), BM_OK);
     uint8_t *bytes = bm_alloc_aligned(N, kept->stride);
-    memset(bytes, 0, (size_t)N * kept->stride); /* what is behind the permutations would pass */
+    memset(bytes, 0, (size_t)N * kept->stride); /* what is after the permutations would pass */
     *scan = (bm_cws_scan){.bytes = bytes, .stride = kept->stride};
     for (uint32_t i = 0; i < N; i++) {
         scan->row[i] = N - 1 - i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents of several batches one behind another: each with the values that it came with, its set
+/* Documents of several batches one after another: each with the values that it came with, its set
  * sorted. */
 #include <criterion/criterion.h>
 
@@ -191,7 +191,7 @@ Test(index_gather, documents_of_a_batch_that_failed_have_only_what_was_read)
     bm_gathered_reset(&g);
 }
 
-/* Room that was taken for many is kept for those behind: alone it makes none of these full. */
+/* Room that was taken for many is kept for those after: alone it makes none of these full. */
 Test(index_gather, what_is_cleared_is_not_full)
 {
     static const bm_gather_shape shape = {.sets = true, .bands = BANDS, .words = WORDS};

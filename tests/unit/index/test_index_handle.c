@@ -243,7 +243,7 @@ Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
     const bm_documents one = bm_documents_of_texts(c->text + 7, 1);
     bm_error err = {0};
     query_all(index, &all, sets, c, there);
-    /* an id that is there, or stands twice: nothing is added */
+    /* an id that is there, or is twice: nothing is added */
     cr_expect_eq(bm_index_add(index, c->id + 99, &more, &err), BM_ERR_INPUT);
     cr_expect_not_null(strstr(err.message, "'doc99'"), "%s", err.message);
     const bm_str twice[] = {c->id[200], c->id[200]};

@@ -177,7 +177,7 @@ static bool is_large(const world *w, const doc *asked, uint32_t key, uint32_t fi
     return n > first || n >= 64;
 }
 
-/* Of those that share a key the first `first` are candidates; how many are left out stands in
+/* Of those that share a key the first `first` are candidates; how many are left out is in
  * w->left: each once for each key that many have, once for all others. */
 static void compare_all(world *w, uint32_t first)
 {
@@ -389,7 +389,7 @@ static void join(uint32_t *parents, uint32_t a, uint32_t b)
 }
 
 /* Asked documents that found one in common, directly or by others: parents of both kinds, of
- * documents of the index behind. */
+ * documents of the index after. */
 typedef struct found_by {
     uint32_t parents[N_ASKED + N_DOCS], first[N_DOCS];
     bm_answer best[N_ASKED];

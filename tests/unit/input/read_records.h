@@ -122,7 +122,7 @@ static inline void test_free(records *r)
 
 #define CLEANED __attribute__((cleanup(test_free)))
 
-/* A fresh directory; the caller frees the name. Left behind only where a test fails. */
+/* A fresh directory; the caller frees the name. Left behind only if a test fails. */
 static inline char *test_dir(void)
 {
     const char *base = getenv("TMPDIR");

@@ -234,9 +234,9 @@ Test(decompress, a_dictionary_over_2_to_the_27_is_refused_and_2_to_the_27_is_not
     } cases[] = {{30, BM_OK}, {31, BM_ERR_INPUT}, {40, BM_ERR_INPUT}}; /* 2^27, 1.5 * 2^27, 4 GiB */
     char packed[1000], out[1000];
     size_t n = xz("hello", 5, packed, sizeof packed);
-    unsigned char *header = (unsigned char *)packed + 12; /* behind the stream's header */
+    unsigned char *header = (unsigned char *)packed + 12; /* after the stream's header */
     const size_t len = (header[0] + 1u) * 4;
-    size_t filter = 2; /* behind size and flags, which say which sizes stand there */
+    size_t filter = 2; /* after size and flags, which say which sizes are there */
     for (unsigned sizes = header[1] >> 6; sizes != 0; sizes &= sizes - 1)
         while (header[filter++] & 0x80)
             ;

@@ -60,7 +60,7 @@ static size_t pack(bm_compression kind, const char *data, size_t n, char *out, s
     return cap - z.avail_out;
 }
 
-/* What stands in a source, and what is wrong with it. */
+/* What is in a source, and what is wrong with it. */
 typedef enum fault { WHOLE, DAMAGED, CUT, TAR, GONE, SHRUNK, GROWN } fault;
 
 typedef struct source {
@@ -369,7 +369,7 @@ Test(input_ahead, nothing_is_unpacked_ahead_by_one_thread_or_with_little_memory)
     unmake(&s);
 }
 
-/* A frame behind the first asks for more than the first frames tell: the reader's own decoder has
+/* A frame after the first asks for more than the first frames tell: the reader's own decoder has
  * room for it. */
 Test(input_ahead, a_window_larger_than_was_foreseen_is_read_by_the_reader)
 {

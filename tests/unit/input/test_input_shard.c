@@ -31,7 +31,7 @@ static void expect_same(const record *is, const record *was, const char *name, u
     cr_assert_str_eq(is->text.data, was->text.data, "%s, %u shares", name, of);
 }
 
-/* Shares are whole records of neighbouring bytes, and say how many stand before them. */
+/* Shares are whole records of neighbouring bytes, and say how many are before them. */
 static void expect_shares(const kind *k, const bm_input_options *o, const records *whole,
                           unsigned of)
 {

@@ -102,7 +102,7 @@ static void check_all(const char *list, bool greatest)
             const bool numbers = values[i].rank <= 24 && values[j].rank <= 24;
             const bool strings = values[i].rank >= 25 && values[i].rank <= 30 &&
                                  values[j].rank >= 25 && values[j].rank <= 30;
-            if (greatest && (numbers || strings)) /* the classes stand in one order */
+            if (greatest && (numbers || strings)) /* the classes are in one order */
                 expected = -expected;
             cr_expect_eq(order_of((bm_str){keys[i].data, keys[i].len - 1},
                                   (bm_str){keys[j].data, keys[j].len - 1}),

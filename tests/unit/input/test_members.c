@@ -73,7 +73,7 @@ Test(members, what_is_cut_off_any_beginning_of_a_file_ends_where_a_member_ends)
     for (size_t k = 0; k < 2; k++) {
         packed *p = make(kinds[k]);
         for (size_t n = 0; n <= p->n; n++) {
-            char *begin = malloc(n + 1); /* so that no byte behind them can be read unseen */
+            char *begin = malloc(n + 1); /* so that no byte after them can be read unseen */
             memcpy(begin, p->data, n);
             bm_members_cut cut = {0};
             const bm_members_found found =
@@ -176,7 +176,7 @@ Test(members, what_a_stream_decoder_may_refuse_or_what_is_larger_is_not_cut)
         n += pack(kinds[k], 1, plain, 100, data + n, sizeof data - n);
         cr_assert_eq(bm_members_cut_off(kinds[k], (bm_str){data, n}, true, MOST, &cut),
                      BM_MEMBERS_NONE);
-        n = pack(kinds[k], 1, plain, 100, data, sizeof data); /* behind a small one */
+        n = pack(kinds[k], 1, plain, 100, data, sizeof data); /* after a small one */
         const size_t first = n;
         n += pack(kinds[k], 1, plain, MOST, data + n, sizeof data - n);
         n += pack(kinds[k], 1, plain, 100, data + n, sizeof data - n);

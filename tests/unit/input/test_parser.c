@@ -222,7 +222,7 @@ Test(parser, lines_are_documents_empty_ones_too)
     assert_text(r.all[2], "");
     assert_text(r.all[3], "a\rb");
     assert_text(r.all[4], "\0nul\0");
-    assert_text(r.all[5], "end\r"); /* no LF behind it */
+    assert_text(r.all[5], "end\r"); /* no LF after it */
     cr_assert(ends_with(&r.all[5], "/in:6"));
 }
 

@@ -339,7 +339,7 @@ Test(reader_ranges, records_with_bounds_of_their_own_are_read_by_position_too)
     test_dir_remove(dir);
 }
 
-/* Read with two threads, or one, up to the end: places behind batches, which are those that an
+/* Read with two threads, or one, up to the end: places after batches, which are those that an
  * interrupted job would seal. */
 Test(reader_ranges, places_are_those_of_the_bytes_before_them)
 {

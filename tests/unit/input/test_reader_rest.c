@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_reader_rest.c -- files that break off, where bad records are skipped: the same records
- * whatever the size of batches, in full parsing and in splitting, and the files behind them. Of a
+ * whatever the size of batches, in full parsing and in splitting, and the files after them. Of a
  * gzip member without its checksum all is read, so what must come is known. */
 #include <zlib.h>
 

@@ -66,7 +66,7 @@ Test(window_of, xz_blocks_say_their_dictionary)
     }
 }
 
-/* Whatever the bytes are, nothing is read behind them (AddressSanitizer looks). */
+/* Whatever the bytes are, nothing is read after them (AddressSanitizer looks). */
 Test(window_of, any_bytes_have_an_answer)
 {
     for (unsigned n = 0; n < 20000; n++) {

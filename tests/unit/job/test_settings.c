@@ -236,7 +236,7 @@ Test(settings, what_sign_is_asked_for_is_what_the_job_does)
     cr_expect(s.results.resume && s.results.band_keys);
 }
 
-/* What is asked of inputs that stand in manifests. */
+/* What is asked of inputs that are in manifests. */
 static void expect_recorded(const bm_settings *s, uint64_t set_fields)
 {
     cr_expect_eq(s->recorded.set_fields, set_fields);

@@ -90,7 +90,7 @@ typedef struct api_call {
     size_t n_mistakes;
 } api_call;
 
-/* An initialised and filled struct with `more` zeros behind; struct_size counts them. free. */
+/* An initialised and filled struct with `more` zeros after; struct_size counts them. free. */
 static inline unsigned char *api_options(const api_call *c, size_t more)
 {
     unsigned char *options = malloc(c->size + more);
@@ -118,7 +118,7 @@ static inline void api_expect_passes(const api_call *c, const void *options, con
     cr_expect_eq(c->call(options, NULL), c->passes);
 }
 
-/* init fills as much as there is, what is behind becomes zero, and nothing beyond is touched. */
+/* init fills as much as there is, what is after becomes zero, and nothing beyond is touched. */
 static inline void api_check_init(const api_call *c)
 {
     enum { BEHIND = 64, GUARD = 0x5A };

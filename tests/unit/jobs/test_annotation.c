@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "jobs/annotation.h"
 
-/* A record's bytes, with the readable ones behind that a batch has. */
+/* A record's bytes, with the readable ones after that a batch has. */
 static bm_record record_of(const char *raw, bool is_header)
 {
     static char bytes[1024];

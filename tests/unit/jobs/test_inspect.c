@@ -113,7 +113,7 @@ Test(inspect, a_directory_is_checked_against_its_digests)
     scratch_close(&s);
 }
 
-/* As another program writes it again: members sorted, the name of the tool far behind. */
+/* As another program writes it again: members sorted, the name of the tool far after. */
 Test(inspect, a_report_is_told_by_its_name_too)
 {
     scratch s;

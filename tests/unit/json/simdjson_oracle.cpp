@@ -6,7 +6,7 @@
  * keys can count. No answer, though simdjson may accept them, have
  *     a line that begins with a byte order mark    (later versions skip it)
  *     a string with an unpaired surrogate          (some versions let the low half through)
- *     a surrogate escape, before simdjson 3.0      (any escape behind a high half was its low half)
+ *     a surrogate escape, before simdjson 3.0      (any escape after a high half was its low half)
  *     a number whose source text is wanted but cannot be told from its value    (-0, doubles) */
 #include "tests/unit/json/simdjson_oracle.h"
 
@@ -52,7 +52,7 @@ bool has_surrogate(std::string_view text)
     return false;
 }
 
-// Before 3.0 simdjson takes any \u escape behind a high half for the low half.
+// Before 3.0 simdjson takes any \u escape after a high half for the low half.
 bool may_have_wrong_pair(const bm_str &text)
 {
     if constexpr (simdjson::SIMDJSON_VERSION_MAJOR < 3) {

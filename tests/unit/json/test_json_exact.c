@@ -51,7 +51,7 @@ static void start(setup *s, const char *const *paths, size_t n)
 static bool run_bytes(setup *s, const char *text, size_t len)
 {
     free(s->copy);
-    char *copy = s->copy = malloc(len); /* exact size: a sanitizer sees a read behind it */
+    char *copy = s->copy = malloc(len); /* exact size: a sanitizer sees a read after it */
     if (len > 0)
         memcpy(copy, text, len);
     cr_assert_eq(bm_json_exact_run(s->exact, (bm_str){copy, len}, s->fields, &s->broken, NULL),
@@ -453,7 +453,7 @@ Test(json_exact, agrees_with_simdjson_wherever_that_accepts_a_line)
     json_oracle_close(oracle);
 }
 
-/* Strings of a short text are unescaped as they are read, those of a long one behind that. */
+/* Strings of a short text are unescaped as they are read, those of a long one after that. */
 Test(json_exact, a_long_text_gives_what_a_short_one_gives)
 {
     enum { LONG = 300 << 10 };

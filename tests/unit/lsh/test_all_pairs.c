@@ -408,7 +408,7 @@ Test(all_pairs, a_store_that_cannot_be_read_ends_the_job_with_its_status)
 }
 
 /* Two documents of num shared shingles out of den in both, `only_x` of the others in the first. The
- * shared ones stand in many more documents than the others, so they come last in every order by
+ * shared ones are in many more documents than the others, so they come last in every order by
  * rarity: the two meet at the very end of their prefixes, if at all. */
 static void add_edge(corpus *c, size_t num, size_t den, size_t only_x, uint64_t *next)
 {

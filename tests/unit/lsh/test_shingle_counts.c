@@ -18,7 +18,7 @@ typedef struct corpus {
     bm_set_list sets;
 } corpus;
 
-/* Shingle k stands in every document whose number is divisible by k / 2 + 1, so in 3000 down to 1
+/* Shingle k is in every document whose number is divisible by k / 2 + 1, so in 3000 down to 1
  * documents; every fifth document is left out. `spread`: what a hash is. */
 static corpus *make(uint64_t spread)
 {

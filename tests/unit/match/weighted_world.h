@@ -9,7 +9,7 @@
 #include "all_pairs_world.h"
 #include "lsh/similarity.h"
 
-/* Of a hash in a document: its own logarithm, and how often it stands there. Copies have the same.
+/* Of a hash in a document: its own logarithm, and how often it is there. Copies have the same.
  */
 static inline double weight_of(const drawn *s, size_t doc, uint64_t hash)
 {

@@ -107,7 +107,7 @@ Test(low_halves, of_many_every_64th_document_counts_however_they_are_cut)
     }
     cr_expect_arr_eq(seen.whole, other.whole, sizeof seen.whole);
     cr_expect_arr_eq(seen.low, other.low, sizeof seen.low);
-    begin(); /* shifted, behind as many good ones as are all counted: they are seen by a sample */
+    begin(); /* shifted, after as many good ones as are all counted: they are seen by a sample */
     size_t i = 0;
     for (; i < BM_LOW_HALVES_ALL; i++)
         cr_assert_eq(add_one(hashes[i]), BM_OK);

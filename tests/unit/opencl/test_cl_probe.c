@@ -57,7 +57,7 @@ Test(cl_probe, is_told_what_to_open)
         BM_OK, "%s", err.message);
 }
 
-/* Drivers write to stderr before and behind the line that our child leaves there. */
+/* Drivers write to stderr before and after the line that our child leaves there. */
 Test(cl_probe, that_fails_is_a_device_error_with_our_own_line_whatever_the_driver_wrote)
 {
     bm_error err = {0};

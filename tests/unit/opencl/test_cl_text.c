@@ -131,7 +131,7 @@ static bm_text_batch make_characters(uint64_t seed)
 }
 
 /* As kernels/text_hash.cl has it: the rank of each byte, from the count at the 64th byte before it
- * or, where the document begins behind that, from its own first byte. */
+ * or, where the document begins after that, from its own first byte. */
 static void check_ranks(const bm_cl_plan *plan, const bm_text_batch *text)
 {
     const bm_cl_shape shape = {.gpu = true, .unit = 4, .perms = 8};

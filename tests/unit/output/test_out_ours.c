@@ -21,7 +21,7 @@ Test(out_ours, what_a_marker_lists_is_cleared_and_so_is_an_empty_directory)
     scratch_put_text(&s, "out.partial/output/kept/a", "x");
     scratch_put_text(&s, "out.partial/output/a\tb", "x");
     cr_assert_eq(write_output(scratch_at(&s, "out"), false, "new", &err), BM_OK, "%s", err.message);
-    scratch_folder(&s, "out2.partial"); /* killed before the marker, or behind it */
+    scratch_folder(&s, "out2.partial"); /* killed before the marker, or after it */
     cr_assert_eq(write_output(scratch_at(&s, "out2"), false, "new", &err), BM_OK);
     scratch_folder(&s, "out3.partial"); /* killed before its first line was whole */
     scratch_put_text(&s, "out3.partial/.bandmill-work", "bandmill wo");
@@ -91,7 +91,7 @@ Test(out_ours, names_alone_prove_nothing)
     scratch_put_text(&s, "precious", "mine");
     cr_expect_eq(write_output(scratch_at(&s, "c"), true, "new", &err), BM_ERR_USAGE);
     cr_expect(scratch_holds(&s, "precious", "mine"));
-    scratch_folder(&s, "d.partial"); /* a listed name, and a link that stands by it */
+    scratch_folder(&s, "d.partial"); /* a listed name, and a link beside it */
     scratch_put_text(&s, "d.partial/.bandmill-work", MARKER "output/ids.txt\n");
     cr_assert_eq(symlink("..", scratch_at(&s, "d.partial/output")), 0);
     cr_expect_eq(write_output(scratch_at(&s, "d"), true, "new", &err), BM_ERR_USAGE);

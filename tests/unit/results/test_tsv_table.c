@@ -137,7 +137,7 @@ Test(tsv_table, columns_are_found_by_name_in_old_and_new_files)
     }
 }
 
-/* The message names the field by where it stands in the file. */
+/* The message names the field by where it is in the file. */
 Test(tsv_table, a_field_is_named_by_its_place_in_the_file)
 {
     fixture f;

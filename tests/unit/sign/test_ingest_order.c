@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ingest_order.c -- each batch is put once, behind the sink; of failures the first in input
+/* test_ingest_order.c -- each batch is put once, after the sink; of failures the first in input
  * order counts, whichever comes first; between two batches nothing is in flight, nor while places
  * move, which is asked once the document table has the batch. The thread of a device delivers and
  * puts nothing. A batch that the sink claims is filled, and enters each shard in order, before the
- * sink gets it; one that it does not claim has nothing behind it. Of equal ids the first in input
+ * sink gets it; one that it does not claim has nothing after it. Of equal ids the first in input
  * order has the row, whatever the batches, the shards and the threads. */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@
 typedef struct run {
     uint64_t put_fails;  /* rows from this one on cannot be put */
     uint64_t sink_fails; /* nor do rows from this one on go to the sink */
-    uint64_t pauses_at;  /* behind so many rows, again and again; 0: never */
+    uint64_t pauses_at;  /* after so many rows, again and again; 0: never */
     size_t sunk, paused_at;
     unsigned n_pauses, n_moves;
     const bm_doc_table *docs;
@@ -39,7 +39,7 @@ typedef struct run {
     atomic_bool missing;
 } run;
 
-/* Each document before `row` is put, and none behind. */
+/* Each document before `row` is put, and none after. */
 static void check_put(run *r, size_t row)
 {
     for (size_t i = 0; i < N_DOCS; i++)
@@ -84,7 +84,7 @@ static bm_status enter(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_err
     return BM_OK;
 }
 
-/* A claimed batch was entered as a whole; before another one no row behind it was filled. */
+/* A claimed batch was entered as a whole; before another one no row after it was filled. */
 static void check_claim(run *r, const bm_ingest_batch *batch, size_t row)
 {
     const unsigned wanted = r->claims && row % 5 != 0 ? BM_DOC_SHARDS : 0;
@@ -434,7 +434,7 @@ Test(ingest_order, ids_that_differ_are_in_the_table_in_input_order)
     }
 }
 
-/* In one batch, in batches side by side and far apart; and a broken line before, and behind. */
+/* In one batch, in batches side by side and far apart; and a broken line before, and after. */
 Test(ingest_order, a_repeated_id_is_an_error_unless_one_stands_before)
 {
     static const struct {
@@ -465,7 +465,7 @@ Test(ingest_order, a_repeated_id_is_an_error_unless_one_stands_before)
     }
 }
 
-/* The model: the first line whose id stands in one before, which is *like. */
+/* The model: the first line whose id is in one before, which is *like. */
 static size_t first_repeated(const id_run *r, size_t *like)
 {
     char(*ids)[16] = calloc(r->n, sizeof *ids);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ingest_read.c -- what an earlier run delivered is passed over: a run with skip_records = k
- * delivers what a whole run delivers behind the k-th record, wherever batches end.
+ * delivers what a whole run delivers after the k-th record, wherever batches end.
  *
  * Whole runs, so that this is the test of every file of the ingest but budget.c and of the paths of
- * devices. Which records there are, in which file and line, and which are bad, stands beside each
+ * devices. Which records there are, in which file and line, and which are bad, is beside each
  * input, by hand. Their ids and shingles are those of a whole run. */
 #include <criterion/criterion.h>
 #include <stdatomic.h>

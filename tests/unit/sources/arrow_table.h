@@ -29,7 +29,7 @@ typedef struct test_column {
     test_cell cells[TEST_ROWS_MAX];
 } test_column;
 
-/* One array of the stream. `lead` cells of rubbish stand before the rows, of which `table_lead` are
+/* One array of the stream. `lead` cells of rubbish are before the rows, of which `table_lead` are
  * skipped by the offset of the table and the rest by the columns' own. */
 typedef struct test_array {
     size_t n_rows, lead, table_lead;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_source_columns.c -- rows of Arrow streams made by hand (arrow_table.h) become the documents
- * that stand in them; also covers table_stream.c. */
+ * that are in them; also covers table_stream.c. */
 #include "arrow_table.h"
 #include "input/input_set.h"
 #include "sources/source_columns.h"

@@ -15,7 +15,7 @@
 typedef struct made {
     bm_posting *entries;
     size_t n;
-    uint8_t *bytes; /* exactly its size, so that ASan sees a read behind */
+    uint8_t *bytes; /* exactly its size, so that ASan sees a read after */
     bm_posting_piece piece;
 } made;
 

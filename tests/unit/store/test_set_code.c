@@ -118,7 +118,7 @@ Test(set_code, every_changed_byte_gives_another_set_or_none)
     for (size_t s = 0; s < 4; s++) {
         const size_t n = sizes[s], size = bm_set_code_size(n);
         uint64_t *hashes = numbers_sorted(n, UINT64_MAX, 9 + s);
-        uint8_t *code = malloc(size), *again = malloc(size); /* exactly: ASan sees a read behind */
+        uint8_t *code = malloc(size), *again = malloc(size); /* exactly: ASan sees a read after */
         uint64_t *back = malloc(n * sizeof *back);
         bm_set_code_write(hashes, n, code);
         size_t refused = 0;

@@ -211,7 +211,7 @@ Test(store_processes, a_second_writer_is_told_that_it_is_locked)
     scratch_close(&s);
 }
 
-/* A child that writes until it is killed: what it is about to commit stands in `both` first. */
+/* A child that writes until it is killed: what it is about to commit is in `both` first. */
 static void write_for_ever(const char *dir, shared *both, uint64_t seed)
 {
     numbers r = {seed};
@@ -284,7 +284,7 @@ Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
 }
 
 /* A writer that is ended has put documents into the last piece, as many as one has; the next writer
- * goes on behind those of the last commit, which end in the midst of it. */
+ * goes on after those of the last commit, which end in the midst of it. */
 Test(store_processes, a_full_piece_of_an_interrupted_writer_ends_at_the_last_commit)
 {
     scratch s;

@@ -81,7 +81,7 @@ Test(store_state, another_version_is_named)
     free(bytes);
 }
 
-/* A state of version 2 has none of the numbers behind its fixed ones, one of version 3 only how
+/* A state of version 2 has none of the numbers after its fixed ones, one of version 3 only how
  * many documents are unreadable. */
 Test(store_state, states_of_earlier_versions_are_read)
 {

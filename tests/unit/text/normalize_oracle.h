@@ -13,7 +13,7 @@
 #include "text/normalize.h"
 #include "text/unicode_tables.h"
 
-/* Does it compose with nothing, neither before nor behind it, whatever utf8proc thinks? */
+/* Does it compose with nothing, neither before nor after it, whatever utf8proc thinks? */
 static inline bool stands_alone(int32_t code)
 {
     return code >= 0x378 && (code == 0x11A7 || (bm_char_info((uint32_t)code) & BM_IS_CN) !=
@@ -69,7 +69,7 @@ static inline bm_status map_part(bm_str text, int form, bm_codes *codes, bm_erro
     return status;
 }
 
-/* Fill `codes` with the normal form: utf8proc's, between the code points that stand alone. */
+/* Fill `codes` with the normal form: utf8proc's, between the code points that are alone. */
 static inline bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err)
 {
     const char *at = text.data, *const end = text.len > 0 ? text.data + text.len : at;
@@ -116,7 +116,7 @@ static inline bool is_mark_code(int32_t code)
     return is_of_class(code, BM_CLASS_MARK, BM_CLASS_SPLIT_MARK);
 }
 
-/* First all that is ignorable goes, then each run of marks behind no letter or number. */
+/* First all that is ignorable goes, then each run of marks after no letter or number. */
 static inline void drop_invisible(bm_codes *codes)
 {
     size_t n = 0;

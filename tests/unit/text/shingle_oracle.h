@@ -29,7 +29,7 @@ typedef struct exact_unit {
 typedef struct shingle_oracle {
     const bm_text_options *options;
     bm_codes codes;
-    bm_buf bytes;      /* of all units, one behind the other */
+    bm_buf bytes;      /* of all units, one after the other */
     exact_unit *units; /* owned */
     size_t n_units, cap_units;
     bm_buf shingle;
@@ -212,7 +212,7 @@ static inline bm_status make_run(shingle_oracle *x, bm_error *err)
     return BM_OK;
 }
 
-/* The elements of a bag that stand for the second and later occurrences of the n hashes, behind
+/* The elements of a bag that stand for the second and later occurrences of the n hashes, after
  * them. Returns how many there are with these. */
 static inline size_t add_repeats(const uint64_t *run, size_t n_run, uint64_t *hashes, size_t n)
 {

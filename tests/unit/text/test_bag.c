@@ -169,7 +169,7 @@ Test(bag, hashes_that_are_given_become_elements_too)
     cr_expect_arr_eq(sorted, replaced, sizeof sorted);
 }
 
-/* A hash that is made to meet an element of another: it stands once, as in every set. */
+/* A hash that is made to meet an element of another: it is once, as in every set. */
 Test(bag, an_element_that_meets_another_stands_once)
 {
     const uint64_t given[] = {5, 5, element(5, 2)};

@@ -2,7 +2,7 @@
 /* test_normalize_versions.c -- normal forms whatever utf8proc's version (src/text/normalize.c):
  * what it is asked about, and what comes out where versions of it differ.
  *
- * The functions of utf8proc are taken from the library below and stand in front of it here, to see
+ * The functions of utf8proc are taken from the library below and are in front of it here, to see
  * what they are given. */
 #include <criterion/criterion.h>
 #include <dlfcn.h>

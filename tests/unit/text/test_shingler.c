@@ -254,7 +254,7 @@ Test(shingler, drops_each_punctuation_before_words_are_cut)
     expect(word(1, punct | LOWER | BM_NORM_DIGITS, BM_WORDS_ALNUM), "A-1.5", "a00");
     expect(word(1, punct | BM_NORM_NFKC, BM_WORDS_SPACE), "a… b．", "a|b"); /* dots, once apart */
     expect(word(1, punct, BM_WORDS_ALNUM), "...?!", "");
-    /* A mark behind dropped punctuation follows the letter before it, but composes no more. */
+    /* A mark after dropped punctuation follows the letter before it, but composes no more. */
     expect(word(1, punct, BM_WORDS_ALNUM), "中!\xCC\x81", "中\xCC\x81");
     expect(word(1, punct, BM_WORDS_ALNUM), "ก.่x", "ก่|x");
     expect(word(1, punct | BM_NORM_NFC, BM_WORDS_SPACE), "e.\xCC\x81", "e\xCC\x81");
@@ -305,7 +305,7 @@ Test(shingler, words_are_those_of_the_text_that_is_seen)
     expect(word(1, seen, BM_WORDS_ALNUM), "\u0645\u06CC\u200C\u062E\u0648",
            "\u0645\u06CC\u062E\u0648");
     expect(word(1, seen, BM_WORDS_ALNUM), "\u0E01\u0E31\u00AD\u0E49\u4E2D\uFE00\u6587x",
-           "\u0E01\u0E31\u0E49|\u4E2D|\u6587|x"); /* marks behind a character that is a word */
+           "\u0E01\u0E31\u0E49|\u4E2D|\u6587|x"); /* marks after a character that is a word */
     expect(word(1, seen, BM_WORDS_ALNUM), "-\u0E31a \u0301b", "a|b");
     expect(word(1, seen, BM_WORDS_SPACE), "a-\u0301b \u2764\uFE0F\u200Bc\u0301 \u0301",
            "a-b|\u2764|c\u0301");
@@ -436,7 +436,7 @@ Test(shingler, gives_on_every_path_what_the_exact_path_gives)
                 }
 }
 
-/* Under `space` the fast paths look at two bytes behind a lead byte that may begin a White_Space:
+/* Under `space` the fast paths look at two bytes after a lead byte that may begin a White_Space:
  * each such character, where it begins with one of the last bytes of a block, and where it lies
  * across the border. */
 Test(shingler, finds_white_space_across_the_border_of_two_blocks)

@@ -33,7 +33,7 @@ static uint64_t of(bm_token_hash hash, const char *text)
     return of_bytes(hash, text, strlen(text));
 }
 
-/* The first 8 bytes of the digests that the standards print, as they stand there. */
+/* The first 8 bytes of the digests that the standards print, as they are there. */
 Test(token_hash, sha1_gives_the_first_bytes_of_the_digest)
 {
     static const struct {
