@@ -58,7 +58,7 @@ void bm_cws_store_reserve(bm_cws_store *store, uint32_t n);
 /* A slot for an element that has none, and has space; its words and bounds are to be filled in. */
 uint32_t bm_cws_store_add(bm_cws_store *store, uint64_t hash);
 
-/* The upper bits tell the place, the lower 16 are kept there. */
+/* The upper bits choose the slot, and the slot keeps the lower 16. */
 static inline uint64_t bm_cws_store_mix(const bm_cws_store *store, uint64_t hash)
 {
     const uint64_t mixed = (hash ^ hash >> 32) * store->factor;

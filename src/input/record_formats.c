@@ -981,9 +981,9 @@ static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t
     return true;
 }
 
-/* Bytes from the middle of a file lie within quotes or not, and are read both ways: the wrong one
- * soon meets a quote where none can be. Quotes that they begin with are passed over, for one before
- * them may belong to them. */
+/* Bytes from the middle of a file lie within quotes or not, and are read both ways: the wrong
+ * reading soon meets a quote where none is allowed. Quotes at the beginning of the bytes are passed
+ * over, since they may belong to a quote before the bytes. */
 static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     size_t from = 0, end = 0, end_quoted = 0;

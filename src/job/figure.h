@@ -51,7 +51,7 @@ void bm_figure_line(bm_figure *f, const char *class_name, double x1, double y1, 
 void bm_figure_text(bm_figure *f, const char *class_name, double x, double y, const char *text);
 /* Choose the axis of counts, which the calls below need. */
 void bm_figure_scale(bm_figure *f, const double *counts, size_t n);
-/* Draw it with its lines; `what`: of what, a word of ours. */
+/* Draw the axis with its lines; `what`: the word for the things that are counted. */
 void bm_figure_counts(bm_figure *f, const char *what);
 /* Begin a bar between two x, as high as a count. The caller writes its title and its end. False: it
  * would have no height. */

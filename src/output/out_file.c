@@ -545,7 +545,7 @@ static void out_single_roll_back(struct bm_out_file *file)
         done = bm_place_exchange(AT_FDCWD, file->path, file->target, NULL) == BM_OK;
     else if (done)
         (void)unlink(file->target);
-    if (single->replaced && !done) { /* the old one is not where it was: it stays where it is */
+    if (single->replaced && !done) { /* the exchange failed: leave the old file where it is */
         bm_free(file->path);
         file->path = NULL;
     }

@@ -108,7 +108,7 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
 bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
     const bm_str a = offer->a, b = offer->b;
-    bm_bisect place = {0, least->n}; /* after all of no greater rank */
+    bm_bisect place = {0, least->n}; /* the place after all pairs of equal or smaller rank */
     least->of++;
     while (place.low < place.high)
         bm_bisect_go(&place, least->rows[bm_middle(&place)].rank <= offer->rank);
@@ -339,8 +339,8 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     return isnan(row->jaccard) ? BM_OK : offer(&r->chained, row, row->jaccard, err);
 }
 
-/* Are removed documents found by their own ids? Kept ones that are known may have the ids of
- * others, and where none is kept there is none to be found by. */
+/* Are removed documents found by their own ids, and not by the kept one's? A known document that is
+ * kept may have the id of another one, and a group may keep none. */
 static bool goes_by_members(const bm_page *p)
 {
     return p->against || p->keep == BM_KEEP_NONE;

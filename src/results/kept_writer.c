@@ -753,8 +753,8 @@ static const char *format_ending(bm_format format)
     }
 }
 
-/* The ending of compression that a kept file gets: its own under `same`, in which `own` is what the
- * name has ("" if its bytes are compressed but its name does not say so). */
+/* The ending of compression that a kept file gets: under `same` its own; `own` is then the ending
+ * of the name ("" if the bytes are compressed but the name has no such ending). */
 static const char *compression_ending(bm_records kept, const char *own)
 {
     switch (kept) {

@@ -95,6 +95,5 @@ typedef struct bm_group_members {
 /* Load the row read last. BM_ERR_FORMAT: a document is twice in it, or the kept one is no member.
  */
 bm_status bm_group_file_load(bm_group_file *file, bm_group_members *out, bm_error *err);
-/* The one that is kept, alone. */
-/* Without data: no member is. */
+/* Only the kept member. Without data: no member is kept. */
 bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err);

@@ -313,7 +313,7 @@ static bm_status add_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch
     return BM_OK;
 }
 
-/* They have their rows already. */
+/* The documents have their rows already. */
 static bm_status accept_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
 {
     const uint64_t again = atomic_load(&batch->entry.again);

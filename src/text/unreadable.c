@@ -19,7 +19,7 @@ static unsigned is_replacement(unsigned char first, unsigned char second, unsign
     return (first == 0xEF) & (second == 0xBF) & (third == 0xBD);
 }
 
-/* What of the code points of a text counts against it. */
+/* Code points of a text, and those that count against it. */
 typedef struct tally {
     uint64_t n, bad;
 } tally;
