@@ -13,6 +13,9 @@ awk -F '\t' '$1 == "shared" { print $3 }' "$2" | while read -r shared; do
     "${NM:-nm}" -D -P --defined-only "$shared" | sed 's/[@ ].*//' >> "$work/exports"
 done
 cd "$1"
+for folder in bench python; do # their programs call the rooms too
+    [ ! -d "$folder" ] || grep -rhoE --include='*.c' --include='*.h' --include='*.py' '[a-z]+_[a-z0-9_]+' "$folder" >> "$work/exports" || true
+done
 awk -F '\t' '$1 == "object" { print $3 }' "$2" | tr '\n' '\0' | xargs -0 "${NM:-nm}" -A -P > "$work/objects"
 awk -f "$here/external.awk" kind=export "$work/exports" kind=object "$work/objects" | LC_ALL=C sort > "$work/found"
 n=$(wc -l < "$work/found" | tr -d ' ')

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # external.awk -- functions of the rooms that no other object of the library or the program calls, and that the library does not export:
-# only tests call them from outside, so they are external for tests alone.
+# only tests call them from outside, so they are external for tests alone. EXPORTS also has the names in the programs of bench and python.
 #
 #   awk -f external.awk kind=export EXPORTS kind=object OBJECTS
 #
