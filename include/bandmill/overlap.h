@@ -72,6 +72,10 @@ typedef struct bm_overlap_options {
     bool resume;
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
+    /* The items as a table in memory, in place of `against`, and the ids of rows that have none: as
+     * `stream` and `row_ids` of bm_input_options. */
+    struct ArrowArrayStream *against_stream;
+    uint64_t against_row_ids;
 } bm_overlap_options;
 
 /* Every default of the documentation. */

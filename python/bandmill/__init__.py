@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bandmill._errors import Error
     from bandmill._index import Index
     from bandmill._jobs import Tuned, hash_shingles, pairs, tune
+    from bandmill._overlap import Overlap, overlap
     from bandmill._signatures import Signatures, sign
     from bandmill._tools import cluster, export, query
 
@@ -33,6 +34,7 @@ else:
         "_errors": ("Error",),
         "_index": ("Index",),
         "_jobs": ("Tuned", "hash_shingles", "pairs", "tune"),
+        "_overlap": ("Overlap", "overlap"),
         "_signatures": ("Signatures", "sign"),
         "_tools": ("cluster", "export", "query"),
     }
@@ -56,6 +58,7 @@ __all__ = [
     "Dedup",
     "Error",
     "Index",
+    "Overlap",
     "Signatures",
     "Tuned",
     "cluster",
@@ -66,6 +69,7 @@ __all__ = [
     "filter",
     "hash_shingles",
     "load",
+    "overlap",
     "pairs",
     "query",
     "report",

@@ -4,151 +4,47 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import pathlib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bandmill import _files
 from bandmill._call import Call
-from bandmill._data import Source, no_data, rows_of
+from bandmill._data import Source
 from bandmill._errors import Error
-from bandmill._ids import TEXT, Ids, kind_of, kind_of_known
+from bandmill._found import Found, keep_nothing, seen_of
+from bandmill._ids import TEXT, kind_of, kind_of_known
 from bandmill._index import Index
 from bandmill._keywords import described
 from bandmill._kinds import Names, Path
 from bandmill._native import lib
-from bandmill._options import fill, new, verified, word
+from bandmill._options import fill, fill_against, new, verified
 from bandmill._page import Explanation, Page, head_of, page_of, write_page
-from bandmill._rows import Seen, Watch, read_table
-from bandmill._workplace import DAMAGED, Workplace, checked, digest_of_parcel, packed, unpacked
+from bandmill._rows import Seen, Watch
+from bandmill._workplace import Workplace
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
-    from bandmill._option_rows import DedupOptions, Kept, Store
+    from bandmill._option_rows import DedupOptions, Store
 
 
-Array = np.ndarray[Any, Any]
-Rows = TypeVar("Rows")
-_IDS = "seen"  # in a pickle: of the rows that were looked at
-
-
-class Dedup:
+class Dedup(Found):
     """The result of `dedup`."""
 
-    def __init__(
-        self,
-        work: Workplace | None,
-        out: pathlib.Path,
-        report: dict[str, Any],
-        rows: bool | Ids,
-        seen: Seen | None,
-        data: Any = None,
-    ) -> None:
-        """Reads what stands in the directory, when it is asked for. ``rows``: the data has rows; of signatures their ids.
-
-        ``data``: a table that was looked at, for its texts.
-        """
-        self.report = report
-        self.path = out
-        self._data = data
-        self._rows, self._ids = rows, rows if isinstance(rows, list) else None
-        self._seen = seen
-        self._kept: Array | None = None
-        self._work = work.handed_over() if work is not None else None
-
-    def __copy__(self) -> Dedup:
-        """The same."""
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Dedup:
-        """The same."""
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """What was found goes along; of an ``output`` its path."""
-        seen, ids = self._seen.parts() if self._seen is not None else (None, b"")
-        if self._work is not None:
-            return _found_again, packed(self.path, [self.report, self._rows, seen], **{_IDS: ids})
-        said = json.dumps([os.path.abspath(self.path), self.report, self._rows, seen])
-        return _found_there, ({_IDS: ids}, said, digest_of_parcel({_IDS: ids}, said))
-
-    @property
-    def kept(self) -> Array:
-        """bool (N): which rows of the data are kept. Skipped bad records are not."""
-        if self._rows is False:
-            raise Error(
-                "kept and take() are for rows of a table or list (output=DIR, or filter(DIR), writes what is kept of files)",
-                field="kept",
-            )
-        if self._kept is None:
-            kept = np.ones(int(self.report["counts"]["records"]), dtype=bool)
-            kept[self._removed_rows()] = False
-            skipped = self.path / "skipped.tsv"
-            if skipped.exists():
-                for line in skipped.read_bytes().split(b"\n")[1:-1]:
-                    kept[int(line.split(b"\t")[1]) - 1] = False
-            self._kept = kept
-        return self._kept
-
-    def _removed_rows(self) -> Any:
-        if self._ids is None:
-            return _files.removed_rows(self.path / "removed.tsv")
-        places = {name: i for i, name in enumerate(self._ids)}
-        return [places[name] for name in self.removed.column("id").to_pylist()]
-
-    @overload
-    def take(self, data: str | os.PathLike[str]) -> pa.Table: ...
-
-    @overload
-    def take(self, data: Rows) -> Rows: ...
-
-    def take(self, data: Any) -> Any:
-        """The kept rows of ``data``, in its own type."""
-        kept = self.kept
-        if self._seen is None:
-            raise Error("take is for the result that dedup returned, which knows its rows (kept says which stay)", field="data")
-        if isinstance(data, (str, os.PathLike)):
-            data = read_table(data)
-        if hasattr(data, "read_next_batch") or type(data).__name__ == "IterableDataset":
-            raise Error("a stream gives its rows once (take them of a table, as read_all() makes it)", field="data")
-        n = rows_of(data)
-        if n is not None and n != len(kept):
-            raise Error(f"{n} rows, where dedup read {len(kept)} (take is for the same data)", field="data")
-        data = _in_memory(data)
-        if self._seen is not None:
-            kept = self._seen.kept_of(data, kept)
-        if isinstance(data, np.ndarray):
-            return data[kept]
-        if isinstance(data, (list, tuple)):
-            return type(data)(item for item, stays in zip(data, kept) if stays)
-        if hasattr(data, "iloc"):
-            return data.iloc[np.flatnonzero(kept)]
-        if hasattr(data, "select") and hasattr(data, "features"):  # datasets.Dataset
-            return data.select(np.flatnonzero(kept))
-        if isinstance(data, Sequence):
-            return [item for item, stays in zip(data, kept) if stays]
-        if type(data).__module__.startswith("polars"):
-            return data.filter(kept)
-        return _files.filtered(data, kept)
+    _job = "dedup"
 
     @property
     def groups(self) -> pa.Table:
         """Columns group, kept, size, members: as groups.jsonl."""
         return _files.read_groups(self.path / "groups.jsonl", kind_of(self.report), kind_of_known(self.report))
 
-    @property
-    def removed(self) -> pa.Table:
-        """Columns id, kept, jaccard, reason, file, line, lost: as removed.tsv; null where lost is not known."""
+    def _ids_of_kept(self) -> str:
         ids, known = kind_of(self.report), kind_of_known(self.report)
-        kept = ids if known in (None, ids) else TEXT  # which may name a known document
-        columns = {"id": ids, "kept": kept, "jaccard": "float64", "reason": "string", "file": "string"}
-        return _files.read_tsv(self.path / "removed.tsv", {**columns, "line": "int64", "lost": "int64"})
+        return ids if known in (None, ids) else TEXT  # which may name a known document
 
     @property
     def pairs(self) -> pa.Table:
@@ -157,24 +53,6 @@ class Dedup:
             raise Error("no pairs were asked for (pairs=True)", field="pairs")
         ids = kind_of(self.report)
         return _files.read_tsv(self.path / "pairs.tsv", {"id_a": ids, "id_b": ids, "jaccard": "float64"})
-
-    def filter(
-        self, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
-    ) -> pathlib.Path:
-        """Write the kept documents of files to a directory; with ``annotate`` every document, each with its group.
-
-        ``kept``, ``sources``, ``force``: as in `dedup`. Of a table `take` has the kept rows. Returns the path. Raises Error.
-        """
-        if self._seen is not None and self._seen.rows is not None and self._seen.made is None:
-            raise Error("filter is for files (take(data) has the kept rows of a table)", field="output")
-        call = Call()
-        o = new("filter")
-        o.path, o.sources, o.annotate = call.text(self.path), call.text(sources, "sources"), annotate
-        o.kept = word(lib.BM_OPTION_KEPT, kept, "kept")
-        o.output.path, o.output.force = call.text(output, "output"), force
-        call.callbacks(o.callbacks)
-        call.job(lib.bm_job_filter, o)
-        return pathlib.Path(output)
 
     def to_html(
         self,
@@ -219,7 +97,7 @@ class Dedup:
             raise Error("explain takes one id, two ids, or group=", field="group")
         if self._data is not None and self._seen is not None:
             self._seen.kept_of(self._data, self.kept)
-        return Explanation(self.path, None if a is None else (a, b), group, sources, self._data)
+        return Explanation(self.path, None if a is None else (a, b), group, sources, (self._data, self._data))
 
     def _repr_html_(self) -> str:
         return head_of(self.report, self.removed.slice(0, 5).to_pylist())
@@ -229,37 +107,6 @@ class Dedup:
         c = self.report["counts"]
         documents, groups = (f"{c[noun + 's']} {noun}{'' if c[noun + 's'] == 1 else 's'}" for noun in ("document", "group"))
         return f"<bandmill.Dedup: {documents}, {groups}, {c['removed']} removed>"
-
-
-def _found_again(*parcel: Any) -> Dedup:
-    whole = checked(parcel)
-    out, work, (report, rows, seen) = unpacked(whole, "d", _IDS)
-    return Dedup(work, out, report, rows, None if seen is None else Seen.of_parts(seen, whole[0][_IDS]))
-
-
-def _found_there(*parcel: Any) -> Dedup:
-    files, said, digest = checked(parcel)
-    if digest_of_parcel(files, said) != digest:
-        raise Error(DAMAGED, "format")
-    path, report, rows, seen = json.loads(said)
-    where = pathlib.Path(path)
-    return Dedup(None, where, report, rows, None if seen is None else Seen.of_parts(seen, files[_IDS]))
-
-
-def _in_memory(data: Any) -> Any:
-    """What rows are taken of: itself, or a table of pyarrow's of what may give other rows the next time."""
-    if isinstance(data, (np.ndarray, Sequence)) and not isinstance(data, (bytes, bytearray, memoryview)):
-        return data
-    of = type(data).__module__.partition(".")[0]
-    if of in ("pandas", "polars", "pyarrow", "datasets") or (hasattr(data, "iloc") and hasattr(data, "__arrow_c_stream__")):
-        return data
-    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__") and not hasattr(data, "to_arrow"):
-        raise no_data(data)
-    pa = _files.arrow()
-    try:
-        return pa.table(data)
-    except (TypeError, pa.ArrowException):  # one column alone
-        return pa.chunked_array(data)
 
 
 @described
@@ -299,19 +146,13 @@ def dedup(
         o.verify, o.containment = verified(verify), share
         o.output.force, o.resume, o.sources = k["force"], k["resume"], call.text(k["sources"], "sources")
         if output is None:
-            for name, usual in (("kept", "same"), ("removed", "no"), ("force", False), ("resume", False)):
-                if k[name] != usual:
-                    raise Error(f"{name} is for output=, a directory that stays", field=name)
-            o.kept = lib.BM_RECORDS_NOT_WRITTEN
+            keep_nothing(o, k)
         known, beside_it = _known_of(against, k)
         o.against, o.n_against = call.texts(known, "against"), len(known)
         if beside_it is None:
-            fields = k["against_text"] or []
-            fields = [fields] if isinstance(fields, str) else list(fields)
-            o.against_text_fields, o.n_against_text_fields = call.texts(fields, "against_text"), len(fields)
-            o.against_id_field = call.text(k["against_id"], "against_id")
+            fill_against(o, call, k)
         watch = Watch(o.input, call) if source.stream is not None else None
-        seen = None if watch is not None else _seen_of(data, source, text, id)
+        seen = None if watch is not None else seen_of(data, source, text, id)
         beside = getattr(against, "_alone", lambda call, job: job())  # of an open index, which a job opens itself
         report = beside(call, lambda: call.job(lib.bm_job_dedup, o))
         if watch is not None:
@@ -353,13 +194,6 @@ def _known_of(against: Any, k: dict[str, Any]) -> tuple[list[Any], Workplace | N
         work.close()
         raise
     return [work.path / "i"], work
-
-
-def _seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | None:
-    """Of what is no table: signatures, or a Parquet file."""
-    if source.ids is not None:
-        return Seen.of_signatures(data)
-    return Seen.of_file(source.paths[0], text, id) if source.has_rows else None
 
 
 def _contained(verify: str) -> tuple[str, float]:

@@ -12,16 +12,17 @@ from bandmill._errors import Error
 from bandmill._index import Index
 from bandmill._kinds import Path
 from bandmill._option_rows import Kept
+from bandmill._overlap import Overlap
 from bandmill._page import Explanation, Page
 from bandmill._signatures import Signatures
 
 _ROWS = ("arrow", "parquet")  # of one such input the rows are known by their numbers
 
 
-def load(path: Path) -> Signatures | Dedup | Index:
-    """What a call or command wrote there: signatures, a result of `dedup`, or an index, which is opened.
+def load(path: Path) -> Signatures | Dedup | Overlap | Index:
+    """What a call or command wrote there: signatures, a result of `dedup` or `overlap`, or an index, which is opened.
 
-    A result has no rows of a table in memory: `take` is for the one that `dedup` returned. Raises Error.
+    A result has no rows of a table in memory: `take` is for the one that the call returned. Raises Error.
 
         >>> import bandmill, tempfile
         >>> folder = tempfile.mkdtemp()
@@ -36,19 +37,24 @@ def load(path: Path) -> Signatures | Dedup | Index:
         return _result(where)
     if (where / "data.mdb").exists():
         return Index.open(where)
-    raise Error(f"{where}: no directory of signatures, no result of dedup and no index", "format", str(where), field="path")
+    raise Error(
+        f"{where}: no directory of signatures, no result of dedup or overlap, no index", "format", str(where), field="path"
+    )
 
 
-def _result(path: Path) -> Dedup:
+def _result(path: Path) -> Dedup | Overlap:
     where = pathlib.Path(path)
     try:
         report: dict[str, Any] = json.loads((where / "report.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as e:
-        raise Error(f"{where}: no result of dedup (report.json: {e})", "format", str(where), field="path") from None
-    if not isinstance(report, dict) or report.get("kind") != "dedup":
-        raise Error(f"{where}: no result of dedup (its report.json is of another job)", "format", str(where), field="path")
+        raise Error(f"{where}: no result of dedup or overlap (report.json: {e})", "format", str(where), field="path") from None
+    kinds: dict[Any, type[Dedup] | type[Overlap]] = {"dedup": Dedup, "overlap": Overlap}
+    kind = kinds.get(report.get("kind") if isinstance(report, dict) else None)
+    if kind is None:
+        said = f"{where}: no result of dedup or overlap (its report.json is of another job)"
+        raise Error(said, "format", str(where), field="path")
     rows = report["provenance"].get("input_format") in _ROWS and len(report.get("inputs", [])) == 1
-    return Dedup(None, where, report, rows, None)
+    return kind(None, where, report, rows, None)
 
 
 def explain(
@@ -56,8 +62,9 @@ def explain(
 ) -> Explanation:
     """Explain a result of `dedup`: how two documents are joined, why one was removed, or what holds ``group`` together.
 
-    As `bandmill explain`, of a directory that files were read for. ``sources``: where these lie now. Raises Error;
-    status "not_found": they are in no group together.
+    Of `overlap`: what document ``b`` holds of item ``a``. As `bandmill explain`, of a directory that files were read for.
+    ``sources``: where these lie now. Raises Error; status "not_found": they are in no group together, or ``b`` does not hold
+    ``a``.
 
         >>> import bandmill, pathlib, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -66,7 +73,12 @@ def explain(
         >>> bandmill.explain(folder / "found", group=1).data["documents"]
         2
     """
-    return _result(path).explain(a, b, group=group, sources=sources)
+    found = _result(path)
+    if isinstance(found, Dedup):
+        return found.explain(a, b, group=group, sources=sources)
+    if a is None or b is None or group is not None:
+        raise Error("explain of a result of overlap takes an item and a document", field="b")
+    return found.explain(a, b, sources=sources)
 
 
 def report(
@@ -81,9 +93,9 @@ def report(
     sample_labels: Path | None = None,
     sources: Path | None = None,
 ) -> Page:
-    """The report of a result of `dedup`: one page, which a notebook shows. ``output``: a file to write it to.
+    """The report of a result of `dedup` or `overlap`: one page, which a notebook shows. ``output``: a file to write it to.
 
-    Keywords as of `Dedup.to_html`, and of `bandmill report`. Raises Error.
+    Keywords as of `Dedup.to_html`, and of `bandmill report`; groups and samples are those of `dedup`. Raises Error.
 
         >>> import bandmill, pathlib, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -93,7 +105,12 @@ def report(
         >>> page.startswith("<!DOCTYPE html>")
         True
     """
-    return _result(path).to_html(
+    found = _result(path)
+    if isinstance(found, Overlap):
+        if sample_labels is not None:
+            raise Error("sample_labels is for a result of dedup", field="sample_labels")
+        return found.to_html(output, pairs=pairs, text_bytes=text_bytes, sources=sources)
+    return found.to_html(
         output,
         groups=groups,
         pairs=pairs,
@@ -108,7 +125,9 @@ def report(
 def filter(
     path: Path, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
 ) -> pathlib.Path:
-    """The kept documents of a result of `dedup` of files, as a directory; with ``annotate`` every document with its group.
+    """The kept documents of a result of `dedup` or `overlap` of files, as a directory.
+
+    With ``annotate`` every document with its group.
 
     Keywords as of `Dedup.filter`, and of `bandmill filter`. Returns the path. Raises Error.
 

@@ -382,6 +382,41 @@ class ExportOptions(TypedDict, total=False):
     progress: Progress
 
 
+class OverlapOptions(TypedDict, total=False):
+    """Keywords of `overlap`."""
+
+    paths: Paths
+    cpu: str | None
+    threshold: float | None
+    against_text: Names
+    against_id: str | None
+    min_words: int | None
+    stop_shingles: int | None
+    output: Path | None
+    force: bool
+    kept: Kept
+    temp_dir: Path | None
+    resume: bool
+    normalize: Names
+    words: Words | None
+    shingle: str | None
+    include: Names
+    exclude: Names
+    format: Format | None
+    header: Header | None
+    delimiter: str | None
+    offsets: Path | None
+    duplicate_ids: DuplicateIds | None
+    on_error: OnError | None
+    max_errors: int | None
+    invalid_utf8: InvalidUtf8 | None
+    max_doc_bytes: Size
+    threads: int
+    memory: Size
+    batch_docs: int
+    progress: Progress
+
+
 # The keywords of each function.
 KEYWORDS: dict[str, Any] = {
     "sign": SignOptions,
@@ -394,6 +429,7 @@ KEYWORDS: dict[str, Any] = {
     "Index.query": IndexQueryOptions,
     "query": QueryOptions,
     "export": ExportOptions,
+    "overlap": OverlapOptions,
 }
 
 # Defaults that are not None.
@@ -404,11 +440,14 @@ DEFAULTS: dict[tuple[str, str], Any] = {
     ("tune", "force"): False,
     ("Index.build", "force"): False,
     ("export", "force"): False,
+    ("overlap", "force"): False,
     ("dedup", "pairs"): False,
     ("dedup", "kept"): "same",
+    ("overlap", "kept"): "same",
     ("dedup", "removed"): "no",
     ("dedup", "resume"): False,
     ("Index.add", "resume"): False,
+    ("overlap", "resume"): False,
     ("Index.build", "store"): "sets",
     ("query", "store"): "sets",
     ("Index.add", "unique"): False,
@@ -451,6 +490,7 @@ DEFAULTS: dict[tuple[str, str], Any] = {
     ("Index.add", "threads"): 0,
     ("query", "threads"): 0,
     ("export", "threads"): 0,
+    ("overlap", "threads"): 0,
     ("sign", "batch_docs"): 0,
     ("dedup", "batch_docs"): 0,
     ("pairs", "batch_docs"): 0,
@@ -458,6 +498,7 @@ DEFAULTS: dict[tuple[str, str], Any] = {
     ("Index.add", "batch_docs"): 0,
     ("Index.query", "batch_docs"): 0,
     ("query", "batch_docs"): 0,
+    ("overlap", "batch_docs"): 0,
     ("sign", "progress"): False,
     ("dedup", "progress"): False,
     ("pairs", "progress"): False,
@@ -468,6 +509,7 @@ DEFAULTS: dict[tuple[str, str], Any] = {
     ("Index.query", "progress"): False,
     ("query", "progress"): False,
     ("export", "progress"): False,
+    ("overlap", "progress"): False,
     ("hash_shingles", "sorted"): False,
 }
 
@@ -527,6 +569,8 @@ LINES = {
     "against": "known documents, such as a test set: any data, or an index or signatures of them (none)",
     "against_text": "field or column of their text (that of data)",
     "against_id": 'field or column of their id, or "none" (that of data)',
+    "min_words": "an item of fewer words is listed, and not looked for (8)",
+    "stop_shingles": "shingles in more documents do not count; the documents are read twice (all count)",
     "top": "the best N answers of each query; 0: all",
     "skip_same_id": "leave out answers with the id of the query",
     "cluster": '"components" or "star": how pairs become groups',
@@ -552,6 +596,8 @@ LINES = {
         "documents: a list or array of str or bytes; a table that gives out an Arrow stream; signatures; a path, or a "
         "list of pathlib.Path"
     ),
+    "train": "documents of any kind, as data of `dedup`",
+    "items": "a test set, whose texts are looked for: any data, or a path, or a list of pathlib.Path",
     "paths": "instead of data: a path, or a list of them, of any type",
     "path": "directory of the index",
     "sorted": "hashes ascend",
@@ -562,14 +608,19 @@ LINES = {
 }
 OWN = {  # where a keyword means something else
     ("export", "output"): "directory to write",
+    ("overlap", "shingle"): 'K words, characters or bytes: "word:K", "char:K" or "byte:K" (word:13)',
     ("sign", "threshold"): "similarity for which band keys are planned: with it there are band keys (none)",
     ("Index.build", "threshold"): "similarity for which the index is planned (0.8)",
     ("Index.add", "threshold"): "with unique, the similarity at which a document is not added (the index's)",
     ("Index.query", "threshold"): "least similarity of an answer (the index's)",
     ("query", "threshold"): "least similarity of an answer (the index's)",
     ("export", "threshold"): "similarity for which bands are planned, if the form has bands (as signed)",
+    ("overlap", "threshold"): "least share of an item's shingles that stand in a document which holds it (0.5)",
     ("sign", "bands"): "bands, with rows: with them there are band keys (none)",
     ("sign", "rows"): "rows of a band, with bands (none)",
+    ("overlap", "against_text"): "field or column of the text of an item (that of train)",
+    ("overlap", "against_id"): 'field or column of the id of an item, or "none" (that of train)',
+    ("overlap", "paths"): "instead of train: a path, or a list of them, of any type",
 }
 
 # Keyword, part of the options, member, and how its value is made: a word of that option, or by its type.
@@ -600,6 +651,8 @@ FILLED = (
     ("bands", "bands", "bands", "uint32"),
     ("rows", "bands", "rows", "uint32"),
     ("verify", "pairs", "verify", "VERIFY"),
+    ("min_words", "pairs", "min_words", "uint32"),
+    ("stop_shingles", "pairs", "stop_shingles", "uint64"),
     ("cluster", "pairs", "cluster", "CLUSTER"),
     ("max_group_size", "pairs", "max_group_size", "uint64"),
     ("sample", "pairs", "sample", "uint64"),

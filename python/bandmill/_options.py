@@ -209,6 +209,14 @@ def _fill_files(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
     o.offsets_path = call.text(given.get("offsets"), "offsets")
 
 
+def fill_against(o: Any, call: Call, k: dict[str, Any]) -> None:
+    """Fields of the documents with which others are compared."""
+    fields = k["against_text"] or []
+    fields = [fields] if isinstance(fields, str) else list(fields)
+    o.against_text_fields, o.n_against_text_fields = call.texts(fields, "against_text"), len(fields)
+    o.against_id_field = call.text(k["against_id"], "against_id")
+
+
 def fill_shard(o: Any, k: dict[str, Any]) -> None:
     """Share I of N of the inputs, "I/N"."""
     if k.get("shard") is None:

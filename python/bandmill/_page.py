@@ -31,8 +31,13 @@ class Page(str):
         return f'<iframe srcdoc="{html.escape(self)}" style="width:100%; height:50em; border:0"></iframe>'
 
 
-def page_of(found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path | None, labels: Path | None) -> Page:
-    """The report of a directory of dedup. ``data``: the table that it was made of, for its texts; None: files, or no texts."""
+def page_of(
+    found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path | None, labels: Path | None, items: Any = None
+) -> Page:
+    """The report of a directory. ``data``: the table that it was made of, for its texts; None: files, or no texts.
+
+    ``items``: likewise of overlap.
+    """
     call = Call()
     o = new("report")
     o.path, o.sources, o.write, o.write_ctx = call.text(found), call.text(sources, "sources"), lib.bm_py_write, call.ctx
@@ -41,6 +46,8 @@ def page_of(found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path 
         setattr(o, name, number(value, name))
     if data is not None:
         o.stream = Source(data, call).stream
+    if items is not None:
+        o.items_stream = Source(items, call).stream
     call.callbacks(o.callbacks)
     call.run(lib.bm_report, o, ffi.NULL)
     return Page(b"".join(call.rows).decode())
@@ -59,7 +66,7 @@ def write_page(path: pathlib.Path, page: str) -> None:
 def head_of(report: dict[str, Any], removed: list[dict[str, Any]]) -> str:
     """Counts, and some of the removed documents."""
     counts = report["counts"]
-    facts = ("documents", "identical", "candidates", "edges", "groups", "removed", "chained", "kept")
+    facts = ("documents", "items", "items_found", "identical", "candidates", "edges", "groups", "removed", "chained", "kept")
     cells = "".join(f"<tr><td>{name}</td><td>{counts[name]:,}</td></tr>" for name in facts if name in counts)
     columns = ("id", "kept", "jaccard", "reason")
     rows = "".join("<tr>" + "".join(f"<td>{_cell(row[c])}</td>" for c in columns) + "</tr>" for row in removed)
@@ -74,7 +81,10 @@ def _cell(value: Any) -> str:
 
 
 class Explanation:
-    """Why documents are in one group: prints as the program says it; ``data`` is the same as a dict, ``dot`` as a graph."""
+    """Why documents are in one group, or what one holds of an item.
+
+    Prints as the program says it; ``data`` is the same as a dict, ``dot`` as a graph.
+    """
 
     def __init__(
         self,
@@ -82,11 +92,14 @@ class Explanation:
         ids: tuple[str | int, str | int | None] | None,
         group: int | None,
         sources: Path | None,
-        table: Any = None,
+        tables: tuple[Any, Any] = (None, None),
     ) -> None:
-        """Of two documents, of one, or of a group. ``table``: what was looked at, where that was in memory."""
+        """Of two documents, of one, or of a group. ``tables``: what was looked at, where that was in memory.
+
+        Both are the same, but of overlap the first has the items.
+        """
         self._how = (found, ids, group, sources)
-        self._table = table
+        self._tables = tables
         self._text = self._said(lib.BM_EXPLAIN_TEXT)
         self.data: dict[str, Any] = json.loads(self._said(lib.BM_EXPLAIN_JSON))
 
@@ -106,8 +119,9 @@ class Explanation:
             lib.bm_py_write,
             call.ctx,
         )
-        if self._table is not None:
-            o.streams = [Source(self._table, call).stream for _ in range(2)]
+        for i, table in enumerate(self._tables):
+            if table is not None:
+                o.streams[i] = Source(table, call).stream
         if ids is not None:
             o.id_a = call.text(text_of_id(ids[0], "a"))
             o.id_b = call.text(None if ids[1] is None else text_of_id(ids[1], "b"))

@@ -130,26 +130,26 @@ class Seen:
         file = None if said["file"] is None else tuple(said["file"])
         return cls(said["text"], said["id"], rows, file, said["made"])
 
-    def kept_of(self, data: Any, kept: Array) -> Array:
+    def kept_of(self, data: Any, kept: Array, job: str = "dedup") -> Array:
         """Of ``kept``, which is of the rows that were looked at, what is of those of ``data``. Error: they are others."""
-        known = self.rows if self.file is None else self._rows_of_file()
+        known = self.rows if self.file is None else self._rows_of_file(job)
         if known is None:
-            raise Error("the rows that dedup read are not known", "nomem", field="data")
+            raise Error(f"the rows that {job} read are not known", "nomem", field="data")
         found = _read(data if known.ids is None else _ids_of(data, self.text, self.id), self.text, self.id)[0]
         if found.n != len(kept):
-            raise Error(f"{found.n} rows, where dedup read {len(kept)} ({_OTHERS})", field="data")
+            raise Error(f"{found.n} rows, where {job} read {len(kept)} ({_OTHERS})", field="data")
         if known.ids is not None and found.ids is not None:
-            return _by_id(known.ids, found.ids, kept)
+            return _by_id(known.ids, found.ids, kept, job)
         if (found.digest if self.made is None else self._words_of(data)) != known.digest:
-            raise Error(f"other texts than dedup read, or in another order ({_OTHERS})", field="data")
+            raise Error(f"other texts than {job} read, or in another order ({_OTHERS})", field="data")
         return kept
 
-    def _rows_of_file(self) -> Rows:
+    def _rows_of_file(self, job: str) -> Rows:
         assert self.file is not None
         path, size, time = self.file
         info = os.stat(path)
         if (info.st_size, info.st_mtime_ns) != (size, time):
-            raise Error(f"{path}: the file has changed since dedup read it", "input", path, field="data")
+            raise Error(f"{path}: the file has changed since {job} read it", "input", path, field="data")
         return _read(read_table(path), self.text, self.id)[0]
 
     def _words_of(self, data: Any) -> tuple[int, int]:
@@ -171,7 +171,7 @@ def _ids_of(data: Any, text: Names, id: str | None) -> Any:
     return data[[name]].assign(**{text: ""}) if name in data.columns and text in data.columns else data
 
 
-def _by_id(known: Array, found: Array, kept: Array) -> Array:
+def _by_id(known: Array, found: Array, kept: Array, job: str) -> Array:
     """Rows in another order, by hashes of their ids."""
     if np.array_equal(known, found):
         return kept
@@ -179,7 +179,7 @@ def _by_id(known: Array, found: Array, kept: Array) -> Array:
     places = order[np.minimum(np.searchsorted(known, found, sorter=order), len(known) - 1)]
     others = np.flatnonzero(known[places] != found)
     if len(others) > 0:
-        raise Error(f"row {int(others[0])} has an id that dedup did not read ({_OTHERS})", field="data")
+        raise Error(f"row {int(others[0])} has an id that {job} did not read ({_OTHERS})", field="data")
     if len(np.unique(places)) != len(known):
         raise Error(f"rows in another order, and several have one id, or none ({_OTHERS})", field="data")
     mask: Array = kept[places]

@@ -76,7 +76,7 @@ MISTAKES = [
         "good.jsonl: the output is the input good.jsonl (expected a place of its own)",
     ),
     ("dedup('good.jsonl', removed='same')", "usage", "removed", "removed is for output=, a directory that stays"),
-    ("load('nowhere')", "format", "path", "nowhere: no directory of signatures, no result of dedup and no index"),
+    ("load('nowhere')", "format", "path", "nowhere: no directory of signatures, no result of dedup or overlap, no index"),
     ("Index.open('nowhere')", "io", None, "nowhere: cannot open the index: No such file or directory"),
     # options
     ("dedup(texts, threshold=80)", "usage", "threshold", "threshold 80 (more than 0, at most 1)"),
@@ -108,10 +108,15 @@ MISTAKES = [
     ("r.take(table.slice(1))", "usage", "data", "2 rows, where dedup read 3 (take is for the same data)"),
     ("r.pairs", "usage", "pairs", "no pairs were asked for (pairs=True)"),
     ("r.explain()", "usage", "group", "explain takes one id, two ids, or group="),
-    ("load('good.jsonl')", "format", "path", "good.jsonl: no directory of signatures, no result of dedup and no index"),
-    ("explain('.', 'a', 'b')", "format", "path", ".: no result of dedup (report.json: …"),
-    ("report('nowhere')", "format", "path", "nowhere: no result of dedup (report.json: …"),
-    ("filter('closed', 'out')", "format", "path", "closed: no result of dedup (report.json: …"),
+    (
+        "load('good.jsonl')",
+        "format",
+        "path",
+        "good.jsonl: no directory of signatures, no result of dedup or overlap, no index",
+    ),
+    ("explain('.', 'a', 'b')", "format", "path", ".: no result of dedup or overlap (report.json: …"),
+    ("report('nowhere')", "format", "path", "nowhere: no result of dedup or overlap (report.json: …"),
+    ("filter('closed', 'out')", "format", "path", "closed: no result of dedup or overlap (report.json: …"),
     ("dedup(pa.table({'id': ['a', None], 'text': ['a', 'b']}))", "input", None, "table:2: column 'id' is null (an id was …"),
     ("r.filter('out')", "usage", "output", "filter is for files (take(data) has the kept rows of a table)"),
     (

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import bandmill
-from bandmill import _dedup, _index, _jobs, _keywords, _option_rows, _signatures
+from bandmill import _dedup, _index, _jobs, _keywords, _option_rows, _overlap, _signatures
 
 CALLS = {
     "sign": bandmill.sign,
@@ -22,6 +22,7 @@ CALLS = {
     "export": bandmill.export,
     "index build": bandmill.Index.build,
     "index add": bandmill.Index.add,
+    "overlap": bandmill.overlap,
 }
 ONLY_PROGRAM = {  # and why no call has it
     **dict.fromkeys(
@@ -62,13 +63,14 @@ ONLY_PROGRAM_OF = {
         )
     },
 }
-ONLY_PYTHON = {"data", "paths", "cpu", "path", "signatures"}  # cpu: BANDMILL_CPU of the program
+ONLY_PYTHON = {"data", "train", "paths", "cpu", "path", "signatures"}  # cpu: BANDMILL_CPU of the program
 NAMES = {
     "text_field": "text",
     "id_field": "id",
     "against_text_field": "against_text",
     "against_id_field": "against_id",
 }
+NAMES_OF = {("overlap", "against"): "items"}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,7 @@ def options(program):
     for option in json.loads(program("help", "--json"))["options"]:
         name = option["name"].replace("-", "_")
         for command in option["commands"]:
-            found.setdefault(command, {})[NAMES.get(name, name)] = option
+            found.setdefault(command, {})[NAMES_OF.get((command, name), NAMES.get(name, name))] = option
     return found
 
 
@@ -98,7 +100,7 @@ def test_no_exception_is_out_of_date(options):
 
 @pytest.mark.parametrize("call", CALLS)
 def test_words_of_a_keyword_are_the_programs(options, call):
-    modules = (_dedup, _signatures, _index, _jobs, _keywords, _option_rows)
+    modules = (_dedup, _signatures, _index, _jobs, _overlap, _keywords, _option_rows)
     hints = typing.get_type_hints(
         CALLS[call], {"pa": pa} | {name: of for module in modules for name, of in vars(module).items()}
     )

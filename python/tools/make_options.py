@@ -23,10 +23,11 @@ CALLS = {  # the word in the rows, the function, and the type of its keywords
     "ASK": ("Index.query", "IndexQueryOptions"),
     "QUERY": ("query", "QueryOptions"),
     "EXPORT": ("export", "ExportOptions"),
+    "OVERLAP": ("overlap", "OverlapOptions"),
 }
 BIT = {word: 1 << i for i, word in enumerate(CALLS)}
-READS = sum(BIT[word] for word in ("SIGN", "DEDUP", "PAIRS", "TUNE", "BUILD", "ADD", "ASK", "QUERY"))
-CUTS = READS & ~BIT["ADD"] & ~BIT["ASK"] | BIT["HASH"]
+READS = sum(BIT[word] for word in ("SIGN", "DEDUP", "PAIRS", "TUNE", "BUILD", "ADD", "ASK", "QUERY", "OVERLAP"))
+CUTS = READS & ~BIT["ADD"] & ~BIT["ASK"] & ~BIT["OVERLAP"] | BIT["HASH"]
 SETS = {**BIT, "READS": READS, "CUTS": CUTS, "PLANS": CUTS & ~BIT["HASH"] | BIT["EXPORT"]}
 SECTIONS = ["of Python alone", "pairs and groups", "output", "text", "signatures", "input", "machine", "general"]
 HOW = {"UINT32": "uint32", "UINT64": "uint64", "REAL": "share", "BOOL": "flag"}  # types of a field that are filled by rule

@@ -839,7 +839,7 @@ static bm_status check_against(const bm_pair_settings *s, bm_error *err)
     BM_TRY(bm_option_list_check("against", s->against, s->n_against, err));
     BM_TRY(bm_option_list_check("against_text_fields", s->against_text_fields,
                                 s->n_against_text_fields, err));
-    if (s->n_against == 0 && field != NULL)
+    if (s->n_against == 0 && s->against_stream == NULL && field != NULL)
         return bm_fail_field(err, field, "`%s` without `against`", field);
     return has_standard_input(s->against, s->n_against)
                ? bm_fail_field(err, "against", "`against` standard input (files or directories)")
@@ -1191,7 +1191,9 @@ bm_input_options bm_settings_input_of_against(const bm_settings *settings)
     input.paths = pairs->against;
     input.n_paths = pairs->n_against;
     input.names = NULL;
-    input.stream = NULL;
+    input.stream = pairs->against_stream;
+    input.stream_name = "items";
+    input.row_ids = pairs->against_row_ids;
     input.files_from = NULL;
     input.files_from_nul = false;
     input.offsets_path = NULL;
@@ -1236,8 +1238,10 @@ void bm_settings_name_against(const char *message, char *out, size_t cap)
 static bm_status check_overlap(const bm_overlap_options *o, const bm_settings *s, bm_error *err)
 {
     const bm_format format = o->input.format;
-    if (o->n_against == 0)
-        return bm_fail_field(err, "against", "no items given (`against`)");
+    if ((o->n_against == 0) == (o->against_stream == NULL))
+        return bm_fail_field(err, "against",
+                             o->n_against == 0 ? "no items given (`against`)"
+                                               : "`against` and `against_stream` (one of them)");
     BM_TRY(check_against(&s->pairs, err));
     if (!(o->threshold > 0 && o->threshold <= 1))
         return bm_fail_field(err, "threshold", "`threshold` %g (more than 0, at most 1)",
@@ -1276,6 +1280,8 @@ bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings 
                          .callbacks = o.callbacks,
                          .pairs = {.candidates = BM_CANDIDATES_ALL,
                                    AGAINST_PARTS(o),
+                                   .against_stream = o.against_stream,
+                                   .against_row_ids = o.against_row_ids,
                                    .stop_shingles = o.stop_shingles,
                                    .min_words = o.min_words},
                          .results = {.kept = o.kept,

@@ -24,11 +24,13 @@ typedef struct bm_pair_settings {
     size_t n_against;
     const char *const *against_text_fields; /* of such inputs; NULL: the fields of the inputs */
     size_t n_against_text_fields;
-    const char *against_id_field; /* likewise */
-    bool by_shingles;             /* `keep` is BM_KEEP_BY_SHINGLES, which is no list of rules */
-    double containment;           /* of CONTAINED; else 0 */
-    double against_threshold;     /* with an index; 0: the threshold of the index */
-    char against_state[128];      /* which of them exist: known once they are open */
+    const char *against_id_field;            /* likewise */
+    struct ArrowArrayStream *against_stream; /* instead of these inputs; NULL: none */
+    uint64_t against_row_ids;                /* of its rows */
+    bool by_shingles;         /* `keep` is BM_KEEP_BY_SHINGLES, which is no list of rules */
+    double containment;       /* of CONTAINED; else 0 */
+    double against_threshold; /* with an index; 0: the threshold of the index */
+    char against_state[128];  /* which of them exist: known once they are open */
 } bm_pair_settings;
 
 /* settings of export */

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jobs find in documents: which stay, as rows of the data that was read; and how a result goes to another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
+
+import numpy as np
+
+from bandmill import _files
+from bandmill._call import Call
+from bandmill._data import Source, no_data, rows_of
+from bandmill._errors import Error
+from bandmill._ids import Ids, kind_of
+from bandmill._kinds import Names, Path
+from bandmill._native import lib
+from bandmill._options import new, word
+from bandmill._rows import Seen, read_table
+from bandmill._workplace import DAMAGED, Workplace, checked, digest_of_parcel, packed, unpacked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bandmill._option_rows import Kept
+
+Array = np.ndarray[Any, Any]
+Rows = TypeVar("Rows")
+_IDS = "seen"  # in a pickle: of the rows that were looked at
+
+
+class Found:
+    """The result of a job that keeps some documents and removes others: a directory, and the rows that were looked at."""
+
+    _job = ""  # its name, in messages
+    _kinds: ClassVar[dict[str, type[Found]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Pickles name the class."""
+        Found._kinds[cls.__name__] = cls
+
+    def __init__(
+        self,
+        work: Workplace | None,
+        out: pathlib.Path,
+        report: dict[str, Any],
+        rows: bool | Ids,
+        seen: Seen | None,
+        data: Any = None,
+    ) -> None:
+        """Reads what stands in the directory, when it is asked for. ``rows``: the data has rows; of signatures their ids.
+
+        ``data``: a table that was looked at, for its texts.
+        """
+        self.report = report
+        self.path = out
+        self._data = data
+        self._rows, self._ids = rows, rows if isinstance(rows, list) else None
+        self._seen = seen
+        self._kept: Array | None = None
+        self._work = work.handed_over() if work is not None else None
+
+    def __copy__(self) -> Found:
+        """The same."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Found:
+        """The same."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What was found goes along; of an ``output`` its path."""
+        seen, ids = self._seen.parts() if self._seen is not None else (None, b"")
+        if self._work is not None:
+            return _found_again, packed(self.path, [type(self).__name__, self.report, self._rows, seen], **{_IDS: ids})
+        said = json.dumps([os.path.abspath(self.path), type(self).__name__, self.report, self._rows, seen])
+        return _found_there, ({_IDS: ids}, said, digest_of_parcel({_IDS: ids}, said))
+
+    @property
+    def kept(self) -> Array:
+        """bool (N): which rows of the data are kept. Skipped bad records are not."""
+        if self._rows is False:
+            raise Error(
+                "kept and take() are for rows of a table or list (output=DIR, or filter(DIR), writes what is kept of files)",
+                field="kept",
+            )
+        if self._kept is None:
+            kept = np.ones(int(self.report["counts"]["records"]), dtype=bool)
+            kept[self._removed_rows()] = False
+            skipped = self.path / "skipped.tsv"
+            if skipped.exists():
+                for line in skipped.read_bytes().split(b"\n")[1:-1]:
+                    kept[int(line.split(b"\t")[1]) - 1] = False
+            self._kept = kept
+        return self._kept
+
+    def _removed_rows(self) -> Any:
+        if self._ids is None:
+            return _files.removed_rows(self.path / "removed.tsv")
+        places = {name: i for i, name in enumerate(self._ids)}
+        return [places[name] for name in self.removed.column("id").to_pylist()]
+
+    def _ids_of_kept(self) -> str:
+        """The kind of the ids in whose place documents are removed."""
+        return kind_of(self.report)
+
+    @property
+    def removed(self) -> pa.Table:
+        """Columns id, kept, jaccard, reason, file, line, lost: as removed.tsv; null where a number is not known."""
+        columns = {"id": kind_of(self.report), "kept": self._ids_of_kept(), "jaccard": "float64", "reason": "string"}
+        return _files.read_tsv(self.path / "removed.tsv", {**columns, "file": "string", "line": "int64", "lost": "int64"})
+
+    @overload
+    def take(self, data: str | os.PathLike[str]) -> pa.Table: ...
+
+    @overload
+    def take(self, data: Rows) -> Rows: ...
+
+    def take(self, data: Any) -> Any:
+        """The kept rows of ``data``, in its own type."""
+        kept = self.kept
+        if self._seen is None:
+            raise Error(
+                f"take is for the result that {self._job} returned, which knows its rows (kept says which stay)", field="data"
+            )
+        if isinstance(data, (str, os.PathLike)):
+            data = read_table(data)
+        if hasattr(data, "read_next_batch") or type(data).__name__ == "IterableDataset":
+            raise Error("a stream gives its rows once (take them of a table, as read_all() makes it)", field="data")
+        n = rows_of(data)
+        if n is not None and n != len(kept):
+            raise Error(f"{n} rows, where {self._job} read {len(kept)} (take is for the same data)", field="data")
+        data = _in_memory(data)
+        if self._seen is not None:
+            kept = self._seen.kept_of(data, kept, self._job)
+        if isinstance(data, np.ndarray):
+            return data[kept]
+        if isinstance(data, (list, tuple)):
+            return type(data)(item for item, stays in zip(data, kept) if stays)
+        if hasattr(data, "iloc"):
+            return data.iloc[np.flatnonzero(kept)]
+        if hasattr(data, "select") and hasattr(data, "features"):  # datasets.Dataset
+            return data.select(np.flatnonzero(kept))
+        if isinstance(data, Sequence):
+            return [item for item, stays in zip(data, kept) if stays]
+        if type(data).__module__.startswith("polars"):
+            return data.filter(kept)
+        return _files.filtered(data, kept)
+
+    def filter(
+        self, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
+    ) -> pathlib.Path:
+        """Write the kept documents of files to a directory; with ``annotate`` every document, each with its group.
+
+        ``kept``, ``sources``, ``force``: as in `dedup`. Of a table `take` has the kept rows. Returns the path. Raises Error.
+        """
+        if self._seen is not None and self._seen.rows is not None and self._seen.made is None:
+            raise Error("filter is for files (take(data) has the kept rows of a table)", field="output")
+        call = Call()
+        o = new("filter")
+        o.path, o.sources, o.annotate = call.text(self.path), call.text(sources, "sources"), annotate
+        o.kept = word(lib.BM_OPTION_KEPT, kept, "kept")
+        o.output.path, o.output.force = call.text(output, "output"), force
+        call.callbacks(o.callbacks)
+        call.job(lib.bm_job_filter, o)
+        return pathlib.Path(output)
+
+
+def _class_of(name: str) -> type[Found]:
+    kind = Found._kinds.get(name)
+    if kind is None:
+        raise Error(DAMAGED, "format")
+    return kind
+
+
+def _found_again(*parcel: Any) -> Found:
+    whole = checked(parcel)
+    out, work, (kind, report, rows, seen) = unpacked(whole, "d", _IDS)
+    return _class_of(kind)(work, out, report, rows, None if seen is None else Seen.of_parts(seen, whole[0][_IDS]))
+
+
+def _found_there(*parcel: Any) -> Found:
+    files, said, digest = checked(parcel)
+    if digest_of_parcel(files, said) != digest:
+        raise Error(DAMAGED, "format")
+    path, kind, report, rows, seen = json.loads(said)
+    where = pathlib.Path(path)
+    return _class_of(kind)(None, where, report, rows, None if seen is None else Seen.of_parts(seen, files[_IDS]))
+
+
+def _in_memory(data: Any) -> Any:
+    """What rows are taken of: itself, or a table of pyarrow's of what may give other rows the next time."""
+    if isinstance(data, (np.ndarray, Sequence)) and not isinstance(data, (bytes, bytearray, memoryview)):
+        return data
+    of = type(data).__module__.partition(".")[0]
+    if of in ("pandas", "polars", "pyarrow", "datasets") or (hasattr(data, "iloc") and hasattr(data, "__arrow_c_stream__")):
+        return data
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__") and not hasattr(data, "to_arrow"):
+        raise no_data(data)
+    pa = _files.arrow()
+    try:
+        return pa.table(data)
+    except (TypeError, pa.ArrowException):  # one column alone
+        return pa.chunked_array(data)
+
+
+def seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | None:
+    """Of what is no table: signatures, or a Parquet file."""
+    if source.ids is not None:
+        return Seen.of_signatures(data)
+    return Seen.of_file(source.paths[0], text, id) if source.has_rows else None
+
+
+def keep_nothing(o: Any, k: dict[str, Any]) -> None:
+    """Of a result without an ``output`` the kept documents are rows of the data; keywords of files are refused."""
+    for name, usual in (("kept", "same"), ("removed", "no"), ("force", False), ("resume", False)):
+        if k.get(name, usual) != usual:
+            raise Error(f"{name} is for output=, a directory that stays", field=name)
+    o.kept = lib.BM_RECORDS_NOT_WRITTEN
