@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_args.c -- the argument engine on a table of its own: what it takes, and what it says about
- * the rest. */
+/* test_args.c -- the argument engine on a table of its own: the arguments that it accepts, and its
+ * messages about others. */
 #include <stdio.h>
 #include <string.h>
 
@@ -289,7 +289,7 @@ Test(args, survives_words_of_any_length)
     refuse("a whole number");
 }
 
-/* Where the first operand of these arguments stands; -1: refused. */
+/* The place of the first operand among these arguments; -1: refused. */
 static int find(const char *const *argv)
 {
     int argc = 0, at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_progress.c -- what the meter says, and when. */
+/* test_progress.c -- the lines of the meter, and when it prints them. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

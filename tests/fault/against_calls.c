@@ -4,8 +4,8 @@
  * an index, and against signatures, which become one, with words or with sets that are made of the
  * inputs again.
  *
- * A run that fails says why and keeps no block of memory and no open file; one that goes on all the
- * same gives the right rows. */
+ * A run that fails reports why and keeps no block of memory and no open file; one that goes on all
+ * the same gives the right rows. */
 #include <criterion/criterion.h>
 
 #include <bandmill/bandmill.h>

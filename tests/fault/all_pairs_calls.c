@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* all_pairs_calls.c -- calls and allocations of --candidates all with sets in a file fail, one a
- * run: the job says why, and never gives a result. Every call at first, then fewer and fewer of
+ * run: the job reports why, and never gives a result. Every call at first, then fewer and fewer of
  * the many that are alike. */
 #include <errno.h>
 #include <stdarg.h>

@@ -2,10 +2,10 @@
 /* exchange_calls.c -- each allocation and each system call of export and import fails once, in
  * turn, until a run has no failure.
  *
- * A run that fails says why, leaves nothing at the target (or the whole new output, where only its
- * directory would not be synced; or work that the next job there takes over), and keeps no block of
- * memory and no open file. One that goes on all the same gives the right bytes. Tables are read and
- * written by what stands in for the module here: its own calls are Arrow's. */
+ * A run that fails reports why, leaves nothing at the target (or the whole new output, where only
+ * its directory would not be synced; or work that the next job there takes over), and keeps no
+ * block of memory and no open file. One that goes on all the same gives the right bytes. Tables are
+ * read and written by what stands in for the module here: its own calls are Arrow's. */
 #include <bandmill/exchange.h>
 #include <bandmill/job.h>
 
@@ -234,7 +234,7 @@ static bool same_file(scratch *s, const char *dir, const char *other, const char
     snprintf(path[1], sizeof path[1], "%s/%s", other, name);
     if (!scratch_has(s, path[0]))
         return false;
-    if (is_report(name)) /* it says how long that took */
+    if (is_report(name)) /* it prints how long that took */
         return true;
     char *data[2] = {scratch_get(s, path[0], &len[0]), scratch_get(s, path[1], &len[1])};
     const bool same = len[0] == len[1] && memcmp(data[0], data[1], len[0]) == 0;

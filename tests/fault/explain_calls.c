@@ -2,11 +2,12 @@
 /* explain_calls.c -- each allocation and each system call of explain, cluster and report fails
  * once, in turn, until a run has no failure.
  *
- * A run that fails says why, leaves the earlier output as it was (or the whole new one in its
+ * A run that fails reports why, leaves the earlier output as it was (or the whole new one in its
  * place) and nothing beside it, and keeps no block of memory and no open file. One that goes on all
  * the same gives the right bytes; where only the similarity of the two documents themselves is lost
  * (their inputs cannot be read again, but pairs.tsv is there) it may give the answer without it,
- * and warns. A page whose inputs cannot be read again says so, and warns. */
+ * and warns. If the inputs of a page cannot be read again, the page has a note, and there is a
+ * warning. */
 #include <criterion/criterion.h>
 
 #include <bandmill/cluster.h>

@@ -18,8 +18,9 @@ static inline bool fits_reader(bool memory, bm_status status)
            status == BM_ERR_USAGE || status == BM_ERR_INPUT;
 }
 
-/* After call `n` failed: no block is kept, as many files are open as before, and an error says why.
- */
+/* After call `n` failed: no block is kept, as many files are open as before, and there is an error
+ * with a reason.
+ * */
 static inline void expect_nothing_left(long n, size_t n_files, bm_status status, const char *why)
 {
     cr_assert_eq(known.n, 0, "%s, call %ld: %zu blocks are kept (%s)", plan.which, n, known.n, why);

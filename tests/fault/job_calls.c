@@ -3,7 +3,7 @@
  * turn, until a run has no failure: with EIO, ENOSPC, EACCES one after another. In the small size
  * one in three.
  *
- * After each: the job failed and says why, or it went on because it can do without (`borne`). No
+ * After each: the job failed and reports why, or it went on because it can do without (`borne`). No
  * block of memory and no open file is kept. At the target stands nothing, or what stood there
  * before, or the whole result, and the report beside it likewise. And the same job, run again with
  * `resume`, makes the bytes of one that nobody disturbed. */
@@ -94,7 +94,7 @@ static const struct {
     {"pread", "sealing"},
     {"pwrite", "sealing"},
     {"unlink", "sealing; or the old one of a replaced file, which stays beside the new one"},
-    /* The new output stands; what cannot be cleared away is for the next job there. */
+    /* The new output is in place; the next job there clears away the rest. */
     {"fdopendir", "clearing away"},
     {"openat", "sealing; clearing away"},
     {"rmdir", "clearing away"},
@@ -261,7 +261,7 @@ static bool is_like(scratch *s, const char *dir, const char *other, kind what)
     return same && scratch_count(s, dir) == n + 1;
 }
 
-/* Stands there the whole result, with the report beside it? */
+/* Is the whole result in place, with the report beside it? */
 static bool is_whole(scratch *s, kind what)
 {
     return scratch_has(s, "outputs/out") && is_like(s, "outputs/out", "right", what);

@@ -3,8 +3,8 @@
  * a run has no failure (the first fifty each, then fewer and fewer). One shingle is in more
  * items than are listed for it.
  *
- * A run that fails says why and keeps no block of memory and no open file; one that goes on all the
- * same gives the right rows. */
+ * A run that fails reports why and keeps no block of memory and no open file; one that goes on all
+ * the same gives the right rows. */
 #include <criterion/criterion.h>
 
 #include <bandmill/bandmill.h>

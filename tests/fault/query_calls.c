@@ -3,8 +3,9 @@
  * has no failure: of the job with an index and with targets, and of a handle that queries, adds and
  * removes.
  *
- * A run that fails says why, leaves the earlier output as it was and nothing beside it, and keeps
- * no block of memory and no open file. One that goes on all the same gives the right answers. */
+ * A run that fails reports why, leaves the earlier output as it was and nothing beside it, and
+ * keeps no block of memory and no open file. One that goes on all the same gives the right
+ * answers. */
 #include <criterion/criterion.h>
 #include <sys/mman.h>
 

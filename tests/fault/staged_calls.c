@@ -2,7 +2,7 @@
 /* staged_calls.c -- each allocation and each system call of dedup from signatures, and of filter on
  * its result, fails once, in turn, until a run has no failure.
  *
- * A run that fails says why, leaves nothing at its target or beside it, and keeps no block of
+ * A run that fails reports why, leaves nothing at its target or beside it, and keeps no block of
  * memory and no open file. One that goes on all the same gives the right bytes; where nobody asked
  * how to verify, it may go by the signatures instead, and warns. */
 #include <bandmill/job.h>

@@ -2,7 +2,7 @@
 /* tune_calls.c -- each allocation and each system call of tune with documents fails once, in turn,
  * until a run has no failure.
  *
- * A run that fails says why, leaves the earlier picture as it was (or the whole new one in its
+ * A run that fails reports why, leaves the earlier picture as it was (or the whole new one in its
  * place) and nothing beside it, and keeps no block of memory and no open file. One that goes on all
  * the same gives the right tables and the right picture. */
 #include <criterion/criterion.h>

@@ -2,8 +2,9 @@
 /* fuzz_manifest.c -- any bytes as manifest.json or report.json.
  *
  * What is read becomes options that a shingler and a signer take, or an error that names the file.
- * `inspect` takes what the reader takes, and what it says reads as a manifest of the same meaning.
- */
+ * `inspect` accepts what the reader accepts, and its output reads as a manifest of the same
+ * meaning.
+ * */
 #include <bandmill/job.h>
 
 #include "fuzz_folder.h"

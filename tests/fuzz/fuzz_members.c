@@ -66,7 +66,7 @@ static bool stream_run(bm_compression kind, bm_str in, size_t *n)
     return whole;
 }
 
-/* One decoder has all members of the file; each is compared with what a new one says. */
+/* One decoder has all members of the file; each is compared with the answer of a new one. */
 static void check_members(bm_compression kind, bm_str in)
 {
     bm_members *members;

@@ -43,7 +43,7 @@ static void check_sums(const char *line, bm_checkpoint_saved *so_far)
     CHECK(again.sums.known && memcmp(again.sums.of, so_far->sums.of, sizeof again.sums.of) == 0);
 }
 
-/* What a line says of a job is written as the same line. */
+/* The facts of a job in a line are written as the same line. */
 static void check_line(const char *line, bm_checkpoint_saved *so_far)
 {
     bm_checkpoint_saved saved = {0}, again = {0};

@@ -321,7 +321,7 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
     bm_free(d.infos);
 }
 
-/* The plan is one of which other tests here have the programs. */
+/* Other tests here have the programs of this plan. */
 static void check_cut(bm_scheme scheme, const uint32_t plan[3], uint64_t distinct)
 {
     devices d = find_devices();

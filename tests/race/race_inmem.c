@@ -177,7 +177,7 @@ static void test_callers(const char *device, size_t smallest)
 
 /* --- closed --- */
 
-/* Threads that make a call each, all of which are under way when the signer is closed. */
+/* Threads that make a call each; all calls are under way when the signer is closed. */
 static atomic_uint n_inside;
 static _Thread_local bool counted;
 

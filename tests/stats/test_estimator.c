@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How well the signatures estimate, on pairs of sets whose Jaccard similarity is known by
- * construction.
+/* How well the signatures estimate, on pairs of sets of known Jaccard similarity.
  *
  * Each trial draws two fresh sets: |A| = |B| = 100 with exactly `common` members in both, so J =
  * common / (200 - common) exactly. A new seed of the coefficients every 100 trials, new members

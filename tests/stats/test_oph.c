@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How well oph estimates, on pairs of sets whose Jaccard similarity is known by construction: |A| =
- * |B| = SET with `common` members in both, over 100 seeds, fresh members for every pair.
+/* How well oph estimates, on pairs of sets of known Jaccard similarity: |A| = |B| = SET with
+ * `common` members in both, over 100 seeds, fresh members for every pair.
  *
  * Two claims. For sets of at least 10 K shingles the root mean square error is at most 1.1 times
- * sqrt(J(1-J)/K), that of K independent permutations. And the share of pairs that become candidates
- * of b bands of r rows, averaged over the seeds, lies within 3 standard errors (of the seeds' own
- * scatter) of 1 - (1 - J^r)^b. Densification by rotation fails the second: it copies a word to its
- * neighbours, which lie in one band. So the second is also asked of sets of twice K shingles, whose
- * bins are empty one time in seven. Seeds are fixed: a result is always the same. */
+ * sqrt(J(1-J)/K), the error of K independent permutations. And the share of pairs that become
+ * candidates of b bands of r rows, averaged over the seeds, lies within 3 standard errors (of the
+ * seeds' own scatter) of 1 - (1 - J^r)^b. Densification by rotation fails the second: it copies a
+ * word to its neighbours, which lie in one band. So the second is also asked of sets of twice K
+ * shingles, whose bins are empty one time in seven. Seeds are fixed: a result is always the
+ * same. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* colliding.h -- keys that meet in one place of a hash table whose hash everybody knows. Header
- * only.
+/* colliding.h -- keys that meet in one place of a hash table, if its hash is known. Header only.
  *
  * XXH3_64bits of 8 bytes is one to one, so it is gone back from a hash: of the hashes that agree in
  * some bits, those whose 8 bytes are printable make ids (about one of 3,300 such hashes does). Of
@@ -48,7 +47,7 @@ static inline uint64_t colliding_secret(size_t offset)
     return colliding_word(secret + offset);
 }
 
-/* The 8 bytes whose XXH3_64bits is `hash`. */
+/* The 8 bytes that have `hash` as their XXH3_64bits. */
 static inline void colliding_bytes(uint64_t hash, uint8_t out[8])
 {
     static const uint64_t mix = UINT64_C(0x9FB21C651E98DF25);

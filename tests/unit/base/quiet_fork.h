@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quiet_fork.h -- fork() for tests whose process has threads. AddressSanitizer's allocator (clang
- * 14) leaves its locks as they are in a child, so a child that is forked while another thread
- * starts, or allocates, may wait for them for ever. Under that sanitizer quiet_fork waits until all
- * other threads sleep; other builds fork at once. */
+/* quiet_fork.h -- fork() for tests with threads in their process. AddressSanitizer's allocator
+ * (clang 14) leaves its locks as they are in a child, so a child that is forked while another
+ * thread starts, or allocates, may wait for them for ever. Under that sanitizer quiet_fork waits
+ * until all other threads sleep; other builds fork at once. */
 #ifndef BM_TESTS_QUIET_FORK_H
 #define BM_TESTS_QUIET_FORK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_address.c -- what is an address, and what of it is shown. */
+/* test_address.c -- which paths are addresses, and which part of one is shown. */
 #include "base/address.h"
 
 #include <criterion/criterion.h>

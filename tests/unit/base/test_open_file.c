@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_open_file.c -- what is no regular file is refused by name and kind, and nothing waits. */
+/* test_open_file.c -- anything but a regular file is refused by name and kind, and nothing
+ * waits. */
 #include <criterion/criterion.h>
 
 #include <errno.h>

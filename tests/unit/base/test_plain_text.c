@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plain_text.c -- every code point, and what is no UTF-8, against the ranges that the header
- * names. */
+/* test_plain_text.c -- every code point, and bytes that are no UTF-8, against the ranges that the
+ * header names. */
 #include <criterion/criterion.h>
 
 #include <string.h>

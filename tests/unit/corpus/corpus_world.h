@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_world.h -- documents as they were drawn: sets, keys, words, which are copies of which. The
- * model that a corpus is compared with. Header only. */
+/* corpus_world.h -- documents as they were drawn: sets, keys, words and copies. The model that a
+ * corpus is compared with. Header only. */
 #ifndef BM_TESTS_CORPUS_WORLD_H
 #define BM_TESTS_CORPUS_WORLD_H
 

@@ -13,7 +13,7 @@
 #include "tests/unit/base/scratch.h"
 
 #define N_DOCS  3000u
-#define N_TEXTS 900u /* some of which are drawn again */
+#define N_TEXTS 900u /* some of these are drawn again */
 #define N_WORDS 24u  /* of a text, a bit each */
 
 typedef struct world {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deflate data at once: what zlib's inflate() says of them holds here too, bytes and verdict. */
+/* Deflate data at once: zlib's inflate() gives the same bytes and the same verdict. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -60,7 +60,7 @@ static size_t pack(bm_compression kind, const char *data, size_t n, char *out, s
     return cap - z.avail_out;
 }
 
-/* What is in a source, and what is wrong with it. */
+/* The contents of a source, and its error. */
 typedef enum fault { WHOLE, DAMAGED, CUT, TAR, GONE, SHRUNK, GROWN } fault;
 
 typedef struct source {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate: who is asked about a record that is longer than a batch, and what is said of one that
- * may not be held. */
+/* The gate: it is asked about each record that is longer than a batch, and reports one that may not
+ * be held. */
 #include "input/raw_batch.h"
 
 #include "read_records.h"

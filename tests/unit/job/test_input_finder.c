@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_input_finder.c -- the places where an input is looked for, their order, and what is said of
- * one that is in none. The manifest lies in a/sig; the current directory is here/. */
+/* test_input_finder.c -- the places where an input is looked for, their order, and the message
+ * about one that is in none. The manifest lies in a/sig; the current directory is here/. */
 #include <criterion/criterion.h>
 
 #include <string.h>

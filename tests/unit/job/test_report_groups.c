@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report says of groups made by hand. */
+/* The report of groups made by hand. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_report_ingest.c -- what a report says of the ingest and of what devices were given, written
- * here by hand. */
+/* test_report_ingest.c -- the report of the ingest and of the work of devices, written here by
+ * hand. */
 #include <criterion/criterion.h>
 
 #include <string.h>

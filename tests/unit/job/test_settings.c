@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_settings.c -- what a job was asked for: the defaults of docs/cli.md, written here by hand;
- * each option of each call in its place; what is settled, and what is refused by its name. */
+/* test_settings.c -- the settings of a job: the defaults of docs/cli.md, written here by hand; each
+ * option of each call in its place; the values that are completed, and the fields that are refused
+ * by name. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -236,7 +237,7 @@ Test(settings, what_sign_is_asked_for_is_what_the_job_does)
     cr_expect(s.results.resume && s.results.band_keys);
 }
 
-/* What is asked of inputs that are in manifests. */
+/* The settings of inputs that are in manifests. */
 static void expect_recorded(const bm_settings *s, uint64_t set_fields)
 {
     cr_expect_eq(s->recorded.set_fields, set_fields);

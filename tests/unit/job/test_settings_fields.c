@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_settings_fields.c -- which fields ask for something, by their values or by their bits, and
- * that one that contradicts what is recorded is named. */
+/* test_settings_fields.c -- which fields are set, by their values or by their bits; a field that
+ * contradicts the recorded settings is named. */
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -323,7 +323,7 @@ static void expect_outputs(const bench *b, int stopped_at)
                  "inputs and output only");
 }
 
-/* Documents that the message says were saved; 0: none. */
+/* Saved documents, by the message; 0: none. */
 static unsigned long sealed_in(const bm_error *err)
 {
     unsigned long n = 0;

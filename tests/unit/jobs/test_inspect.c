@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_inspect.c -- what `inspect` says of files written here by hand. */
+/* test_inspect.c -- the output of `inspect` for files written here by hand. */
 #include <criterion/criterion.h>
 #include <bandmill/job.h>
 

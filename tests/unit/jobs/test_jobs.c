@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole jobs in one process: cancelling, the memory bound, what is left behind. That outputs are
- * the same bytes for any threads and batches is shown by tests/identity. */
+/* Whole jobs in one process: cancelling, the memory bound, remaining files. That outputs are the
+ * same bytes for any threads and batches is shown by tests/identity. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bandmill/job.h: every call with options that are too short, too long, of no value that there is,
- * or with pointers missing; and what is read of a summary that is none. */
+ * or with pointers missing; and reading of a summary that is none. */
 #include "tests/unit/jobs/public_api.h"
 
 #include <math.h>

@@ -31,7 +31,7 @@ typedef struct corpus {
     bm_sized_sets sized;
 } corpus;
 
-static corpus c; /* sizes ascend, so order is that of the numbers */
+static corpus c; /* sizes ascend, so the order is the order of numbers */
 
 static void make(uint64_t words, bm_join_rule rule)
 {
@@ -79,7 +79,7 @@ static size_t rank_of(size_t doc, uint64_t key)
     return SIZE_MAX;
 }
 
-/* The list of `key` is that of all documents of the block that have it. */
+/* The list of `key` has all documents of the block with that key. */
 static void expect_list(const bm_prefix_index *index, uint64_t key)
 {
     size_t at = bm_prefix_index_find(index, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_numbered_id.c -- what is a numbered id, and what only looks like one. */
+/* test_numbered_id.c -- ids that are numbered, and ids that only look so. */
 #include <criterion/criterion.h>
 
 #include <string.h>

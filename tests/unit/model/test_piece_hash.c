@@ -32,7 +32,7 @@ Test(piece_hash, equals_that_of_the_list_of_pieces_for_any_steps)
     bm_piece_hash_close(NULL);
 }
 
-/* What xxh128sum says of the same 200 bytes. */
+/* The output of xxh128sum for the same 200 bytes. */
 Test(piece_hash, without_pieces_it_is_that_of_the_whole)
 {
     bm_piece_hash *hash = NULL;

@@ -73,7 +73,7 @@ static void follow_million(scratch *s, size_t step, const bm_digest_followed *ho
     close(file.fd);
 }
 
-/* By pieces of 300,000 bytes: what Python's hashlib says. */
+/* By pieces of 300,000 bytes, from Python's hashlib. */
 #define MILLION_A_BY_PIECES "d3937851b9d1b1157c05072c258bbce504621d7b94f86341018b430618b16ad4"
 
 Test(digest_follow, equals_the_known_digest_for_any_steps)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_manifest_seal.c -- a report that says its own digest: any other bytes are refused. The
+/* test_manifest_seal.c -- a report that has its own digest: any other bytes are refused. The
  * digests are those of the `xxhash` package for Python. */
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_out_ours.c -- what in a work directory is ours, and what is left alone. */
+/* test_out_ours.c -- which files of a work directory are ours; others are left alone. */
 #include <criterion/criterion.h>
 #include <sys/stat.h>
 

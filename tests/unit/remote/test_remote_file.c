@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_remote_file.c -- what is a folder. (Reading: tests/cli/cases/addresses.sh.) */
+/* test_remote_file.c -- which addresses are folders. (Reading: tests/cli/cases/addresses.sh.) */
 #include "remote/remote_file.h"
 
 #include <criterion/criterion.h>

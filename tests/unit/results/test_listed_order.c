@@ -59,8 +59,8 @@ static void reset(reading *r, bm_listed_order *o)
     bm_id_set_reset(&r->ids);
 }
 
-/* Each a of a row stands where its first row does; what is only a b follows the a before it in its
- * group, as that says. g is identical to b. */
+/* Each a of a row stands where its first row does; a document that is only a b follows the a before
+ * it in its group. g is identical to b. */
 Test(listed_order, groups_tell_the_order_and_a_row_alone_with_1_a_copy)
 {
     static const char *const files[4] = {
