@@ -21,8 +21,8 @@
  * What goes to files, and when.
  *
  * Where the job at its fullest (corpus_sets.c) would pass --memory, sets go first, being by far
- * the largest (8 bytes a shingle), then band keys (8 bytes a band). A document without both costs
- * what docs/memory.md says. */
+ * the largest (8 bytes a shingle), then band keys (8 bytes a band). docs/memory.md has the cost of
+ * a document without both. */
 
 /* A column, and the pointer to its elements. */
 typedef struct array {
@@ -142,8 +142,8 @@ static bm_corpus_sums with(const bm_corpus_sums *sums, const bm_corpus_more *mor
     return all;
 }
 
-/* Would that, behind `sums`, move sets and keys to files? row_bytes and id_bytes of `sums` are with
- * the documents that come. */
+/* Would the documents of `more`, after `sums`, move sets and keys to files? row_bytes and id_bytes
+ * of `sums` include them already. */
 static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
                              const bm_corpus_more *more)
 {
@@ -251,9 +251,9 @@ out:
 
 /* === corpus copies ===
  *
- * Identical documents: tables of content hashes (base/hash_table.h), by row, which compare all 128
- * bits, of which 64 are of another kind (model/stream_hash.h), and how many shingles the documents
- * have. */
+ * Identical documents: tables of content hashes (base/hash_table.h), by row. They compare the
+ * numbers of shingles and all 128 bits of the hashes; 64 of these are a hash of another kind
+ * (model/stream_hash.h). */
 
 #define ROWS_AHEAD 8u /* rows between fetching a slot and using it */
 
@@ -267,7 +267,7 @@ static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
     return hash_of(((const bm_corpus *)owner)->copies.content[row], seed);
 }
 
-/* Is the document of a row, as far as hashes tell, a copy of that of the row `key`? */
+/* By their hashes, is the document of a row a copy of the one at the row `key`? */
 static bool is_copy(const void *owner, uint32_t row, const void *key)
 {
     const bm_corpus *corpus = owner;
@@ -288,7 +288,7 @@ static void expect(bm_corpus_copies *copies, size_t row)
     bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
 }
 
-/* *rep: the first row of which `row` is a copy; itself where there is none. */
+/* *rep: the first row with the same document as `row`, which may be `row` itself. */
 static bm_status find_rep(bm_corpus *corpus, uint32_t row, uint32_t *rep, bm_error *err)
 {
     bm_hash_table *shard = shard_of(&corpus->copies, row);
@@ -303,7 +303,7 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, uint32_t *rep, bm_err
     return BM_OK;
 }
 
-/* Of n documents from `first`, whose sizes are set, none is a copy yet: rep and skip. */
+/* Set rep and skip of n documents from `first`, which have their sizes: none is a copy yet. */
 static void begin_rows(const bm_corpus *corpus, size_t first, size_t n)
 {
     for (size_t row = first; row < first + n; row++) {
@@ -319,7 +319,7 @@ static void set_rep(const bm_corpus *corpus, size_t row, uint32_t rep)
     corpus->skip[row] = 1;
 }
 
-/* Find the copies among n such documents, whose content hashes are set, and count them. */
+/* Find and count the copies among n such documents, which have their content hashes. */
 static bm_status corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
     const size_t end = first + n;
@@ -396,7 +396,7 @@ static void corpus_copies_reset(bm_corpus_copies *copies)
 
 #define PAIR_GRAIN 256u
 #define DOC_GRAIN  512u
-#define PAIRS_MOST ((size_t)1 << 20) /* whose sets are read at a time, at most */
+#define PAIRS_MOST ((size_t)1 << 20) /* documents that get their sets read at a time, at most */
 
 typedef struct comparison {
     bm_corpus *corpus;
@@ -650,7 +650,7 @@ static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, 
     return row - range->next;
 }
 
-/* Keys of all rows, of which those stay that can be compared. */
+/* Read the keys of all rows, and keep the keys that can be compared. */
 static bm_status read_rows(const bm_corpus *corpus, bm_corpus_range *range, size_t n_rows,
                            bm_error *err)
 {
@@ -830,7 +830,7 @@ static size_t docs_of(const bm_ingest_batch *batch)
     return batch->as_text ? batch->n_docs : batch->shingles.n_docs;
 }
 
-/* Note where the documents of a batch stand, for their sets may be made again. */
+/* Note the places of the documents of a batch, for their sets may be made again. */
 static void note_places(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
 {
     for (size_t i = 0; i < batch->n_docs; i++)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus.h -- the documents of a pairing job: shingle sets, band keys, words, and which are copies
- * of which.
+/* corpus.h -- the documents of a pairing job: shingle sets, band keys, words and copies.
  *
  * Filled batch by batch in input order (bm_corpus_add), read by many threads afterwards. Sets are
  * held for the first of identical documents only. They stay in memory, one block a batch, each
@@ -56,7 +55,7 @@ bm_status bm_corpus_sets_to_file(bm_corpus *corpus, bm_error *err);
 bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err);
 
 /* Fill in the similarity of each pair, on all threads; sets in a file are read back. `weighted` and
- * `words` of the rule are those of the corpus. */
+ * `words` of the rule come from the corpus. */
 typedef struct bm_comparison {
     bm_similarity_rule rule;
     bm_pool *pool;
@@ -78,8 +77,8 @@ bm_corpus_spilled bm_corpus_spilled_bytes(const bm_corpus *corpus);
  *
  * Before bm_corpus_end_adding. Copies and documents without shingles are left out. */
 
-/* Documents of the corpus looked at for one range, at most: so many, or more whose keys and words
- * take a part of the memory. */
+/* The documents of one range, at most: so many, or more if their keys and words take only that part
+ * of the memory. */
 #define BM_RANGE_ROWS 8192u
 #define BM_RANGE_PART 4u
 
@@ -133,5 +132,5 @@ typedef struct bm_corpus_rows {
 
 /* After bm_corpus_restore_sets. BM_ERR_FORMAT where they do not fit what came before. */
 bm_status bm_corpus_restore_rows(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err);
-/* All documents are there. BM_ERR_FORMAT: the file of sets is that of other documents. */
+/* All documents are there. BM_ERR_FORMAT: the file of sets belongs to other documents. */
 bm_status bm_corpus_restore_end(bm_corpus *corpus, bm_error *err);

@@ -139,8 +139,8 @@ typedef struct bm_corpus_sums {
 typedef struct bm_corpus {
     bm_corpus_cfg cfg;
     size_t n;
-    size_t n_left;   /* the first documents, whose columns in files take no memory if nobody
-                             reads them */
+    size_t n_left;   /* the first documents: their columns in files take no memory if nobody reads
+                      * them */
     uint32_t *rep;   /* first document with the same content hash; itself: none before */
     uint8_t *skip;   /* copy or empty: no candidate */
     uint32_t *sizes; /* distinct shingles */

@@ -40,7 +40,7 @@
 #define COLUMN_BYTES  20u /* grouping.c: labels, kept ones, similarities, groups */
 #define STAR_BYTES    20u /* of grouping, where it is by edges: turns, or matching once more */
 
-/* Bytes of labels; of those that are not made yet what they need where nobody shares a key. */
+/* Bytes of labels; for labels that are not made yet, the bytes if no documents share a key. */
 static uint64_t label_bytes(const bm_corpus *corpus, size_t n)
 {
     const uint64_t left = corpus->cfg.bands - corpus->keys.n_labels;
@@ -86,7 +86,7 @@ bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus)
                             .id_bytes = ids};
 }
 
-/* The shards of content hashes count as one table, as those of ids do (model/ids.c). */
+/* The shards of content hashes count as one table, like the shards of ids (model/ids.c). */
 static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -192,7 +192,7 @@ static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
  * Band keys as columns, as blocks of a file, as labels.
  *
  *     file      [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
- *     columns   of the documents behind these blocks; without a file, of all
+ *     columns   of the documents after these blocks; without a file, of all
  *
  * Keys come back band by band, are bucketed, and stay as labels (lsh/candidates.h), so
  * that the whole of them is never held. Keys that were made elsewhere become labels in any case: a
@@ -511,8 +511,9 @@ out:
 }
 
 #define BLOCK_BYTES                                                                                \
-    ((size_t)64 << 20) /* of memory for sets: of many batches, whose sets stay side by
-                                          side, so that little is left at the end */
+    ((size_t)64                                                                                    \
+     << 20) /* of memory for sets: of many batches, with their sets side by side, so that
+                        * little is unused at the end */
 #define HUGE_BYTES ((size_t)2 << 20)
 
 bm_status bm_corpus_new_column(const bm_corpus *corpus, size_t bytes, bm_column *out, bm_error *err)
@@ -609,7 +610,7 @@ static bm_status add_block(bm_corpus_sets *sets, size_t size, char **out, bm_err
     return BM_OK;
 }
 
-/* Memory for sets, behind those before them. */
+/* Memory for sets, after those before them. */
 static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **out, bm_error *err)
 {
     char *own = NULL;
@@ -628,7 +629,7 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **ou
     return BM_OK;
 }
 
-/* Bytes of a set of so many and what stands before it, in a file or in memory. */
+/* Bytes of a set of so many and of the bytes before it, in a file or in memory. */
 static uint64_t placed_bytes(size_t len, bool in_file)
 {
     const size_t unit = sizeof(uint64_t);
@@ -713,7 +714,7 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
         if (in_file && weighted)
             BM_TRY_OUT(bm_grow_array(&scratch, &cap, len / sizeof *scratch, err));
         char *to = (void *)(in_file ? scratch : sets->places[row].set);
-        if (weighted) { /* weights behind the hashes */
+        if (weighted) { /* weights after the hashes */
             memcpy(to, set, len / 2);
             memcpy(to + len / 2, shingles->weights + shingles->offsets[i], len / 2);
             set = to;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cut_record.c -- where the text of a record stands in its bytes, and which of them encode a range
- * of it.
+/* cut_record.c -- the place of a record's text in its bytes, and the bytes that encode a range of
+ * it.
  *
  *     content --find--> parts --walk--> edits --sort, unite--> edits
  *

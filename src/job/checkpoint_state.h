@@ -28,7 +28,7 @@
 #define BM_CHECKPOINT_MATCH  BM_OUT_STATE_PREFIX "matches"
 #define BM_CHECKPOINT_BUFFER ((size_t)1 << 20)
 
-/* Two more lines of the journal: the place of the sets (a path, escaped as in a TSV file, or "."
+/* More lines of the journal: the place of the sets (a path, escaped as in a TSV file, or "."
  * for BM_CHECKPOINT_SETS in the work directory); and that the outputs are complete and the
  * checkpoint is being removed. */
 #define BM_CHECKPOINT_SETS_AT     "sets\t"
@@ -132,8 +132,8 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *jo
  *                sets
  *     arrays     sums of the rows of signatures.npy, content_hash.npy, band_keys.npy, which belong
  *                to the documents of the next line; two numbers each
- *     place      input, bytes of its content, their XXH3: behind the last of these documents
- *     broken     an input was broken behind the place
+ *     place      input, bytes of its content, their XXH3: after the last of these documents
+ *     broken     an input was broken after the place
  *     matched    bytes and records of .bandmill-matches
  *
  * Fields are parted by tabs; a later line replaces an earlier one of its kind. */

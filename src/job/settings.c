@@ -189,8 +189,8 @@ static bm_status compare(const comparison *c, const bm_field_row *field, bm_erro
                                asked, c->what, c->dir, are);
 }
 
-/* Choices first, then values, and last what follows the scheme: so that of several contradictions
- * the one is named that brings the others along. */
+/* Choices first, then values, and last the fields that follow the scheme: so that of several
+ * contradictions the message names the one that causes the others. */
 static bm_status compare_all(const comparison *c, bool (*wanted)(const bm_field_row *),
                              bm_error *err)
 {

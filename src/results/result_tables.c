@@ -13,7 +13,7 @@
 #include "model/ids.h"
 #include "model/option_words.h"
 
-/* Two ids with every byte escaped, a path, and what else stands in a row. */
+/* Two ids with every byte escaped, a path, and what else is in a row. */
 _Static_assert(4 * BM_ID_BYTES_MAX + ((size_t)1 << 20) <= BM_TABLE_ROW_MAX,
                "readers take every row that is written");
 
@@ -150,7 +150,7 @@ static bm_str text_of(const char *text)
     return (bm_str){text, strlen(text)};
 }
 
-/* An escaped field and the tab or newline behind it. */
+/* An escaped field and the tab or newline after it. */
 static bm_status add_field(bm_buf *out, bm_str field, char end, bm_error *err)
 {
     BM_TRY(bm_tsv_escape(out, field, err));

@@ -93,7 +93,7 @@ typedef struct bm_table_head {
 
 bm_table_head bm_table_head_of(bm_table table);
 const char *bm_table_header(bm_table table); /* its columns */
-/* Its name in a directory; NULL: it stands in none. */
+/* Its name in a directory; NULL: it is in none. */
 const char *bm_table_file(bm_table table);
 /* "pairs", "removed", "sources", "skipped", "thresholds", "answers", "histogram". */
 const char *bm_table_kind(bm_table table);
