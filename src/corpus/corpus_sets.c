@@ -510,11 +510,9 @@ out:
     return status;
 }
 
-#define BLOCK_BYTES                                                                                \
-    ((size_t)64                                                                                    \
-     << 20) /* of memory for sets: of many batches, with their sets side by side, so that
-                        * little is unused at the end */
-#define HUGE_BYTES ((size_t)2 << 20)
+/* Memory for the sets of many batches, side by side, so that little is unused at the end. */
+#define BLOCK_BYTES ((size_t)64 << 20)
+#define HUGE_BYTES  ((size_t)2 << 20)
 
 bm_status bm_corpus_new_column(const bm_corpus *corpus, size_t bytes, bm_column *out, bm_error *err)
 {
