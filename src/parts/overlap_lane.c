@@ -255,24 +255,45 @@ static bool has_shingle(const bm_items *items, const bm_item_class *class, uint3
     return b.low < class->end && items->sets[b.low] == shingle;
 }
 
-/* The units with which shingles of its own begin, stopped ones too, to lane->run: by its shingles
- * or by those of the document, where these are fewer. */
+/* Both are walked through side by side. */
+static bm_status merge_units(overlap_lane *lane, const bm_item_class *class, bm_error *err)
+{
+    const words *places = &lane->places;
+    const uint32_t *at = lane->items->sets + class->begin, *const end =
+                                                               lane->items->sets + class->end;
+    for (size_t i = 0; i < places->n && at < end;) {
+        const uint32_t shingle = shingle_of(places->list[i]);
+        if (shingle == *at)
+            BM_TRY(push(&lane->run, (uint32_t)places->list[i], err));
+        if (shingle > *at)
+            at++;
+        else
+            i++;
+    }
+    return BM_OK;
+}
+
+#define MANY_TIMES 8u /* as many in one list as in another: the few are looked up among the many */
+
+/* The units with which shingles of its own begin, stopped ones too, to lane->run. */
 static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
 {
     const bm_items *items = lane->items;
     const bm_item_class *class = &items->classes[number];
     const words *places = &lane->places;
+    const uint64_t n = class->end - class->begin;
     lane->run.n = 0;
-    if (class->end - class->begin <= places->n) {
+    if (n < places->n / MANY_TIMES) {
         for (uint64_t i = class->begin; i < class->end; i++) {
             const uint32_t shingle = items->sets[i];
             BM_TRY(add_places(lane, shingle, first_place(places, (uint64_t)shingle << 32), err));
         }
-    } else {
+    } else if (places->n < n / MANY_TIMES) {
         for (size_t i = 0; i < places->n; i++)
-            if ((i == 0 || shingle_of(places->list[i]) != shingle_of(places->list[i - 1])) &&
-                has_shingle(items, class, shingle_of(places->list[i])))
-                BM_TRY(add_places(lane, shingle_of(places->list[i]), i, err));
+            if (has_shingle(items, class, shingle_of(places->list[i])))
+                BM_TRY(push(&lane->run, (uint32_t)places->list[i], err));
+    } else {
+        BM_TRY(merge_units(lane, class, err));
     }
     return sort(lane, &lane->run, err);
 }
