@@ -58,13 +58,13 @@ def main():
             items = os.path.join(folder, f"items-{number}.jsonl")
             sets[name] = write_items(items, rng, pool, shingles, least, most)
             for part, train in (("whole", args.corpus), ("table", one)):
-                jobs[name, part] = [args.program, "overlap", train, "--against", items, "--kept", "no", *usual]
+                jobs[f"{name}, {part}"] = [args.program, "overlap", train, "--against", items, "--kept", "no", *usual]
         runs = measure.alternate({job: (command, measure.remove(out)) for job, command in jobs.items()}, args.rounds)
     seconds = {job: measure.summary(of, "cpu_seconds")["median"] for job, of in runs.items()}
     for name in SETS:
-        text = seconds[name, "whole"] - seconds[name, "table"]
-        sets[name].update(whole=round(seconds[name, "whole"], 3), table=round(seconds[name, "table"], 3), text=round(text, 3),
-                          rate=round(seconds["sign"] / text, 2), rate_of_whole=round(seconds["sign"] / seconds[name, "whole"], 2))
+        text = seconds[f"{name}, whole"] - seconds[f"{name}, table"]
+        sets[name].update(whole=round(seconds[f"{name}, whole"], 3), table=round(seconds[f"{name}, table"], 3), text=round(text, 3),
+                          rate=round(seconds["sign"] / text, 2), rate_of_whole=round(seconds["sign"] / seconds[f"{name}, whole"], 2))
     result = {"question": "what does overlap cost beside sign?", **measure.provenance(args.program), "corpus_bytes": os.path.getsize(args.corpus),
               "threads": args.threads, "sign": round(seconds["sign"], 3), "sets": sets}
     measure.write(args.out, result)
