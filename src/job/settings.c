@@ -1215,6 +1215,10 @@ void bm_settings_name_against(const char *message, char *out, size_t cap)
     static const char *const words[][2] = {
         {"`text_field", "`against_text_field"},
         {"`id_field", "`against_id_field"},
+        {"(one `format` for all; of a folder, `include` reads some files only, such as '*.arrow', "
+         "and "
+         "`exclude` leaves out some)",
+         "(all of them have one format, which their names tell)"},
         {" is in the index already", " is among the known ones already"},
         {"`duplicate_ids` skip, replace or number says what becomes of it",
          "`duplicate_ids` number makes them differ"}};
