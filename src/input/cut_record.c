@@ -39,7 +39,16 @@ static bm_status find_plain(struct bm_parser *parser, bm_str text, const char *r
     return add_part(parser, BM_CODING_PLAIN, text, raw, text.len, err);
 }
 
-/* One step through what encodes a text: bytes of the record, and of the text. */
+/* Where bytes end that are the text's own: at an escape, or at the first of two quotes. */
+static const char *own_end(bm_text_coding coding, const char *at, const char *end)
+{
+    const char *found = coding == BM_CODING_PLAIN
+                            ? NULL
+                            : memchr(at, coding == BM_CODING_JSON ? '\\' : '"', (size_t)(end - at));
+    return found != NULL ? found : end;
+}
+
+/* What stands there instead: bytes of the record, and of the text. */
 typedef struct step {
     size_t raw, text;
 } step;
@@ -47,9 +56,9 @@ typedef struct step {
 static step step_of(bm_text_coding coding, const char *at, const char *end)
 {
     step s = {1, 1};
-    if (coding == BM_CODING_JSON && *at == '\\')
+    if (coding == BM_CODING_JSON)
         s.raw = bm_json_string_escape((bm_str){at, (size_t)(end - at)}, 0, &s.text);
-    else if (coding == BM_CODING_QUOTED && *at == '"' && end - at > 1)
+    else if (end - at > 1)
         s.raw = 2;
     return s;
 }
@@ -59,9 +68,10 @@ static uint64_t length_of(bm_text_coding coding, bm_str bytes)
 {
     uint64_t len = 0;
     for (const char *at = bytes.data, *end = at + bytes.len; at < end;) {
-        const step s = step_of(coding, at, end);
-        at += s.raw;
-        len += s.text;
+        const char *own = own_end(coding, at, end);
+        const step s = own < end ? step_of(coding, own, end) : (step){0, 0};
+        len += (uint64_t)(own - at) + s.text;
+        at = own + s.raw;
     }
     return len;
 }
@@ -172,26 +182,28 @@ static bm_status cut_part(struct bm_parser *parser, const char *raw, const bm_te
                           const bm_text_range *ranges, size_t n, bm_error *err)
 {
     const char *at = raw + part->begin, *end = raw + part->end;
+    const char *own = own_end(part->coding, at, end);
     uint64_t text = part->range.from;
-    for (size_t i = 0; i < n && ranges[i].from < part->range.to;) {
+    for (size_t i = 0; i < n && at < end;) {
         const bm_text_range *r = &ranges[i];
         if (r->to <= text) {
             i++;
-        } else if (part->coding == BM_CODING_PLAIN) {
-            const uint64_t from = r->from > text ? r->from : text,
-                           to = r->to < part->range.to ? r->to : part->range.to;
-            BM_TRY(add_edit(parser, part->begin + (size_t)(from - part->range.from),
-                            part->begin + (size_t)(to - part->range.from), err));
-            i++;
-        } else if (at < end) {
-            const step s = step_of(part->coding, at, end);
-            if (text >= r->from && text + s.text <= r->to)
-                BM_TRY(add_edit(parser, (size_t)(at - raw), (size_t)(at - raw) + s.raw, err));
-            at += s.raw;
-            text += s.text;
-        } else {
-            break;
+            continue;
         }
+        const bool inside = r->from <= text;
+        step s = {(size_t)(own - at), (size_t)(own - at)};
+        if (s.raw == 0) {
+            s = step_of(part->coding, at, end);
+            own = own_end(part->coding, at + s.raw, end);
+        } else {
+            const uint64_t left = (inside ? r->to : r->from) - text;
+            if (left < s.raw)
+                s = (step){(size_t)left, (size_t)left};
+        }
+        if (inside && text + s.text <= r->to)
+            BM_TRY(add_edit(parser, (size_t)(at - raw), (size_t)(at - raw) + s.raw, err));
+        at += s.raw;
+        text += s.text;
     }
     return BM_OK;
 }
