@@ -246,10 +246,11 @@ typedef struct bm_overlap_counts {
     uint64_t rows;                    /* of overlap.tsv */
 } bm_overlap_counts;
 
-/* Counts of bm_dedup_options.unit. */
+/* Counts of bm_dedup_options.unit, and of bm_overlap_options.cut. */
 typedef struct bm_unit_counts {
-    uint64_t units, cuts; /* compared units; cut units */
-    uint64_t cut_bytes;   /* of text */
+    uint64_t units;     /* that were compared; 0 of overlap */
+    uint64_t cuts;      /* rows of cuts.tsv */
+    uint64_t cut_bytes; /* of text */
 } bm_unit_counts;
 
 /* Counts are in documents unless their name says otherwise. The library owns this struct. Read it

@@ -24,7 +24,7 @@
  *
  * The output is a directory (docs/formats.md): overlap.tsv has a row for each item that a document
  * holds, items.tsv a row for each item, kept… the documents that hold none, removed.tsv the
- * others. bm_counts: `edges` are the rows of overlap.tsv. */
+ * others. With `cut` they stay too, and cuts.tsv says what was cut out of them. bm_counts: `edges` are the rows of overlap.tsv. */
 #ifndef BANDMILL_OVERLAP_H
 #define BANDMILL_OVERLAP_H
 
@@ -62,6 +62,9 @@ typedef struct bm_overlap_options {
     /* Shingles that are in more documents of `input` than this do not count, neither among those
      * of an item nor among those that are found; `input` is read twice then. 0: all count. */
     uint64_t stop_shingles;
+    /* Documents that hold items stay, without the stretches of these items. A document of which
+     * only White_Space is left is removed. Records of text files alone. */
+    bool cut;
     bm_records kept;
     bm_device_options device; /* `cpu` alone is looked at: nothing runs on a device */
     bm_resource_options resources;

@@ -204,6 +204,7 @@ complete -c bandmill -n '__bandmill_is "dedup" "overlap"' -l against-id-field -x
 complete -c bandmill -n '__bandmill_is "dedup"' -l min-words -x -a "" -d 'with --unit: units of fewer words stay (8)'
 complete -c bandmill -n '__bandmill_is "overlap"' -l min-words -x -a "" -d 'an item of fewer words is listed, and not looked for (8)'
 complete -c bandmill -n '__bandmill_is "overlap"' -l stop-shingles -x -a "" -d 'shingles in more than N documents do not count; the inputs are read twice (all count)'
+complete -c bandmill -n '__bandmill_is "overlap"' -l cut -d 'cut items out of the documents that hold them, instead of removing the documents'
 complete -c bandmill -n '__bandmill_is "query"' -l top -x -a "" -d 'the N best answers of each query (all)'
 complete -c bandmill -n '__bandmill_is "query"' -l skip-same-id -d 'leave out answers with the id of the query'
 complete -c bandmill -n '__bandmill_is "dedup" "cluster"' -l cluster -x -a "components star" -d 'how pairs become groups (components)'

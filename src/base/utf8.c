@@ -158,14 +158,45 @@ static void step_both(bm_str text, bm_str as_read, size_t *at, size_t *from)
     *from += surrogate ? 3 : bm_utf8_broken_len(as_read.data + *from, left);
 }
 
+/* Behind all U+FFFD that stand in a row. Which of them stands for which bytes is not known where
+ * bytes look like a surrogate: as an escape it is one U+FFFD, and as bytes it is three. */
+static void pass_marks(bm_str text, bm_str as_read, size_t *at, size_t *from)
+{
+    while (has_mark(text, *at))
+        *at += 3;
+    while (*from < as_read.len && (as_read.data[*from] & 0x80) != 0) {
+        bool whole;
+        const size_t n =
+            sequence((const unsigned char *)as_read.data + *from, as_read.len - *from, &whole);
+        if (whole && !has_mark(as_read, *from))
+            return;
+        *from += n;
+    }
+}
+
+/* Go on to `place` of the one in `at`, or, `back`, of the other. */
+static void go_to(bm_str text, bm_str as_read, size_t place, bool back, bm_utf8_places *p)
+{
+    bool within = false;
+    while ((back ? p->from : p->at) < place && p->at < text.len && p->from < as_read.len) {
+        bm_utf8_places after = *p;
+        if (!within && has_mark(text, p->at))
+            pass_marks(text, as_read, &after.at, &after.from);
+        within = within || (back ? after.from : after.at) > place;
+        if (within || after.at == p->at)
+            step_both(text, as_read, &p->at, &p->from);
+        else
+            *p = after;
+    }
+}
+
 size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last)
 {
     if (as_read.data == NULL)
         return place;
     if (place < last->at)
         *last = (bm_utf8_places){0, 0};
-    while (last->at < place && last->from < as_read.len)
-        step_both(text, as_read, &last->at, &last->from);
+    go_to(text, as_read, place, false, last);
     return last->from;
 }
 
@@ -177,12 +208,11 @@ size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place)
 
 size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place)
 {
-    size_t at = 0, from = 0;
+    bm_utf8_places p = {0, 0};
     if (as_read.data == NULL)
         return place;
-    while (from < place && at < text.len)
-        step_both(text, as_read, &at, &from);
-    return at;
+    go_to(text, as_read, place, true, &p);
+    return p.at;
 }
 
 /* === plain text ===

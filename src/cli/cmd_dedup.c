@@ -105,18 +105,13 @@ static void report_removed(cli_context *context, const bm_counts *counts)
                       parts.n > 0 ? ": " : "", parts.text);
 }
 
-/* What was cut, and what that has left empty. */
-static void report_cuts(cli_context *context, const bm_counts *counts)
+static void report_units(cli_context *context, const bm_counts *counts)
 {
     const bool lines = context->settings.match.unit == BM_UNIT_LINE;
-    char n[4][48], bytes[32];
-    cli_format_bytes((double)counts->unit.cut_bytes, bytes, sizeof bytes);
-    cli_report_number(
-        &context->console, "cut", "%s of %s cut (%s of text); %s kept, %s left empty",
-        cli_format_count(counts->unit.cuts, n[0], sizeof n[0]),
-        cli_format_of(counts->unit.units, lines ? "line" : "paragraph", n[1], sizeof n[1]), bytes,
-        cli_format_of(counts->kept, "document", n[2], sizeof n[2]),
-        cli_format_count(counts->removed, n[3], sizeof n[3]));
+    char n[2][48], cut[128];
+    snprintf(cut, sizeof cut, "%s of %s", cli_format_count(counts->unit.cuts, n[0], sizeof n[0]),
+             cli_format_of(counts->unit.units, lines ? "line" : "paragraph", n[1], sizeof n[1]));
+    cli_report_cuts(context, cut, counts);
 }
 
 static void fill_options(cli_context *context, bm_dedup_options *options)
@@ -190,7 +185,7 @@ bm_status cli_run_dedup(cli_context *context, bm_error *err)
         warn_of_chained(context, counts);
         cli_report_read(context, counts);
         if (units)
-            report_cuts(context, counts);
+            report_units(context, counts);
         else
             report_removed(context, counts);
         cli_report_not(context, "compared", counts);

@@ -96,6 +96,15 @@ void cli_report_candidates(cli_context *context, const bm_counts *counts)
                         cli_format_count(counts->verified - counts->edges, n[2], sizeof n[2]));
 }
 
+void cli_report_cuts(cli_context *context, const char *cut, const bm_counts *counts)
+{
+    char n[2][48], bytes[32];
+    cli_report_number(&context->console, "cut", "%s cut (%s of text); %s kept, %s left empty", cut,
+                      cli_format_bytes((double)counts->unit.cut_bytes, bytes, sizeof bytes),
+                      cli_format_of(counts->kept, "document", n[0], sizeof n[0]),
+                      cli_format_count(counts->removed, n[1], sizeof n[1]));
+}
+
 void cli_report_pairs(cli_context *context, const bm_counts *counts)
 {
     char n[4][48];

@@ -26,6 +26,8 @@ void cli_report_candidates(cli_context *context, const bm_counts *counts);
 /* The lines of the summary, one each. The counts of the input; entries of directories that were
  * left out have a line before it. */
 void cli_report_read(cli_context *context, const bm_counts *counts);
+/* What was cut, in words, and what that has left. */
+void cli_report_cuts(cli_context *context, const char *cut, const bm_counts *counts);
 void cli_report_pairs(cli_context *context, const bm_counts *counts);
 /* "not compared: ...", unless everything was. */
 void cli_report_not(cli_context *context, const char *verb, const bm_counts *counts);

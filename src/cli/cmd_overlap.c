@@ -23,6 +23,7 @@ static void fill_options(cli_context *context, bm_overlap_options *options)
     if (match->min_words > 0)
         options->min_words = match->min_words;
     options->stop_shingles = match->stop_shingles;
+    options->cut = match->cut;
     options->against = match->against.items;
     options->n_against = match->against.n;
     options->against_text_fields = match->against_text_fields.items;
@@ -39,23 +40,33 @@ static void fill_options(cli_context *context, bm_overlap_options *options)
     options->set_fields = cli_set_fields(settings);
 }
 
-static void report_found(cli_context *context, const bm_counts *counts)
+static void report_removed(cli_context *context, const bm_counts *counts)
 {
-    char n[4][48], share[16], removed[64];
-    if (counts->documents == 0)
-        return;
+    char n[2][48], share[16], removed[64];
     cli_format_share(counts->removed, counts->documents, share, sizeof share);
     snprintf(removed, sizeof removed, "%s removed",
              cli_format_count(counts->removed, n[0], sizeof n[0]));
     cli_report_number(&context->console, removed, "%s kept, %s (%s %%): %s hold an item",
                       cli_format_count(counts->kept, n[1], sizeof n[1]), removed, share,
                       counts->removed == 1 ? "it" : "they");
+}
+
+static void report_found(cli_context *context, const bm_counts *counts)
+{
+    char n[2][48];
+    if (counts->documents == 0)
+        return;
+    if (context->settings.match.cut)
+        cli_report_cuts(context, cli_format_of(counts->unit.cuts, "range", n[0], sizeof n[0]),
+                        counts);
+    else
+        report_removed(context, counts);
     const bm_overlap_counts *overlap = &counts->overlap;
     if (overlap->items == overlap->too_short + overlap->empty)
         return;
     cli_report_note(&context->console, "%s of %s found",
-                    cli_format_count(overlap->found, n[2], sizeof n[2]),
-                    cli_format_of(overlap->items, "item", n[3], sizeof n[3]));
+                    cli_format_count(overlap->found, n[0], sizeof n[0]),
+                    cli_format_of(overlap->items, "item", n[1], sizeof n[1]));
 }
 
 bm_status cli_run_overlap(cli_context *context, bm_error *err)

@@ -1287,6 +1287,7 @@ bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings 
                                    .against_stream = o.against_stream,
                                    .against_row_ids = o.against_row_ids,
                                    .stop_shingles = o.stop_shingles,
+                                   .cut = o.cut,
                                    .min_words = o.min_words},
                          .results = {.kept = o.kept,
                                      .removed = BM_RECORDS_NOT_WRITTEN,

@@ -570,7 +570,7 @@ static bm_status next_cut(filter *f, bm_error *err)
 
 static bm_status open_cuts(filter *f, bm_error *err)
 {
-    if (!bm_result_is_of_units(f->manifest))
+    if (bm_manifest_output(f->manifest, BM_FILE_CUTS) == NULL)
         return BM_OK;
     BM_TRY(bm_tsv_table_open_listed(f->manifest, BM_TABLE_CUTS, &f->cuts.table, err));
     return next_cut(f, err);

@@ -60,6 +60,7 @@ typedef enum bm_field_id {
     BM_ROW_AGAINST,
     BM_ROW_MIN_WORDS,
     BM_ROW_STOP_SHINGLES,
+    BM_ROW_CUT,
     BM_ROW_TO,
     BM_ROW_WHAT,
     BM_ROW_KEPT,

@@ -18,6 +18,7 @@
 #include "job/rows.h"
 #include "match/edges.h"
 #include "model/file_names.h"
+#include "parts/cuts.h"
 #include "parts/overlap_parts.h"
 #include "results/sign_dir.h"
 
@@ -108,6 +109,8 @@ static bm_status look_up(overlapping *o, bm_error *err)
     BM_TRY(bm_overlap_open(&o->items, &context->docs, &o->found, err));
     context->docs.temp_dir = s->temp_dir;
     o->found.temp_dir = s->temp_dir;
+    o->found.cuts = s->pairs.cut;
+    o->found.meets_parts = bm_cuts_meet_parts(&s->input);
     o->found.memory = context->budget.total == 0 ? 0 : bm_budget_rows(&context->budget) / 4;
     BM_TRY(stop_shingles(o, err));
     BM_TRY(bm_items_settle(&o->items, err));
@@ -125,6 +128,8 @@ static bm_status count(overlapping *o, uint8_t *dropped, bm_error *err)
     bm_job_context *context = &o->job->context;
     bm_counts *counts = &context->counts;
     BM_TRY(bm_overlap_count(&o->found, dropped, &o->sums, err));
+    if (o->found.cuts)
+        bm_overlap_count_cuts(&o->found, dropped, &counts->unit);
     counts->removed = 0;
     counts->results.removed_bytes = 0;
     for (size_t i = 0; i < context->docs.n; i++)
@@ -147,13 +152,17 @@ static bm_status write_files(overlapping *o, const bm_grouping *grouping, bm_err
     bm_out_dir *dir = o->job->checkpoint.dir;
     const bm_file_names *names = &context->inputs.names;
     const bool has_text = context->inputs.source->ops->has_text;
+    const bm_kept_cuts ranges = {bm_overlap_ranges, &o->found},
+                       *cuts = o->found.cuts ? &ranges : NULL;
     bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
     if (dir == NULL) /* the kept documents alone, to the caller */
-        return bm_kept_pass(context, grouping->reason, NULL, has_text, NULL, err);
+        return bm_kept_pass(context, grouping->reason, cuts, has_text, NULL, err);
     BM_TRY(bm_overlap_write(context, &o->build->context, &o->found, &o->sums, dir, err));
+    if (cuts != NULL)
+        BM_TRY(bm_overlap_write_cuts(context, &o->build->context, &o->found, dir, err));
     BM_TRY(bm_rows_sources(dir, &context->docs, grouping, names, err));
     BM_TRY(bm_rows_skipped(dir, context, err));
-    return bm_kept_pass(context, grouping->reason, NULL, has_text, dir, err);
+    return bm_kept_pass(context, grouping->reason, cuts, has_text, dir, err);
 }
 
 static bm_status write_all(overlapping *o, bm_error *err)
@@ -178,7 +187,10 @@ static bm_status run_all(overlapping *o, bm_error *err)
         o->settings->output.path != NULL ? BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS : 0;
     BM_TRY(read_items(o, err));
     log_items(o);
-    BM_TRY(bm_job_begin(o->job, BM_STEP_INPUTS | dir, err));
+    BM_TRY(bm_job_begin(o->job, BM_STEP_INPUTS, err));
+    if (o->settings->pairs.cut)
+        BM_TRY(bm_cuts_check_format(&o->job->context, "cut", err));
+    BM_TRY(bm_job_begin(o->job, dir, err));
     if (o->job->summary != NULL)
         return BM_OK;
     BM_TRY(look_up(o, err));

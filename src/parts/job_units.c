@@ -19,7 +19,6 @@
 #include "parts/units.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -30,12 +29,12 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "input/parser.h"
-#include "input/record_format.h"
 #include "job/job_steps.h"
 #include "job/kept_pass.h"
 #include "job/report_file.h"
 #include "job/rows.h"
 #include "model/file_names.h"
+#include "parts/cuts.h"
 #include "results/result_tables.h"
 #include "spill/sorted_runs.h"
 #include "text/shingle_ops.h"
@@ -263,9 +262,7 @@ static bm_status read_units(units *u, bm_error *err)
 {
     const bm_input_options *input = &u->settings->input;
     bm_job_context *context = &u->job.context;
-    u->has_parts = input->n_text_fields > 1;
-    for (size_t i = 0; i < input->n_text_fields; i++)
-        u->has_parts = u->has_parts || strstr(input->text_fields[i], "[]") != NULL;
+    u->has_parts = bm_cuts_meet_parts(input);
     BM_TRY(open_sorter(u, &u->by_hash, err));
     BM_TRY(bm_column_grow(&u->docs, sizeof(unit_doc), u->settings->temp_dir, err));
     context->docs.temp_dir = u->settings->temp_dir;
@@ -452,22 +449,10 @@ static bm_status write_cuts(units *u, bm_rows *rows, bm_error *err)
 
 static bm_status write_removed(units *u, bm_rows *rows, bm_error *err)
 {
-    const bm_doc_table *docs = &u->job.context.docs;
     BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_REMOVED, err));
-    for (size_t i = 0; i < u->n_docs; i++) {
-        if (u->dropped[i] == 0)
-            continue;
-        const bm_doc_row *row = bm_doc_table_row(docs, i);
-        const bm_removed_line line = {.id = bm_doc_table_id(docs, i),
-                                      .kept = {"", 0},
-                                      .jaccard = NAN,
-                                      .reason = BM_REMOVED_IS_EMPTY,
-                                      .file = u->job.context.inputs.names.names[row->file],
-                                      .line = row->line,
-                                      .lost = UINT64_MAX};
-        BM_TRY(bm_removed_line_add(&rows->buf, &line, err));
-        BM_TRY(bm_rows_flush(rows, false, err));
-    }
+    for (size_t i = 0; i < u->n_docs; i++)
+        if (u->dropped[i] != 0)
+            BM_TRY(bm_cuts_write_emptied(rows, &u->job.context, i, err));
     return bm_rows_flush(rows, true, err);
 }
 
@@ -527,21 +512,11 @@ static bm_status write_all(units *u, bm_error *err)
         err);
 }
 
-/* Records whose bytes can be cut. */
-static bm_status check_format(const bm_job_context *context, bm_error *err)
-{
-    const bm_format format = bm_job_context_format(context);
-    return context->inputs.source->copies && bm_record_format_of(format) != NULL
-               ? BM_OK
-               : bm_fail_field(err, "unit", "`unit` with `format` %s (records of text files)",
-                               bm_option_name(BM_OPTION_FORMAT, format));
-}
-
 static bm_status run(units *u, bm_error *err)
 {
     bm_job_context *context = &u->job.context;
     BM_TRY(bm_job_begin(&u->job, BM_STEP_INPUTS, err));
-    BM_TRY(check_format(context, err));
+    BM_TRY(bm_cuts_check_format(context, "unit", err));
     BM_TRY(bm_job_begin(&u->job, BM_STEP_DIRECTORY, err));
     if (u->job.summary != NULL)
         return BM_OK;

@@ -41,16 +41,19 @@ typedef struct writing {
 typedef struct doc_rows {
     const bm_items *items;
     const bm_overlap_row *rows;
-    size_t n, n_classes; /* the first are of classes, the others of groups */
+    size_t n, n_classes; /* the first are of classes, the others of groups; after them cuts */
+    size_t n_cuts;
 } doc_rows;
 
 /* The document of row `at`, which is the first of it. */
 static doc_rows rows_at(const bm_overlap_found *found, uint64_t at)
 {
     doc_rows d = {.items = found->items, .rows = found->rows + at};
-    while (at + d.n < found->n_rows && d.rows[d.n].doc == d.rows[0].doc) {
-        d.n_classes += d.rows[d.n].class < found->items->n_classes;
-        d.n++;
+    while (at + d.n + d.n_cuts < found->n_rows && d.rows[d.n + d.n_cuts].doc == d.rows[0].doc) {
+        const bm_overlap_row *row = &d.rows[d.n + d.n_cuts];
+        d.n_classes += row->hits > 0 && row->class < found->items->n_classes;
+        d.n += row->hits > 0;
+        d.n_cuts += row->hits == 0;
     }
     return d;
 }
@@ -114,7 +117,7 @@ bm_status bm_overlap_count(const bm_overlap_found *found, uint8_t *dropped, bm_o
         const doc_rows d = rows_at(found, at);
         dropped[d.rows[0].doc] = BM_REASON_OVERLAP;
         count_document(&d, last, out);
-        at += d.n;
+        at += d.n + d.n_cuts;
     }
     bm_column_leave(&found->column);
     for (size_t i = items->n_classes; i < n_all; i++)
@@ -228,6 +231,8 @@ static bm_status write_document(writing *w, const doc_rows *d, bm_error *err)
         BM_TRY(bm_overlap_line_add(&w->overlap.buf, &line, err));
         BM_TRY(bm_rows_flush(&w->overlap, false, err));
     }
+    if (w->found->cuts)
+        return BM_OK;
     const bm_removed_line removed = {
         .id = id,
         .kept = bm_doc_table_id_anywhere(&w->against->docs, best, &w->room),
@@ -244,15 +249,16 @@ static bm_status write_rows(writing *w, bm_error *err)
 {
     const bm_overlap_found *found = w->found;
     BM_TRY(bm_table_begin(&w->overlap.buf, BM_TABLE_OVERLAP, err));
-    BM_TRY(bm_table_begin(&w->removed.buf, BM_TABLE_REMOVED, err));
+    if (!found->cuts)
+        BM_TRY(bm_table_begin(&w->removed.buf, BM_TABLE_REMOVED, err));
     for (uint64_t at = 0; at < found->n_rows;) {
         const doc_rows d = rows_at(found, at);
         BM_TRY(write_document(w, &d, err));
-        at += d.n;
+        at += d.n + d.n_cuts;
         bm_column_leave(&found->column);
     }
     BM_TRY(bm_rows_flush(&w->overlap, true, err));
-    return bm_rows_flush(&w->removed, true, err);
+    return found->cuts ? BM_OK : bm_rows_flush(&w->removed, true, err);
 }
 
 /* Shingles of the class or group that stand in any document; those that do not count are not seen.
@@ -307,7 +313,8 @@ bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *agai
     uint32_t *all = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_out_dir_file(dir, BM_FILE_OVERLAP, &w.overlap.file, err));
-    BM_TRY_OUT(bm_out_dir_file(dir, BM_FILE_REMOVED, &w.removed.file, err));
+    if (!found->cuts)
+        BM_TRY_OUT(bm_out_dir_file(dir, BM_FILE_REMOVED, &w.removed.file, err));
     BM_TRY_OUT(write_rows(&w, err));
     BM_TRY_OUT(bm_rows_close(&w.removed, BM_OK, err));
     BM_TRY_OUT(bm_rows_close(&w.overlap, BM_OK, err));

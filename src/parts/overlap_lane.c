@@ -58,8 +58,7 @@ typedef struct overlap_lane {
     size_t n_stretches, cap_stretches;
     bm_stretch longest; /* of these */
     /* Where rows stand. */
-    bm_overlap_row *rows;
-    size_t n_rows, cap_rows;
+    bm_overlap_rows rows;
     words ends; /* unit << 32 | 2 * row, the unit with which it begins; or with 1 more, ends */
     size_t at;  /* in `ends` */
 } overlap_lane;
@@ -315,11 +314,11 @@ static bm_status add_row(overlap_lane *lane, uint32_t class, uint32_t hits, bm_s
                          bm_error *err)
 {
     const uint64_t longest = run.end - run.first + lane->items->classes[class].units - 1;
-    const size_t n = lane->n_rows;
+    const size_t n = lane->rows.n;
     if (run.end == run.first)
         return bm_fail(err, BM_ERR_INTERNAL, "an item of %u shingles has no place", hits);
-    BM_TRY(bm_grow_array(&lane->rows, &lane->cap_rows, n + 1, err));
-    lane->rows[lane->n_rows++] =
+    BM_TRY(bm_grow_array(&lane->rows.list, &lane->rows.cap, n + 1, err));
+    lane->rows.list[lane->rows.n++] =
         (bm_overlap_row){.class = class, .hits = hits, .longest = (uint32_t)longest};
     BM_TRY(push(&lane->ends, run.first << 32 | 2 * n, err));
     return push(&lane->ends, (run.first + longest - 1) << 32 | (2 * n + 1), err);
@@ -343,7 +342,7 @@ static bm_status at_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, 
     (void)err;
     for (; lane->at < lane->ends.n && lane->ends.list[lane->at] >> 32 == number; lane->at++) {
         const uint32_t end = (uint32_t)lane->ends.list[lane->at];
-        bm_overlap_row *row = &lane->rows[end / 2];
+        bm_overlap_row *row = &lane->rows.list[end / 2];
         if (end % 2 == 0)
             row->from =
                 bm_utf8_go_before_repair(f->record->text, f->record->as_read, from, &f->from);
@@ -356,9 +355,9 @@ static bm_status at_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, 
 static bm_status find_bytes(overlap_lane *lane, const bm_record *record, bm_error *err)
 {
     finding f = {.lane = lane, .record = record};
-    if (lane->n_rows == 0)
+    if (lane->rows.n == 0)
         return BM_OK;
-    if (lane->n_rows > UINT32_MAX / 2)
+    if (lane->rows.n > UINT32_MAX / 2)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "a document that holds more than 2^31-1 items");
     lane->at = 0;
     BM_TRY(sort(lane, &lane->ends, err));
@@ -439,16 +438,96 @@ static bm_status hold_groups(overlap_lane *lane, size_t first, bm_error *err)
     return BM_OK;
 }
 
+/* --- cuts --- */
+
+/* Of the classes and groups of the rows: number << 32 | the class or group with a row for it. */
+static bm_status list_held(overlap_lane *lane, bm_error *err)
+{
+    const bm_items *items = lane->items;
+    lane->held.n = 0;
+    for (size_t i = 0; i < lane->rows.n; i++) {
+        const uint32_t number = lane->rows.list[i].class, group = items->classes[number].group;
+        BM_TRY(push(&lane->held, (uint64_t)number << 32 | number, err));
+        if (number < items->n_classes && group != BM_NO_CLASS)
+            BM_TRY(push(&lane->held, (uint64_t)group << 32 | number, err));
+    }
+    return sort(lane, &lane->held, err);
+}
+
+/* The least class or group with a row that has the shingle; BM_NO_CLASS: none has. */
+static uint32_t holder_of(const overlap_lane *lane, uint32_t shingle)
+{
+    const bm_lists *of = &lane->items->of_shingle;
+    const words *held = &lane->held;
+    uint32_t least = BM_NO_CLASS;
+    for (uint64_t i = of->begin[shingle]; i < of->begin[shingle + 1]; i++) {
+        const size_t at = first_place(held, (uint64_t)of->list[i] << 32);
+        if (at < held->n && held->list[at] >> 32 == of->list[i] && (uint32_t)held->list[at] < least)
+            least = (uint32_t)held->list[at];
+    }
+    return least;
+}
+
+/* Units from `first` to before `end`, as a row. */
+static bm_status add_cut(overlap_lane *lane, uint32_t class, uint64_t first, uint64_t end,
+                         bm_error *err)
+{
+    const size_t n = lane->rows.n;
+    BM_TRY(bm_grow_array(&lane->rows.list, &lane->rows.cap, n + 1, err));
+    lane->rows.list[lane->rows.n++] = (bm_overlap_row){.class = class};
+    BM_TRY(push(&lane->ends, first << 32 | 2 * n, err));
+    return push(&lane->ends, (end - 1) << 32 | (2 * n + 1), err);
+}
+
+/* Stretches of all items with a row, united where they overlap. */
+static bm_status add_cuts(overlap_lane *lane, bm_error *err)
+{
+    const uint64_t *places = lane->places.list;
+    uint32_t holder = BM_NO_CLASS, class = 0;
+    uint64_t first = 0, end = 0;
+    if (lane->rows.n == 0)
+        return BM_OK;
+    BM_TRY(list_held(lane, err));
+    lane->run.n = 0;
+    for (size_t i = 0; i < lane->places.n; i++) {
+        if (i == 0 || shingle_of(places[i]) != shingle_of(places[i - 1]))
+            holder = holder_of(lane, shingle_of(places[i]));
+        if (holder != BM_NO_CLASS)
+            BM_TRY(push(&lane->run, places[i] << 32 | holder, err));
+    }
+    BM_TRY(sort(lane, &lane->run, err));
+    for (size_t i = 0; i < lane->run.n; i++) {
+        const uint32_t by = (uint32_t)lane->run.list[i], units = lane->items->classes[by].units;
+        const uint64_t at = lane->run.list[i] >> 32;
+        /* shingles of one unit stand in a row and do not overlap */
+        if (i > 0 && at >= end + (units == 1))
+            BM_TRY(add_cut(lane, class, first, end, err));
+        if (i == 0 || at >= end + (units == 1)) {
+            first = at;
+            class = by;
+            end = at;
+        }
+        end = end < at + units ? at + units : end;
+    }
+    return lane->run.n > 0 ? add_cut(lane, class, first, end, err) : BM_OK;
+}
+
 static bm_status find_rows(overlap_lane *lane, const bm_record *record, bm_error *err)
 {
-    lane->n_rows = lane->ends.n = lane->better.n = 0;
+    lane->rows.n = lane->ends.n = lane->better.n = 0;
     BM_TRY(sort(lane, &lane->places, err));
     BM_TRY(touch_classes(lane, err));
     const words *touched = &lane->touched;
     const size_t n = first_place(touched, (uint64_t)lane->items->n_classes << 32);
     BM_TRY(hold_classes(lane, n, err));
     BM_TRY(hold_groups(lane, n, err));
-    return find_bytes(lane, record, err);
+    const size_t n_held = lane->rows.n;
+    if (lane->found->cuts)
+        BM_TRY(add_cuts(lane, err));
+    BM_TRY(find_bytes(lane, record, err));
+    return lane->found->cuts && n_held > 0
+               ? bm_overlap_cuts_end(lane->found, record, &lane->rows, n_held, err)
+               : BM_OK;
 }
 
 /* Shingles that no document had before. */
@@ -469,7 +548,8 @@ static bm_status say_seen(overlap_lane *lane, bm_buf *out, uint32_t *n, bm_error
 static void free_lists(overlap_lane *lane)
 {
     bm_free_all(lane->places.list, lane->touched.list, lane->scratch.list, lane->run.list,
-                lane->held.list, lane->better.list, lane->stretches, lane->rows, lane->ends.list);
+                lane->held.list, lane->better.list, lane->stretches, lane->rows.list,
+                lane->ends.list);
 }
 
 /* After a long document its memory is given back. */
@@ -491,12 +571,12 @@ static bm_status look_at_document(void *ctx, bm_shingler *shingler, const bm_rec
         return BM_OK;
     BM_TRY(find_rows(lane, record, err));
     bm_overlap_said head = {.doc = (uint32_t)batch->n_docs,
-                            .n_rows = (uint32_t)lane->n_rows,
+                            .n_rows = (uint32_t)lane->rows.n,
                             .n_best = (uint32_t)lane->better.n};
     const size_t at = out->len;
     BM_TRY(bm_buf_add(out, &head, sizeof head, err));
-    if (lane->n_rows > 0)
-        BM_TRY(bm_buf_add(out, lane->rows, lane->n_rows * sizeof *lane->rows, err));
+    if (lane->rows.n > 0)
+        BM_TRY(bm_buf_add(out, lane->rows.list, lane->rows.n * sizeof *lane->rows.list, err));
     for (size_t i = 0; i < lane->better.n; i++) {
         const uint64_t of = lane->better.list[i];
         const bm_overlap_better one = {(uint32_t)of, (uint32_t)(of >> 32)};

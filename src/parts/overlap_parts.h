@@ -186,6 +186,11 @@ typedef struct bm_overlap_row {
     uint64_t from, to; /* its bytes in the text before repair */
 } bm_overlap_row;
 
+typedef struct bm_overlap_rows {
+    bm_overlap_row *list;
+    size_t n, cap;
+} bm_overlap_rows;
+
 /* What the documents so far have shown. Lanes read it; the ordered end writes. */
 typedef struct bm_overlap_found {
     const bm_items *items;
@@ -195,9 +200,10 @@ typedef struct bm_overlap_found {
     uint64_t n_rows, n_saved;
     uint64_t memory; /* of the rows; more lie in a file in ... */
     const char *temp_dir;
-    uint8_t *seen;    /* a bit for each shingle: a document has it */
-    uint32_t *best;   /* of each class and group: the most of its shingles in one document */
-    uint32_t *counts; /* documents of each shingle, while they are counted; else NULL */
+    bool cuts, meets_parts; /* stretches of items are cut out; texts are of several fields */
+    uint8_t *seen;          /* a bit for each shingle: a document has it */
+    uint32_t *best;         /* of each class and group: the most of its shingles in one document */
+    uint32_t *counts;       /* documents of each shingle, while they are counted; else NULL */
 } bm_overlap_found;
 
 /* Bytes that documents need beside the items, at most. */
@@ -245,3 +251,17 @@ void bm_overlap_sums_reset(bm_overlap_sums *sums);
 bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *against,
                            const bm_overlap_found *found, const bm_overlap_sums *sums,
                            bm_out_dir *dir, bm_error *err);
+
+/* --- cuts (overlap_cuts.c) --- */
+
+/* The rows of a document from `first` on are stretches of items, ascending, with their bytes: make
+ * them cuts. */
+bm_status bm_overlap_cuts_end(const bm_overlap_found *found, const bm_record *record,
+                              bm_overlap_rows *rows, size_t first, bm_error *err);
+/* dropped[i] stays not 0 only for documents of which nothing is left. */
+void bm_overlap_count_cuts(const bm_overlap_found *found, uint8_t *dropped, bm_unit_counts *counts);
+/* cuts.tsv and removed.tsv. */
+bm_status bm_overlap_write_cuts(const bm_job_context *job, const bm_job_context *against,
+                                const bm_overlap_found *found, bm_out_dir *dir, bm_error *err);
+/* A bm_ranges_fn; `ctx` is a bm_overlap_found. */
+bm_status bm_overlap_ranges(void *ctx, size_t doc, bm_buf *out, bm_error *err);

@@ -7,26 +7,12 @@
  *     ·⏎                     and to the first one where there is none
  *     next paragraph
  *
- * The text may be no UTF-8: what is no character is no White_Space.
- *
  * Tests: tests/unit/parts/test_unit_text_cut.c */
 #include "parts/units.h"
 
 #include <string.h>
 
-#include "base/utf8.h"
-#include "text/unicode_tables.h"
-
-static bool is_blank(const char *at, const char *end)
-{
-    while (at < end) {
-        const uint32_t code = bm_utf8_next(&at, end);
-        if (code < 0x80 ? code != ' ' && (code < '\t' || code > '\r')
-                        : (bm_char_info(code) & BM_CLASS_BITS) != BM_CLASS_SPACE)
-            return false;
-    }
-    return true;
-}
+#include "parts/cuts.h"
 
 static size_t line_end(bm_str text, size_t at)
 {
@@ -37,13 +23,13 @@ static size_t line_end(bm_str text, size_t at)
 bm_text_unit_end bm_unit_end(bm_unit unit, bm_str text, size_t at)
 {
     bm_text_unit_end out = {line_end(text, at), true};
-    out.blank = is_blank(text.data + at, text.data + out.end);
+    out.blank = bm_text_is_blank(text.data + at, text.data + out.end);
     if (unit == BM_UNIT_LINE)
         return out;
     bool ending = false;
     while (out.end < text.len) {
         const size_t next = line_end(text, out.end);
-        const bool blank = is_blank(text.data + out.end, text.data + next);
+        const bool blank = bm_text_is_blank(text.data + out.end, text.data + next);
         if (ending && !blank)
             break;
         ending = blank && !out.blank;

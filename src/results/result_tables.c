@@ -279,7 +279,9 @@ bm_status bm_cut_line_add(bm_buf *out, const bm_cut_line *line, bm_error *err)
     BM_TRY(add_field(out, line->id, '\t', err));
     BM_TRY(bm_buf_add_format(out, err, "%" PRIu64 "\t%" PRIu64 "\t", line->from, line->to));
     BM_TRY(add_field(out, line->kept, '\t', err));
-    BM_TRY(bm_buf_add_format(out, err, "%" PRIu64 "\t", line->kept_from));
+    if (line->kept_from != UINT64_MAX)
+        BM_TRY(bm_buf_add_format(out, err, "%" PRIu64, line->kept_from));
+    BM_TRY(bm_buf_add(out, "\t", 1, err));
     BM_TRY(add_similarity(out, line->jaccard, err));
     BM_TRY(bm_buf_add(out, "\t", 1, err));
     BM_TRY(add_field(out, text_of(line->reason), '\t', err));

@@ -155,12 +155,12 @@ typedef struct bm_item_line {
 } bm_item_line;
 bm_status bm_item_line_add(bm_buf *out, const bm_item_line *line, bm_error *err);
 
-/* A unit that is cut out of a document, and the one that is kept for it. */
+/* A range that is cut out of a document, and the unit that is kept for it, or the item. */
 typedef struct bm_cut_line {
     bm_str id, kept;
-    uint64_t from, to; /* bytes of the text before repair, half open */
-    uint64_t kept_from;
-    double jaccard;
+    uint64_t from, to;  /* bytes of the text before repair, half open */
+    uint64_t kept_from; /* UINT64_MAX: empty */
+    double jaccard;     /* NaN: empty */
     const char *reason;
     const char *file;
     uint64_t line;

@@ -17,7 +17,7 @@ ITEMS_HEADER = ["item", "shingles", "documents", "coverage", "together", "file",
 
 Text = collections.namedtuple("Text", "id text file line")
 Row = collections.namedtuple("Row", "doc item hits longest begin end")
-Found = collections.namedtuple("Found", "overlap items removed kept rows")
+Found = collections.namedtuple("Found", "overlap items removed kept rows cuts")
 
 
 def repaired(text):
@@ -113,15 +113,26 @@ def first_unit(shingle, glue):
     return shingle.split(glue, 1)[0] if glue else shingle[0]
 
 
-def longest_run(starts, k):
-    """(first unit, units) of the longest run of shingles that begin at these units."""
-    best, first = (0, 0), None
+def runs_of(starts, k):
+    """(first unit, units) of each run of shingles that begin at these units, ascending."""
+    runs = []
     for i, start in enumerate(starts):
         if i == 0 or start != starts[i - 1] + 1:
-            first = start
-        if start - first + k > best[1]:
-            best = (first, start - first + k)
-    return best
+            runs.append((start, k))
+        else:
+            runs[-1] = (runs[-1][0], start - runs[-1][0] + k)
+    return runs
+
+
+def cuts_of(units, runs):
+    """Byte ranges that --cut takes out of a document with these units, with the item whose run begins each; runs: (first, units, item)."""
+    cuts = []
+    for begin, item, end in sorted((units[first][1], item, units[first + n - 1][2]) for first, n, item in runs):
+        if cuts and begin < cuts[-1][1]:
+            cuts[-1] = (cuts[-1][0], max(end, cuts[-1][1]), cuts[-1][2])
+        else:
+            cuts.append((begin, end, item))
+    return cuts
 
 
 def find(train, tests, options, threshold, min_words=8, stop=None):
@@ -146,6 +157,7 @@ def find(train, tests, options, threshold, min_words=8, stop=None):
     holders = collections.Counter(key for found in places for key in found)
     stopped = {key for key, n in holders.items() if stop and n > stop}
     sizes = [sum((item.k, shingle) not in stopped for shingle in item.shingles) for item in items]
+    runs = collections.defaultdict(list)  # of each document that holds an item
     rows, best, documents, seen = [], [0] * len(items), [0] * len(items), [set() for _ in items]
     for number, found in enumerate(places):
         touched = collections.defaultdict(list)
@@ -159,14 +171,17 @@ def find(train, tests, options, threshold, min_words=8, stop=None):
             if counted and len(counted) / sizes[item] >= threshold:
                 k = items[item].k
                 starts = sorted(start for key in touched[item] for start in found[key])
-                first, longest = longest_run(starts, k)
+                of_item = runs_of(starts, k)
+                runs[number] += [(*run, item) for run in of_item]
+                first, longest = max(of_item, key=lambda run: run[1])  # the first of equals
                 units = train.units[number]
                 rows.append(Row(number, item, len(counted), longest, units[first][1], units[first + longest - 1][2]))
                 documents[item] += 1
-    return files(train.texts, tests.texts, rows, sizes, documents, best, [len(s) for s in seen])
+    cuts = {number: cuts_of(train.units[number], of) for number, of in runs.items()}
+    return files(train.texts, tests.texts, rows, sizes, documents, best, [len(s) for s in seen], cuts)
 
 
-def files(train, tests, rows, sizes, documents, best, together):
+def files(train, tests, rows, sizes, documents, best, together, cuts):
     def share(n, of):
         return f"{n / of:.6f}" if of else ""
 
@@ -179,4 +194,4 @@ def files(train, tests, rows, sizes, documents, best, together):
         if r.doc not in of_doc or r.hits * sizes[of_doc[r.doc].item] > of_doc[r.doc].hits * sizes[r.item]:
             of_doc[r.doc] = r
     removed = [[train[doc].id, tests[r.item].id, "", "overlap", train[doc].file, train[doc].line, ""] for doc, r in of_doc.items()]
-    return Found(overlap, listed, removed, [t.id for i, t in enumerate(train) if i not in of_doc], rows)
+    return Found(overlap, listed, removed, [t.id for i, t in enumerate(train) if i not in of_doc], rows, cuts)

@@ -148,7 +148,7 @@ exits 0
 [ "$(wc -l < large/overlap.tsv)" -eq 6001 ] || fail "$(wc -l < large/overlap.tsv) lines of overlap.tsv"
 
 # what is refused
-for option in '--bag' '--weights tfidf' '--perms 64' '--scheme oph' '--bands 4' '--verify exact' '--shingle stopword:3' '--cut' \
+for option in '--bag' '--weights tfidf' '--perms 64' '--scheme oph' '--bands 4' '--verify exact' '--shingle stopword:3' \
     '--threshold 0' '--min-words 0' '--hash sha1'; do
     bm overlap train.jsonl --against tests $fields -o refused $option; exits 2
 done

@@ -62,6 +62,22 @@ Test(utf8, knows_a_place_before_repair_and_after_it)
     cr_expect_eq(bm_utf8_after_repair(text, (bm_str){0}, 7), 7);
 }
 
+Test(utf8, knows_places_beside_bytes_that_look_like_a_surrogate)
+{
+    /* as read: a, three broken bytes, a blank, an unpaired surrogate, b, both in a row, c */
+    const bm_str read = {"a\xED\xA0\x80 \xED\xA0\x80"
+                         "b\xED\xA0\x80\xED\xA0\x80"
+                         "c",
+                         16},
+                 text = {"a" R R R " " R "b" R R R R "c", 28};
+    static const size_t before[] = {0, 1, 4, 5, 8, 9, 15, 16},
+                        after[] = {0, 1, 10, 11, 14, 15, 27, 28};
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        cr_expect_eq(bm_utf8_before_repair(text, read, after[i]), before[i], "place %zu", after[i]);
+        cr_expect_eq(bm_utf8_after_repair(text, read, before[i]), after[i], "place %zu", before[i]);
+    }
+}
+
 Test(utf8, replaces_what_python_replaces)
 {
     /* bytes.decode("utf-8", "replace") of Python 3.11 */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuts.c -- which records can be cut, and what is left of a text.
+ *
+ * Tests: tests/unit/parts/test_unit_text_cut.c, tests/cli/cases/units.sh */
+#include "parts/cuts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "input/record_format.h"
+#include "results/result_tables.h"
+#include "text/unicode_tables.h"
+
+bm_status bm_cuts_check_format(const bm_job_context *context, const char *field, bm_error *err)
+{
+    const bm_format format = bm_job_context_format(context);
+    return context->inputs.source->copies && bm_record_format_of(format) != NULL
+               ? BM_OK
+               : bm_fail_field(err, field, "`%s` with `format` %s (records of text files)", field,
+                               bm_option_name(BM_OPTION_FORMAT, format));
+}
+
+bool bm_cuts_meet_parts(const bm_input_options *input)
+{
+    for (size_t i = 0; i < input->n_text_fields; i++)
+        if (strstr(input->text_fields[i], "[]") != NULL)
+            return true;
+    return input->n_text_fields > 1;
+}
+
+bm_status bm_cuts_write_emptied(bm_rows *removed, const bm_job_context *context, size_t doc,
+                                bm_error *err)
+{
+    const bm_doc_row *row = bm_doc_table_row(&context->docs, doc);
+    const bm_removed_line line = {.id = bm_doc_table_id(&context->docs, doc),
+                                  .kept = {"", 0},
+                                  .jaccard = NAN,
+                                  .reason = BM_REMOVED_IS_EMPTY,
+                                  .file = context->inputs.names.names[row->file],
+                                  .line = row->line,
+                                  .lost = UINT64_MAX};
+    BM_TRY(bm_removed_line_add(&removed->buf, &line, err));
+    return bm_rows_flush(removed, false, err);
+}
+
+bool bm_text_is_blank(const char *at, const char *end)
+{
+    while (at < end) {
+        const uint32_t code = bm_utf8_next(&at, end);
+        if (code < 0x80 ? code != ' ' && (code < '\t' || code > '\r')
+                        : (bm_char_info(code) & BM_CLASS_BITS) != BM_CLASS_SPACE)
+            return false;
+    }
+    return true;
+}
