@@ -22,7 +22,7 @@ from make_pages import ROOT, capital, flags_of, has_value, read  # noqa: E402
 PAGES = ("*.md", "docs/*.md", "docs/stories/*.md", "python/README.md", "kernels/README.md", "examples/README.md", "bench/README.md")
 ASSETS = ("docs/*.svg", "docs/*.png", "docs/examples/*", "docs/notebooks/*.ipynb")
 RENAMED = {"docs/index.md": "docs/an-index.md"}  # docs/README.md is the index of the folder
-# The search puts the page of a task before the pages that mention its words; what changed and what is planned come last.
+# The search puts the page of a task before the pages and notebooks that mention its words; what changed and what is planned come last.
 BOOSTS = (("docs/stories/*", 1.5), ("docs/gpu.md", 1.5), ("CHANGELOG.md", 0.5), ("docs/plan.md", 0.5))
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(`+)(.+?)\1", re.S)
@@ -138,7 +138,7 @@ def main():
     bandmill, folder = sys.argv[1:]
     pages, assets = found(PAGES), found(ASSETS)
     made = {RENAMED.get(page, page): for_site(read(page), page, {*pages, *assets}) for page in pages}
-    made.update({re.sub("ipynb$", "md", path): of_notebook(path) for path in assets if path.endswith(".ipynb")})
+    made.update({re.sub("ipynb$", "md", path): searched(of_notebook(path), 0.5) for path in assets if path.endswith(".ipynb")})
     program = json.loads(subprocess.run([bandmill, "help", "--json"], check=True, capture_output=True, text=True).stdout)
     made.update({"docs/tasks.md": tasks_page(program, made["docs/README.md"]), "docs/options.md": options_page(program)})
     shutil.rmtree(folder, ignore_errors=True)
