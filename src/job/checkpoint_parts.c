@@ -759,20 +759,27 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 #define BLOCK_LEAST 64u               /* documents */
 #define BLOCK_MOST  8192u
 
-typedef enum copies_as { COPIES_NONE, COPIES_CONTENT, COPIES_REP } copies_as;
-#define WITH_TEXTS 0x80000000u /* beside copies_as: keys are followed by the places of texts */
+/* Columns of the documents that are saved as they are in memory. */
+typedef enum column {
+    COLUMN_ROWS,
+    COLUMN_ID_ENDS,
+    COLUMN_CONTENT, /* content hashes; or, when no more documents come, ... */
+    COLUMN_REP,     /* ... the document of which each is a copy */
+    COLUMN_TEXTS,   /* places of texts, where sets are made again */
+    N_COLUMNS
+} column;
+
+static const size_t column_bytes[N_COLUMNS] = {
+    [COLUMN_ROWS] = sizeof(bm_doc_row),    [COLUMN_ID_ENDS] = sizeof(uint64_t),
+    [COLUMN_CONTENT] = sizeof(bm_hash128), [COLUMN_REP] = sizeof(uint32_t),
+    [COLUMN_TEXTS] = sizeof(uint64_t),
+};
 
 typedef struct block_header {
-    uint64_t first, n, id_bytes, n_skipped, skipped_bytes, n_sources;
-    uint32_t bands, copies; /* copies_as, WITH_TEXTS */
-    bm_counts counts;       /* with the block's documents and all before it, once the last */
+    uint64_t first, n, id_bytes, n_skipped, n_sources;
+    uint32_t bands, columns; /* a bit for each that there is */
+    bm_counts counts;        /* with the block's documents and all before it, once the last */
 } block_header;
-
-typedef struct saved_row {
-    uint64_t line, text_bytes, text_hash;
-    uint32_t file, n_shingles;
-    uint64_t id_len;
-} saved_row;
 
 typedef struct saved_skip {
     uint64_t line;
@@ -786,24 +793,28 @@ typedef struct saved_source {
 
 /* --- saving --- */
 
-static copies_as copies_of(const bm_corpus *corpus)
+/* From the first document on; NULL: the job has none, or no documents. */
+static void columns_of(const bm_checkpoint_documents *what, const void *of[N_COLUMNS])
 {
+    const bm_corpus *corpus = what->corpus;
+    memset(of, 0, N_COLUMNS * sizeof *of);
+    of[COLUMN_ROWS] = what->docs->rows;
+    of[COLUMN_ID_ENDS] = what->docs->ids.ends;
     if (corpus == NULL)
-        return COPIES_NONE;
-    return corpus->copies.content != NULL ? COPIES_CONTENT : COPIES_REP;
+        return;
+    of[COLUMN_CONTENT] = corpus->copies.content;
+    of[COLUMN_REP] = corpus->copies.content == NULL ? corpus->rep : NULL;
+    of[COLUMN_TEXTS] = corpus->sets.state == BM_SETS_AGAIN ? corpus->sets.texts : NULL;
 }
 
-static bool has_texts(const bm_corpus *corpus)
+/* Of a document. */
+static size_t bytes_of_columns(const bm_checkpoint_documents *what)
 {
-    return corpus != NULL && corpus->sets.state == BM_SETS_AGAIN;
-}
-
-static size_t column_bytes(const bm_checkpoint_documents *what)
-{
-    size_t bytes = sizeof(saved_row);
-    if (what->corpus != NULL)
-        bytes += sizeof(bm_hash128) +
-                 (what->corpus->cfg.bands + has_texts(what->corpus)) * sizeof(uint64_t);
+    const void *of[N_COLUMNS];
+    size_t bytes = what->corpus != NULL ? what->corpus->cfg.bands * sizeof(uint64_t) : 0;
+    columns_of(what, of);
+    for (unsigned c = 0; c < N_COLUMNS; c++)
+        bytes += of[c] != NULL ? column_bytes[c] : 0;
     return bytes;
 }
 
@@ -817,26 +828,8 @@ static uint64_t checkpoint_documents_unsaved_bytes(const bm_checkpoint_documents
                                                    size_t first)
 {
     const bm_doc_table *docs = what->docs;
-    return (docs->n - first) * column_bytes(what) + id_begin(docs, docs->n) - id_begin(docs, first);
-}
-
-static bm_status put_rows(const bm_doc_table *docs, const block_header *h, bm_buf *out,
-                          bm_error *err)
-{
-    bm_status status = BM_OK;
-    uint64_t begin = id_begin(docs, (size_t)h->first);
-    for (size_t i = 0; i < h->n; i++) {
-        const bm_doc_row *row = bm_doc_table_row(docs, (size_t)h->first + i);
-        uint64_t from = id_begin(docs, (size_t)h->first + i);
-        saved_row saved = {row->line,       row->text_bytes,
-                           row->text_hash,  row->file,
-                           row->n_shingles, id_begin(docs, (size_t)h->first + i + 1) - from};
-        BM_TRY_OUT(bm_buf_add(out, &saved, sizeof saved, err));
-    }
-out:
-    return status == BM_OK && h->id_bytes > 0
-               ? bm_buf_add(out, docs->ids.text.data + begin, (size_t)h->id_bytes, err)
-               : status;
+    return (docs->n - first) * bytes_of_columns(what) + id_begin(docs, docs->n) -
+           id_begin(docs, first);
 }
 
 /* Columns of 8 bytes begin at multiples of 8. */
@@ -846,17 +839,31 @@ static bm_status pad(bm_buf *out, bm_error *err)
     return bm_buf_add(out, zeros, (8 - out->len % 8) % 8, err);
 }
 
-static bm_status put_copies(const bm_corpus *corpus, const block_header *h, bm_buf *out,
-                            bm_error *err)
+/* Notes in the header which they are. */
+static bm_status put_columns(const bm_checkpoint_documents *what, block_header *h, bm_buf *out,
+                             bm_error *err)
 {
-    size_t n = (size_t)h->n;
-    const uint32_t copies = h->copies & ~WITH_TEXTS;
-    if (copies == COPIES_CONTENT)
-        return bm_buf_add(out, corpus->copies.content + h->first,
-                          n * sizeof *corpus->copies.content, err);
-    if (copies == COPIES_REP)
-        return bm_buf_add(out, corpus->rep + h->first, n * sizeof *corpus->rep, err);
+    const void *of[N_COLUMNS];
+    columns_of(what, of);
+    for (unsigned c = 0; c < N_COLUMNS && h->n > 0; c++) {
+        if (of[c] == NULL)
+            continue;
+        h->columns |= 1u << c;
+        BM_TRY(bm_buf_add(out, (const char *)of[c] + h->first * column_bytes[c],
+                          (size_t)h->n * column_bytes[c], err));
+        BM_TRY(pad(out, err));
+    }
+    bm_doc_table_leave(what->docs);
     return BM_OK;
+}
+
+static bm_status put_ids(const bm_doc_table *docs, const block_header *h, bm_buf *out,
+                         bm_error *err)
+{
+    return h->id_bytes == 0
+               ? BM_OK
+               : bm_buf_add(out, docs->ids.text.data + id_begin(docs, (size_t)h->first),
+                            (size_t)h->id_bytes, err);
 }
 
 static bm_status put_keys(const bm_corpus *corpus, const block_header *h, bm_buf *out,
@@ -895,31 +902,24 @@ static bm_source *source_at(bm_input_set *inputs, size_t i)
                                           : bm_input_set_offsets(inputs);
 }
 
-static bm_status save_block(const bm_checkpoint_documents *what, const block_header *h,
+static bm_status save_block(const bm_checkpoint_documents *what, block_header *h,
                             size_t first_skipped, bm_unsaved_reader *keys, bm_buf *out,
                             bm_error *err)
 {
     out->len = 0;
     BM_TRY(bm_buf_add(out, h, sizeof *h, err));
-    BM_TRY(put_rows(what->docs, h, out, err));
-    BM_TRY(pad(out, err));
-    BM_TRY(put_copies(what->corpus, h, out, err));
-    BM_TRY(pad(out, err));
+    BM_TRY(put_columns(what, h, out, err));
+    memcpy(out->data, h, sizeof *h); /* with the columns that there are */
     BM_TRY(put_keys(what->corpus, h, out, err));
-    if ((h->copies & WITH_TEXTS) != 0)
-        BM_TRY(bm_buf_add(out, what->corpus->sets.texts + h->first,
-                          (size_t)h->n * sizeof *what->corpus->sets.texts, err));
+    BM_TRY(put_ids(what->docs, h, out, err));
+    BM_TRY(pad(out, err));
     for (size_t i = 0; i < h->n_sources; i++) {
         const bm_source *source = source_at(what->inputs, i);
         saved_source saved = {source->digest, source->bytes_read};
         BM_TRY(bm_buf_add(out, &saved, sizeof saved, err));
     }
-    const size_t begin = out->len;
     if (h->n_skipped > 0)
         BM_TRY(put_skipped(what->docs, first_skipped, out, err));
-    /* known only now */
-    const uint64_t bytes = out->len - begin;
-    memcpy(out->data + offsetof(block_header, skipped_bytes), &bytes, sizeof bytes);
     if (what->keep == NULL)
         return BM_OK;
     return bm_keep_keys_copy_unsaved(what->keep, keys, (size_t)h->n, out, err);
@@ -939,7 +939,7 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
                                        size_t first_skipped, bm_spill_file *file, bm_error *err)
 {
     const bm_doc_table *docs = what->docs;
-    size_t most = BLOCK_BYTES / column_bytes(what), at = first_doc;
+    size_t most = BLOCK_BYTES / bytes_of_columns(what), at = first_doc;
     bm_unsaved_reader keys = {0};
     bm_buf out = {0};
     bm_status status = BM_OK;
@@ -953,8 +953,6 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
                           .n_skipped = last ? docs->n_skipped - first_skipped : 0,
                           .n_sources = last ? sources_read(what) : 0,
                           .bands = what->corpus != NULL ? what->corpus->cfg.bands : 0,
-                          .copies = (uint32_t)copies_of(what->corpus) |
-                                    (has_texts(what->corpus) ? WITH_TEXTS : 0),
                           .counts = *what->counts};
         status = save_block(what, &h, first_skipped, &keys, &out, err);
         if (status == BM_OK)
@@ -972,8 +970,7 @@ typedef struct documents_loading {
     const bm_checkpoint_documents *what;
     const char *data; /* of the record at hand */
     size_t len, at;
-    bm_doc_row *rows; /* of the block, for the corpus */
-    size_t cap;
+    const void *of[N_COLUMNS]; /* in it; NULL: it has no such column */
 } documents_loading;
 
 /* The next `len` bytes of the record; NULL where there are not so many. */
@@ -995,31 +992,25 @@ static bm_status not_saved(uint64_t place, const char *what, bm_error *err)
                    (unsigned long long)place);
 }
 
-static bm_status load_rows(documents_loading *l, const block_header *h, const saved_row *saved,
-                           const char *ids, bm_error *err)
+/* Rows and ids. */
+static bm_status load_rows(documents_loading *l, const block_header *h, const char *ids,
+                           bm_error *err)
 {
     bm_doc_table *docs = l->what->docs;
-    void *rows = l->rows;
-    BM_TRY(bm_grow(&rows, &l->cap, (size_t)h->n, sizeof *l->rows, err));
-    uint64_t at = 0;
-    l->rows = rows;
+    const bm_doc_row *rows = l->of[COLUMN_ROWS];
+    const uint64_t *ends = l->of[COLUMN_ID_ENDS],
+                   begin = h->n > 0 ? ends[h->n - 1] - h->id_bytes : 0;
+    uint64_t at = begin;
     for (size_t i = 0; i < h->n; i++) {
-        saved_row row;
-        memcpy(&row, &saved[i], sizeof row);
-        if (row.id_len > h->id_bytes - at)
+        if (ends[i] < at || ends[i] - begin > h->id_bytes)
             return bm_fail(err, BM_ERR_FORMAT, "the saved documents are damaged: ids do not fit");
-        bm_str id = {ids + at, (size_t)row.id_len};
-        l->rows[i] = (bm_doc_row){.line = row.line,
-                                  .text_bytes = row.text_bytes,
-                                  .text_hash = row.text_hash,
-                                  .file = row.file,
-                                  .n_shingles = row.n_shingles};
-        if (row.file >= bm_input_set_count(l->what->inputs))
+        const bm_str id = {ids + (at - begin), (size_t)(ends[i] - at)};
+        if (rows[i].file >= bm_input_set_count(l->what->inputs))
             return bm_fail(err, BM_ERR_FORMAT, "the saved documents are of other inputs");
         const bm_doc_id hashed = {id, XXH3_64bits(id.data, id.len)};
-        BM_TRY(bm_doc_table_add(docs, &l->rows[i], hashed,
-                                bm_input_set_source(l->what->inputs, row.file)->name, err));
-        at += row.id_len;
+        BM_TRY(bm_doc_table_add(docs, &rows[i], hashed,
+                                bm_input_set_source(l->what->inputs, rows[i].file)->name, err));
+        at = ends[i];
     }
     return BM_OK;
 }
@@ -1046,31 +1037,37 @@ static bm_status load_skipped(documents_loading *l, const block_header *h, bm_er
     return status;
 }
 
-static bm_status load_columns(documents_loading *l, const block_header *h, uint64_t place,
-                              bm_error *err)
+static bm_status load_corpus(documents_loading *l, const block_header *h, const uint64_t *keys,
+                             uint64_t place, bm_error *err)
 {
     bm_corpus *corpus = l->what->corpus;
-    const uint32_t as = h->copies & ~WITH_TEXTS;
-    const bool with_texts = as != h->copies;
-    size_t one = as == COPIES_CONTENT ? sizeof(bm_hash128)
-                 : as == COPIES_REP   ? sizeof(uint32_t)
-                                      : 0;
-    const void *copies = next(l, h->n * one, true);
-    const void *keys = next(l, h->n * h->bands * sizeof(uint64_t), true);
-    const void *texts = with_texts ? next(l, h->n * sizeof(uint64_t), true) : NULL;
-    if (copies == NULL || keys == NULL || (with_texts && texts == NULL))
-        return not_saved(place, "columns", err);
+    const uint32_t of_corpus = h->columns >> COLUMN_CONTENT, copies = of_corpus & 3;
+    const bm_corpus_rows rows = {.n = (size_t)h->n,
+                                 .docs = l->of[COLUMN_ROWS],
+                                 .content = l->of[COLUMN_CONTENT],
+                                 .rep = l->of[COLUMN_REP],
+                                 .keys = keys,
+                                 .texts = l->of[COLUMN_TEXTS]};
     if (corpus == NULL)
-        return h->copies == COPIES_NONE && h->bands == 0 ? BM_OK : not_saved(place, "columns", err);
-    if (as == COPIES_NONE || h->bands != corpus->cfg.bands)
+        return of_corpus == 0 && h->bands == 0 ? BM_OK : not_saved(place, "columns", err);
+    if (h->n == 0)
+        return BM_OK;
+    if (copies == 0 || copies == 3 || h->bands != corpus->cfg.bands)
         return not_saved(place, "columns", err);
-    bm_corpus_rows rows = {.n = (size_t)h->n,
-                           .docs = l->rows,
-                           .content = as == COPIES_CONTENT ? copies : NULL,
-                           .rep = as == COPIES_REP ? copies : NULL,
-                           .keys = keys,
-                           .texts = texts};
-    return h->n == 0 ? BM_OK : bm_corpus_restore_rows(corpus, &rows, err);
+    return bm_corpus_restore_rows(corpus, &rows, err);
+}
+
+/* Where the columns are in the record. */
+static bm_status find_columns(documents_loading *l, const block_header *h, uint64_t place,
+                              bm_error *err)
+{
+    for (unsigned c = 0; c < N_COLUMNS; c++) {
+        const bool has = (h->columns >> c & 1) != 0;
+        l->of[c] = has ? next(l, h->n * column_bytes[c], true) : NULL;
+        if (l->of[c] == NULL && (has || (c < COLUMN_CONTENT && h->n > 0)))
+            return not_saved(place, "columns", err);
+    }
+    return BM_OK;
 }
 
 static bm_status load_sources(documents_loading *l, const block_header *h, uint64_t place,
@@ -1130,15 +1127,16 @@ static bm_status documents_load_block(void *ctx, uint64_t place, const void *dat
         return not_saved(place, "its header", err);
     memcpy(&h, head, sizeof h);
     if (h.first != l->what->docs->n || h.n > BM_DOCS_MAX || h.bands > BM_PERMS_MAX ||
-        h.n_sources > UINT32_MAX)
+        h.n_sources > UINT32_MAX || h.columns >> N_COLUMNS != 0)
         return not_saved(place, "numbers", err);
-    const void *rows = next(l, h.n * sizeof(saved_row), true);
+    BM_TRY(find_columns(l, &h, place, err));
+    const void *keys = next(l, h.n * h.bands * sizeof(uint64_t), true);
     const void *ids = next(l, h.id_bytes, false);
-    if (rows == NULL || ids == NULL)
+    if (keys == NULL || ids == NULL)
         return not_saved(place, "rows", err);
     bm_status status = BM_OK;
-    BM_TRY_OUT(load_rows(l, &h, rows, ids, err));
-    BM_TRY_OUT(load_columns(l, &h, place, err));
+    BM_TRY_OUT(load_rows(l, &h, ids, err));
+    BM_TRY_OUT(load_corpus(l, &h, keys, place, err));
     BM_TRY_OUT(load_sources(l, &h, place, err));
     BM_TRY_OUT(load_skipped(l, &h, err));
     if (l->what->keep != NULL)
@@ -1158,7 +1156,6 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
     const bm_status status = bm_spill_walk(file, documents_load_block, &l, err);
     if (saves)
         what->keep->saves = true;
-    bm_free(l.rows);
     BM_TRY(status);
     return what->corpus != NULL ? bm_corpus_restore_end(what->corpus, err) : BM_OK;
 }

@@ -156,8 +156,8 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
 /* checkpoint_documents -- the documents that a job has read, in a file: rows, ids, counts, and the
  * columns of the corpus (but for sets, corpus.h).
  *
- *     record   header | rows | ids | content hashes or representatives | band keys | skipped
- *              records | digests of the inputs | keys that rank
+ *     record   header | columns: rows, ends of ids, content hashes or representatives, places of
+ *              texts | band keys | ids | digests of the inputs | skipped records | keys that rank
  *              (one block of documents; spill_file.h)
  *     record   BM_CHECKPOINT_MORE | what the job has of them beside the table
  *
