@@ -202,6 +202,19 @@ def test_many_candidates_are_joined_by_a_shuffle_and_numbered_by_many_tasks(spar
     expect_same(bandmill.spark.dedup(frame(spark, TABLE, 3, seed=1), partitions=5), theirs)
 
 
+def test_forests_beyond_what_the_driver_takes_and_texts_beyond_what_a_task_holds(spark, theirs, monkeypatch):
+    """Labels are made by a task, and what it held for them is freed."""
+    by_a_task, own = [], _frames.Job._found_by_a_task
+    monkeypatch.setattr(_frames, "FOREST_BYTES", 0)
+    monkeypatch.setattr(_frames.Job, "_found_by_a_task", lambda *given: by_a_task.append(own(*given)) or by_a_task[-1])
+    counts, before = {}, len(spark.sparkContext._jsc.getPersistentRDDs())
+    found = bandmill.spark.dedup(frame(spark, TABLE, 3, seed=1), partitions=5, memory="64M", report=counts)
+    expect_same(found, theirs)
+    assert counts["documents"] == len(TABLE) and len(by_a_task) == 1
+    found.unpersist()
+    assert len(spark.sparkContext._jsc.getPersistentRDDs()) == before
+
+
 def test_copies_are_sent_once_and_stand_once_in_a_task():
     rows = pa.table(
         {"task": [0] * 600, "id": [f"{i:04}" for i in range(600)], "text": [f"text {i % 3}".encode() for i in range(600)]}
@@ -209,7 +222,11 @@ def test_copies_are_sent_once_and_stand_once_in_a_task():
     thin = list(_tasks.thin(iter(rows.to_batches(max_chunksize=70))))
     assert sum(len(b) - b.column("text").null_count for b in thin) == 3
     other = list(_tasks.thin(iter(rows.slice(0, 2).to_batches())))  # of another partition: texts that come again
-    whole = _tasks._whole(iter([*thin[::-1], *other]), [600]).sort_by("id")
+    for most in (1 << 20, 8):  # in memory, and in a file
+        expect_whole(_tasks._whole(iter([*thin[::-1], *other]), [600], most).sort_by("id"), rows)
+
+
+def expect_whole(whole, rows):
     assert whole.column_names == ["id", "text"] and len(whole) == 602
     texts = whole.column("text").chunk(0).dictionary_decode().to_pylist()
     assert list(zip(whole["id"].to_pylist(), texts))[4:] == list(zip(rows["id"].to_pylist(), rows["text"].to_pylist()))[2:]

@@ -7,24 +7,25 @@ import contextlib
 import json
 import logging
 import math
+import pickle
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 import bandmill
 from bandmill import Error
 from bandmill._kinds import Names
-from bandmill.distributed import Components
 from bandmill.spark import _tasks
 from bandmill.spark._settings import Settings, check, documents, id_type, sign_recipe
 from bandmill.spark._sign import sign as sign_batches
 
 LOG = logging.getLogger("bandmill")
+FOREST_BYTES = 320_000_000  # of forests that come to the driver, 16 for an edge; more are made into labels by a task
 BROADCAST_DOCS = 4_000_000  # candidates whose labels are sent to all executors; more are joined by a shuffle
 ONE_TASK_DOCS = 4_000_000  # candidates up to which one task numbers the groups
 TASK_DOCS = 50_000  # documents that a task compares
@@ -76,7 +77,8 @@ def pairs(
     if report is not None:
         report.update(job.counts())
     schema = f"id_a {job.kind}, id_b {job.kind}, jaccard double"
-    return job.candidates().mapInArrow(_tasks.pairs(settings.plan, job.sizes(), {"identical": identical}), schema)
+    assert job.found is not None
+    return job.candidates().mapInArrow(_tasks.pairs(settings.plan, job.found.sizes, {"identical": identical}), schema)
 
 
 def dedup(
@@ -124,6 +126,20 @@ def dedup(
     return found
 
 
+@dataclass(frozen=True)
+class Found:
+    """The candidates, and what the driver wants to know of them."""
+
+    labels: DataFrame  # id_hash, task
+    counts: dict[str, int]  # of all documents
+    sizes: list[int]  # of the tasks
+
+    @property
+    def n(self) -> int:
+        """How many candidates there are."""
+        return sum(self.sizes)
+
+
 class Job:
     """Documents on their way: candidates are found, then compared."""
 
@@ -134,12 +150,13 @@ class Job:
         self.kind = id_type(df, settings.columns.id).simpleString()
         self._documents = documents(df, settings.columns)
         self._known: DataFrame | None = None
+        self.held: list[DataFrame] = []
         self.known_kind, self._n_known = self.kind, Observation()
         if against is not None and settings.known is not None:
             self.known_kind = id_type(against, settings.known.id).simpleString()
             counted = documents(against, settings.known)
             self._known = counted
-        self.found: Components | None = None
+        self.found: Found | None = None
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
@@ -181,20 +198,36 @@ class Job:
         if self._known is not None:
             known = self._known.observe(self._n_known, F.count(F.lit(1)).alias("documents"))
             rows = rows.unionAll(known.mapInArrow(_tasks.split(self.plan, salts, known=True), _tasks.BLOCK_SCHEMA))
+        forests = rows.repartition(parts, "part").mapInArrow(_tasks.forests, "block binary, bytes long").persist()
+        few = F.when(F.col("bytes") <= FOREST_BYTES // parts, F.col("block")).alias("block")
         with self.described("bandmill: sign"):
-            blocks = rows.repartition(parts, "part").mapInArrow(_tasks.forests, "block binary").toArrow()
-        self.found = self.plan.components(blocks.to_batches(), self._task_docs(blocks))
+            blocks = forests.select(few, "bytes").toArrow()
+        if blocks.column("block").null_count == 0:
+            found = self.plan.components(blocks.select(["block"]).to_batches(), self._task_docs(int(blocks.nbytes)))
+            labels = self.spark.createDataFrame(_tasks.label_table(found))
+            self.found = Found(labels, found.counts, _tasks.task_sizes(found))
+        else:
+            self.found = self._found_by_a_task(forests, self._task_docs(FOREST_BYTES))
+        forests.unpersist()
 
-    def _task_docs(self, blocks: pa.Table) -> int:
+    def _found_by_a_task(self, forests: DataFrame, task_docs: int) -> Found:
+        """Labels that the driver does not see."""
+        rows = forests.select("block").repartition(1).mapInArrow(_tasks.labels(self.plan, task_docs), _tasks.LABEL_SCHEMA)
+        self.held.append(rows.persist())
+        with self.described("bandmill: sign"):
+            (about,) = rows.where("about is not null").select("about").collect()
+        counts, sizes = pickle.loads(about["about"])
+        return Found(rows.where("about is null").drop("about"), counts, sizes)
+
+    def _task_docs(self, forest_bytes: int) -> int:
         """So many documents that all tasks of a shuffle have some, and none too many."""
-        forest_bytes = int(blocks.nbytes)
         return max(1000, min(TASK_DOCS, math.ceil(forest_bytes / 16 / self.plan.parts)))
 
-    def sizes(self) -> list[int]:
-        """How many documents each task gets, or more where the hashes of ids meet."""
-        assert self.found is not None
-        found: list[int] = np.bincount(self.found.tasks, minlength=self.found.n_tasks).tolist()
-        return found
+    def free(self) -> None:
+        """What was persisted on the way."""
+        for rows in self.held:
+            rows.unpersist()
+        self.held.clear()
 
     def counts(self) -> dict[str, int]:
         """Of all documents."""
@@ -205,23 +238,21 @@ class Job:
     def candidates(self) -> DataFrame:
         """The second job begins: candidates, all of a task in one partition."""
         assert self.found is not None
-        found, salt = self.found, _tasks.salts(self.found.n_tasks)
-        table = pa.table({"id_hash": found.id_hashes.view(np.int64), "task": salt[found.tasks]})
-        labels = self.spark.createDataFrame(table)
-        hint = "broadcast" if len(found.id_hashes) <= BROADCAST_DOCS else "shuffle_hash"
+        found = self.found
+        hint = "broadcast" if found.n <= BROADCAST_DOCS else "shuffle_hash"
 
         def labelled(rows: DataFrame, kind: str, known: bool) -> DataFrame:
             hashed = F.xxhash64(F.col("id").cast("bigint") if kind in INTEGERS else F.col("id"))
             id_hash = hashed.bitwiseOR(F.lit(1)) if known else hashed.bitwiseAND(F.lit(-2))
             named = rows.where("id is not null").withColumn("id_hash", id_hash)
-            return named.join(labels.hint(hint), "id_hash").drop("id_hash")
+            return named.join(found.labels.hint(hint), "id_hash").drop("id_hash")
 
         chosen = labelled(self._documents, self.kind, known=False)
         if self._known is not None:
             others = labelled(self._known, self.known_kind, known=True).withColumnRenamed("id", "known")
             chosen = chosen.unionByName(others, allowMissingColumns=True)
         fields = "".join(f", `{f.name}` {f.dataType.simpleString()}" for f in chosen.schema.fields)[2:]
-        return chosen.mapInArrow(_tasks.thin, f"{fields}, digest binary").repartition(found.n_tasks, "task")
+        return chosen.mapInArrow(_tasks.thin, f"{fields}, digest binary").repartition(len(found.sizes), "task")
 
 
 def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
@@ -231,24 +262,23 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     member = f"kept boolean, jaccard double, reason string{known}"
     seen = Observation()
     counted = job.candidates().mapInArrow(
-        _tasks.dedup(job.plan, job.sizes()), f"first {job.kind}, id {job.kind}, {member}, counts array<long>"
+        _tasks.dedup(job.plan, job.found.sizes), f"first {job.kind}, id {job.kind}, {member}, counts array<long>"
     )
     counts = {name: F.get("counts", F.lit(i)) for i, name in enumerate(_tasks.COUNTS)}
     counted = counted.observe(seen, *(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
     members = counted.where("id is not null").drop("counts")
     out_schema = f"id {job.kind}, group long, {member}"
-    held = None
     with job.described("bandmill: compare"):
-        if len(job.found.id_hashes) <= ONE_TASK_DOCS:
+        if job.found.n <= ONE_TASK_DOCS:
             ranked, offsets = members.repartition(1).sortWithinPartitions("first", "id"), {}
         else:
             held = members.repartitionByRange(job.plan.parts, "first").sortWithinPartitions("first", "id").persist()
+            job.held.append(held)
             sizes = held.mapInArrow(_tasks.count_groups, "part int, n long").toArrow()
             order = np.argsort(np.asarray(sizes["part"]))
             part, n = (np.asarray(sizes[name])[order] for name in ("part", "n"))
             ranked, offsets = held, dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
         found = ranked.mapInArrow(_tasks.number(offsets), out_schema).persist()
         found.count()
-    if held is not None:
-        held.unpersist()
+    job.free()
     return found, {name: int(n) for name, n in seen.get.items()}

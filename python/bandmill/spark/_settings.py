@@ -29,7 +29,7 @@ _ABSENT = {
     "edit": "texts stay with their tasks",
     "sample": "df.sample draws documents",
     **dict.fromkeys(("histogram", "histogram_svg"), "no file is written"),
-    **dict.fromkeys(("memory", "temp_dir"), "a task has what Spark gives it"),
+    "temp_dir": "files are where Spark has its own",
 }
 del _ABSENT["candidates"]  # lsh is one that there is
 
@@ -116,6 +116,8 @@ def _given(df: DataFrame, call: Any, k: dict[str, Any]) -> tuple[tuple[str, ...]
 
 def sign_recipe(df: DataFrame, k: dict[str, Any]) -> tuple[Settings, Recipe]:
     """The same for `sign`, whose bands are those that were asked for, or none."""
+    if k.get("memory") is not None:
+        raise Error("memory is not for signatures of Spark's (a batch at a time is in memory)", field="memory")
     text, id, given = _given(df, bandmill.sign, k)
     scheme = word(lib.BM_OPTION_SCHEME, k["scheme"], "scheme") if k.get("scheme") is not None else lib.BM_SCHEME_AFFINE32
     if lib.bm_scheme_value_bytes(scheme) != 4:

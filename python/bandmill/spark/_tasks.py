@@ -6,22 +6,28 @@ from __future__ import annotations
 import gc
 import itertools
 import json
+import mmap
 import os
+import pickle
+import tempfile
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import IO, Any, Callable
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bandmill._errors import Error
-from bandmill.distributed import Plan, join, text_digests
+from bandmill._options import size
+from bandmill.distributed import Components, Plan, join, text_digests
 
 Array = np.ndarray[Any, Any]
 Batches = Iterator[pa.RecordBatch]
 MARKS = ("<bandmill.Error ", " bandmill.Error>")  # around an error of a task, as JSON, in the words of Spark's exception
 BLOCK_SCHEMA = "part int, block binary"
+LABEL_SCHEMA = "id_hash long, task int, about binary"
 PAIR_BATCH = 1 << 16  # rows of a batch that goes out
+TEXT_BYTES = 1 << 28  # of texts that a task holds in memory; more are in a file
 # Of the program's report: those of all documents are the sums of those of whole components.
 COUNTS = (
     "identical",
@@ -90,11 +96,40 @@ def split(plan: Plan, salt: Array, known: bool = False) -> Callable[[Batches], B
 
 
 def forests(batches: Batches) -> Batches:
-    """BLOCK_SCHEMA of one part -> (block)."""
+    """BLOCK_SCHEMA of one part -> (block, bytes): the size of all blocks of the part stands beside each."""
     rows = (b for b in batches if b.num_rows)
     first = next(rows, None)
     if first is not None:
-        yield from join(itertools.chain([first], rows))
+        for found in join(itertools.chain([first], rows)):
+            whole = pa.array([found.nbytes] * len(found), pa.int64())
+            yield pa.RecordBatch.from_arrays([found.column("block"), whole], names=["block", "bytes"])
+
+
+def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
+    """All forests (block) -> LABEL_SCHEMA. A row without a hash has what the driver wants to know: counts and sizes."""
+
+    def run(batches: Batches) -> Batches:
+        found = plan.components(batches, docs_a_task)
+        about = pickle.dumps((found.counts, task_sizes(found)))
+        names = ["id_hash", "task", "about"]
+        first = [pa.array([None], pa.int64()), pa.array([None], pa.int32()), pa.array([about], pa.binary())]
+        yield pa.RecordBatch.from_arrays(first, names=names)
+        for rows in label_table(found).to_batches(max_chunksize=PAIR_BATCH):
+            yield pa.RecordBatch.from_arrays([*rows.columns, pa.nulls(len(rows), pa.binary())], names=names)
+
+    return told(run)
+
+
+def label_table(found: Components) -> pa.Table:
+    """Candidates and their tasks, (id_hash, task), as Spark sends them."""
+    salt = salts(found.n_tasks)
+    return pa.table({"id_hash": found.id_hashes.view(np.int64), "task": salt[found.tasks]})
+
+
+def task_sizes(found: Components) -> list[int]:
+    """How many documents each task gets, or more where the hashes of ids meet."""
+    sizes: list[int] = np.bincount(found.tasks, minlength=found.n_tasks).tolist()
+    return sizes
 
 
 def thin(batches: Batches) -> Batches:
@@ -128,9 +163,65 @@ def _partition() -> int:
     return context.partitionId() if context is not None else 0
 
 
-def _whole(batches: Batches, sizes: list[int]) -> pa.Table | None:
+class _Texts:
+    """The different texts of a task, one after another: in memory, or in a file where there are more than ``most`` bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._bytes = most, 0
+        self._held: list[pa.Buffer] = []
+        self._file: IO[bytes] | None = None
+        self._ends: list[Array] = [np.zeros(1, dtype=np.int64)]
+        self._place: dict[bytes, int] = {}
+
+    def add(self, texts: pa.Array, digests: pa.Array) -> None:
+        """Those that are new; null is a text that stands in another row."""
+        there, new = np.flatnonzero(np.asarray(texts.is_valid())), []
+        for row, digest in zip(there.tolist(), digests.take(pa.array(there)).to_pylist()):
+            if digest not in self._place:
+                self._place[digest] = len(self._place)
+                new.append(row)
+        if not new:
+            return
+        values = texts.take(pa.array(new)).cast(pa.large_binary())
+        ends = np.frombuffer(values.buffers()[1], dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+        data = values.buffers()[2].slice(int(ends[0]), int(ends[-1] - ends[0]))
+        self._ends.append(ends[1:] - ends[0] + self._bytes)
+        self._bytes += len(data)
+        self._held.append(data)
+        if self._file is None and self._bytes > self._most:
+            self._file = tempfile.TemporaryFile(prefix="bandmill-", **_folder("dir"))  # noqa: SIM115
+        if self._file is not None:
+            for held in self._held:
+                self._file.write(held)
+            self._held.clear()
+
+    def column(self, digests: pa.Array) -> pa.Array:
+        """The text of each row, by its digest: a dictionary of all texts, of which a file is mapped and not read."""
+        ends = np.concatenate(self._ends)
+        if self._file is None:
+            data = pa.py_buffer(b"".join(self._held))
+        else:
+            self._file.flush()
+            data = pa.py_buffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ))
+        texts = pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, [None, pa.py_buffer(ends), data])
+        coded = digests.dictionary_encode()
+        place = np.array([self._place[digest] for digest in coded.dictionary.to_pylist()], dtype=np.int64)
+        return pa.DictionaryArray.from_arrays(pa.array(place[np.asarray(coded.indices)]), texts)
+
+
+def _most(plan: Plan) -> int:
+    """Bytes of texts that a task holds in memory."""
+    return min(TEXT_BYTES, (size(plan.options.get("memory"), "memory") or 4 * TEXT_BYTES) // 4)
+
+
+def _whole(batches: Batches, sizes: list[int], most: int) -> pa.Table | None:
     """The documents of a task; texts that are copies stand once in a dictionary. ``sizes``: of each task, at least."""
-    rows = list(batches)
+    texts, rows = _Texts(most), []
+    for batch in batches:
+        digests = batch.column("digest")
+        texts.add(batch.column("text"), digests)
+        rest = batch.select([name for name in batch.schema.names if name not in ("text", "task")])
+        rows.append(rest.take(pa.array(np.arange(len(rest)))))  # a copy, which does not hold the texts of the batch
     n, wanted = sum(len(b) for b in rows), sizes[_partition()]
     if n < wanted:
         raise Error(
@@ -140,15 +231,9 @@ def _whole(batches: Batches, sizes: list[int]) -> pa.Table | None:
         )
     if not rows:
         return None
-    table = pa.Table.from_batches(rows).combine_chunks()
-    texts, digests = _one_chunk(table.column("text")), _one_chunk(table.column("digest")).dictionary_encode()
-    which = np.asarray(digests.indices)
-    there = np.flatnonzero(np.asarray(texts.is_valid()))
-    first = np.zeros(len(digests.dictionary), dtype=np.int64)
-    first[which[there]] = there
-    column = pa.DictionaryArray.from_arrays(digests.indices, texts.take(pa.array(first)))
-    table = table.set_column(table.schema.get_field_index("text"), "text", column)
-    return table.drop_columns(["task", "digest"])
+    table = pa.Table.from_batches(rows)
+    column = texts.column(_one_chunk(table.column("digest")))
+    return table.append_column("text", column).drop_columns(["digest"])
 
 
 def _one_chunk(column: Any) -> Any:
@@ -156,10 +241,10 @@ def _one_chunk(column: Any) -> Any:
     return found.chunk(0) if isinstance(found, pa.ChunkedArray) else found
 
 
-def _place() -> dict[str, Any]:
-    """Where Spark has its own temporary files."""
+def _folder(name: str = "temp_dir") -> dict[str, Any]:
+    """Where Spark has its own temporary files, under this name."""
     place = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
-    return {"temp_dir": place} if place and os.path.isdir(place) else {}
+    return {name: place} if place and os.path.isdir(place) else {}
 
 
 def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
@@ -170,11 +255,11 @@ def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
     """
 
     def run(batches: Batches) -> Batches:
-        rows = _whole(batches, sizes)
+        rows = _whole(batches, sizes, _most(plan))
         if rows is None:
             return
         documents, others = _apart(rows)
-        found, counts = plan.dedup(documents, others if others is not None and len(others) else None, **_place())
+        found, counts = plan.dedup(documents, others if others is not None and len(others) else None, **_folder())
         ids = documents.column("id").combine_chunks()
         columns = {"first": ids.take(found["first"].combine_chunks()), "id": ids.take(found["row"].combine_chunks())}
         columns.update({name: found[name] for name in ("kept", "jaccard", "reason")})
@@ -201,11 +286,11 @@ def pairs(plan: Plan, sizes: list[int], options: dict[str, Any]) -> Callable[[Ba
     """All documents of a task -> (id_a, id_b, jaccard)."""
 
     def run(batches: Batches) -> Batches:
-        documents = _whole(batches, sizes)
+        documents = _whole(batches, sizes, _most(plan))
         if documents is None:
             return
         documents = documents.sort_by("id")
-        found = plan.pairs(documents, **options, **_place())
+        found = plan.pairs(documents, **options, **_folder())
         ids = documents.column("id").combine_chunks()
         columns = {f"id_{x}": ids.take(found[x].combine_chunks()) for x in ("a", "b")}
         yield from pa.table({**columns, "jaccard": found["jaccard"]}).to_batches(max_chunksize=PAIR_BATCH)
