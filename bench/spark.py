@@ -3,7 +3,7 @@
 """spark.py -- bandmill.spark beside the program, the package, pyspark.ml's MinHashLSH and text-dedup: seconds, CPU seconds, and are the
 groups the same?
 
-    bench/spark.py FILE.jsonl|random|by-word [--tools program,python,spark,mllib,text-dedup] [--cores 1,2] [--documents N,N,…] [--partitions N] [--driver-memory 4g]
+    bench/spark.py FILE.jsonl|random|by-word|copies|template|long [--tools program,python,spark,mllib,text-dedup] [--cores 1,2] [--documents N,N,…] [--partitions N] [--driver-memory 4g] [--batch-rows N]
                    [--program build/release/bandmill] [--text-dedup PYTHON]
 
 The package is that of PYTHONPATH (build/release/python). FILE.jsonl has the fields id and text; its first N documents are taken. Ids
@@ -13,7 +13,8 @@ are what counts on a machine that others use too. Of Spark also the CPU seconds 
 the session ("cold") and a second ("warm"). Prints one JSON object.
 
 random, by-word: documents of 110 words are made instead, in which 6 % are an earlier one with a word more at random, or 34 % an earlier one
-with a word more behind each of some words. text-dedup wants a Python that has text-dedup 0.4.0.
+with a word more behind each of some words. copies: all are one text. template: 110 words of which 8 are filled in. long: texts of 50 MB,
+every second of which is the one before it with a word more. text-dedup wants a Python that has text-dedup 0.4.0.
 
 MLlib's is the recipe of its documentation: words, 5-grams, hashed into 2^20 places, 3 tables (recall .992 at .8), pairs at a distance of .2
 at most; its time is for candidates and their distances, without groups. text-dedup verifies nothing.
@@ -31,7 +32,8 @@ import tempfile
 import time
 
 THRESHOLD, BANDS, ROWS, PERMS = 0.8, 13, 7, 128
-MADE = {"random": 0.06, "by-word": 0.34}  # which share of the documents are edits
+MADE = {"random": 0.06, "by-word": 0.34, "copies": 1, "template": 0, "long": 0}  # which share of the documents are edits
+LONG_BYTES = 50_000_000
 SUBREAPER = 36  # prctl: children of children that are left become ours, so that their time is counted
 
 
@@ -70,7 +72,7 @@ def session(a):
     builder = SparkSession.builder.master(f"local[{a.cores}]")
     options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": a.driver_memory,
                "spark.local.dir": a.scratch, "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": str(4 * a.cores),
-               "spark.sql.files.maxPartitionBytes": "16m"}
+               "spark.sql.files.maxPartitionBytes": "16m", "spark.sql.execution.arrow.maxRecordsPerBatch": str(a.batch_rows)}
     for name, value in options.items():
         builder = builder.config(name, value)
     found = builder.getOrCreate()
@@ -144,7 +146,7 @@ def measured(a, tool, cores, jsonl, parquet):
     with tempfile.TemporaryDirectory() as scratch:
         command = ["taskset", "-c", ",".join(map(str, range(cores))), sys.executable, os.path.abspath(__file__), jsonl, "--one", tool,
                    "--parquet", parquet, "--scratch", scratch, "--cores", str(cores), "--program", a.program, "--text-dedup", a.text_dedup]
-        command += ["--driver-memory", a.driver_memory]
+        command += ["--driver-memory", a.driver_memory, "--batch-rows", str(a.batch_rows)]
         if a.partitions:
             command += ["--partitions", str(a.partitions)]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -168,13 +170,20 @@ def made_documents(kind, n):
     words = [w + end for w in words for end in ("", "n", "r", "s")]
     marked = set(words[::29])
     texts = []
-    for i in range(n):
+    if kind == "long":
+        for i in range(n):
+            texts.append(f"{texts[-1]} more" if i % 2 else " ".join(draw.choices(words, k=LONG_BYTES // 8)))
+    for i in range(n if not texts else 0):
         if i > 0 and draw.random() < MADE[kind]:
             text = texts[draw.randrange(i)].split(" ")
-            if kind == "random":
+            if kind == "copies":
+                pass
+            elif kind == "random":
                 text.insert(draw.randrange(len(text)), "inserted")
             else:
                 text = [x for w in text for x in ((w, "inserted") if w in marked else (w,))]
+        elif kind == "template":
+            text = [draw.choice(words) if place % 14 == 7 else words[place] for place in range(110)]
         else:
             text = draw.choices(words, k=110)
         texts.append(" ".join(text))
@@ -198,7 +207,7 @@ def first_documents(path, n, folder):
     names = [os.path.join(folder, f"{len(rows)}.{kind}") for kind in ("jsonl", "parquet")]
     with open(names[0], "w", encoding="utf-8") as file:
         file.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
-    pq.write_table(pa.Table.from_pylist(rows), names[1], row_group_size=10_000)
+    pq.write_table(pa.Table.from_pylist(rows), names[1], row_group_size=1 if path == "long" else 10_000)
     return len(rows), *names
 
 
@@ -210,6 +219,7 @@ def main():
     parser.add_argument("--documents", default="150000")
     parser.add_argument("--partitions", type=int)
     parser.add_argument("--driver-memory", default="4g")
+    parser.add_argument("--batch-rows", type=int, default=10_000)
     parser.add_argument("--program", default="build/release/bandmill")
     parser.add_argument("--text-dedup", default=sys.executable)
     for name in ("--one", "--parquet", "--scratch"):

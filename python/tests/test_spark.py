@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import bandmill.spark
-from bandmill.spark import _frames, _settings, _tasks
+from bandmill.spark import _frames, _progress, _settings, _tasks
 
 CHAIN, COPIES = 1000, 60
 
@@ -178,6 +178,25 @@ def test_known_documents_remove_what_is_near_them(spark, options):
         name: report[name] for name in counts if name in report
     }
     assert (counts["against"], counts["found"]) == (400, theirs.report["against"]["found"]) and counts["known"] > 100
+
+
+def test_progress_is_a_line_for_each_job(spark, theirs, capsys, monkeypatch):
+    class Stage:
+        numTasks, numCompletedTasks = 5000, 1200
+
+    class Tracker:
+        getActiveStageIds, getStageInfo = staticmethod(lambda: [3, 4, 7]), staticmethod({3: Stage, 4: None, 7: Stage}.get)
+
+    assert _progress.tasks_of(Tracker) == "2,400 of 10,000 tasks"
+    df = frame(spark, TABLE, 2)
+    for progress in (True, None, False):
+        bandmill.spark.dedup(df, progress=progress).unpersist()
+        lines = [line.rpartition("\r")[2].rstrip() for line in capsys.readouterr().err.split("\n")]
+        sign, compare = ([line for line in lines if line.startswith(f"bandmill: {what}: ")] for what in ("sign", "compare"))
+        c = theirs.report["counts"]
+        assert compare == [f"bandmill: compare: {c['groups']:,} groups, {c['removed']:,} documents removed"] * bool(progress)
+        assert [line.partition(" documents")[0] for line in sign] == [f"bandmill: sign: {c['documents']:,}"] * bool(progress)
+        monkeypatch.setattr(_progress, "EACH", 1e-3)  # lines of tasks too
 
 
 def test_known_documents_that_are_no_dataframe_or_have_no_such_column(spark):

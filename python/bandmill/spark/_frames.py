@@ -21,7 +21,8 @@ import bandmill
 from bandmill import Error
 from bandmill._kinds import Names
 from bandmill.spark import _tasks
-from bandmill.spark._settings import Settings, check, documents, id_type, sign_recipe
+from bandmill.spark._progress import shown, wanted
+from bandmill.spark._settings import INTEGERS, Settings, check, documents, id_type, sign_recipe
 from bandmill.spark._sign import sign as sign_batches
 
 LOG = logging.getLogger("bandmill")
@@ -29,7 +30,6 @@ FOREST_BYTES = 320_000_000  # of forests that come to the driver, 16 for an edge
 BROADCAST_DOCS = 4_000_000  # candidates whose labels are sent to all executors; more are joined by a shuffle
 ONE_TASK_DOCS = 4_000_000  # candidates up to which one task numbers the groups
 TASK_DOCS = 50_000  # documents that a task compares
-INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
 def sign(df: DataFrame, text: Names = "text", id: str | None = None, **options: Any) -> DataFrame:
@@ -61,17 +61,19 @@ def pairs(
     identical: str = "all",
     partitions: int | None = None,
     report: dict[str, Any] | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> DataFrame:
     """Pairs of near-duplicates: id_a, id_b (the smaller id first), jaccard. Options as in `bandmill.pairs`.
 
     ``partitions``: into how many parts keys are divided (spark.sql.shuffle.partitions). ``report``: a dict that counts are put
-    into. Candidates are found at once, pairs when the result is asked for.
+    into. ``progress``: a line on standard error; None: in a shell or notebook. Candidates are found at once, pairs when the
+    result is asked for.
 
     Returns a DataFrame. Raises bandmill.Error, of options before a job is started.
     """
     settings = check(df, bandmill.pairs, {"text": text, "id": id, "identical": identical, **options}, partitions)
-    job = Job(df, settings)
+    job = Job(df, settings, shown=wanted(progress))
     with job.errors():
         job.find()
     if report is not None:
@@ -93,6 +95,7 @@ def dedup(
     against_id: str | None = None,
     partitions: int | None = None,
     report: dict[str, Any] | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> DataFrame:
     """Near-duplicates, grouped: one row for each document of a group of two or more.
@@ -103,7 +106,8 @@ def dedup(
     known already, which remove what is near them. A group with known documents keeps none of its own; the reason is known or
     chained, and a column ``known`` has the id of the known document, to which jaccard is the similarity. ``against_text``,
     ``against_id``: its columns. Options as in `bandmill.dedup`; order is by id. ``partitions``: into how many parts keys are
-    divided (spark.sql.shuffle.partitions). ``report``: a dict that counts are put into.
+    divided (spark.sql.shuffle.partitions). ``report``: a dict that counts are put into. ``progress``: lines on standard error;
+    None: in a shell or notebook.
 
     Returns a DataFrame that is computed and persisted; its unpersist() frees it. Raises bandmill.Error, of options before a
     job is started.
@@ -114,7 +118,7 @@ def dedup(
         raise Error(f"{field} is for against=", field=field)
     given.update(against_text=against_text, against_id=against_id)
     settings = check(df, bandmill.dedup, given, partitions, against)
-    job = Job(df, settings, against)
+    job = Job(df, settings, against, wanted(progress))
     with job.errors():
         job.find()
         found, counts = _numbered(job)
@@ -143,8 +147,9 @@ class Found:
 class Job:
     """Documents on their way: candidates are found, then compared."""
 
-    def __init__(self, df: DataFrame, settings: Settings, against: DataFrame | None = None) -> None:
-        """Nothing is read."""
+    def __init__(self, df: DataFrame, settings: Settings, against: DataFrame | None = None, shown: bool = False) -> None:
+        """Nothing is read. ``shown``: with lines of progress."""
+        self._shown = shown
         self.settings, self.plan = settings, settings.plan
         self.spark = df.sparkSession
         self.kind = id_type(df, settings.columns.id).simpleString()
@@ -177,15 +182,19 @@ class Job:
         return {"id": columns.id, "text": columns.text[0]}.get(field, field)
 
     @contextlib.contextmanager
-    def described(self, what: str) -> Iterator[None]:
-        """Jobs have this description, and later ones what they had before. Spark Connect has no descriptions."""
+    def described(self, what: str) -> Iterator[list[str]]:
+        """Jobs have this description, and later ones what they had before. Spark Connect has no descriptions.
+
+        Gives a list for a line of what was found.
+        """
         context, before = None, None
         with contextlib.suppress(Exception):
             context = self.spark.sparkContext
             before = context.getLocalProperty("spark.job.description")
             context.setJobDescription(what)
         try:
-            yield
+            with shown(context, what, self._shown) as said:
+                yield said
         finally:
             if context is not None:
                 context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
@@ -200,22 +209,23 @@ class Job:
             rows = rows.unionAll(known.mapInArrow(_tasks.split(self.plan, salts, known=True), _tasks.BLOCK_SCHEMA))
         forests = rows.repartition(parts, "part").mapInArrow(_tasks.forests, "block binary, bytes long").persist()
         few = F.when(F.col("bytes") <= FOREST_BYTES // parts, F.col("block")).alias("block")
-        with self.described("bandmill: sign"):
+        with self.described("bandmill: sign") as said:
             blocks = forests.select(few, "bytes").toArrow()
-        if blocks.column("block").null_count == 0:
-            found = self.plan.components(blocks.select(["block"]).to_batches(), self._task_docs(int(blocks.nbytes)))
-            labels = self.spark.createDataFrame(_tasks.label_table(found))
-            self.found = Found(labels, found.counts, _tasks.task_sizes(found))
-        else:
-            self.found = self._found_by_a_task(forests, self._task_docs(FOREST_BYTES))
+            if blocks.column("block").null_count == 0:
+                found = self.plan.components(blocks.select(["block"]).to_batches(), self._task_docs(int(blocks.nbytes)))
+                labels = self.spark.createDataFrame(_tasks.label_table(found))
+                self.found = Found(labels, found.counts, _tasks.task_sizes(found))
+            else:
+                self.found = self._found_by_a_task(forests, self._task_docs(FOREST_BYTES))
+            n_tasks = len(self.found.sizes)
+            said.append(f"{self.found.counts['documents']:,} documents, {self.found.n:,} candidates for {n_tasks:,} tasks")
         forests.unpersist()
 
     def _found_by_a_task(self, forests: DataFrame, task_docs: int) -> Found:
         """Labels that the driver does not see."""
         rows = forests.select("block").repartition(1).mapInArrow(_tasks.labels(self.plan, task_docs), _tasks.LABEL_SCHEMA)
         self.held.append(rows.persist())
-        with self.described("bandmill: sign"):
-            (about,) = rows.where("about is not null").select("about").collect()
+        (about,) = rows.where("about is not null").select("about").collect()
         counts, sizes = pickle.loads(about["about"])
         return Found(rows.where("about is null").drop("about"), counts, sizes)
 
@@ -264,11 +274,11 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     counted = job.candidates().mapInArrow(
         _tasks.dedup(job.plan, job.found.sizes), f"first {job.kind}, id {job.kind}, {member}, counts array<long>"
     )
-    counts = {name: F.get("counts", F.lit(i)) for i, name in enumerate(_tasks.COUNTS)}
-    counted = counted.observe(seen, *(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
+    sums = {name: F.sum(F.get("counts", F.lit(i))) for i, name in enumerate(_tasks.COUNTS)}
+    counted = counted.observe(seen, *(F.coalesce(n, F.lit(0)).alias(name) for name, n in sums.items()))
     members = counted.where("id is not null").drop("counts")
     out_schema = f"id {job.kind}, group long, {member}"
-    with job.described("bandmill: compare"):
+    with job.described("bandmill: compare") as said:
         if job.found.n <= ONE_TASK_DOCS:
             ranked, offsets = members.repartition(1).sortWithinPartitions("first", "id"), {}
         else:
@@ -279,6 +289,8 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
             part, n = (np.asarray(sizes[name])[order] for name in ("part", "n"))
             ranked, offsets = held, dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
         found = ranked.mapInArrow(_tasks.number(offsets), out_schema).persist()
-        found.count()
+        found.where("group < 1").collect()  # none, in fewer jobs than count() takes
+        counts = {name: int(n) for name, n in seen.get.items()}
+        said.append(f"{counts['groups']:,} groups, {counts['removed']:,} documents removed")
     job.free()
-    return found, {name: int(n) for name, n in seen.get.items()}
+    return found, counts

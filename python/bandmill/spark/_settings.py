@@ -20,6 +20,7 @@ from bandmill.distributed import ABSENT, Plan
 from bandmill.spark._sign import Recipe
 
 MOST_PARTS = 1 << 16
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
 UNKNOWN_BYTES = 1 << 50  # what Spark says of an RDD is more
 PART_BYTES = 1 << 22, 1 << 26  # of files, mostly compressed, that a part has: at least, at most
 _OF_PAIRS = ("measure", "identical", "edit")  # of these `edit` and another measure are refused
@@ -58,12 +59,12 @@ def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None, agains
     if against is not None:
         known = _known(against, k)
     k = {name: value for name, value in k.items() if name not in ("against_text", "against_id")}
-    text, id, given = _given(df, call, k)
+    text, id, given = given_of(df, call, k)
     fields = _keep_fields(df, str(given.get("keep") or ""), {*text, id})
     if call is bandmill.pairs:
         own = {name: given.pop(name) for name in _OF_PAIRS if name in given}
-        bandmill.pairs(_no_rows(df, [*text, id]), list(text), id, device="cpu", **{**given, **own})
-    like = _no_rows(df, [*text, id, *fields])
+        bandmill.pairs(no_rows(df, [*text, id]), list(text), id, device="cpu", **{**given, **own})
+    like = no_rows(df, [*text, id, *fields])
     # What the plan reads is what `documents` hands over; the names are checked with the columns of the data.
     Plan(list(text), id, parts=1, like=like, known=known is not None, **given)
     columns = {"id": _kind(like, id), "text": pa.binary(), **{name: like.schema.field(name).type for name in fields}}
@@ -86,21 +87,24 @@ def _known(df: DataFrame, k: dict[str, Any]) -> Columns:
     text = (names,) if isinstance(names, str) else tuple(names)
     id = k.get("against_id") or k.get("id") or "id"
     try:
-        bandmill.sign(_no_rows(df, [*text, id]), list(text), id, device="cpu")
+        bandmill.sign(no_rows(df, [*text, id]), list(text), id, device="cpu")
     except Error as e:
         raise Error(f"against: {e}", e.status, field="against") from None
     return Columns(text, id)
 
 
-def _given(df: DataFrame, call: Any, k: dict[str, Any]) -> tuple[tuple[str, ...], str, dict[str, Any]]:
-    """The columns of text and id, and the options that were given."""
+def given_of(
+    df: DataFrame, call: Any, k: dict[str, Any], absent: dict[str, str] | None = None
+) -> tuple[tuple[str, ...], str, dict[str, Any]]:
+    """The columns of text and id, and the options that were given. ``absent``: further ones that there are not, and why."""
+    absent = {**_ABSENT, **(absent or {})}
     if not hasattr(df, "mapInArrow"):
         raise Error(f"data of type {type(df).__name__} (a DataFrame of Spark's)", field="data")
     known = inspect.signature(call).parameters
     given = {name: value for name, value in k.items() if name not in ("text", "id") and value is not None}
     for name in given:
-        if name in _ABSENT:
-            raise Error(f"{name} is not for a job of Spark's ({_ABSENT[name]})", field=name)
+        if name in absent:
+            raise Error(f"{name} is not for a job of Spark's ({absent[name]})", field=name)
         if name not in known:
             raise TypeError(f"bandmill.spark.{call.__name__}() got an unexpected keyword argument {name!r}")
     if given.pop("candidates", "lsh") != "lsh":
@@ -118,12 +122,12 @@ def sign_recipe(df: DataFrame, k: dict[str, Any]) -> tuple[Settings, Recipe]:
     """The same for `sign`, whose bands are those that were asked for, or none."""
     if k.get("memory") is not None:
         raise Error("memory is not for signatures of Spark's (a batch at a time is in memory)", field="memory")
-    text, id, given = _given(df, bandmill.sign, k)
+    text, id, given = given_of(df, bandmill.sign, k)
     scheme = word(lib.BM_OPTION_SCHEME, k["scheme"], "scheme") if k.get("scheme") is not None else lib.BM_SCHEME_AFFINE32
     if lib.bm_scheme_value_bytes(scheme) != 4:
         raise Error(f"words of scheme {k['scheme']!r} have 64 bits (a job of Spark's has 32)", field="scheme")
     given.setdefault("device", "cpu")
-    signed = bandmill.sign(_no_rows(df, [*text, id]), list(text), id, **given)
+    signed = bandmill.sign(no_rows(df, [*text, id]), list(text), id, **given)
     plan = Plan("text", "id", parts=1, **{x: v for x, v in given.items() if x not in ("shard", "bands", "rows")})
     own = {x: given.get(x) for x in (*TEXT, "preset")}
     fill_preset(own)
@@ -171,7 +175,7 @@ def _keep_fields(df: DataFrame, keep: str, others: set[str]) -> tuple[str, ...]:
     return tuple(sorted(names - others))
 
 
-def _no_rows(df: DataFrame, names: list[str]) -> pa.Table:
+def no_rows(df: DataFrame, names: list[str]) -> pa.Table:
     """A table of the columns that are asked for, as far as they are there, with their types."""
     from pyspark.sql.pandas.types import to_arrow_type
 

@@ -189,7 +189,7 @@ class _Texts:
         self._bytes += len(data)
         self._held.append(data)
         if self._file is None and self._bytes > self._most:
-            self._file = tempfile.TemporaryFile(prefix="bandmill-", **_folder("dir"))  # noqa: SIM115
+            self._file = tempfile.TemporaryFile(prefix="bandmill-", **folder("dir"))  # noqa: SIM115
         if self._file is not None:
             for held in self._held:
                 self._file.write(held)
@@ -241,7 +241,7 @@ def _one_chunk(column: Any) -> Any:
     return found.chunk(0) if isinstance(found, pa.ChunkedArray) else found
 
 
-def _folder(name: str = "temp_dir") -> dict[str, Any]:
+def folder(name: str = "temp_dir") -> dict[str, Any]:
     """Where Spark has its own temporary files, under this name."""
     place = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     return {name: place} if place and os.path.isdir(place) else {}
@@ -259,7 +259,7 @@ def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
         if rows is None:
             return
         documents, others = _apart(rows)
-        found, counts = plan.dedup(documents, others if others is not None and len(others) else None, **_folder())
+        found, counts = plan.dedup(documents, others if others is not None and len(others) else None, **folder())
         ids = documents.column("id").combine_chunks()
         columns = {"first": ids.take(found["first"].combine_chunks()), "id": ids.take(found["row"].combine_chunks())}
         columns.update({name: found[name] for name in ("kept", "jaccard", "reason")})
@@ -290,7 +290,7 @@ def pairs(plan: Plan, sizes: list[int], options: dict[str, Any]) -> Callable[[Ba
         if documents is None:
             return
         documents = documents.sort_by("id")
-        found = plan.pairs(documents, **options, **_folder())
+        found = plan.pairs(documents, **options, **folder())
         ids = documents.column("id").combine_chunks()
         columns = {f"id_{x}": ids.take(found[x].combine_chunks()) for x in ("a", "b")}
         yield from pa.table({**columns, "jaccard": found["jaccard"]}).to_batches(max_chunksize=PAIR_BATCH)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person at a shell or notebook sees: how far a job is, and a line of what it found."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+EACH = 0.5  # seconds between two looks at the stages
+WIDTH = 78
+
+
+def wanted(progress: bool | None) -> bool:
+    """Where nothing was said: in an interactive shell and in a notebook, as Spark's own bar is."""
+    if progress is not None:
+        return progress
+    ipython = sys.modules.get("IPython")
+    return hasattr(sys, "ps1") or (ipython is not None and ipython.get_ipython() is not None)
+
+
+def tasks_of(tracker: Any) -> str | None:
+    """How many tasks of the running stages are done; None: none is running."""
+    stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
+    done, n = (sum(getattr(s, name) for s in stages if s is not None) for name in ("numCompletedTasks", "numTasks"))
+    return f"{done:,} of {n:,} tasks" if n else None
+
+
+@contextlib.contextmanager
+def shown(context: Any, what: str, on: bool) -> Iterator[list[str]]:
+    """Meanwhile a line of the tasks of ``context``, a SparkContext or None; then one of the words that the list has by then."""
+    ended, said = threading.Event(), list[str]()
+
+    def look() -> None:
+        while not ended.wait(EACH):
+            with contextlib.suppress(Exception):  # a context that stops meanwhile; the job tells of it
+                words = tasks_of(context.statusTracker())
+                if words is not None:
+                    print(f"\r{f'{what}: {words}':{WIDTH}}", end="", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=look, daemon=True) if on and context is not None else None
+    if thread is not None:
+        thread.start()
+    try:
+        yield said
+    finally:
+        ended.set()
+        if thread is not None:
+            thread.join()
+        if on and said:
+            print(f"\r{f'{what}: {said[0]}':{WIDTH}}", file=sys.stderr, flush=True)
