@@ -180,6 +180,31 @@ def test_known_documents_remove_what_is_near_them(spark, options):
     assert (counts["against"], counts["found"]) == (400, theirs.report["against"]["found"]) and counts["known"] > 100
 
 
+@pytest.mark.parametrize("framed", [True, False], ids=["dataframe", "table"])
+def test_items_of_a_test_set_are_found_as_the_program_finds_them(spark, monkeypatch, framed):
+    items = pa.table({"key": list(range(100, 140)), "question": TABLE["text"].slice(30, 40)})
+    options = {"threshold": 0.4, "shingle": "word:5"}
+    wanted = bandmill.overlap(TABLE, items, id="id", against_text="question", against_id="key", **options).overlap
+    test_set = spark.createDataFrame(items) if framed else items
+    found = bandmill.spark.overlap(frame(spark, TABLE, 5, seed=4), test_set, items_text="question", items_id="key", **options)
+    names = ["id", "item", "coverage", "hits", "longest", "from", "to"]
+    assert found.columns == names
+    rows = [tuple(r) for r in found.collect()]
+    assert sorted(rows) == sorted(tuple(r.values()) for r in wanted.select(names).to_pylist()) and len(rows) > 40
+
+
+def test_items_and_options_of_overlap_that_are_refused(spark):
+    df = frame(spark, TABLE.slice(0, 4), 1)
+    for options, field in (
+        ({"stop_shingles": 4}, "stop_shingles"),
+        ({"threshold": 2}, "threshold"),
+        ({"items_text": "q"}, "items"),
+    ):
+        with pytest.raises(bandmill.Error) as e:
+            bandmill.spark.overlap(df, df, **options)
+        assert e.value.field == field
+
+
 def test_progress_is_a_line_for_each_job(spark, theirs, capsys, monkeypatch):
     class Stage:
         numTasks, numCompletedTasks = 5000, 1200
@@ -221,8 +246,10 @@ def test_many_candidates_are_joined_by_a_shuffle_and_numbered_by_many_tasks(spar
     expect_same(bandmill.spark.dedup(frame(spark, TABLE, 3, seed=1), partitions=5), theirs)
 
 
-def test_forests_beyond_what_the_driver_takes_and_texts_beyond_what_a_task_holds(spark, theirs, monkeypatch):
+@pytest.mark.parametrize("few_parts", [5, 4], ids=["again", "persisted"])
+def test_forests_beyond_what_the_driver_takes(spark, theirs, monkeypatch, few_parts):
     """Labels are made by a task, and what it held for them is freed."""
+    monkeypatch.setattr(_frames, "FEW_PARTS", few_parts)
     by_a_task, own = [], _frames.Job._found_by_a_task
     monkeypatch.setattr(_frames, "FOREST_BYTES", 0)
     monkeypatch.setattr(_frames.Job, "_found_by_a_task", lambda *given: by_a_task.append(own(*given)) or by_a_task[-1])

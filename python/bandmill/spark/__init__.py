@@ -17,5 +17,6 @@ except ImportError as e:
     raise ImportError("bandmill.spark needs pyspark 4 and pyarrow: pip install 'pyspark[sql]'") from e
 
 from bandmill.spark._frames import dedup, pairs, sign
+from bandmill.spark._overlap import overlap
 
-__all__ = ["dedup", "pairs", "sign"]
+__all__ = ["dedup", "overlap", "pairs", "sign"]

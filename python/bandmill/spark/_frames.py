@@ -27,6 +27,7 @@ from bandmill.spark._sign import sign as sign_batches
 
 LOG = logging.getLogger("bandmill")
 FOREST_BYTES = 320_000_000  # of forests that come to the driver, 16 for an edge; more are made into labels by a task
+FEW_PARTS = 16  # whose forests are rather made again, if they are too large, than persisted, which is a job more
 BROADCAST_DOCS = 4_000_000  # candidates whose labels are sent to all executors; more are joined by a shuffle
 ONE_TASK_DOCS = 4_000_000  # candidates up to which one task numbers the groups
 TASK_DOCS = 50_000  # documents that a task compares
@@ -207,7 +208,9 @@ class Job:
         if self._known is not None:
             known = self._known.observe(self._n_known, F.count(F.lit(1)).alias("documents"))
             rows = rows.unionAll(known.mapInArrow(_tasks.split(self.plan, salts, known=True), _tasks.BLOCK_SCHEMA))
-        forests = rows.repartition(parts, "part").mapInArrow(_tasks.forests, "block binary, bytes long").persist()
+        forests = rows.repartition(parts, "part").mapInArrow(_tasks.forests, "block binary, bytes long")
+        if parts > FEW_PARTS:
+            self.held.append(forests.persist())
         few = F.when(F.col("bytes") <= FOREST_BYTES // parts, F.col("block")).alias("block")
         with self.described("bandmill: sign") as said:
             blocks = forests.select(few, "bytes").toArrow()
@@ -219,7 +222,8 @@ class Job:
                 self.found = self._found_by_a_task(forests, self._task_docs(FOREST_BYTES))
             n_tasks = len(self.found.sizes)
             said.append(f"{self.found.counts['documents']:,} documents, {self.found.n:,} candidates for {n_tasks:,} tasks")
-        forests.unpersist()
+        if parts > FEW_PARTS:
+            self.held.pop(0).unpersist()
 
     def _found_by_a_task(self, forests: DataFrame, task_docs: int) -> Found:
         """Labels that the driver does not see."""

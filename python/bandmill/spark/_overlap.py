@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents and a test set, which goes to every task: one scan, and nothing is exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Callable
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+import bandmill
+from bandmill._errors import Error
+from bandmill._kinds import Names
+from bandmill.spark._settings import Columns, documents, given_of, id_type, no_rows
+from bandmill.spark._tasks import Batches, folder, told
+
+SCAN_BYTES = 1 << 26  # of texts that are looked through at once
+_ABSENT = {
+    "against_text": "items_text names columns of items",
+    "against_id": "items_id names a column of items",
+    "stop_shingles": "they stand in more documents than a task has",
+    "max_errors": "a task sees its own documents",
+}
+_NUMBERS = ("hits", "longest", "from", "to")
+
+
+def overlap(
+    df: DataFrame,
+    items: Any,
+    text: Names = "text",
+    id: str | None = None,
+    *,
+    items_text: Names | None = None,
+    items_id: str | None = None,
+    **options: Any,
+) -> DataFrame:
+    """Which documents hold which items of a test set: id, item, coverage, hits, longest, from, to, as in overlap.tsv.
+
+    ``items``: a DataFrame, or what `bandmill.overlap` takes in memory. It goes to the driver, and from there to every task.
+    ``items_text``, ``items_id``: its columns, by default those of ``df``. Options as in `bandmill.overlap`. Documents are read
+    once, when the result is asked for.
+
+    Returns a DataFrame. Raises bandmill.Error before a job is started, but for the one that fetches items.
+    """
+    text, id, given = given_of(df, bandmill.overlap, {"text": text, "id": id, **options}, _ABSENT)
+    test_set, names = _test_set(items, items_text or text, items_id, id)
+    like = no_rows(df, [*text, id])
+    kind = id_type(df, id).simpleString()
+    found = bandmill.overlap(like, test_set, list(text), id, **names, **given)
+    item = "bigint" if pa.types.is_integer(found.overlap.schema.field("item").type) else "string"
+    schema = f"id {kind}, item {item}, coverage double" + "".join(f", `{name}` bigint" for name in _NUMBERS)
+    skips = given.get("on_error") == "skip"
+    return documents(df, Columns(text, id)).mapInArrow(_task(test_set, {**names, **given}, skips), schema)
+
+
+def _test_set(items: Any, text: Names, own_id: str | None, id: str) -> tuple[Any, dict[str, Any]]:
+    """What every task gets, and the names of its columns."""
+    if hasattr(items, "mapInArrow"):
+        names = [text] if isinstance(text, str) else list(text or ())
+        wanted = own_id or (id if id in items.columns else "none")
+        for name in [*names, *([] if wanted == "none" else [wanted])]:
+            if name.split(".")[0] not in items.columns:
+                raise Error(f"items: no column {name!r} ({', '.join(items.columns)})", "input", field="items")
+        columns = Columns(tuple(names), wanted)
+        if wanted == "none":
+            rows = items.select(*names).toArrow()
+            return rows, {"against_text": names, "against_id": "none"}
+        return documents(items, columns).toArrow(), {"against_text": ["text"], "against_id": "id"}
+    if hasattr(items, "column_names") or hasattr(items, "columns"):
+        names = [text] if isinstance(text, str) else list(text or ())
+        return items, {"against_text": names, "against_id": own_id or id}
+    return items, {}
+
+
+def _gathered(batches: Batches, most: int) -> Iterator[pa.Table]:
+    """Batches together, until they have so many bytes."""
+    rows: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        rows.append(batch)
+        held += batch.nbytes
+        if held >= most:
+            yield pa.Table.from_batches(rows)
+            rows, held = [], 0
+    if rows:
+        yield pa.Table.from_batches(rows)
+
+
+def _task(items: Any, options: dict[str, Any], skips: bool) -> Callable[[Batches], Batches]:
+    """(id, text) -> rows of overlap.tsv."""
+
+    def run(batches: Batches) -> Batches:
+        for table in _gathered(batches, SCAN_BYTES):
+            ids = table.column("id").combine_chunks()
+            if ids.null_count:
+                if not skips:
+                    raise Error("the id of a document is null", "input", field="id")
+                table = table.filter(ids.is_valid())
+                ids = table.column("id").combine_chunks()
+            found = bandmill.overlap(table, items, "text", "none", threads=1, **folder(), **options).overlap
+            if len(found):
+                rows = found.column("id").combine_chunks()
+                columns = {"id": ids.take(rows), "item": found["item"], "coverage": found["coverage"]}
+                yield from pa.table({**columns, **{name: found[name] for name in _NUMBERS}}).to_batches()
+
+    return told(run)
