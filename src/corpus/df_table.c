@@ -286,6 +286,11 @@ out:
 bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                               uint32_t *df, bm_error *err)
 {
+    if (table->facts.n_listed == 0) { /* there is no column */
+        for (size_t i = 0; i < n; i++)
+            df[i] = 1;
+        return BM_OK;
+    }
     if (is_filed(table))
         return look_up_in_file(table, hashes, n, df, err);
     for (size_t i = 0; i < n; i += AHEAD)
