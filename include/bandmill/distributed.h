@@ -65,12 +65,12 @@ typedef struct bm_splitter_options {
     uint32_t parts;       /* 1 … 65,536: how many joiners share the work */
     bm_on_error on_error; /* a bad record: the id is null, or the text breaks a rule below */
     bm_invalid_utf8 invalid_utf8;
-    /* The documents are known: their ids are a space of their own, and no count has them. */
-    bool known;
     uint64_t max_doc_bytes; /* a longer text is a bad record; 0: 1 GiB */
     bm_device_options device;
     bm_resource_options resources; /* `threads` */
     bm_callbacks callbacks;
+    /* The documents are known: their ids are a space of their own, and no count has them. */
+    bool known;
 } bm_splitter_options;
 
 BM_API void bm_splitter_options_init_sized(bm_splitter_options *options, size_t struct_size);

@@ -111,7 +111,7 @@ typedef struct bm_dedup_options {
     /* ALL: groups of every pair at the threshold, found exactly, without bands and signatures.
      * BM_ERR_USAGE with `bands`, another `verify` than EXACT, or `against`. */
     bm_candidate_rule candidates;
-    /* LINE or PARAGRAPH: not documents are compared, but these parts of their texts. Of equal ones
+    /* Not DOCUMENT: not documents are compared, but these parts of their texts. Of equal ones
      * the first `keep_count` (0: 1) stay, and the others are cut out of the records that are kept.
      * Units of fewer than `min_words` (0: 8) words stay. A document of which only White_Space is
      * left is removed (docs/units.md). Records of text files alone, at `threshold` 1, which is the
@@ -119,6 +119,10 @@ typedef struct bm_dedup_options {
     uint64_t keep_count;
     bm_unit unit;
     uint32_t min_words;
+    /* SPAN: what is cut are the longest stretches of which every `span_k` (0: 50) units of the
+     * text's shingles, words or characters or bytes, have stood `keep_count` times before. There
+     * are no groups; `keep` is FIRST. BM_ERR_USAGE with stop word shingles. */
+    uint32_t span_k;
 } bm_dedup_options;
 
 /* The same inputs to pairs. */

@@ -265,8 +265,9 @@ typedef enum bm_identical {
     BM_IDENTICAL_ALL,  /* every pair of identical documents */
     BM_IDENTICAL_CHAIN /* each copy with the first only */
 } bm_identical;
-/* The part of a document that a job compares: all of it, or its lines or paragraphs. */
-typedef enum bm_unit { BM_UNIT_DOCUMENT, BM_UNIT_LINE, BM_UNIT_PARAGRAPH } bm_unit;
+/* The part of a document that a job compares: all of it, its lines or paragraphs, or stretches of
+ * a number of shingle units. */
+typedef enum bm_unit { BM_UNIT_DOCUMENT, BM_UNIT_LINE, BM_UNIT_PARAGRAPH, BM_UNIT_SPAN } bm_unit;
 typedef enum bm_cluster { BM_CLUSTER_COMPONENTS, BM_CLUSTER_STAR } bm_cluster;
 typedef enum bm_keep {
     BM_KEEP_FIRST,

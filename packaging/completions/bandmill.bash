@@ -237,7 +237,7 @@ _bandmill_value() {
         _bandmill_words 'first last longest shortest max: min: order: sources: none'
         ;;
     'dedup --unit')
-        _bandmill_words 'line paragraph'
+        _bandmill_words 'line paragraph span span:'
         ;;
     'dedup --keep-count')
         ;;

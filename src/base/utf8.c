@@ -206,13 +206,20 @@ size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place)
     return bm_utf8_go_before_repair(text, as_read, place, &last);
 }
 
-size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place)
+size_t bm_utf8_go_after_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last)
 {
-    bm_utf8_places p = {0, 0};
     if (as_read.data == NULL)
         return place;
-    go_to(text, as_read, place, true, &p);
-    return p.at;
+    if (place < last->from)
+        *last = (bm_utf8_places){0, 0};
+    go_to(text, as_read, place, true, last);
+    return last->at;
+}
+
+size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place)
+{
+    bm_utf8_places last = {0, 0};
+    return bm_utf8_go_after_repair(text, as_read, place, &last);
 }
 
 /* === plain text ===

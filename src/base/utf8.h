@@ -91,6 +91,7 @@ typedef struct bm_utf8_places {
     size_t at, from; /* of the repaired text, and as it was read */
 } bm_utf8_places;    /* {0} is the beginning */
 size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last);
+size_t bm_utf8_go_after_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last);
 size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place);
 
 /* Bytes of a name that leads through objects, "a.b", up to its first dot that is not "\.", or to

@@ -107,10 +107,15 @@ static void report_removed(cli_context *context, const bm_counts *counts)
 
 static void report_units(cli_context *context, const bm_counts *counts)
 {
-    const bool lines = context->settings.match.unit == BM_UNIT_LINE;
+    const bm_unit unit = context->settings.match.unit;
     char n[2][48], cut[128];
-    snprintf(cut, sizeof cut, "%s of %s", cli_format_count(counts->unit.cuts, n[0], sizeof n[0]),
-             cli_format_of(counts->unit.units, lines ? "line" : "paragraph", n[1], sizeof n[1]));
+    if (unit == BM_UNIT_SPAN)
+        cli_format_of(counts->unit.cuts, "span", cut, sizeof cut);
+    else
+        snprintf(cut, sizeof cut, "%s of %s",
+                 cli_format_count(counts->unit.cuts, n[0], sizeof n[0]),
+                 cli_format_of(counts->unit.units, bm_option_name(BM_OPTION_UNIT, unit), n[1],
+                               sizeof n[1]));
     cli_report_cuts(context, cut, counts);
 }
 

@@ -80,6 +80,17 @@ static void append_kinds(char *why, size_t cap)
     }
 }
 
+/* ":K" of a shingle or a span. */
+static bool parse_k(const char *text, uint32_t *k)
+{
+    const char *digits = text + (text[0] == ':');
+    const size_t n = strspn(digits, "0123456789");
+    if (text[0] != ':' || n == 0 || n > 4 || digits[n] != '\0')
+        return false;
+    *k = (uint32_t)strtoul(digits, NULL, 10);
+    return *k >= 1 && *k <= BM_SHINGLE_K_MAX;
+}
+
 /* word:K, char:K, byte:K; field: bm_text_options. */
 static bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
 {
@@ -91,16 +102,23 @@ static bool cli_parse_shingle(const char *text, void *field, char *why, size_t c
     unsigned kind;
     if (!bm_option_value(BM_OPTION_SHINGLE, text, len, &kind))
         return false;
-    const char *digits = text + len + (text[len] == ':');
-    size_t n = strspn(digits, "0123456789");
-    if (text[len] != ':' || n == 0 || n > 4 || digits[n] != '\0')
-        return false;
-    unsigned long k = strtoul(digits, NULL, 10);
-    if (k < 1 || k > BM_SHINGLE_K_MAX)
-        return false;
     options->shingle = (bm_shingle_kind)kind;
-    options->shingle_k = (uint32_t)k;
-    return true;
+    return parse_k(text + len, &options->shingle_k);
+}
+
+/* line, paragraph, span, span:K; field: cli_match_settings. */
+static bool cli_parse_unit(const char *text, void *field, char *why, size_t cap)
+{
+    cli_match_settings *match = field;
+    const size_t len = strcspn(text, ":");
+    unsigned unit;
+    snprintf(why, cap, "expected line, paragraph, span, or span:K with K from 1 to %u",
+             BM_SHINGLE_K_MAX);
+    if (!bm_option_value(BM_OPTION_UNIT, text, len, &unit) || unit == BM_UNIT_DOCUMENT)
+        return false;
+    match->unit = (bm_unit)unit;
+    match->span_k = 0;
+    return text[len] == '\0' || (unit == BM_UNIT_SPAN && parse_k(text + len, &match->span_k));
 }
 
 /* exact, signature, none, contained, contained=C; field: cli_match_settings. */

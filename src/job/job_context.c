@@ -594,7 +594,8 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 
 static bool reads_texts_twice(const bm_settings *s)
 {
-    return s->recorded.read_twice || bm_settings_weigh(s) || s->pairs.stop_shingles > 0;
+    return s->recorded.read_twice || bm_settings_weigh(s) || s->pairs.stop_shingles > 0 ||
+           s->pairs.unit == BM_UNIT_SPAN;
 }
 
 /* Are the inputs read once more? Of a table in memory ids alone are written, so nothing is copied
@@ -939,8 +940,8 @@ static bm_status count_batch(void *ctx, bm_shingle_batch *shingles, bm_error *er
 }
 
 /* Read all inputs once before; skipped records are reported when they are read again. */
-static bm_status read_before(bm_job_context *job, bm_ingest_weigh weigh_by, bm_ingest_scan scan,
-                             bm_error *err)
+static bm_status read_before(bm_job_context *job, const bm_ingest_request *request,
+                             bm_ingest_weigh weigh_by, bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_meter meter;
@@ -959,15 +960,16 @@ static bm_status read_before(bm_job_context *job, bm_ingest_weigh weigh_by, bm_i
                                .meter = &meter,
                                .counts = &counts,
                                .weigh = weigh_by,
-                               .scan = scan};
+                               .sink = request->sink,
+                               .scan = request->scan};
     bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_reset(&meter);
     return status;
 }
 
-bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_scan *scan, bm_error *err)
+bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *request, bm_error *err)
 {
-    return read_before(job, (bm_ingest_weigh){0}, *scan, err);
+    return read_before(job, request, (bm_ingest_weigh){0}, err);
 }
 
 /* Log the counts. Are they the counts of the manifest? */
@@ -996,7 +998,8 @@ bm_status bm_job_weights_count(bm_job_context *job, bm_error *err)
     bm_job_context_stage(job, BM_STAGE_COUNT, "bytes");
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_df_count_open(&cfg, &count, err));
-    BM_TRY_OUT(read_before(job, (bm_ingest_weigh){count_batch, count}, (bm_ingest_scan){0}, err));
+    BM_TRY_OUT(
+        read_before(job, &(bm_ingest_request){0}, (bm_ingest_weigh){count_batch, count}, err));
     status = bm_df_count_end(count, &job->frequencies, err);
 out:
     bm_df_count_close(count);

@@ -141,8 +141,10 @@ typedef struct bm_ingest_request {
     void *reclaim_ctx;
 } bm_ingest_request;
 
-/* Read all documents once before, for `scan` alone: no table, no counts, nothing is reported. */
-bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_scan *scan, bm_error *err);
+/* Read all documents once before, for the request's scan and sink alone: no table, no counts,
+ * nothing is reported. */
+bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *request,
+                               bm_error *err);
 /* Documents through the devices into the job's document table and the sink, in input order. */
 bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *request,
                                 bm_error *err);

@@ -1053,7 +1053,11 @@ static bm_status check_all(const bm_settings *s, bm_error *err)
 static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error *err)
 {
     const bool counted = o->keep_count != 0, worded = o->min_words != 0;
+    const bool spans = o->unit == BM_UNIT_SPAN;
     BM_TRY(bm_option_check(BM_OPTION_UNIT, o->unit, err));
+    if (o->span_k != 0 && (!spans || o->span_k > BM_SHINGLE_K_MAX))
+        return bm_fail_field(err, "span_k", "`span_k` %" PRIu32 " (0, or with `unit` span 1 to %u)",
+                             o->span_k, BM_SHINGLE_K_MAX);
     if (o->unit == BM_UNIT_DOCUMENT)
         return counted || worded
                    ? bm_fail_field(err, counted ? "keep_count" : "min_words", "`%s` without `unit`",
@@ -1082,9 +1086,16 @@ static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error 
         return bm_fail_field(err, "threshold",
                              "`threshold` %g with `unit` (1: only equal units are found)",
                              o->bands.threshold);
-    if (s->keep.none || s->keep.n > 0 || (s->keep.last && counted))
+    if (s->keep.none || s->keep.n > 0 || (s->keep.last && (counted || spans)))
         return bm_fail_field(err, "keep",
-                             "`keep` with `unit` (first, or last without `keep_count`)");
+                             spans ? "`keep` with `unit` span (first)"
+                                   : "`keep` with `unit` (first, or last without "
+                                     "`keep_count`)");
+    if (spans && s->text.shingle == BM_SHINGLE_STOPWORD)
+        return bm_fail_field(err, "shingle",
+                             "`shingle` stopword with `unit` span (word, char or byte)");
+    if (spans)
+        s->text.shingle_k = o->span_k != 0 ? o->span_k : 50;
     s->bands.threshold = 1;
     s->pairs.verify = BM_VERIFY_EXACT;
     if (s->sketch.perms == 0)

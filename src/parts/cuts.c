@@ -47,11 +47,8 @@ bm_status bm_cuts_write_emptied(bm_rows *removed, const bm_job_context *context,
 
 bool bm_text_is_blank(const char *at, const char *end)
 {
-    while (at < end) {
-        const uint32_t code = bm_utf8_next(&at, end);
-        if (code < 0x80 ? code != ' ' && (code < '\t' || code > '\r')
-                        : (bm_char_info(code) & BM_CLASS_BITS) != BM_CLASS_SPACE)
+    while (at < end)
+        if (!bm_is_white_space(bm_utf8_next(&at, end)))
             return false;
-    }
     return true;
 }

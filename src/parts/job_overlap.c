@@ -74,7 +74,7 @@ static bm_status stop_shingles(overlapping *o, bm_error *err)
         return BM_OK;
     BM_TRY(bm_new_zero(&o->found.counts, items->table.n + 1, err));
     bm_job_context_stage(&o->job->context, BM_STAGE_COUNT, "bytes");
-    const bm_ingest_scan counting = bm_overlap_counting(&o->found);
+    const bm_ingest_request counting = {.scan = bm_overlap_counting(&o->found)};
     BM_TRY(bm_job_context_count(&o->job->context, &counting, err));
     BM_TRY(bm_new_zero(&items->stopped, items->table.n / 8 + 1, err));
     for (size_t i = 0; i < items->table.n; i++)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_units.c -- lines and paragraphs that an earlier one equals, cut out of their documents.
+/* job_units.c -- lines, paragraphs and stretches of K units that stood before, cut out of their
+ * documents.
  *
  *     read      documents -> units -> (hash of its shingles, place, hash of its bytes, length)
  *     by hash   units of one hash are a group:  (first place, kept one)  and its members
  *     by group  a row of groups.jsonl each, and the cuts
  *     by place  cuts.tsv, the ranges of each document, and the documents that are left empty
  *     copy      kept records without their ranges
+ *
+ * Stretches are found in another way (spans.c), and have no groups; cuts come by place too.
  *
  * Each arrow is a sort (spill/sorted_runs.h), so memory does not grow with the units, and a group
  * of any size costs linear work. The place of a unit is the number of bytes of text before it, of
@@ -15,7 +18,7 @@
  *
  * Threads: all cut texts to units and hash them, and all copy; one sorts.
  *
- * Tests: tests/reference/test_units.py, tests/cli/cases/units.sh */
+ * Tests: tests/reference/test_units.py, tests/reference/test_spans.py, tests/cli/cases/units.sh */
 #include "parts/units.h"
 
 #include <inttypes.h>
@@ -56,6 +59,11 @@ typedef struct units {
     bm_column docs, cuts; /* unit_doc each, one more than documents; bm_text_range of places each */
     size_t n_docs, n_cuts;
     uint64_t place; /* of the next document */
+    /* Of spans: */
+    bool spans;
+    bm_span_filter filter; /* without words: not made yet */
+    bm_span_grams grams;
+    uint64_t n_units; /* in all documents so far */
     bm_sorted_runs *by_hash, *by_group, *by_place;
     uint8_t *dropped; /* reason of each document that is left empty */
 } units;
@@ -98,18 +106,23 @@ static bm_status next_numbers(bm_sorted_runs *runs, uint64_t *numbers, size_t n,
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
+static size_t sorter_memory(const units *u)
+{
+    const uint64_t memory = u->settings->memory;
+    return memory == 0 ? SIZE_MAX / 2 : (size_t)(memory / SORTER_PART);
+}
+
 static bm_status open_sorter(const units *u, bm_sorted_runs **out, bm_error *err)
 {
-    const bm_settings *s = u->settings;
-    const size_t memory = s->memory == 0 ? SIZE_MAX / 2 : (size_t)(s->memory / SORTER_PART);
-    return bm_sorted_runs_open_bytes(s->temp_dir, memory, out, err);
+    return bm_sorted_runs_open_bytes(u->settings->temp_dir, sorter_memory(u), out, err);
 }
 
 /* --- reading: units of a document, on any thread --- */
 
 typedef struct unit_lane {
     const units *u;
-    bm_shingler *words; /* to count them; NULL where the job's shingles are of words */
+    bm_span_lane *spans; /* NULL: lines or paragraphs */
+    bm_shingler *words;  /* to count them; NULL where the job's shingles are of words */
     bm_shingle_batch made;
     bm_buf repaired;
 } unit_lane;
@@ -117,6 +130,7 @@ typedef struct unit_lane {
 /* What the scan of a document hands on, before its units. */
 typedef struct said {
     uint64_t n, filled;
+    uint64_t n_units; /* of spans */
 } said;
 
 typedef struct said_unit {
@@ -129,6 +143,7 @@ static void close_lane(void *lane)
     unit_lane *l = lane;
     if (l == NULL)
         return;
+    bm_span_lane_close(l->spans);
     bm_shingler_close(l->words);
     bm_shingle_batch_reset(&l->made);
     bm_buf_reset(&l->repaired);
@@ -143,7 +158,9 @@ static bm_status open_lane(void *ctx, void **lane, bm_error *err)
     BM_TRY(bm_new_zero(&l, 1, err));
     l->u = u;
     bm_status status = BM_OK;
-    if (bm_shingle_is_of_words(words.shingle))
+    if (u->spans)
+        BM_TRY_OUT(bm_span_lane_open(u->settings, &u->filter, &l->spans, err));
+    if (u->spans || bm_shingle_is_of_words(words.shingle))
         goto out;
     words.shingle = BM_SHINGLE_WORD;
     words.shingle_k = 1;
@@ -216,6 +233,8 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
     size_t n_parts = 1;
     BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, 0, err));
     bm_shingle_batch_commit(&batch->shingles, 0, (bm_hash128){0});
+    if (l->spans != NULL)
+        bm_span_lane_begin(l->spans, record->text, record->as_read);
     BM_TRY(bm_buf_add(out, &head, sizeof head, err));
     batch->shingles.n_empty += text.len == 0;
     batch->shingles.n_unreadable += unreadable;
@@ -223,11 +242,41 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
         BM_TRY(bm_parser_text_parts(record->parser, record, &parts, &n_parts, err));
     for (size_t i = 0; i < n_parts && !unreadable; i++) {
         const bm_text_range *r = &parts[i].range;
-        BM_TRY(add_units(l, shingler, (bm_str){text.data + r->from, (size_t)(r->to - r->from)},
-                         r->from, parts[i].coding == BM_CODING_FIXED, &head, out, err));
+        const bm_str part = {text.data + r->from, (size_t)(r->to - r->from)};
+        const bool fixed = parts[i].coding == BM_CODING_FIXED;
+        if (l->spans == NULL)
+            BM_TRY(add_units(l, shingler, part, r->from, fixed, &head, out, err));
+        else if (fixed)
+            bm_span_lane_skip(l->spans, *r);
+        else
+            BM_TRY(bm_span_lane_add(l->spans, shingler, *r, &head.n, out, err));
+    }
+    if (l->spans != NULL) {
+        head.filled = bm_span_lane_filled(l->spans);
+        head.n_units = bm_span_lane_units(l->spans);
     }
     memcpy(out->data + head_at, &head, sizeof head);
     return BM_OK;
+}
+
+/* A unit or K-gram, at *at, of the document whose place is known. */
+static bm_status add_unit(units *u, const char **at, bm_error *err)
+{
+    bm_span_gram gram;
+    said_unit unit;
+    if (!u->spans) {
+        memcpy(&unit, *at, sizeof unit);
+        *at += sizeof unit;
+        return add_numbers(u->by_hash,
+                           (uint64_t[]){unit.hash.hi, unit.hash.lo, u->place + unit.from,
+                                        unit.text_hash, unit.len},
+                           5, err);
+    }
+    memcpy(&gram, *at, sizeof gram);
+    *at += sizeof gram;
+    gram.from += u->place;
+    gram.unit += u->n_units;
+    return bm_span_grams_add(&u->grams, &gram, err);
 }
 
 /* In input order: places for the documents and their units. */
@@ -241,21 +290,55 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     unit_doc *docs = u->docs.data;
     for (size_t i = 0; i < batch->n_docs; i++) {
         said head;
-        said_unit unit;
         memcpy(&head, at, sizeof head);
         at += sizeof head;
         docs[u->n_docs++] = (unit_doc){u->place, head.filled};
-        u->job.context.counts.unit.units += head.n;
-        for (uint64_t k = 0; k < head.n; k++, at += sizeof unit) {
-            memcpy(&unit, at, sizeof unit);
-            const uint64_t record[] = {unit.hash.hi, unit.hash.lo, u->place + unit.from,
-                                       unit.text_hash, unit.len};
-            BM_TRY(add_numbers(u->by_hash, record, 5, err));
-        }
+        u->job.context.counts.unit.units += u->spans ? 0 : head.n;
+        for (uint64_t k = 0; k < head.n; k++)
+            BM_TRY(add_unit(u, &at, err));
         u->place += batch->docs[i].row.text_bytes + 1;
+        u->n_units += head.n_units;
     }
     docs[u->n_docs].begin = u->place;
     return BM_OK;
+}
+
+/* Of documents that are read for the filter. */
+static bm_status on_marks(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    const char *at = batch->scanned.data;
+    (void)first_row;
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        said head;
+        memcpy(&head, at, sizeof head);
+        at += sizeof head;
+        BM_TRY(bm_span_mark(ctx, at, (size_t)head.n, err));
+        at += head.n * sizeof(uint64_t);
+    }
+    return BM_OK;
+}
+
+static bm_ingest_scan scan_of(units *u)
+{
+    return (bm_ingest_scan){open_lane, look_at_document, close_lane, u};
+}
+
+static bm_status make_filter(units *u, bm_error *err)
+{
+    bm_job_context *context = &u->job.context;
+    bm_sorted_runs *marks = NULL;
+    const size_t memory = sorter_memory(u);
+    BM_TRY(bm_sorted_runs_open(u->settings->temp_dir, memory, &marks, err));
+    const bm_ingest_request request = {.sink = {.place = on_marks, .ctx = marks},
+                                       .scan = scan_of(u)};
+    bm_job_context_stage(context, BM_STAGE_COUNT, "bytes");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_count(context, &request, err));
+    status = bm_span_filter_make(marks, u->settings->pairs.keep_count,
+                                 u->settings->memory == 0 ? 0 : memory, &u->filter, err);
+out:
+    bm_sorted_runs_close(marks);
+    return status;
 }
 
 static bm_status read_units(units *u, bm_error *err)
@@ -263,13 +346,17 @@ static bm_status read_units(units *u, bm_error *err)
     const bm_input_options *input = &u->settings->input;
     bm_job_context *context = &u->job.context;
     u->has_parts = bm_cuts_meet_parts(input);
-    BM_TRY(open_sorter(u, &u->by_hash, err));
+    if (u->spans)
+        BM_TRY(bm_span_grams_open(u->settings->temp_dir,
+                                  u->settings->memory == 0 ? 0 : sorter_memory(u), &u->grams, err));
+    else
+        BM_TRY(open_sorter(u, &u->by_hash, err));
     BM_TRY(bm_column_grow(&u->docs, sizeof(unit_doc), u->settings->temp_dir, err));
     context->docs.temp_dir = u->settings->temp_dir;
+    if (u->spans)
+        BM_TRY(make_filter(u, err));
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    const bm_ingest_request request = {
-        .sink = {.place = on_batch, .ctx = u},
-        .scan = {.open = open_lane, .document = look_at_document, .close = close_lane, .ctx = u}};
+    const bm_ingest_request request = {.sink = {.place = on_batch, .ctx = u}, .scan = scan_of(u)};
     return bm_job_context_ingest(context, &request, err);
 }
 
@@ -335,6 +422,42 @@ static size_t doc_of(const units *u, uint64_t place)
     return b.low;
 }
 
+/* --- spans --- */
+
+typedef struct span_walk {
+    units *u;
+    size_t doc;      /* the document of the last span that is cut */
+    uint32_t filled; /* its filled bytes up to here are in spans that are cut */
+} span_walk;
+
+static bm_status add_span(void *ctx, const bm_span *span, bm_error *err)
+{
+    span_walk *walk = ctx;
+    units *u = walk->u;
+    if (span->words < u->settings->pairs.min_words)
+        return BM_OK;
+    const size_t doc = doc_of(u, span->from);
+    if (doc != walk->doc)
+        walk->filled = 0;
+    walk->doc = doc;
+    const uint32_t from = walk->filled > span->filled[0] ? walk->filled : span->filled[0];
+    const uint64_t taken = span->filled[1] > from ? span->filled[1] - from : 0;
+    walk->filled = from + (uint32_t)taken;
+    return add_numbers(
+        u->by_place, (uint64_t[]){span->from, span->to - span->from, span->kept, 0, taken}, 5, err);
+}
+
+static bm_status find_spans(units *u, bm_error *err)
+{
+    span_walk walk = {.u = u};
+    BM_TRY(open_sorter(u, &u->by_place, err));
+    BM_TRY(bm_span_grams_find(&u->grams, u->settings->pairs.keep_count, add_span, &walk, err));
+    bm_span_grams_reset(&u->grams);
+    return BM_OK;
+}
+
+/* --- groups in files --- */
+
 /* A unit as [ID, FROM]. */
 static void write_unit(const units *u, bm_json *json, uint64_t place)
 {
@@ -389,8 +512,8 @@ static bm_status write_groups(units *u, bm_rows *rows, bm_json *json, bm_error *
             write_unit(u, json, n[2]);
             BM_TRY(pass_on(json, rows, err));
             if (!stays)
-                BM_TRY(add_numbers(u->by_place, (uint64_t[]){n[2], n[4], kept, n[3] == kept_text},
-                                   4, err));
+                BM_TRY(add_numbers(u->by_place,
+                                   (uint64_t[]){n[2], n[4], kept, n[3] == kept_text, 1}, 5, err));
             if (--left == 0)
                 BM_TRY(bm_group_line_end(json, &rows->buf, err));
         }
@@ -403,7 +526,24 @@ static bm_status write_groups(units *u, bm_rows *rows, bm_json *json, bm_error *
 
 /* --- cuts --- */
 
-static bm_status add_cut(units *u, const uint64_t n[4], bm_rows *rows, bm_error *err)
+/* Cuts of spans may overlap: the cutter gets them as one. */
+static bm_status cut(units *u, uint64_t from, uint64_t to, bm_error *err)
+{
+    BM_TRY(bm_column_grow(&u->cuts, (u->n_cuts + 1) * sizeof(bm_text_range), u->settings->temp_dir,
+                          err));
+    bm_text_range *cuts = u->cuts.data;
+    uint64_t before = from;
+    if (u->n_cuts > 0 && cuts[u->n_cuts - 1].to > from) {
+        before = cuts[u->n_cuts - 1].to;
+        cuts[u->n_cuts - 1].to = to > before ? to : before;
+    } else {
+        cuts[u->n_cuts++] = (bm_text_range){from, to};
+    }
+    u->job.context.counts.unit.cut_bytes += to > before ? to - before : 0;
+    return BM_OK;
+}
+
+static bm_status add_cut(units *u, const uint64_t n[5], bm_rows *rows, bm_error *err)
 {
     bm_job_context *context = &u->job.context;
     unit_doc *docs = u->docs.data;
@@ -418,12 +558,10 @@ static bm_status add_cut(units *u, const uint64_t n[4], bm_rows *rows, bm_error 
                               .reason = n[3] != 0 ? BM_REMOVED_IS_IDENTICAL : BM_REMOVED_IS_EQUAL,
                               .file = context->inputs.names.names[row->file],
                               .line = row->line};
-    BM_TRY(bm_column_grow(&u->cuts, (u->n_cuts + 1) * sizeof(bm_text_range), u->settings->temp_dir,
-                          err));
-    ((bm_text_range *)u->cuts.data)[u->n_cuts++] = (bm_text_range){n[0], n[0] + n[1]};
+    BM_TRY(cut(u, n[0], n[0] + n[1], err));
     context->counts.unit.cuts++;
-    context->counts.unit.cut_bytes += n[1];
-    if (--docs[doc].filled == 0) {
+    docs[doc].filled -= n[4];
+    if (docs[doc].filled == 0 && n[4] > 0) {
         u->dropped[doc] = BM_REASON_EQUAL;
         context->counts.removed++;
     }
@@ -433,14 +571,14 @@ static bm_status add_cut(units *u, const uint64_t n[4], bm_rows *rows, bm_error 
 
 static bm_status write_cuts(units *u, bm_rows *rows, bm_error *err)
 {
-    uint64_t n[4];
+    uint64_t n[5];
     bool more = false;
     BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_CUTS, err));
     BM_TRY(bm_sorted_runs_begin(u->by_place, err));
-    BM_TRY(next_numbers(u->by_place, n, 4, &more, err));
+    BM_TRY(next_numbers(u->by_place, n, 5, &more, err));
     while (more) {
         BM_TRY(add_cut(u, n, rows, err));
-        BM_TRY(next_numbers(u->by_place, n, 4, &more, err));
+        BM_TRY(next_numbers(u->by_place, n, 5, &more, err));
     }
     bm_sorted_runs_close(u->by_place);
     u->by_place = NULL;
@@ -497,7 +635,8 @@ static bm_status write_all(units *u, bm_error *err)
     bm_out_dir *dir = u->job.checkpoint.dir;
     BM_TRY(bm_new_zero(&u->dropped, u->n_docs, err));
     bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
-    BM_TRY(write_file(u, BM_FILE_GROUPS, fill_groups, err));
+    if (!u->spans)
+        BM_TRY(write_file(u, BM_FILE_GROUPS, fill_groups, err));
     BM_TRY(write_file(u, BM_FILE_CUTS, write_cuts, err));
     BM_TRY(write_file(u, BM_FILE_REMOVED, write_removed, err));
     const bm_grouping left = {.n = u->n_docs, .reason = u->dropped};
@@ -524,13 +663,13 @@ static bm_status run(units *u, bm_error *err)
     BM_TRY(read_units(u, err));
     bm_doc_table_end_adding(&context->docs);
     bm_job_context_stage(context, BM_STAGE_GROUP, "documents");
-    BM_TRY(find_groups(u, err));
+    BM_TRY(u->spans ? find_spans(u, err) : find_groups(u, err));
     return write_all(u, err);
 }
 
 bm_status bm_units_job(const bm_settings *settings, bm_summary **out, bm_error *err)
 {
-    units u = {.settings = settings};
+    units u = {.settings = settings, .spans = settings->pairs.unit == BM_UNIT_SPAN};
     BM_TRY(bm_job_context_check_outputs(settings, settings->input.paths, settings->input.n_paths,
                                         err));
     BM_TRY(bm_job_open(settings, &u.job, err));
@@ -541,6 +680,7 @@ bm_status bm_units_job(const bm_settings *settings, bm_summary **out, bm_error *
     bm_sorted_runs_close(u.by_place);
     bm_column_reset(&u.docs);
     bm_column_reset(&u.cuts);
-    bm_free(u.dropped);
+    bm_span_grams_reset(&u.grams);
+    bm_free_all(u.dropped, u.filter.words);
     return bm_job_close(&u.job, status, out);
 }

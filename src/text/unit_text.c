@@ -407,22 +407,101 @@ static bm_status end_units(mapping *m, size_t len, bm_error *err)
     return left || each ? end_unit(m, m->joined.len, m->to, m->joined.len, err) : BM_OK;
 }
 
+/* Walk through bytes from ... to-1 of the text, of which nothing goes together with what is around
+ * them. */
+static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, bm_error *err)
+{
+    const bm_str stretch = {text.data, to};
+    bm_joined_begin(&m->joined);
+    BM_TRY(bm_joined_reserve(&m->joined, 0, err));
+    m->begin = 0;
+    for (m->place = from; m->place < to; m->place += m->text.len) {
+        m->text = block_at(stretch, m->place);
+        BM_TRY(make_segments(m, err));
+        for (size_t i = 0; i < m->n_begins; i++)
+            BM_TRY(add_segment(m, m->begins[i], m->begins[i + 1], err));
+    }
+    return end_units(m, to, err);
+}
+
+/* --- words of ASCII --- */
+
+/* Of ASCII, these change letters at most. */
+#define ASCII_NORMS (BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_INVISIBLE)
+
+/* Words of ASCII lie in the text as they are, but for case, and end at its White_Space. */
+static bool has_plain_words(const bm_text_options *options)
+{
+    return options->shingle == BM_SHINGLE_WORD &&
+           (options->normalize & ~(uint32_t)ASCII_NORMS) == 0 &&
+           (options->words == BM_WORDS_ALNUM || options->words == BM_WORDS_SPACE);
+}
+
+static bool is_ascii_space(unsigned char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_of_word(bm_words words, unsigned char c)
+{
+    const unsigned char letter = c | 0x20;
+    return words == BM_WORDS_SPACE ? !is_ascii_space(c)
+                                   : (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bm_status add_word(mapping *m, bm_str word, bool lowers, size_t from, bm_error *err)
+{
+    const size_t to = from + word.len;
+    if (lowers) {
+        m->joined.len = 0;
+        BM_TRY(bm_joined_reserve(&m->joined, word.len, err));
+        for (size_t i = 0; i < word.len; i++)
+            m->joined.data[i] =
+                (char)(word.data[i] >= 'A' && word.data[i] <= 'Z' ? word.data[i] | 0x20
+                                                                  : word.data[i]);
+        word.data = m->joined.data;
+    }
+    return m->fn(m->ctx, m->n++, word, from, to, err);
+}
+
+static bm_status add_plain_words(mapping *m, const bm_text_options *options, bm_str text,
+                                 size_t from, size_t to, bm_error *err)
+{
+    for (size_t at = from, begin; at < to; at++) {
+        for (begin = at; at < to && is_of_word(options->words, (unsigned char)text.data[at]);)
+            at++;
+        if (at > begin)
+            BM_TRY(add_word(m, (bm_str){text.data + begin, at - begin},
+                            (options->normalize & BM_NORM_LOWER) != 0, begin, err));
+    }
+    return BM_OK;
+}
+
+/* What is not ASCII goes with the words around it. */
+static bm_status walk_by_words(mapping *m, const bm_text_options *options, bm_str text,
+                               bm_error *err)
+{
+    for (size_t at = 0, from, to; at < text.len; at = to) {
+        for (from = at; from < text.len && (unsigned char)text.data[from] < 0x80;)
+            from++;
+        for (to = from; to < text.len && !is_ascii_space((unsigned char)text.data[to]);)
+            to++;
+        while (from < text.len && from > at && !is_ascii_space((unsigned char)text.data[from - 1]))
+            from--;
+        BM_TRY(add_plain_words(m, options, text, at, from, err));
+        if (from < to)
+            BM_TRY(walk_exactly(m, text, from, to, err));
+    }
+    return BM_OK;
+}
+
 bm_status bm_text_units_walk(const bm_text_options *options, bm_str text, bm_text_unit_fn *fn,
                              void *ctx, bm_error *err)
 {
     mapping m = {
         .rules = bm_join_rules_of(options), .kind = options->shingle, .fn = fn, .ctx = ctx};
-    bm_status status = BM_OK;
-    bm_joined_begin(&m.joined);
-    BM_TRY_OUT(bm_joined_reserve(&m.joined, 0, err));
-    for (; m.place < text.len; m.place += m.text.len) {
-        m.text = block_at(text, m.place);
-        BM_TRY_OUT(make_segments(&m, err));
-        for (size_t i = 0; i < m.n_begins; i++)
-            BM_TRY_OUT(add_segment(&m, m.begins[i], m.begins[i + 1], err));
-    }
-    status = end_units(&m, text.len, err);
-out:
+    const bm_status status = has_plain_words(options) ? walk_by_words(&m, options, text, err)
+                                                      : walk_exactly(&m, text, 0, text.len, err);
     bm_joined_reset(&m.joined);
     bm_free(m.begins);
     bm_codes_reset(&m.codes[0]);
@@ -437,7 +516,8 @@ static bm_status add_unit(void *ctx, uint64_t number, bm_str bytes, size_t from,
 {
     bm_text_units *out = ctx;
     (void)number;
-    BM_TRY(bm_grow_array(&out->list, &out->cap, out->n + 1, err));
+    if (out->n == out->cap)
+        BM_TRY(bm_grow_array(&out->list, &out->cap, out->n + 1, err));
     out->list[out->n++] = (bm_text_unit){XXH3_64bits(bytes.data, bytes.len), from, to};
     return BM_OK;
 }

@@ -35,7 +35,7 @@ SEARCHES = {
     "incremental": "docs/stories/incremental.html",
     "new documents every day": "docs/stories/incremental.html",
     "paragraphs": "docs/stories/paragraphs.html",
-    "spans": "docs/stories/paragraphs.html",
+    "spans": "docs/units.html",
     "substring": "docs/stories/paragraphs.html",
     "many machines": "docs/stories/many-machines.html",
     "shards": "docs/stories/many-machines.html",

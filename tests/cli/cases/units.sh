@@ -48,6 +48,23 @@ printf '{"id":1,"t":["a b c d","x"],"u":"a b c d"}\n{"id":2,"t":["y",null,"a b c
 bm dedup parts.jsonl --unit line $cut --text-field 't[]' --text-field u -o parts; exits 0
 printf '{"id":1,"t":["a b c d","x"],"u":""}\n{"id":2,"t":["y",null,""],"u":"z\\n"}\n' | holds parts/kept.jsonl
 
+# --- spans: from any word on; the first copy stays, and overlapping ones are cut as one ---
+printf '{"id":1,"text":"x a b c d e"}\n{"id":2,"text":"y\\ta B, c\\nd e z a b c"}\n{"id":3,"text":"A b c d e!"}\n{"id":4,"text":"(b c d) e"}\n' > spans.jsonl
+bm dedup spans.jsonl --unit span:3 --min-words 3 -o spans; exits 0; says ../err '4 spans cut \([0-9]+ B of text\)'
+printf '{"id":1,"text":"x a b c d e"}\n{"id":2,"text":"y\\t z "}\n{"id":3,"text":"!"}\n{"id":4,"text":"("}\n' | holds spans/kept.jsonl
+{
+    echo "$head"
+    printf '2\t2\t12\t1\t2\t1.000000\tequal\tspans.jsonl\t2\n2\t15\t20\t1\t2\t1.000000\tequal\tspans.jsonl\t2\n'
+    printf '3\t0\t9\t1\t2\t1.000000\tequal\tspans.jsonl\t3\n4\t1\t9\t1\t4\t1.000000\tequal\tspans.jsonl\t4\n'
+} | holds spans/cuts.tsv
+absent spans/groups.jsonl
+bm dedup spans.jsonl --unit span:3 --min-words 4 -o spans4 -q; exits 0; says spans4/kept.jsonl '"id":2,"text":"y..( z a b c)"'
+printf '{"id":1,"text":"one two one two one two one"}\n' | "$PROGRAM" dedup - --unit span:2 --min-words 1 -q -o self || fail "of itself: $?"
+printf '{"id":1,"text":"one two "}\n' | holds self/kept.jsonl
+for bad in '--keep last' '--shingle stopword:3'; do
+    bm dedup in.jsonl --unit span $bad -o never; refused 2 '--'; absent never
+done
+
 # --- other formats; a paragraph goes with the blank lines behind it ---
 printf 'text,id\r\n"one two ""three""\r\n\r\nmine",a\r\n"yours\n\none two ""three""\n\n",b\r\n' > in.csv
 bm dedup in.csv --unit paragraph $cut -o csv; exits 0
@@ -72,7 +89,7 @@ holds piped/kept.jsonl < out/kept.jsonl
 
 # --- refused ---
 for bad in '--threshold 0.9' '--weights tfidf' '--verify contained' '--keep none' '--keep longest' '--keep last --keep-count 2' \
-    '--against in.csv' '--pairs' '--removed same' '--cluster star' '--candidates all' '--bands 4 --rows 2' '--unit span' '--keep-count 0'; do
+    '--against in.csv' '--pairs' '--removed same' '--cluster star' '--candidates all' '--bands 4 --rows 2' '--unit word' '--unit span:0' '--unit line:5' '--keep-count 0'; do
     bm dedup in.jsonl --unit line $bad -o never; refused 2 '--'; absent never
 done
 bm dedup in.jsonl --min-words 3 -o never; refused 2 '--min-words without --unit'

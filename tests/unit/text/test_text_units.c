@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/random.h"
+#include "text/shingle_ops.h"
 #include "text/unit_text.h"
 
 static bm_text_options options_of(bm_shingle_kind kind, bm_words words, uint32_t normalize)
@@ -126,4 +129,52 @@ Test(text_units, of_a_long_text_they_stand_where_they_do_in_its_parts)
     repeat(&space, part);
     repeat(&nfc, part);
     repeat(&bytes, part);
+}
+
+static bm_status append(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
+                        bm_error *err)
+{
+    bm_buf *joined = ctx;
+    cr_assert_leq(from, to);
+    if (number > 0)
+        BM_TRY(bm_buf_add(joined, " ", 1, err));
+    return bm_buf_add(joined, bytes.data, bytes.len, err);
+}
+
+/* Words of ASCII have a loop of their own. */
+Test(text_units, words_are_those_of_the_joined_text_whatever_is_between_them)
+{
+    static const char *const pieces[] = {
+        "word",   "Two",    "x9",           " ",       "\n",         "\t",     ",",
+        "-",      "\x1F",   "\u00E9",       "e\u0301", "\u00A0",     "\u3000", "\u200B",
+        "\u6F22", "\uFB01", "\u0421\u0414", "\u00AD",  "\U0001F600", "\u0903", "."};
+    static const uint32_t norms[] = {0,
+                                     BM_NORM_LOWER,
+                                     BM_NORM_INVISIBLE | BM_NORM_LOWER,
+                                     BM_NORM_NFC | BM_NORM_LOWER,
+                                     BM_NORM_NFKC | BM_NORM_INVISIBLE,
+                                     BM_NORM_PUNCT};
+    uint64_t random = 5;
+    for (size_t i = 0; i < 3000; i++) {
+        char text[400] = "";
+        bm_buf joined = {0};
+        const struct bm_joined *expected = NULL;
+        bm_shingler *shingler = NULL;
+        const bm_text_options options =
+            options_of(BM_SHINGLE_WORD, i % 2 == 0 ? BM_WORDS_ALNUM : BM_WORDS_SPACE,
+                       norms[i / 2 % (sizeof norms / sizeof norms[0])]);
+        for (uint64_t n = bm_splitmix64(&random) % 40; n > 0; n--)
+            strcat(text, pieces[bm_splitmix64(&random) % (sizeof pieces / sizeof pieces[0])]);
+        const bm_str whole = {text, strlen(text)};
+        cr_assert_eq(bm_shingler_open(&options, NULL, &shingler, NULL), BM_OK);
+        cr_assert_eq(bm_shingler_join(shingler, whole, &expected, NULL), BM_OK);
+        cr_assert_eq(bm_text_units_walk(&options, whole, append, &joined, NULL), BM_OK);
+        if (!expected->unreadable) {
+            cr_expect_eq(joined.len, expected->len, "%s", text);
+            cr_expect(joined.len == 0 || memcmp(joined.data, expected->data, joined.len) == 0,
+                      "%s: %.*s", text, (int)joined.len, joined.data);
+        }
+        bm_shingler_close(shingler);
+        bm_buf_reset(&joined);
+    }
 }
