@@ -451,7 +451,7 @@ static void write_shares(bm_json *json, const bm_page *p)
                   {"violet", "removed, identical to the one kept", same},
                   {"pale", "removed, equal to the one kept in all shingles", equal},
                   {"amber",
-                   p->overlap.is                      ? "removed, with an item"
+                   p->overlap.is                      ? "removed"
                    : p->verify == BM_VERIFY_CONTAINED ? "removed, contained in the one kept"
                                                       : "removed, near the one kept",
                    near},

@@ -59,6 +59,12 @@ says ../out '"items_held":3,"most_held":\[\{"item":"twice"[^]]*\]\},"document_te
 bm report dir --text-bytes 100 -o short.html -q; exits 0
 says short.html '<span class="gap"> \[… 2,[0-9]{3} bytes …\] </span>[0-9w ]{20,25}&lt;i&gt;<mark>w1 w2 [0-9w ]{40,46}</mark><span class="gap"> \[… [0-9,]+ bytes …\] </span></div>'
 
+# where items are cut out of documents, few of these are removed
+bm overlap one.jsonl two.jsonl three.jsonl --against tests -o cut --cut -q; exits 0
+bm report cut -o cut.html -q; exits 0
+says cut.html '^<h1>3 of 5 items found; 5 cuts in 7 documents</h1>$'
+says cut.html '1 document of which nothing is left is removed'
+
 # texts that are gone
 printf ' ' >> two.jsonl
 bm report dir -o gone.html; exits 0
