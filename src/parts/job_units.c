@@ -65,6 +65,8 @@ typedef struct units {
     bm_span_grams grams;
     uint64_t n_units; /* in all documents so far */
     bm_sorted_runs *by_hash, *by_group, *by_place;
+    bm_buf kept_id; /* of the document of the unit that was kept last, which is far from the cut */
+    size_t kept_next; /* the document after it; 0: there is none */
     uint8_t *dropped; /* reason of each document that is left empty */
 } units;
 
@@ -362,7 +364,11 @@ static bm_status read_units(units *u, bm_error *err)
 
 /* --- groups --- */
 
-enum { OF_HEAD, OF_MEMBER }; /* a record of a group, before those of its members */
+/* The first number of a record of a group: its first place twice, and one more of its members, so
+ * that the head, which is added last, comes first by its key, and the members lie in order. */
+#define HEAD_KEY(first)   (2 * (first))
+#define MEMBER_KEY(first) (2 * (first) + 1)
+#define IS_HEAD(key)      ((key) % 2 == 0)
 
 typedef struct group {
     uint64_t hash[2], first, first_text, first_len;
@@ -376,8 +382,8 @@ static bm_status end_group(units *u, const group *g, bm_error *err)
     u->job.context.counts.groups++;
     if (g->size > u->job.context.counts.largest_group)
         u->job.context.counts.largest_group = g->size;
-    return add_numbers(u->by_group, (uint64_t[]){g->first, OF_HEAD, g->size, g->kept, g->kept_text},
-                       5, err);
+    return add_numbers(u->by_group,
+                       (uint64_t[]){HEAD_KEY(g->first), g->size, g->kept, g->kept_text}, 4, err);
 }
 
 /* Units come by their hashes, those of one by their places. */
@@ -395,11 +401,11 @@ static bm_status find_groups(units *u, bm_error *err)
             BM_TRY(end_group(u, &g, err));
             g = (group){{n[0], n[1]}, n[2], n[3], n[4], n[2], n[3], 1};
         } else {
-            const uint64_t first[] = {g.first, OF_MEMBER, g.first, g.first_text, g.first_len},
-                           member[] = {g.first, OF_MEMBER, n[2], n[3], n[4]};
+            const uint64_t first[] = {MEMBER_KEY(g.first), g.first, g.first_text, g.first_len},
+                           member[] = {MEMBER_KEY(g.first), n[2], n[3], n[4]};
             if (g.size++ == 1)
-                BM_TRY(add_numbers(u->by_group, first, 5, err));
-            BM_TRY(add_numbers(u->by_group, member, 5, err));
+                BM_TRY(add_numbers(u->by_group, first, 4, err));
+            BM_TRY(add_numbers(u->by_group, member, 4, err));
             if (last) {
                 g.kept = n[2];
                 g.kept_text = n[3];
@@ -494,30 +500,30 @@ static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
 static bm_status write_groups(units *u, bm_rows *rows, bm_json *json, bm_error *err)
 {
     const uint64_t keep_count = u->settings->pairs.keep_count;
-    uint64_t n[5], number = 0, left = 0, kept = 0, kept_text = 0, stay = 0;
+    uint64_t n[4], number = 0, left = 0, kept = 0, kept_text = 0, stay = 0;
     bool more = false;
     BM_TRY(open_sorter(u, &u->by_place, err));
     BM_TRY(bm_sorted_runs_begin(u->by_group, err));
-    BM_TRY(next_numbers(u->by_group, n, 5, &more, err));
+    BM_TRY(next_numbers(u->by_group, n, 4, &more, err));
     while (more) {
-        if (n[1] == OF_HEAD) {
-            left = n[2];
-            kept = n[3];
-            kept_text = n[4];
+        if (IS_HEAD(n[0])) {
+            left = n[1];
+            kept = n[2];
+            kept_text = n[3];
             stay = u->settings->keep.last ? 0 : keep_count;
             begin_group(u, json, ++number, left, kept);
         } else {
-            const bool stays = n[2] == kept || stay > 0;
+            const bool stays = n[1] == kept || stay > 0;
             stay -= stay > 0;
-            write_unit(u, json, n[2]);
+            write_unit(u, json, n[1]);
             BM_TRY(pass_on(json, rows, err));
             if (!stays)
                 BM_TRY(add_numbers(u->by_place,
-                                   (uint64_t[]){n[2], n[4], kept, n[3] == kept_text, 1}, 5, err));
+                                   (uint64_t[]){n[1], n[3], kept, n[2] == kept_text, 1}, 5, err));
             if (--left == 0)
                 BM_TRY(bm_group_line_end(json, &rows->buf, err));
         }
-        BM_TRY(next_numbers(u->by_group, n, 5, &more, err));
+        BM_TRY(next_numbers(u->by_group, n, 4, &more, err));
     }
     bm_sorted_runs_close(u->by_group);
     u->by_group = NULL;
@@ -543,16 +549,28 @@ static bm_status cut(units *u, uint64_t from, uint64_t to, bm_error *err)
     return BM_OK;
 }
 
+/* A unit that many others equal is asked for again and again. */
+static bm_status find_kept_id(units *u, size_t doc, bm_error *err)
+{
+    if (u->kept_next == doc + 1)
+        return BM_OK;
+    const bm_str id = bm_doc_table_id(&u->job.context.docs, doc);
+    u->kept_next = doc + 1;
+    u->kept_id.len = 0;
+    return bm_buf_add(&u->kept_id, id.data, id.len, err);
+}
+
 static bm_status add_cut(units *u, const uint64_t n[5], bm_rows *rows, bm_error *err)
 {
     bm_job_context *context = &u->job.context;
     unit_doc *docs = u->docs.data;
     const size_t doc = doc_of(u, n[0]), kept = doc_of(u, n[2]);
+    BM_TRY(find_kept_id(u, kept, err));
     const bm_doc_row *row = bm_doc_table_row(&context->docs, doc);
     const bm_cut_line line = {.id = bm_doc_table_id(&context->docs, doc),
                               .from = n[0] - docs[doc].begin,
                               .to = n[0] - docs[doc].begin + n[1],
-                              .kept = bm_doc_table_id(&context->docs, kept),
+                              .kept = {u->kept_id.data, u->kept_id.len},
                               .kept_from = n[2] - docs[kept].begin,
                               .jaccard = 1,
                               .reason = n[3] != 0 ? BM_REMOVED_IS_IDENTICAL : BM_REMOVED_IS_EQUAL,
@@ -680,6 +698,7 @@ bm_status bm_units_job(const bm_settings *settings, bm_summary **out, bm_error *
     bm_sorted_runs_close(u.by_place);
     bm_column_reset(&u.docs);
     bm_column_reset(&u.cuts);
+    bm_buf_reset(&u.kept_id);
     bm_span_grams_reset(&u.grams);
     bm_free_all(u.dropped, u.filter.words);
     return bm_job_close(&u.job, status, out);
