@@ -208,7 +208,7 @@ Test(store_filter, an_index_without_is_told_to_hold_all_of_its_documents)
     add(store, 0, 300);
     bm_store_view *view = NULL;
     cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
-    for (size_t f = view->snapshot.filters; f < view->snapshot.behind_filters; f++)
+    for (size_t f = view->snapshot.filters; f < view->snapshot.after_filters; f++)
         cr_assert_eq(bm_writer_drop(store, &view->snapshot.pieces.list[f].key, NULL), BM_OK);
     bm_store_view_close(view);
     cr_assert_eq(bm_store_commit(store, NULL), BM_OK);
