@@ -238,6 +238,9 @@ static void on_setting(void *ctx, const bm_setting *setting)
     bm_buf_reset(&json.buf);
 }
 
+/* The form of saved documents; another one is not resumed. */
+#define SAVED_DOCUMENTS 2u
+
 static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
 {
     const bm_version_info *version = bm_version();
@@ -249,6 +252,10 @@ static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm
     BM_TRY_OUT(fn(ctx, line.data, err));
     line.len = 0;
     BM_TRY_OUT(bm_buf_add_format(&line, err, "digests\t%u", BM_DIGESTS_VERSION));
+    BM_TRY_OUT(bm_buf_end(&line, err));
+    BM_TRY_OUT(fn(ctx, line.data, err));
+    line.len = 0;
+    BM_TRY_OUT(bm_buf_add_format(&line, err, "documents\t%u", SAVED_DOCUMENTS));
     BM_TRY_OUT(bm_buf_end(&line, err));
     status = fn(ctx, line.data, err);
 out:
@@ -313,6 +320,10 @@ static bm_status fail_difference(const char *was, const char *is, bm_error *err)
                        "the interrupted job had %s, this one has %s (the same options, or start "
                        "again with `force`)",
                        was + strlen("setting\t"), is + strlen("setting\t"));
+    if (is_kind(is, "documents"))
+        return bm_fail(err, BM_ERR_FORMAT,
+                       "another version saved the work of the interrupted job: its documents have "
+                       "another form (start again with `force`)");
     if (is_kind(is, "digests"))
         return bm_fail(err, BM_ERR_FORMAT,
                        "another version saved the work of the interrupted job: it digests whole "
