@@ -46,9 +46,9 @@ static void report_removed(cli_context *context, const bm_counts *counts)
     cli_format_share(counts->removed, counts->documents, share, sizeof share);
     snprintf(removed, sizeof removed, "%s removed",
              cli_format_count(counts->removed, n[0], sizeof n[0]));
-    cli_report_number(&context->console, removed, "%s kept, %s (%s %%): %s hold an item",
+    cli_report_number(&context->console, removed, "%s kept, %s (%s %%): %s an item",
                       cli_format_count(counts->kept, n[1], sizeof n[1]), removed, share,
-                      counts->removed == 1 ? "it" : "they");
+                      cli_verb_of(counts->removed, "it holds", "they hold"));
 }
 
 static void report_found(cli_context *context, const bm_counts *counts)
