@@ -116,7 +116,7 @@ def overlap(
         >>> page = "A long page. Which of the four men of the harbour\\nwas the first to see the ship? Nobody knows."
         >>> r = bandmill.overlap([page, "another page"], [question])
         >>> r.overlap.select(["id", "item", "coverage", "longest"]).to_pylist()
-        [{'id': 0, 'item': 0, 'coverage': 1.0, 'longest': 14}]
+        [{'id': 0, 'item': 0, 'coverage': 1.0, 'longest': 15}]
         >>> r.take([page, "another page"])
         ['another page']
     """

@@ -238,8 +238,8 @@ static void on_setting(void *ctx, const bm_setting *setting)
     bm_buf_reset(&json.buf);
 }
 
-/* The form of saved documents; another one is not resumed. */
-#define SAVED_DOCUMENTS 2u
+/* Of what is saved; another form is not resumed. */
+#define SAVED_FORM 2u
 
 static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
 {
@@ -255,7 +255,7 @@ static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm
     BM_TRY_OUT(bm_buf_end(&line, err));
     BM_TRY_OUT(fn(ctx, line.data, err));
     line.len = 0;
-    BM_TRY_OUT(bm_buf_add_format(&line, err, "documents\t%u", SAVED_DOCUMENTS));
+    BM_TRY_OUT(bm_buf_add_format(&line, err, "form\t%u", SAVED_FORM));
     BM_TRY_OUT(bm_buf_end(&line, err));
     status = fn(ctx, line.data, err);
 out:
@@ -320,10 +320,10 @@ static bm_status fail_difference(const char *was, const char *is, bm_error *err)
                        "the interrupted job had %s, this one has %s (the same options, or start "
                        "again with `force`)",
                        was + strlen("setting\t"), is + strlen("setting\t"));
-    if (is_kind(is, "documents"))
+    if (is_kind(is, "form"))
         return bm_fail(err, BM_ERR_FORMAT,
-                       "another version saved the work of the interrupted job: its documents have "
-                       "another form (start again with `force`)");
+                       "another version saved the work of the interrupted job, in another form "
+                       "(start again with `force`)");
     if (is_kind(is, "digests"))
         return bm_fail(err, BM_ERR_FORMAT,
                        "another version saved the work of the interrupted job: it digests whole "

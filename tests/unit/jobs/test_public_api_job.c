@@ -310,7 +310,7 @@ Test(public_api_job, overlap_checks_its_options)
 {
     const api_call call = {.type = "bm_overlap_options",
                            .size = sizeof(bm_overlap_options),
-                           .least = sizeof(bm_overlap_options),
+                           .least = 720,
                            .init = init_overlap,
                            .fill = fill_overlap,
                            .passes = BM_ERR_IO,

@@ -62,7 +62,7 @@ static const list lists[] = {
     {BM_OPTION_EXPORT_WHAT, "what", BM_EXPORT_SIGNATURES, {"signatures", "bands"}},
     {BM_OPTION_MEASURE, "measure", BM_MEASURE_JACCARD, {"jaccard", "containment"}},
     {BM_OPTION_REMOVED, "removed", BM_RECORDS_SAME, {"same", "none", "gz", "zst", "no"}},
-    {BM_OPTION_UNIT, "unit", BM_UNIT_LINE, {"line", "paragraph"}},
+    {BM_OPTION_UNIT, "unit", BM_UNIT_LINE, {"line", "paragraph", "span"}},
 };
 #define N_LISTS (sizeof lists / sizeof lists[0])
 
