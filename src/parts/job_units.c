@@ -61,7 +61,7 @@ typedef struct units {
     uint64_t place; /* of the next document */
     /* Of spans: */
     bool spans;
-    bm_span_filter filter; /* without words: not made yet */
+    bm_hash_filter filter; /* without words: not made yet */
     bm_span_grams grams;
     uint64_t n_units; /* in all documents so far */
     bm_sorted_runs *by_hash, *by_group, *by_place;

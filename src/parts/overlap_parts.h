@@ -21,12 +21,12 @@
 #include "base/hash_table.h"
 #include "job/job_context.h"
 #include "job/job_steps.h"
+#include "parts/hash_filter.h"
 #include "sign/ingest_cfg.h"
 
 /* shingle_table -- shingles by number: an exact table, and a filter before it.
  *
- *     filter   a blocked Bloom filter, a block being one word of 64 bits: 8 to 16 bits for a
- *              shingle, 3 of them set
+ *     filter   a Bloom filter (hash_filter.h) of 8 to 16 bits for a shingle
  *     table    what passes the filter is looked up here, and has a number or none
  *
  * While the filter stays within the second-level cache of a core, a shingle that is not in the
@@ -40,9 +40,7 @@ typedef struct bm_shingle_table {
     uint64_t *hashes; /* by number, in the order in which they were added */
     size_t n, cap;
     bm_hash_table table;
-    uint64_t *filter; /* n_filter words, a power of two */
-    size_t n_filter;
-    unsigned filter_shift;
+    bm_hash_filter filter;
 } bm_shingle_table; /* {0} is empty */
 
 /* *number: of the shingle, which is added where it is new. */
@@ -58,22 +56,10 @@ uint32_t bm_shingle_table_find(const bm_shingle_table *table, uint64_t hash);
 uint64_t bm_shingle_table_bytes(const bm_shingle_table *table);
 void bm_shingle_table_reset(bm_shingle_table *table); /* frees */
 
-/* The word of the filter that a shingle has bits in, and these bits. */
-static inline uint64_t *bm_shingle_table_bits(const bm_shingle_table *table, uint64_t hash,
-                                              uint64_t *bits)
-{
-    const uint64_t mixed = hash * UINT64_C(0x9E3779B97F4A7C15);
-    *bits = UINT64_C(1) << (mixed & 63) | UINT64_C(1) << (mixed >> 6 & 63) |
-            UINT64_C(1) << (mixed >> 12 & 63);
-    return &table->filter[mixed >> table->filter_shift];
-}
-
 /* May a shingle be in the table? If so, look it up. */
 static inline bool bm_shingle_table_may_have(const bm_shingle_table *table, uint64_t hash)
 {
-    uint64_t bits;
-    const uint64_t word = *bm_shingle_table_bits(table, hash, &bits);
-    return (word & bits) == bits;
+    return bm_hash_filter_may_have(&table->filter, hash);
 }
 
 /* overlap_runs -- the longest run among places of a document, some of which many items share.

@@ -73,14 +73,10 @@ bm_status bm_shingle_table_end(bm_shingle_table *table, bm_error *err)
     const unsigned bits = filter_bits(table);
     if (table->n == 0) /* slots, so that it can be asked */
         BM_TRY(bm_hash_table_clear(&table->table, 1, err));
-    table->n_filter = (size_t)1 << bits;
-    table->filter_shift = 64 - bits;
-    BM_TRY(bm_new_zero(&table->filter, table->n_filter, err));
-    for (size_t i = 0; i < table->n; i++) {
-        uint64_t mask;
-        uint64_t *word = bm_shingle_table_bits(table, table->hashes[i], &mask);
-        *word |= mask;
-    }
+    table->filter.shift = 64 - bits;
+    BM_TRY(bm_new_zero(&table->filter.words, (size_t)1 << bits, err));
+    for (size_t i = 0; i < table->n; i++)
+        bm_hash_filter_add(&table->filter, table->hashes[i]);
     return BM_OK;
 }
 
@@ -92,7 +88,7 @@ uint64_t bm_shingle_table_bytes(const bm_shingle_table *table)
 
 void bm_shingle_table_reset(bm_shingle_table *table)
 {
-    bm_free_all(table->hashes, table->filter);
+    bm_free_all(table->hashes, table->filter.words);
     bm_hash_table_reset(&table->table);
     *table = (bm_shingle_table){0};
 }

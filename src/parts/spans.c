@@ -28,22 +28,7 @@
 #define FILTER_BITS  16u /* of the filter for each hash in it */
 #define FILTER_LEAST 10u /* log2 of its words */
 
-/* --- the filter: three bits in one word for each hash --- */
-
-static uint64_t *filter_word(const bm_span_filter *filter, uint64_t hash, uint64_t *bits)
-{
-    const uint64_t mixed = hash * UINT64_C(0x9E3779B97F4A7C15);
-    *bits = UINT64_C(1) << (mixed & 63) | UINT64_C(1) << (mixed >> 6 & 63) |
-            UINT64_C(1) << (mixed >> 12 & 63);
-    return &filter->words[mixed >> filter->shift];
-}
-
-static bool may_be_repeated(const bm_span_filter *filter, uint64_t hash)
-{
-    uint64_t bits;
-    const uint64_t *word = filter_word(filter, hash, &bits);
-    return (*word & bits) == bits;
-}
+/* --- the filter --- */
 
 bm_status bm_span_mark(bm_sorted_runs *marks, const char *hashes, size_t n, bm_error *err)
 {
@@ -57,7 +42,7 @@ bm_status bm_span_mark(bm_sorted_runs *marks, const char *hashes, size_t n, bm_e
 
 /* Go through the hashes that come more than `keep_count` times: put them into the filter, where it
  * has words, and count them. */
-static bm_status fill(bm_sorted_runs *marks, uint64_t keep_count, bm_span_filter *filter,
+static bm_status fill(bm_sorted_runs *marks, uint64_t keep_count, bm_hash_filter *filter,
                       uint64_t *n, bm_error *err)
 {
     bm_run_record record;
@@ -71,21 +56,18 @@ static bm_status fill(bm_sorted_runs *marks, uint64_t keep_count, bm_span_filter
         if (times == 1 || times - 1 != keep_count)
             continue;
         ++*n;
-        if (filter->words != NULL) {
-            uint64_t bits;
-            uint64_t *word = filter_word(filter, last, &bits);
-            *word |= bits;
-        }
+        if (filter->words != NULL)
+            bm_hash_filter_add(filter, last);
     }
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
 bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64_t memory,
-                              bm_span_filter *out, bm_error *err)
+                              bm_hash_filter *out, bm_error *err)
 {
     unsigned bits = FILTER_LEAST;
     uint64_t n = 0;
-    *out = (bm_span_filter){0};
+    *out = (bm_hash_filter){0};
     BM_TRY(fill(marks, keep_count, out, &n, err));
     while ((UINT64_C(64) << bits) / FILTER_BITS < n &&
            (memory == 0 || (UINT64_C(16) << bits) <= memory))
@@ -247,7 +229,7 @@ typedef struct list64 {
 } list64;
 
 struct bm_span_lane {
-    const bm_span_filter *filter;
+    const bm_hash_filter *filter;
     bm_text_options text, words; /* to find units, and words where units are none */
     bool of_words;
     list64 hashes;      /* of the shorter grams of a text; then of its units */
@@ -261,7 +243,7 @@ struct bm_span_lane {
     uint64_t n_units, filled;           /* in the fields before */
 };
 
-bm_status bm_span_lane_open(const bm_settings *settings, const bm_span_filter *filter,
+bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *filter,
                             bm_span_lane **out, bm_error *err)
 {
     bm_span_lane *lane = NULL;
@@ -342,7 +324,7 @@ static bm_status look_at_windows(bm_span_lane *lane, size_t per_window, uint64_t
         const uint64_t minimizer = window[begin];
         if (minimizer != last) {
             last = minimizer;
-            passes = !marks && may_be_repeated(lane->filter, hashes[minimizer]);
+            passes = !marks && bm_hash_filter_may_have(lane->filter, hashes[minimizer]);
             *n += marks;
             if (marks)
                 BM_TRY(bm_buf_add(out, &hashes[minimizer], sizeof *hashes, err));

@@ -9,6 +9,7 @@
 #include "input/parser.h"
 #include "job/settings.h"
 #include "model/stream_hash.h"
+#include "parts/hash_filter.h"
 #include "spill/sorted_runs.h"
 #include "text/shingler.h"
 
@@ -35,18 +36,12 @@ bm_text_unit_end bm_unit_end(bm_unit unit, bm_str text, size_t at);
  * K-grams have the same one at the same place. So most text is left after the first step, which
  * remembers one hash for about K/4 units. */
 
-/* What K-grams may be repeated. Lanes read it; one thread fills it. */
-typedef struct bm_span_filter {
-    uint64_t *words; /* owned; a power of two of them; NULL: not made yet */
-    unsigned shift;
-} bm_span_filter;
-
 /* Add the hash of a minimizer to `marks`. */
 bm_status bm_span_mark(bm_sorted_runs *marks, const char *hashes, size_t n, bm_error *err);
 /* The hashes that came more than `keep_count` times. `memory`: bytes of the filter at most; 0: as
  * it needs. With less memory it lets more pass. */
 bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64_t memory,
-                              bm_span_filter *out, bm_error *err);
+                              bm_hash_filter *out, bm_error *err);
 
 /* A K-gram of a text that may be repeated. `words` and `filled` count words of its field, and bytes
  * of the document that are no White_Space, before its first byte and before its end. */
@@ -90,7 +85,7 @@ bm_status bm_span_grams_find(bm_span_grams *grams, uint64_t keep_count, bm_span_
 /* The state of one thread. */
 typedef struct bm_span_lane bm_span_lane;
 
-bm_status bm_span_lane_open(const bm_settings *settings, const bm_span_filter *filter,
+bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *filter,
                             bm_span_lane **out, bm_error *err);
 void bm_span_lane_close(bm_span_lane *lane); /* NULL is fine */
 /* A document begins: its text, and that before repair (data NULL: the same). Borrowed until the

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hash_filter.h -- which hashes may be in a set: a blocked Bloom filter. A block is one word of 64
+ * bits, and a hash sets three bits of its block.
+ *
+ * Threads: any number may ask while nobody adds. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct bm_hash_filter {
+    uint64_t *words; /* 2^(64 - shift) of them, the caller's to bm_free; NULL: there are none */
+    unsigned shift;
+} bm_hash_filter;
+
+/* The word that has the bits of a hash, and these bits. */
+static inline uint64_t *bm_hash_filter_word(const bm_hash_filter *filter, uint64_t hash,
+                                            uint64_t *bits)
+{
+    const uint64_t mixed = hash * UINT64_C(0x9E3779B97F4A7C15);
+    *bits = UINT64_C(1) << (mixed & 63) | UINT64_C(1) << (mixed >> 6 & 63) |
+            UINT64_C(1) << (mixed >> 12 & 63);
+    return &filter->words[mixed >> filter->shift];
+}
+
+static inline void bm_hash_filter_add(const bm_hash_filter *filter, uint64_t hash)
+{
+    uint64_t bits;
+    uint64_t *word = bm_hash_filter_word(filter, hash, &bits);
+    *word |= bits;
+}
+
+static inline bool bm_hash_filter_may_have(const bm_hash_filter *filter, uint64_t hash)
+{
+    uint64_t bits;
+    const uint64_t *word = bm_hash_filter_word(filter, hash, &bits);
+    return (*word & bits) == bits;
+}
