@@ -119,9 +119,10 @@ typedef struct bm_dedup_options {
     uint64_t keep_count;
     bm_unit unit;
     uint32_t min_words;
-    /* SPAN: what is cut are the longest stretches of which every `span_k` (0: 50) units of the
-     * text's shingles, words or characters or bytes, have stood `keep_count` times before. There
-     * are no groups; `keep` is FIRST. BM_ERR_USAGE with stop word shingles. */
+    /* With SPAN: K, 1 to BM_SHINGLE_K_MAX units of the text's shingles (words, characters or
+     * bytes); 0: 50. The job cuts the longest stretches in which every K units have occurred
+     * `keep_count` times before. There are no groups; `keep` is FIRST. BM_ERR_USAGE with stop word
+     * shingles. */
     uint32_t span_k;
 } bm_dedup_options;
 
@@ -305,8 +306,9 @@ BM_API bm_status bm_job_filter(const bm_filter_options *options, bm_summary **ou
 /* The contents of a file or directory of ours as one JSON object; *json is the caller's, freed with
  * bm_string_free. */
 BM_API bm_status bm_inspect(const char *path, char **json, bm_error *err);
-/* The same within so many bytes of memory, the text among them; 0: half of what is free, as
- * bm_inspect has it. BM_ERR_NOMEM: it does not fit; the message names an amount that suffices. */
+/* bm_inspect with a limit: `memory` bytes, which include the text; 0: half of the free memory, the
+ * limit of bm_inspect. BM_ERR_NOMEM: the text does not fit, and the message names an amount that
+ * suffices. */
 BM_API bm_status bm_inspect_within(const char *path, uint64_t memory, char **json, bm_error *err);
 
 #if defined(__cplusplus)

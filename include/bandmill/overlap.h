@@ -62,8 +62,8 @@ typedef struct bm_overlap_options {
     /* Shingles that are in more documents of `input` than this do not count, neither among those
      * of an item nor among those that are found; `input` is read twice then. 0: all count. */
     uint64_t stop_shingles;
-    /* Documents that hold items stay, without the stretches of these items. A document of which
-     * only White_Space is left is removed. Records of text files alone. */
+    /* Keep the documents that hold items, and cut the stretches of these items out of them. The job
+     * removes a document if the cuts leave only White_Space. Records of text files alone. */
     bool cut;
     bm_records kept;
     bm_device_options device; /* `cpu` alone is looked at: nothing runs on a device */

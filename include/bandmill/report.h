@@ -51,9 +51,8 @@ typedef struct bm_report_options {
 typedef struct bm_report_result {
     size_t struct_size;
     uint64_t bytes;       /* that were written */
-    uint64_t shown;       /* documents of which the page shows the text */
-    uint64_t missing;     /* documents of which the page should show the text, but it could not be
-                           * read */
+    uint64_t shown;       /* documents whose text is on the page */
+    uint64_t missing;     /* documents whose text could not be read, so the page lacks it */
     uint64_t inputs_gone; /* inputs that are gone, or not what they were */
 } bm_report_result;
 

@@ -39,8 +39,8 @@ void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
  * the queue is full too. */
 bool bm_queue_push(bm_queue *queue, void *item);
 bool bm_queue_try_push(bm_queue *queue, void *item);
-/* An item for thread `whose` alone. Never waits; the caller bounds the number of such items. False:
- * closed or aborted, or no memory. */
+/* Push an item that only thread `whose` may pop. The call never waits, so the caller bounds the
+ * number of such items. False: the queue is closed or aborted, or there is no memory. */
 bool bm_queue_push_for(bm_queue *queue, uint32_t whose, void *item);
 /* The oldest item for number `who` or for anybody. False: closed and without one, or aborted.
  * try_pop does not wait, and is false where there is none too. */
