@@ -124,6 +124,11 @@ typedef struct bm_dedup_options {
      * `keep_count` times before. There are no groups; `keep` is FIRST. BM_ERR_USAGE with stop word
      * shingles. */
     uint32_t span_k;
+    /* With a unit: units are compared only among documents that have the same value in this field
+     * or column: the same decoded string, or a number spelled the same. Where it is missing, null,
+     * a boolean, an array or an object, no unit of the document is compared. BM_ERR_INPUT: no
+     * document has the field. NULL: all documents are compared. */
+    const char *within;
 } bm_dedup_options;
 
 /* The same inputs to pairs. */

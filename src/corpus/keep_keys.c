@@ -10,10 +10,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MEMORY_SHARE    32u /* of the job: one part of so many */
-#define MEMORY_MOST     ((uint64_t)256 << 20)
-#define NAMES_LEN_BYTES 2u                  /* input/keep_key.h */
-#define UNSAVED_BLOCK   ((size_t)256 << 10) /* bytes of unsaved keys that go to the file at once */
+#define MEMORY_SHARE  32u /* of the job: one part of so many */
+#define MEMORY_MOST   ((uint64_t)256 << 20)
+#define UNSAVED_BLOCK ((size_t)256 << 10) /* bytes of unsaved keys that go to the file at once */
 
 size_t bm_keep_keys_memory(uint64_t total)
 {
@@ -29,7 +28,7 @@ bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, ui
     BM_TRY_OUT(bm_new_zero(&out->counts, rules->n_by_field, err));
     for (size_t i = 0, n = 0; i < rules->n; i++) {
         const bm_keep_kind kind = rules->rules[i].kind;
-        if (kind == BM_KEEP_RULE_MAX || kind == BM_KEEP_RULE_MIN || kind == BM_KEEP_RULE_ORDER)
+        if (bm_keep_looks_at_field(kind))
             out->counts[n++].rule = &rules->rules[i];
     }
     status = bm_sorted_runs_open_bytes(temp_dir, bm_keep_keys_memory(memory), &out->sorter, err);
@@ -51,23 +50,18 @@ void bm_keep_keys_close(bm_keep_keys *keys)
 /* Count the part at the end of a key, and cut it off: it is not compared. */
 static bm_status count(bm_keep_keys *keys, bm_str *key, bm_error *err)
 {
-    const size_t n = keys->rules->n_by_field;
-    key->len -= n;
-    for (size_t i = 0; i < n; i++) {
-        const bm_keep_seen seen = (bm_keep_seen)key->data[key->len + i];
+    bm_keep_key_parts parts;
+    if (key->len > UINT32_MAX || !bm_keep_key_split(keys->rules, *key, &parts))
+        return bm_fail(err, BM_ERR_INPUT, "a document has no key to rank it by");
+    for (size_t i = 0; i < keys->rules->n_by_field; i++) {
+        const bm_keep_seen seen = (bm_keep_seen)parts.seen[i];
         keys->counts[i].absent += seen == BM_KEEP_SEEN_ABSENT;
         keys->counts[i].missing += seen == BM_KEEP_SEEN_MISSING || seen == BM_KEEP_SEEN_ABSENT;
         keys->counts[i].other += seen == BM_KEEP_SEEN_OTHER;
         keys->counts[i].unlisted += seen == BM_KEEP_SEEN_UNLISTED;
     }
-    const unsigned char *len = (const unsigned char *)key->data + key->len - NAMES_LEN_BYTES;
-    const size_t names = (size_t)len[0] << 8 | len[1];
-    key->len -= NAMES_LEN_BYTES;
-    if (names > key->len)
-        return bm_fail(err, BM_ERR_INTERNAL, "a key has %zu bytes of names in %zu", names,
-                       key->len);
-    key->len -= names;
-    return keys->n > 0 ? BM_OK : bm_buf_add(&keys->names, key->data + key->len, names, err);
+    *key = parts.compared;
+    return keys->n > 0 ? BM_OK : bm_buf_add(&keys->names, parts.names.data, parts.names.len, err);
 }
 
 /* Unsaved keys in memory go to the file. */
@@ -97,11 +91,10 @@ static bm_status hold_unsaved(bm_keep_keys *keys, bm_str key, bm_error *err)
 bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err)
 {
     const uint32_t doc = (uint32_t)keys->n;
-    if (key.len < keys->rules->n_by_field + NAMES_LEN_BYTES || key.len > UINT32_MAX)
-        return bm_fail(err, BM_ERR_INPUT, "a document has no key to rank it by");
-    if (keys->saves)
-        BM_TRY(hold_unsaved(keys, key, err));
+    const bm_str whole = key;
     BM_TRY(count(keys, &key, err));
+    if (keys->saves)
+        BM_TRY(hold_unsaved(keys, whole, err));
     keys->n++;
     /* of equal keys the least number comes first */
     return bm_sorted_runs_add_bytes(keys->sorter, key, keys->rules->last ? UINT32_MAX - doc : doc,
@@ -167,11 +160,8 @@ static bm_status check_fields(const bm_keep_keys *keys, bm_error *err)
     for (size_t i = 0; i < keys->rules->n_by_field && keys->n > 0; i++) {
         const bm_keep_counts *c = &keys->counts[i];
         if (c->absent == keys->n)
-            return bm_fail(err, BM_ERR_INPUT,
-                           "`keep` %.100s: no document has a field '%.64s' (the first one has "
-                           "%.*s)",
-                           c->rule->words, keys->rules->fields[c->rule->field],
-                           (int)keys->names.len, keys->names.data);
+            return bm_keep_rule_no_field(keys->rules, c->rule,
+                                         (bm_str){keys->names.data, keys->names.len}, err);
     }
     return BM_OK;
 }

@@ -289,6 +289,20 @@ static size_t place_of(const bm_keep_rule *rule, const bm_value *value)
                : rule->n_values + 1;
 }
 
+/* What `order` compares. */
+static bm_status add_compared(bm_buf *out, const bm_value *value, bm_error *err)
+{
+    if (value->kind != BM_VALUE_REAL)
+        return is_number(value) || value->kind == BM_VALUE_STRING
+                   ? bm_buf_add(out, value->text.data, value->text.len, err)
+                   : BM_OK;
+    bm_json json = {0};
+    bm_json_double(&json, value->real);
+    const bm_status status = bm_buf_add(out, json.buf.data, json.buf.len, err);
+    bm_buf_reset(&json.buf);
+    return status;
+}
+
 static bm_keep_seen seen_by(const bm_keep_rule *rule, const bm_value *value)
 {
     if (value->kind == BM_VALUE_ABSENT)
@@ -317,6 +331,8 @@ static bm_status add_rule(const bm_keep_rule *rule, const bm_keep_facts *facts, 
         return add_uint32(out, place_of(rule, &facts->values[rule->field]), err);
     case BM_KEEP_RULE_SOURCES:
         return add_uint32(out, bm_keep_rule_place(rule, facts->source), err);
+    case BM_KEEP_RULE_WITHIN:
+        return add_compared(out, &facts->values[rule->field], err);
     case BM_KEEP_RULE_FIRST:
     case BM_KEEP_RULE_LAST:
     case BM_KEEP_RULE_NONE:
@@ -335,7 +351,7 @@ bm_status bm_keep_key_add(const bm_keep_rules *rules, const bm_keep_facts *facts
     BM_TRY(bm_buf_add(out, names_len, sizeof names_len, err));
     for (size_t i = 0; i < rules->n; i++) {
         const bm_keep_kind kind = rules->rules[i].kind;
-        if (kind != BM_KEEP_RULE_MAX && kind != BM_KEEP_RULE_MIN && kind != BM_KEEP_RULE_ORDER)
+        if (!bm_keep_looks_at_field(kind))
             continue;
         const char seen = (char)seen_by(&rules->rules[i], &facts->values[rules->rules[i].field]);
         BM_TRY(bm_buf_add(out, &seen, 1, err));

@@ -14,6 +14,7 @@
  *                        tables compare exactly with one another and with doubles
  *         a string       its bytes, NUL as 00 01, and 00 00 at the end
  *                        (of max all after the class is complemented)
+ *     within             what `order` compares; equal values have equal bytes, which are all of it
  *
  * At the end is a part that is not compared: names of the record's fields, how many bytes that are
  * (2), and a byte for each rule that looks at a field, bm_keep_seen. The names are there if a field

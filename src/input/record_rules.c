@@ -377,16 +377,18 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
 bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const bm_keep_rules *keep,
                                bm_error *err)
 {
+    const bool within = keep->n > 0 && keep->rules[0].kind == BM_KEEP_RULE_WITHIN;
+    const char *option = within ? "within" : "keep";
     if (keep->n_by_field == 0)
         return BM_OK;
     if (format == BM_FORMAT_LINES || format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES ||
         format == BM_FORMAT_KEYS || format == BM_FORMAT_WET)
         return bm_fail_field(
-            err, "keep", "`keep` looks at field '%s', and inputs of %s have no fields",
+            err, option, "`%s` looks at field '%s', and inputs of %s have no fields", option,
             keep->fields[0], bm_option_name_or(BM_OPTION_FORMAT, format, "another format"));
     const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
     for (size_t i = 0; table && !rules->header && i < keep->n_fields; i++)
-        BM_TRY(check_number("keep", keep->fields[i], " of `keep`", err));
+        BM_TRY(check_number(option, keep->fields[i], within ? "" : " of `keep`", err));
     rules->keep = keep;
     return BM_OK;
 }

@@ -1053,16 +1053,17 @@ static bm_status check_all(const bm_settings *s, bm_error *err)
 static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error *err)
 {
     const bool counted = o->keep_count != 0, worded = o->min_words != 0;
+    const char *alone = counted             ? "keep_count"
+                        : worded            ? "min_words"
+                        : o->within != NULL ? "within"
+                                            : NULL;
     const bool spans = o->unit == BM_UNIT_SPAN;
     BM_TRY(bm_option_check(BM_OPTION_UNIT, o->unit, err));
     if (o->span_k != 0 && (!spans || o->span_k > BM_SHINGLE_K_MAX))
         return bm_fail_field(err, "span_k", "`span_k` %" PRIu32 " (0, or with `unit` span 1 to %u)",
                              o->span_k, BM_SHINGLE_K_MAX);
     if (o->unit == BM_UNIT_DOCUMENT)
-        return counted || worded
-                   ? bm_fail_field(err, counted ? "keep_count" : "min_words", "`%s` without `unit`",
-                                   counted ? "keep_count" : "min_words")
-                   : BM_OK;
+        return alone != NULL ? bm_fail_field(err, alone, "`%s` without `unit`", alone) : BM_OK;
     const struct {
         bool given;
         const char *field;
@@ -1102,6 +1103,14 @@ static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error 
         s->sketch.perms = BM_PERMS_DEFAULT; /* nothing is signed */
     s->pairs.keep_count = counted ? o->keep_count : 1;
     s->pairs.min_words = worded ? o->min_words : 8;
+    if (o->within == NULL)
+        return BM_OK;
+    if (o->within[0] == '\0')
+        return bm_fail_field(err, "within", "`within` names no field");
+    const bool last = s->keep.last;
+    bm_keep_rules_reset(&s->keep);
+    BM_TRY(bm_keep_rules_within(o->within, &s->keep, err));
+    s->keep.last = last;
     return BM_OK;
 }
 

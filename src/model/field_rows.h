@@ -57,6 +57,7 @@ typedef enum bm_field_id {
     BM_ROW_KEEP,
     BM_ROW_UNIT,
     BM_ROW_KEEP_COUNT,
+    BM_ROW_WITHIN,
     BM_ROW_AGAINST,
     BM_ROW_MIN_WORDS,
     BM_ROW_STOP_SHINGLES,

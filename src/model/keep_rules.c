@@ -137,11 +137,6 @@ static bm_status add_rule(bm_keep_rules *out, const char *text, size_t len, bm_e
     return refuse(words, "there is no such rule", err);
 }
 
-static bool looks_at_field(bm_keep_kind kind)
-{
-    return kind == BM_KEEP_RULE_MAX || kind == BM_KEEP_RULE_MIN || kind == BM_KEEP_RULE_ORDER;
-}
-
 static void drop_rule(bm_keep_rules *rules)
 {
     bm_keep_rule *rule = &rules->rules[--rules->n];
@@ -165,7 +160,7 @@ static bm_status parse(const char *list, bm_keep_rules *out, bm_error *err)
         out->last = out->last || (kind == BM_KEEP_RULE_LAST && !decided);
         out->none = kind == BM_KEEP_RULE_NONE;
         /* a rule after them is checked, but can decide nothing */
-        if (decided && looks_at_field(kind))
+        if (decided && bm_keep_looks_at_field(kind))
             out->n_by_field--;
         if (ends || decided || out->none)
             drop_rule(out);
@@ -183,6 +178,21 @@ bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *er
     return status;
 }
 
+bm_status bm_keep_rules_within(const char *field, bm_keep_rules *out, bm_error *err)
+{
+    *out = (bm_keep_rules){.n_by_field = 1};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&out->rules, 1, err));
+    out->rules[out->n++] = (bm_keep_rule){.kind = BM_KEEP_RULE_WITHIN};
+    if ((out->rules->words = bm_strndup(field, strlen(field))) == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, strlen(field)));
+    status = add_field(out, field, strlen(field), &out->rules->field, err);
+out:
+    if (status != BM_OK)
+        bm_keep_rules_reset(out);
+    return status;
+}
+
 void bm_keep_rules_reset(bm_keep_rules *rules)
 {
     while (rules->n > 0)
@@ -191,6 +201,30 @@ void bm_keep_rules_reset(bm_keep_rules *rules)
         bm_free((char *)rules->fields[i]);
     bm_free_all(rules->fields, rules->rules);
     *rules = (bm_keep_rules){0};
+}
+
+bool bm_keep_key_split(const bm_keep_rules *rules, bm_str key, bm_keep_key_parts *out)
+{
+    const size_t tail = rules->n_by_field + BM_KEEP_NAMES_LEN;
+    if (key.len < tail)
+        return false;
+    const unsigned char *len = (const unsigned char *)key.data + key.len - tail;
+    const size_t names = (size_t)len[0] << 8 | len[1];
+    if (names > key.len - tail)
+        return false;
+    out->compared = (bm_str){key.data, key.len - tail - names};
+    out->names = (bm_str){key.data + out->compared.len, names};
+    out->seen = key.data + key.len - rules->n_by_field;
+    return true;
+}
+
+bm_status bm_keep_rule_no_field(const bm_keep_rules *rules, const bm_keep_rule *rule, bm_str names,
+                                bm_error *err)
+{
+    const char *option = rule->kind == BM_KEEP_RULE_WITHIN ? "within" : "keep";
+    return bm_fail(err, BM_ERR_INPUT,
+                   "`%s` %.100s: no document has a field '%.64s' (the first one has %.*s)", option,
+                   rule->words, rules->fields[rule->field], (int)names.len, names.data);
 }
 
 bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind)

@@ -19,8 +19,15 @@ typedef enum bm_keep_kind {
     BM_KEEP_RULE_MIN,
     BM_KEEP_RULE_ORDER,
     BM_KEEP_RULE_SOURCES,
-    BM_KEEP_RULE_NONE
+    BM_KEEP_RULE_NONE,
+    BM_KEEP_RULE_WITHIN /* no rule of a list: a field whose values divide the documents */
 } bm_keep_kind;
+
+static inline bool bm_keep_looks_at_field(bm_keep_kind kind)
+{
+    return kind == BM_KEEP_RULE_MAX || kind == BM_KEEP_RULE_MIN || kind == BM_KEEP_RULE_ORDER ||
+           kind == BM_KEEP_RULE_WITHIN;
+}
 
 typedef struct bm_keep_rule {
     bm_keep_kind kind;
@@ -50,9 +57,25 @@ typedef enum bm_keep_seen {
     BM_KEEP_SEEN_ABSENT    /* the record has no such field */
 } bm_keep_seen;
 
+#define BM_KEEP_NAMES_LEN 2u /* bytes of a key: how many bytes names of fields have */
+
+/* A key (input/keep_key.h), taken apart. False: it is none. */
+typedef struct bm_keep_key_parts {
+    bm_str compared;
+    bm_str names;     /* of fields of the record; mostly empty */
+    const char *seen; /* bm_keep_seen of each rule that looks at a field */
+} bm_keep_key_parts;
+bool bm_keep_key_split(const bm_keep_rules *rules, bm_str key, bm_keep_key_parts *out);
+/* BM_ERR_INPUT: no document has the field of a rule, so that the rule is a mistake. `names`: the
+ * fields that the first document has. */
+bm_status bm_keep_rule_no_field(const bm_keep_rules *rules, const bm_keep_rule *rule, bm_str names,
+                                bm_error *err);
+
 /* BM_ERR_USAGE names `keep`. On failure `out` is {0}. */
 bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *err);
 void bm_keep_rules_reset(bm_keep_rules *rules);
+/* In place of a list: documents are divided by the value of a field. */
+bm_status bm_keep_rules_within(const char *field, bm_keep_rules *out, bm_error *err);
 /* Does one of them go by the length of texts, or by the source? */
 bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind);
 /* The place of `value` among the values of the rule; n_values: it is not one of them. */

@@ -64,6 +64,10 @@ typedef struct units {
     bm_hash_filter filter; /* without words: not made yet */
     bm_span_grams grams;
     uint64_t n_units; /* in all documents so far */
+    /* With `within`: documents that have a value of another type, or none; names of fields of the
+     * first document. */
+    uint64_t n_other, n_missing, n_absent;
+    bm_buf names;
     bm_sorted_runs *by_hash, *by_group, *by_place;
     bm_buf kept_id; /* of the document of the unit that was kept last, which is far from the cut */
     size_t kept_next; /* the document after it; 0: there is none */
@@ -123,6 +127,7 @@ static bm_status open_sorter(const units *u, bm_sorted_runs **out, bm_error *err
 
 typedef struct unit_lane {
     const units *u;
+    bm_hash128 within;   /* of the value by which documents are divided: part of each hash */
     bm_span_lane *spans; /* NULL: lines or paragraphs */
     bm_shingler *words;  /* to count them; NULL where the job's shingles are of words */
     bm_shingle_batch made;
@@ -212,7 +217,10 @@ static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uin
         if (!end.blank && !fixed)
             BM_TRY(shingle(l, shingler, bytes, &is_unit, err));
         if (is_unit) {
-            const said_unit unit = {l->made.content[0], begin + at, bytes.len,
+            const bm_hash128 hash = l->made.content[0];
+            const said_unit unit = {{.lo = hash.lo ^ l->within.lo, .hi = hash.hi ^ l->within.hi},
+                                    begin + at,
+                                    bytes.len,
                                     XXH3_64bits(bytes.data, bytes.len)};
             BM_TRY(bm_buf_add(out, &unit, sizeof unit, err));
             head->n++;
@@ -220,6 +228,21 @@ static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uin
         at = end.end;
     }
     return BM_OK;
+}
+
+/* Documents are divided by the value of a field. False: this one has none, and is compared with no
+ * other. */
+static bool find_value(unit_lane *l, const bm_record *record)
+{
+    const bm_keep_rules *rules = &l->u->settings->keep;
+    bm_keep_key_parts parts;
+    if (rules->n_by_field == 0)
+        return true;
+    if (!bm_keep_key_split(rules, record->keep_key, &parts) || parts.seen[0] != BM_KEEP_SEEN)
+        return false;
+    const XXH128_hash_t hash = XXH3_128bits(parts.compared.data, parts.compared.len);
+    l->within = (bm_hash128){.lo = hash.low64, .hi = hash.high64};
+    return true;
 }
 
 static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_record *record,
@@ -230,19 +253,20 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
     const bm_str text = record->as_read.data != NULL ? record->as_read : record->text;
     const bm_text_part whole = {.range = {0, text.len}}, *parts = &whole;
     const bool unreadable = bm_text_is_odd(record->text) && bm_text_is_unreadable(record->text);
+    const bool alone = unreadable || !find_value(l, record);
     const size_t head_at = out->len;
     said head = {0};
     size_t n_parts = 1;
     BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, 0, err));
     bm_shingle_batch_commit(&batch->shingles, 0, (bm_hash128){0});
     if (l->spans != NULL)
-        bm_span_lane_begin(l->spans, record->text, record->as_read);
+        bm_span_lane_begin(l->spans, record->text, record->as_read, l->within);
     BM_TRY(bm_buf_add(out, &head, sizeof head, err));
     batch->shingles.n_empty += text.len == 0;
     batch->shingles.n_unreadable += unreadable;
-    if (l->u->has_parts && !unreadable)
+    if (l->u->has_parts && !alone)
         BM_TRY(bm_parser_text_parts(record->parser, record, &parts, &n_parts, err));
-    for (size_t i = 0; i < n_parts && !unreadable; i++) {
+    for (size_t i = 0; i < n_parts && !alone; i++) {
         const bm_text_range *r = &parts[i].range;
         const bm_str part = {text.data + r->from, (size_t)(r->to - r->from)};
         const bool fixed = parts[i].coding == BM_CODING_FIXED;
@@ -281,6 +305,41 @@ static bm_status add_unit(units *u, const char **at, bm_error *err)
     return bm_span_grams_add(&u->grams, &gram, err);
 }
 
+/* What is known of the field that divides documents. */
+static bm_status count_values(units *u, const bm_ingest_batch *batch, bm_error *err)
+{
+    const bm_keep_rules *rules = &u->settings->keep;
+    bm_str key = {batch->keep_keys.data, 0};
+    for (size_t i = 0; rules->n_by_field > 0 && i < batch->n_docs; i++) {
+        bm_keep_key_parts parts;
+        key.data += key.len;
+        key.len = batch->docs[i].keep_key_len;
+        if (!bm_keep_key_split(rules, key, &parts))
+            return bm_fail(err, BM_ERR_INTERNAL, "a document has no value to divide it by");
+        u->n_absent += parts.seen[0] == BM_KEEP_SEEN_ABSENT;
+        u->n_missing += parts.seen[0] == BM_KEEP_SEEN_MISSING;
+        u->n_other += parts.seen[0] == BM_KEEP_SEEN_OTHER;
+        if (u->n_docs + i == 0)
+            BM_TRY(bm_buf_add(&u->names, parts.names.data, parts.names.len, err));
+    }
+    return BM_OK;
+}
+
+/* No document has the field: a mistake. Some have no value there: a warning. */
+static bm_status check_values(units *u, bm_error *err)
+{
+    const bm_keep_rules *rules = &u->settings->keep;
+    if (u->n_docs > 0 && u->n_absent == u->n_docs)
+        return bm_keep_rule_no_field(rules, rules->rules, (bm_str){u->names.data, u->names.len},
+                                     err);
+    if (u->n_absent + u->n_missing + u->n_other > 0)
+        bm_meter_log(&u->job.context.meter, BM_LOG_WARNING,
+                     "within %.200s: %" PRIu64 " of %zu documents have no value there, %" PRIu64
+                     " one of another type: no part of them is compared",
+                     rules->rules->words, u->n_absent + u->n_missing, u->n_docs, u->n_other);
+    return BM_OK;
+}
+
 /* In input order: places for the documents and their units. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
@@ -288,6 +347,7 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     const char *at = batch->scanned.data;
     const size_t n = u->n_docs + batch->n_docs;
     (void)first_row;
+    BM_TRY(count_values(u, batch, err));
     BM_TRY(bm_column_grow(&u->docs, (n + 1) * sizeof(unit_doc), u->settings->temp_dir, err));
     unit_doc *docs = u->docs.data;
     for (size_t i = 0; i < batch->n_docs; i++) {
@@ -359,7 +419,8 @@ static bm_status read_units(units *u, bm_error *err)
         BM_TRY(make_filter(u, err));
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
     const bm_ingest_request request = {.sink = {.place = on_batch, .ctx = u}, .scan = scan_of(u)};
-    return bm_job_context_ingest(context, &request, err);
+    BM_TRY(bm_job_context_ingest(context, &request, err));
+    return check_values(u, err);
 }
 
 /* --- groups --- */
@@ -699,6 +760,7 @@ bm_status bm_units_job(const bm_settings *settings, bm_summary **out, bm_error *
     bm_column_reset(&u.docs);
     bm_column_reset(&u.cuts);
     bm_buf_reset(&u.kept_id);
+    bm_buf_reset(&u.names);
     bm_span_grams_reset(&u.grams);
     bm_free_all(u.dropped, u.filter.words);
     return bm_job_close(&u.job, status, out);

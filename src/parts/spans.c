@@ -238,6 +238,7 @@ struct bm_span_lane {
     bm_text_units made; /* of the text at hand: its units, */
     bm_text_units made_words;
     /* Of the document: */
+    bm_hash128 within; /* the value that divides documents: part of each hash */
     bm_str whole, as_read;
     bm_utf8_places parts, begins, ends; /* of fields, first and last units: the last of each */
     uint64_t n_units, filled;           /* in the fields before */
@@ -266,8 +267,9 @@ void bm_span_lane_close(bm_span_lane *lane)
     bm_free(lane);
 }
 
-void bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read)
+void bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read, bm_hash128 within)
 {
+    lane->within = within;
     lane->whole = text;
     lane->as_read = as_read;
     lane->parts = lane->begins = lane->ends = (bm_utf8_places){0, 0};
@@ -324,10 +326,11 @@ static bm_status look_at_windows(bm_span_lane *lane, size_t per_window, uint64_t
         const uint64_t minimizer = window[begin];
         if (minimizer != last) {
             last = minimizer;
-            passes = !marks && bm_hash_filter_may_have(lane->filter, hashes[minimizer]);
+            const uint64_t mark = hashes[minimizer] ^ lane->within.lo;
+            passes = !marks && bm_hash_filter_may_have(lane->filter, mark);
             *n += marks;
             if (marks)
-                BM_TRY(bm_buf_add(out, &hashes[minimizer], sizeof *hashes, err));
+                BM_TRY(bm_buf_add(out, &mark, sizeof mark, err));
         }
         if (passes)
             BM_TRY(push(&lane->grams, i + 1 - per_window, err));
@@ -387,12 +390,13 @@ static bm_status add_grams(bm_span_lane *lane, bm_str text, uint64_t *n, bm_buf 
                            lane->made.n);
         const size_t from = units[first].from, to = units[end - 1].to;
         const XXH128_hash_t hash = XXH3_128bits(lane->hashes.list + first, k * sizeof(uint64_t));
-        bm_span_gram gram = {.hash = {.lo = hash.low64, .hi = hash.high64},
-                             .from = before_repair(lane, begin + from, &lane->begins),
-                             .unit = lane->n_units + first,
-                             .words = {(uint32_t)first, (uint32_t)end},
-                             .filled = {(uint32_t)filled_before(&filled[0], from),
-                                        (uint32_t)filled_before(&filled[1], to)}};
+        bm_span_gram gram = {
+            .hash = {.lo = hash.low64 ^ lane->within.lo, .hi = hash.high64 ^ lane->within.hi},
+            .from = before_repair(lane, begin + from, &lane->begins),
+            .unit = lane->n_units + first,
+            .words = {(uint32_t)first, (uint32_t)end},
+            .filled = {(uint32_t)filled_before(&filled[0], from),
+                       (uint32_t)filled_before(&filled[1], to)}};
         gram.len = (uint32_t)(before_repair(lane, begin + to, &lane->ends) - gram.from);
         if (!lane->of_words)
             count_words(lane, from, to, words, gram.words);

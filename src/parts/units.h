@@ -89,8 +89,8 @@ bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *f
                             bm_span_lane **out, bm_error *err);
 void bm_span_lane_close(bm_span_lane *lane); /* NULL is fine */
 /* A document begins: its text, and that before repair (data NULL: the same). Borrowed until the
- * next one. */
-void bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read);
+ * next one. `within`: the hash of what divides documents; only those of one hash are compared. */
+void bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read, bm_hash128 within);
 /* Look at the next text field or element, by its place in the text before repair. Appended to
  * `out`: minimizers (uint64_t) while there is no filter, else bm_span_gram; *n is added to. */
 bm_status bm_span_lane_add(bm_span_lane *lane, bm_shingler *shingler, bm_text_range range,

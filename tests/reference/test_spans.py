@@ -16,15 +16,15 @@ import test_units as files
 
 DEFAULT = frozenset(("invisible", "lower"))
 CASES = [
-    # kind, K, --words, keep_count, min_words
-    ("word", 5, "alnum", 1, 8),
-    ("word", 5, "alnum", 1, 1),
-    ("word", 1, "alnum", 3, 1),
-    ("word", 2, "space", 2, 4),
-    ("word", 50, "alnum", 1, 8),
-    ("char", 20, "alnum", 1, 3),
-    ("char", 100, "alnum", 1, 8),
-    ("byte", 16, "alnum", 1, 2),
+    # kind, K, --words, keep_count, min_words, within
+    ("word", 5, "alnum", 1, 8, None),
+    ("word", 5, "alnum", 1, 1, None),
+    ("word", 1, "alnum", 3, 1, "site"),
+    ("word", 2, "space", 2, 4, None),
+    ("word", 50, "alnum", 1, 8, "n"),
+    ("char", 20, "alnum", 1, 3, None),
+    ("char", 100, "alnum", 1, 8, "site"),
+    ("byte", 16, "alnum", 1, 2, "n"),
 ]
 
 
@@ -53,19 +53,20 @@ def to_bytes(text):
     return text.encode("utf-8", "surrogatepass")
 
 
-def model(docs, kind, k, words, keep_count, min_words):
+def model(docs, kind, k, words, keep_count, min_words, within, cells=False):
     """Cuts of each document, (from, to, kept document, kept from), and the documents that are left empty. A document is a list of texts,
     which stand in its text with one byte between them."""
     options = {"normalize": DEFAULT, "kind": kind, "words": words}
     met, cuts, empty = {}, {}, set()
     for doc, parts in enumerate(docs):
         begin = 0
-        for part in parts:
+        value = within and files.value_of(doc, within, cells)
+        for part in parts if value is not None or not within else []:
             units = overlap_model.units_of(part, options)
             plain = units if kind == "word" else overlap_model.units_of(part, {**options, "kind": "word"})
             runs = []
             for i in range(len(units) - k + 1):
-                before = met.setdefault(tuple(u[0] for u in units[i : i + k]), [])
+                before = met.setdefault((value, *(u[0] for u in units[i : i + k])), [])
                 if len(before) >= keep_count:
                     if runs and runs[-1][1] == i - 1:
                         runs[-1][1] = i
@@ -96,7 +97,7 @@ def cut_parts(parts, cuts):
 def as_jsonl(texts):
     """Escapes in every other record; an unpaired surrogate has to be one."""
     return "".join(
-        json.dumps({"id": f"d{i}", "text": t, "more": [t]}, ensure_ascii=i % 2 == 0 or "\ud83d" in t) + "\n" for i, t in enumerate(texts)
+        json.dumps({"id": f"d{i}", "text": t, "more": [t], **files.values(i)}, ensure_ascii=i % 2 == 0 or "\ud83d" in t) + "\n" for i, t in enumerate(texts)
     )
 
 
@@ -105,11 +106,12 @@ def read_rows(path):
 
 
 def check(program, folder, name, bytes_, read, docs, case, more=()):
-    kind, k, words, keep_count, min_words = case
-    cuts, empty = model(docs, *case)
+    kind, k, words, keep_count, min_words, within = case
+    cuts, empty = model(docs, *case, name == "in.csv")
     (folder / name).write_bytes(bytes_)
     unit = "span" if k == 50 else f"span:{k}"
     options = ["--unit", unit, "--shingle", f"{kind}:7", "--words", words, "--min-words", str(min_words), "-q", *more]
+    options += ["--within", within] if within else []
     options += ["--keep-count", str(keep_count)] if keep_count > 1 else []
     first = None
     for i, how in enumerate((["--threads", "1"], ["--threads", "4", "--memory", "64M"])):
@@ -162,7 +164,7 @@ def main():
             n_cuts, n_empty = n_cuts + found[0], n_empty + found[1]
             # Several fields, one of which is a list: no span crosses them.
             lists = [[t[: len(t) // 3], *t[len(t) // 3 :].split("w7", 2)] for t in texts]
-            lines = "".join(json.dumps({"id": f"d{i}", "title": p[0], "body": p[1:]}) + "\n" for i, p in enumerate(lists))
+            lines = "".join(json.dumps({"id": f"d{i}", "title": p[0], "body": p[1:], **files.values(i)}) + "\n" for i, p in enumerate(lists))
             found = check(
                 options.program,
                 folder,

@@ -16,13 +16,15 @@ from pathlib import Path
 
 WORDS = re.compile(r"[a-z0-9]+")
 CASES = [
-    # unit, keep_count, min_words, keep
-    ("line", 1, 3, "first"),
-    ("line", 2, 1, "first"),
-    ("line", 1, 3, "last"),
-    ("paragraph", 1, 4, "first"),
-    ("paragraph", 3, 2, "first"),
+    # unit, keep_count, min_words, keep, within
+    ("line", 1, 3, "first", None),
+    ("line", 2, 1, "first", "site"),
+    ("line", 1, 3, "last", "site"),
+    ("paragraph", 1, 4, "first", None),
+    ("paragraph", 3, 2, "first", "n"),
 ]
+# of documents, in turn: what `within` compares, and their JSON; no value, a number as it is spelled, another type
+SITES = {"site": ["a", "b", "a", 7, "7", None, 7.0, True], "n": [1, 2, 1]}
 
 
 def make_texts(rng, n):
@@ -63,7 +65,13 @@ def units_of(text, unit):
     return [tuple(u[:3]) for u in out]
 
 
-def model(texts, unit, keep_count, min_words, keep):
+def value_of(doc, field, cells):
+    """What divides documents: its text, or None where the document is compared with no other; a cell of csv always has a text."""
+    value = SITES[field][doc % len(SITES[field])]
+    return str(value) if cells or (value is not None and value is not True) else None
+
+
+def model(texts, unit, keep_count, min_words, keep, within, cells=False):
     """cuts by document, and groups, as the documentation has them."""
     met, filled = {}, []
     for doc, text in enumerate(texts):
@@ -71,8 +79,9 @@ def model(texts, unit, keep_count, min_words, keep):
         filled.append(sum(u[2] for u in units))
         for begin, end, _ in units:
             words = WORDS.findall(text[begin:end].lower())
-            if len(words) >= min_words:
-                met.setdefault(tuple(words), []).append((doc, begin, end))
+            value = within and value_of(doc, within, cells)
+            if len(words) >= min_words and not (within and value is None):
+                met.setdefault((value, *words), []).append((doc, begin, end))
     cuts = {}
     groups = []
     for members in met.values():
@@ -101,21 +110,25 @@ def without(text, cuts):
     return out + text[at:]
 
 
+def values(i):
+    return {field: of[i % len(of)] for field, of in SITES.items()}
+
+
 def as_jsonl(texts):
     return "".join(
-        json.dumps({"id": f"d{i}", "n": i, "text": t, "more": [t]}, ensure_ascii=i % 2 == 0) + "\n" for i, t in enumerate(texts)
+        json.dumps({"id": f"d{i}", "i": i, "text": t, "more": [t], **values(i)}, ensure_ascii=i % 2 == 0) + "\n" for i, t in enumerate(texts)
     )
 
 
 def as_json(texts):
-    return "[" + ",\n".join(json.dumps({"text": t, "id": f"d{i}"}) for i, t in enumerate(texts)) + "]"
+    return "[" + ",\n".join(json.dumps({"text": t, "id": f"d{i}", **values(i)}) for i, t in enumerate(texts)) + "]"
 
 
 def as_csv(texts):
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["id", "text", "n"])
-    writer.writerows([f"d{i}", t, i] for i, t in enumerate(texts))
+    writer.writerow(["id", "text", *SITES])
+    writer.writerows([f"d{i}", t, *(value_of(i, field, True) for field in SITES)] for i, t in enumerate(texts))
     return out.getvalue()
 
 
@@ -132,10 +145,10 @@ def read_csv(bytes_):
 
 
 def check(program, folder, name, bytes_, read, texts, case):
-    unit, keep_count, min_words, keep = case
-    cuts, groups, empty = model(texts, *case)
+    unit, keep_count, min_words, keep, within = case
+    cuts, groups, empty = model(texts, *case, name == "in.csv")
     (folder / name).write_bytes(bytes_)
-    options = ["--unit", unit, "--min-words", str(min_words), "-q"]
+    options = ["--unit", unit, "--min-words", str(min_words), "-q", *(["--within", within] if within else [])]
     options += ["--keep", keep] if keep != "first" else ["--keep-count", str(keep_count)]
     first = None
     for i, more in enumerate((["--threads", "1"], ["--threads", "4", "--memory", "64M"])):
@@ -166,10 +179,10 @@ def check(program, folder, name, bytes_, read, texts, case):
         lines = bytes_.decode().split("\n")[:-1]
         for line in files["kept.jsonl"].decode().split("\n")[:-1]:
             record = json.loads(line)
-            before = json.loads(lines[record["n"]])
+            before = json.loads(lines[record["i"]])
             assert {**record, "text": 0} == {**before, "text": 0}
             if record == before:
-                assert line == lines[record["n"]]
+                assert line == lines[record["i"]]
     return len(expected), len(empty)
 
 

@@ -65,6 +65,21 @@ for bad in '--keep last' '--shingle stopword:3'; do
     bm dedup in.jsonl --unit span $bad -o never; refused 2 '--'; absent never
 done
 
+# --- --within: only among documents of one value ---
+printf '{"id":1,"s":"x","text":"a b c"}\n{"id":2,"s":"y","text":"a b c"}\n{"id":3,"s":"x","text":"a b c"}\n{"id":4,"text":"a b c"}\n' > within.jsonl
+for unit in line paragraph span:2; do
+    bm dedup within.jsonl --unit $unit --min-words 3 --within s -o within --force; exits 0
+    says ../err 'within s: 1 of 4 documents have no value there, 0 one of another type: no part of them is compared'
+    sed 3d within.jsonl | holds within/kept.jsonl
+    bm filter within -q -o again --force; exits 0; holds again/kept.jsonl < within/kept.jsonl
+    bm dedup within.jsonl --unit $unit --min-words 3 --within none -o never
+    refused 3 "--within none: no document has a field 'none' \(the first one has 'id', 's', 'text'\)"; absent never
+done
+bm dedup in.jsonl --within id -o never; refused 2 '--within without --unit'
+bm dedup in.jsonl --unit line --within '' -o never; refused 2 '--within: unusable value'
+printf 'a line\n' > one.txt
+bm dedup one.txt --format lines --unit line --within s -o never; refused 2 "--within looks at field 's', and inputs of lines have no fields"
+
 # --- other formats; a paragraph goes with the blank lines behind it ---
 printf 'text,id\r\n"one two ""three""\r\n\r\nmine",a\r\n"yours\n\none two ""three""\n\n",b\r\n' > in.csv
 bm dedup in.csv --unit paragraph $cut -o csv; exits 0
