@@ -117,15 +117,21 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
 
 /* --- bands --- */
 
-/* A number of the plan that the signatures were made for; 0: there is none. */
-static uint32_t planned(const bm_manifest *manifest, const char *field)
+/* The plan that the signatures were made for. */
+typedef struct planned {
+    uint64_t bands, rows; /* 0: none */
+} planned;
+
+static planned read_planned(const bm_manifest *manifest)
 {
-    bm_str value;
-    uint64_t n = 0;
-    if (!bm_manifest_member(manifest, field, &value) || !bm_json_scan_uint(value, &n) ||
-        n > BM_PERMS_MAX)
-        return 0;
-    return (uint32_t)n;
+    static const bm_json_row rows[] = {
+        {"plan.bands", BM_MEMBER_UINT, .offset = offsetof(planned, bands), .most = BM_PERMS_MAX},
+        {"plan.rows", BM_MEMBER_UINT, .offset = offsetof(planned, rows), .most = BM_PERMS_MAX}};
+    planned plan = {0};
+    return bm_json_read(&(bm_json_reader){.doc = bm_manifest_doc(manifest)}, rows, 2, &plan,
+                        NULL) == BM_OK
+               ? plan
+               : (planned){0};
 }
 
 bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *manifest,
@@ -137,7 +143,7 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
     const char *asked = s->bands.threshold != export_defaults.bands.threshold ? "threshold"
                         : s->bands.recall != export_defaults.bands.recall     ? "recall"
                                                                               : NULL;
-    const uint32_t bands = planned(manifest, "plan.bands"), rows = planned(manifest, "plan.rows");
+    const planned plan = read_planned(manifest);
     if (keys && (form->has & BM_FORM_HAS_KEYS) == 0)
         return bm_fail_field(err, "what", "`what` bands is for npy, tsv, arrow and parquet (%s %s)",
                              to,
@@ -155,9 +161,9 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
                                : BM_OK;
     if (given || asked != NULL)
         return bm_settings_plan(s, err);
-    if (bands > 0 && rows > 0) {
-        s->bands.bands = bands;
-        s->bands.rows = rows;
+    if (plan.bands > 0 && plan.rows > 0) {
+        s->bands.bands = (uint32_t)plan.bands;
+        s->bands.rows = (uint32_t)plan.rows;
     } else if (form->bands * form->rows > 0 && form->bands * form->rows <= s->sketch.perms) {
         s->bands.bands = form->bands;
         s->bands.rows = form->rows;

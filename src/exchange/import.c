@@ -47,12 +47,23 @@ static const struct {
              {BM_EXCHANGE_ARROW, BM_FILE_SIGNATURES_ARROW, false},
              {BM_EXCHANGE_PARQUET, BM_FILE_SIGNATURES_PARQUET, false}};
 
-/* Is a parameter of the export this word? */
-static bool parameter_is(const bm_manifest *manifest, const char *field, const char *word)
+/* Is it an export of signatures in this form? */
+static bool is_export(const bm_manifest *manifest, const char *form)
 {
-    bm_str value;
-    return bm_manifest_member(manifest, field, &value) && value.len == strlen(word) + 2 &&
-           memcmp(value.data + 1, word, strlen(word)) == 0;
+    static const bm_json_row rows[] = {
+        {"parameters.to", BM_MEMBER_STRING, .offset = 0},
+        {"parameters.what", BM_MEMBER_STRING, .offset = sizeof(bm_str)}};
+    const char *const words[] = {form, "signatures"};
+    bm_str is[2];
+    if (strcmp(bm_manifest_kind(manifest), "export") != 0 ||
+        bm_json_read(&(bm_json_reader){.doc = bm_manifest_doc(manifest)}, rows, 2, is, NULL) !=
+            BM_OK)
+        return false;
+    for (size_t i = 0; i < 2; i++)
+        if (is[i].len != strlen(words[i]) + 2 ||
+            memcmp(is[i].data + 1, words[i], is[i].len - 2) != 0)
+            return false;
+    return true;
 }
 
 static bm_status open_report(const char *folder, const bm_import_request *request,
@@ -60,9 +71,7 @@ static bm_status open_report(const char *folder, const bm_import_request *reques
 {
     const char *form = bm_option_name(BM_OPTION_EXCHANGE, request->from);
     BM_TRY(bm_manifest_open_dir(folder, request->memory, &out->manifest, err));
-    if (strcmp(bm_manifest_kind(out->manifest), "export") != 0 ||
-        !parameter_is(out->manifest, "parameters.to", form) ||
-        !parameter_is(out->manifest, "parameters.what", "signatures"))
+    if (!is_export(out->manifest, form))
         return bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
                           "is no export of signatures in the form of %s", form);
     return bm_manifest_check(out->manifest, folder, err);

@@ -74,39 +74,47 @@ static bm_status bad(const char *path, const char *field, bm_error *err)
                       "the settings of the index have no %s that this version knows", field);
 }
 
-/* 0 … 1; less than 0: it is none. */
-static double read_share(bm_str value)
+typedef struct recorded_plan {
+    double threshold, recall; /* 0 ... 1 */
+    uint64_t bands, rows;
+    bm_str store; /* a word in quotes */
+} recorded_plan;
+
+static const bm_json_row plan_rows[] = {
+    {"parameters.threshold", BM_MEMBER_DOUBLE, .offset = offsetof(recorded_plan, threshold)},
+    {"parameters.recall", BM_MEMBER_DOUBLE, .offset = offsetof(recorded_plan, recall)},
+    {"plan.bands", BM_MEMBER_UINT, .offset = offsetof(recorded_plan, bands), .least = 1,
+     .most = BM_PERMS_MAX},
+    {"plan.rows", BM_MEMBER_UINT, .offset = offsetof(recorded_plan, rows), .least = 1,
+     .most = BM_PERMS_MAX},
+    {"parameters.store", BM_MEMBER_STRING, .offset = offsetof(recorded_plan, store)}};
+
+static bm_status bad_row(void *manifest, const bm_json_row *row, bm_str value, const char *expected,
+                         bm_error *err)
 {
-    char digits[64];
-    if (value.len == 0 || value.len >= sizeof digits)
-        return -1;
-    memcpy(digits, value.data, value.len);
-    digits[value.len] = '\0';
-    char *end;
-    const double number = strtod(digits, &end);
-    return *end == '\0' && number >= 0 && number <= 1 ? number : -1;
+    (void)value, (void)expected;
+    return bad(bm_manifest_path(manifest), strchr(row->name, '.') + 1, err);
 }
 
-static bm_status read_plan(const bm_manifest *manifest, bm_settings *out, bm_error *err)
+/* *store: the word in quotes. */
+static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *store, bm_error *err)
 {
-    static const char *const names[] = {"parameters.threshold", "parameters.recall"};
-    double *const shares[] = {&out->bands.threshold, &out->bands.recall};
-    const char *path = bm_manifest_path(manifest);
-    uint64_t bands = 0, rows = 0;
-    bm_str value;
-    out->bands = (bm_band_options){0};
+    const bm_json_reader from = {
+        .doc = bm_manifest_doc(manifest), .context = manifest, .bad = bad_row};
+    recorded_plan plan;
+    BM_TRY(bm_json_read(&from, plan_rows, sizeof plan_rows / sizeof plan_rows[0], &plan, err));
     for (size_t i = 0; i < 2; i++) {
-        if (!bm_manifest_member(manifest, names[i], &value) || (*shares[i] = read_share(value)) < 0)
-            return bad(path, strchr(names[i], '.') + 1, err);
+        const double share = i == 0 ? plan.threshold : plan.recall;
+        if (!(share >= 0 && share <= 1))
+            return bad_row(manifest, &plan_rows[i], (bm_str){0}, NULL, err);
     }
-    if (!bm_manifest_member(manifest, "plan.bands", &value) || !bm_json_scan_uint(value, &bands) ||
-        bands == 0 || bands > BM_PERMS_MAX)
-        return bad(path, "bands", err);
-    if (!bm_manifest_member(manifest, "plan.rows", &value) || !bm_json_scan_uint(value, &rows) ||
-        rows == 0 || bands * rows > out->sketch.perms)
-        return bad(path, "rows", err);
-    out->bands.bands = (uint32_t)bands;
-    out->bands.rows = (uint32_t)rows;
+    if (plan.bands * plan.rows > out->sketch.perms)
+        return bad(bm_manifest_path(manifest), "rows", err);
+    *store = plan.store;
+    out->bands = (bm_band_options){.threshold = plan.threshold,
+                                   .recall = plan.recall,
+                                   .bands = (uint32_t)plan.bands,
+                                   .rows = (uint32_t)plan.rows};
     return bm_settings_plan(out, err);
 }
 
@@ -125,18 +133,17 @@ static bm_status check_unicode(const bm_manifest *manifest, bm_error *err)
                       ours ? here->utf8proc_unicode : here->unicode);
 }
 
-static bm_status read_fixed(const bm_manifest *manifest, const bm_store_facts *facts,
-                            bm_settings *out, bm_error *err)
+static bm_status read_fixed(bm_manifest *manifest, const bm_store_facts *facts, bm_settings *out,
+                            bm_error *err)
 {
-    bm_str value;
+    bm_str word = {0};
     unsigned store = 0;
     const char *path = bm_manifest_path(manifest);
     BM_TRY(strcmp(bm_manifest_kind(manifest), BM_INDEX_KIND) == 0 ? check_unicode(manifest, err)
                                                                   : bad(path, "kind", err));
     BM_TRY(bm_recipe_signed(manifest, out, err));
-    BM_TRY(read_plan(manifest, out, err));
-    if (!bm_manifest_member(manifest, "parameters.store", &value) || value.len < 2 ||
-        !bm_option_value(BM_OPTION_STORE, value.data + 1, value.len - 2, &store))
+    BM_TRY(read_plan(manifest, out, &word, err));
+    if (!bm_option_value(BM_OPTION_STORE, word.data + 1, word.len - 2, &store))
         return bad(path, "store", err);
     out->index.store = (bm_index_store)store;
     out->perms_used = bm_index_perms_used(out);

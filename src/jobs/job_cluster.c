@@ -177,11 +177,11 @@ static void close_listed(listed_pairs *pairs)
 static bm_status read_parameters(listed_pairs *out, bm_error *err)
 {
     bm_result_facts f;
-    bm_result_facts_begin(&f, out->report, err);
-    out->threshold = bm_result_facts_double(&f, "parameters.threshold");
-    out->stars = bm_result_facts_word(&f, BM_OPTION_CLUSTER) == BM_CLUSTER_STAR;
+    BM_TRY(bm_result_facts_read(out->report, BM_FACT_CLUSTER | BM_FACT_THRESHOLD, &f, err));
+    out->threshold = f.threshold;
+    out->stars = f.cluster == BM_CLUSTER_STAR;
     out->against = bm_result_is_against(out->report);
-    return bm_result_facts_end(&f);
+    return BM_OK;
 }
 
 /* *out: the report beside a file; NULL: there is none, or one of somebody else. */

@@ -5,6 +5,7 @@
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_scan.c */
 #include "json/json_scan.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -269,44 +270,95 @@ bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value)
     }
 }
 
-static bm_status lacks(const bm_json_doc *doc, const char *type, const char *field, bm_error *err)
+/* === json table === */
+
+static const char *const type_expected[] = {[BM_MEMBER_VALUE] = "expected a value",
+                                            [BM_MEMBER_ARRAY] = "expected an array",
+                                            [BM_MEMBER_STRING] = "expected a string",
+                                            [BM_MEMBER_TEXT] = "expected a string",
+                                            [BM_MEMBER_UINT] = "expected a whole number",
+                                            [BM_MEMBER_DOUBLE] = "expected a number",
+                                            [BM_MEMBER_IS] = ""};
+
+static bool put_uint(const bm_json_row *row, bm_str value, uint64_t *out, const char **expected)
 {
-    return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "no %s in field '%s'", type, field);
+    uint64_t n;
+    if (!bm_json_scan_uint(value, &n))
+        return false;
+    if (row->expected != NULL)
+        *expected = row->expected;
+    if (n < row->least || (row->most != 0 && n > row->most))
+        return false;
+    *out = n;
+    return true;
 }
 
-/* The text of the number at a field. */
-static bm_status find_number(const bm_json_doc *doc, const char *field, bm_str *out, bm_error *err)
+/* Put a value in its place. BM_ERR_FORMAT: it is not what the row wants. */
+static bm_status put_value(const bm_json_reader *from, const bm_json_row *row, bm_str value,
+                           void *at, const char **expected, bm_error *err)
 {
-    if (!bm_json_doc_find(doc, field, out) ||
-        (out->data[0] != '-' && (out->data[0] < '0' || out->data[0] > '9')))
-        return lacks(doc, "number", field, err);
+    const char first = value.data[0];
+    bool right = true;
+    switch (row->type) {
+    case BM_MEMBER_UINT:
+        right = put_uint(row, value, at, expected);
+        break;
+    case BM_MEMBER_DOUBLE:
+        right = (first == '-' || (first >= '0' && first <= '9')) && bm_simd_double(value, at);
+        break;
+    case BM_MEMBER_TEXT:
+        return first == '"' ? from->own(from->context, value, at, err) : BM_ERR_FORMAT;
+    case BM_MEMBER_ARRAY:
+        right = first == '[';
+        break;
+    case BM_MEMBER_STRING:
+        right = first == '"' && value.len >= 2;
+        break;
+    default:
+        break;
+    }
+    if (right && row->type <= BM_MEMBER_STRING)
+        *(bm_str *)at = value;
+    return right ? BM_OK : BM_ERR_FORMAT;
+}
+
+/* Find the members of all rows, in one walk through an object; a value of no bytes is missing. */
+static void find_all(const bm_json_reader *from, const bm_json_row *rows, size_t n, bm_str *values)
+{
+    size_t at = 0;
+    bm_str key, value;
+    memset(values, 0, n * sizeof *values);
+    for (size_t i = 0; from->doc != NULL && i < n; i++)
+        (void)bm_json_doc_find(from->doc, rows[i].name, &values[i]);
+    while (from->doc == NULL && bm_json_scan_member(from->object, &at, &key, &value))
+        for (size_t i = 0; i < n; i++)
+            if (key.len == strlen(rows[i].name) + 2 &&
+                memcmp(key.data + 1, rows[i].name, key.len - 2) == 0)
+                values[i] = value;
+}
+
+bm_status bm_json_read(const bm_json_reader *from, const bm_json_row *rows, size_t n, void *out,
+                       bm_error *err)
+{
+    bm_str values[BM_JSON_ROWS_MAX];
+    assert(n <= BM_JSON_ROWS_MAX);
+    find_all(from, rows, n, values);
+    for (size_t i = 0; i < n; i++) {
+        const char *expected = type_expected[rows[i].type];
+        const bool there = values[i].len > 0;
+        if (rows[i].type == BM_MEMBER_IS) {
+            *(bool *)((char *)out + rows[i].offset) = there;
+            continue;
+        }
+        if ((!there && rows[i].presence != BM_MEMBER_NEEDED) ||
+            (rows[i].presence == BM_MEMBER_NULLABLE && bm_json_scan_is(values[i], "null")))
+            continue;
+        const bm_status status = there ? put_value(from, &rows[i], values[i],
+                                                   (char *)out + rows[i].offset, &expected, err)
+                                       : BM_ERR_FORMAT;
+        if (status == BM_ERR_FORMAT && from->bad != NULL)
+            return from->bad(from->context, &rows[i], values[i], expected, err);
+        BM_TRY(status);
+    }
     return BM_OK;
-}
-
-bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err)
-{
-    bm_str quoted;
-    if (!bm_json_doc_find(doc, field, &quoted) || quoted.data[0] != '"')
-        return lacks(doc, "string", field, err);
-    BM_TRY(bm_json_scan_string(quoted, out, err));
-    return bm_buf_end(out, err);
-}
-
-bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err)
-{
-    bm_str text;
-    BM_TRY(find_number(doc, field, &text, err));
-    if (bm_json_scan_uint(text, out))
-        return BM_OK;
-    return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0,
-                      "field '%s' is no whole number from 0 to 2^64-1", field);
-}
-
-bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err)
-{
-    bm_str text;
-    BM_TRY(find_number(doc, field, &text, err));
-    if (bm_simd_double(text, out))
-        return BM_OK;
-    return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "field '%s' is out of range", field);
 }

@@ -78,8 +78,54 @@ bm_status bm_json_doc_open(const char *path, bm_str text, bm_json_doc *out, bm_e
 void bm_json_doc_close(bm_json_doc *doc); /* {0} is fine */
 /* The JSON text of a field; false: there is none. */
 bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value);
-/* BM_ERR_FORMAT names the file and the field that is missing or of another type. A string is
- * appended to `out`, and a NUL put after it. */
-bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err);
-bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err);
-bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err);
+
+/* json table -- the members that a reader of our files wants, a row each, with their places in a
+ * struct of the reader.
+ *
+ *     {"bands": 18, "rows": 5}    {"bands", BM_MEMBER_UINT, .offset = offsetof(plan, bands)}
+ *                                 {"rows", BM_MEMBER_UINT, .offset = offsetof(plan, rows)}
+ */
+
+#define BM_JSON_ROWS_MAX 16u /* of one call */
+
+typedef enum bm_member_type {
+    BM_MEMBER_VALUE,  /* bm_str: a value of any type */
+    BM_MEMBER_ARRAY,  /* bm_str */
+    BM_MEMBER_STRING, /* bm_str: with its quotes, escaped as it is there */
+    BM_MEMBER_TEXT,   /* const char *, which the reader's `own` makes of a string */
+    BM_MEMBER_UINT,   /* uint64_t */
+    BM_MEMBER_DOUBLE, /* double */
+    BM_MEMBER_IS,     /* bool: is the member there? */
+} bm_member_type;
+
+typedef enum bm_member_presence {
+    BM_MEMBER_NEEDED,
+    BM_MEMBER_OPTIONAL, /* may be missing; its place then stays as it is */
+    BM_MEMBER_NULLABLE, /* may be missing, or null */
+} bm_member_presence;
+
+typedef struct bm_json_row {
+    const char *name; /* a key of the object, or a dotted path of the document */
+    bm_member_type type;
+    size_t offset; /* of the value's place in the struct */
+    bm_member_presence presence;
+    uint64_t least, most; /* of a UINT; most 0: no limit */
+    const char *expected; /* for messages about a number out of these limits */
+} bm_json_row;
+
+typedef struct bm_json_reader {
+    const bm_json_doc *doc; /* NULL: the members are those of `object` */
+    bm_str object;
+    void *context; /* for `own` and `bad` */
+    /* Make a text of a string in quotes. BM_ERR_FORMAT: the member is reported as wrong. */
+    bm_status (*own)(void *context, bm_str quoted, const char **out, bm_error *err);
+    /* Report that a member is missing (its value has no bytes) or wrong. NULL: nothing is
+     * reported. */
+    bm_status (*bad)(void *context, const bm_json_row *row, bm_str value, const char *expected,
+                     bm_error *err);
+} bm_json_reader;
+
+/* Read the members that `rows` lists into the struct at `out`. BM_ERR_FORMAT: the first one that is
+ * missing or wrong was reported. */
+bm_status bm_json_read(const bm_json_reader *from, const bm_json_row *rows, size_t n, void *out,
+                       bm_error *err);

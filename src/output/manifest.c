@@ -264,26 +264,34 @@ out:
     return BM_OK;
 }
 
-/* Members of an object, which must be there. */
-static bm_status manifest_field_string(manifest_fields *fields, bm_str object, const char *key,
-                                       const char **out, bm_error *err)
+static bm_status own_text(void *context, bm_str quoted, const char **out, bm_error *err)
 {
-    bm_str value;
-    if (!bm_json_scan_find(object, key, &value) || value.len < 2 || value.data[0] != '"')
-        return manifest_field_bad(fields, key, "expected a string", err);
-    bm_status status = manifest_field_own(fields, value, false, out, err);
-    return status == BM_ERR_FORMAT ? manifest_field_bad(fields, key, "expected a string", err)
-                                   : status;
+    return manifest_field_own(context, quoted, false, out, err);
 }
 
-static bm_status manifest_field_uint(const manifest_fields *fields, bm_str object, const char *key,
-                                     uint64_t *out, bm_error *err)
+static bm_status report_bad(void *context, const bm_json_row *row, bm_str value,
+                            const char *expected, bm_error *err)
 {
-    bm_str value;
-    if (!bm_json_scan_find(object, key, &value) || !bm_json_scan_uint(value, out))
-        return manifest_field_bad(fields, key, "expected a whole number", err);
-    return BM_OK;
+    (void)value;
+    return manifest_field_bad(context, row->name, expected, err);
 }
+
+/* Read members into the struct at `out`; texts become the fields' own. */
+static bm_status read_from(manifest_fields *fields, const bm_json_doc *doc, bm_str object,
+                           const bm_json_row *rows, size_t n, void *out, bm_error *err)
+{
+    const bm_json_reader from = {
+        .doc = doc, .object = object, .context = fields, .own = own_text, .bad = report_bad};
+    return bm_json_read(&from, rows, n, out, err);
+}
+
+static bm_status read_object(manifest_fields *fields, bm_str object, const bm_json_row *rows,
+                             size_t n, void *out, bm_error *err)
+{
+    return read_from(fields, NULL, object, rows, n, out, err);
+}
+
+#define N_ROWS(rows) (sizeof(rows) / sizeof *(rows))
 
 static void manifest_fields_reset(manifest_fields *fields)
 {
@@ -324,23 +332,19 @@ static bm_status read_field(manifest_fields *fields, bm_str object, const bm_fie
                             bm_provenance *p, bm_error *err)
 {
     const size_t row = (size_t)(field - bm_field_rows);
-    bm_str value;
-    if ((field->uses & BM_FIELD_NULLABLE) &&
-        (!bm_json_scan_find(object, field->key, &value) || bm_json_scan_is(value, "null")))
-        return BM_OK;
-    switch (field->type) {
-    case BM_FIELD_TYPE_TEXTS:
+    const bool number = field->type == BM_FIELD_TYPE_UINT32 || field->type == BM_FIELD_TYPE_UINT64;
+    const bool yes_or_no = field->type == BM_FIELD_TYPE_BOOL;
+    if (field->type == BM_FIELD_TYPE_TEXTS)
         return read_text_fields(fields, object, p, err);
-    case BM_FIELD_TYPE_UINT32:
-    case BM_FIELD_TYPE_UINT64:
-        return manifest_field_uint(fields, object, field->key, &p->numbers[row], err);
-    case BM_FIELD_TYPE_BOOL:
-        return bm_json_scan_uint(value, &p->numbers[row]) && p->numbers[row] <= 1
-                   ? BM_OK
-                   : manifest_field_bad(fields, field->key, "expected 0 or 1", err);
-    default:
-        return manifest_field_string(fields, object, field->key, &p->texts[row], err);
-    }
+    const bm_json_row wanted = {
+        .name = field->key,
+        .type = number || yes_or_no ? BM_MEMBER_UINT : BM_MEMBER_TEXT,
+        .offset = number || yes_or_no ? offsetof(bm_provenance, numbers) + row * sizeof *p->numbers
+                                      : offsetof(bm_provenance, texts) + row * sizeof *p->texts,
+        .presence = field->uses & BM_FIELD_NULLABLE ? BM_MEMBER_NULLABLE : BM_MEMBER_NEEDED,
+        .most = yes_or_no,
+        .expected = "expected 0 or 1"};
+    return read_object(fields, object, &wanted, 1, p, err);
 }
 
 /* Only tables have a header (or none) and a character between cells. */
@@ -359,6 +363,15 @@ static bm_status check_table(const manifest_fields *fields, const bm_provenance 
     return BM_OK;
 }
 
+static const bm_json_row unicode_rows[] = {
+    {"unicode", BM_MEMBER_TEXT, .offset = offsetof(bm_provenance, unicode)},
+    {"utf8proc_unicode", BM_MEMBER_TEXT, .offset = offsetof(bm_provenance, utf8proc_unicode)},
+    {"format", BM_MEMBER_UINT, .offset = offsetof(bm_provenance, format)}};
+
+static const bm_json_row weights_rows[] = {
+    {"weights_digest", BM_MEMBER_TEXT, .offset = offsetof(bm_provenance, weights_digest)},
+    {"weights_documents", BM_MEMBER_UINT, .offset = offsetof(bm_provenance, weights_documents)}};
+
 /* From the object "provenance". BM_ERR_FORMAT where a field is missing or of another type. */
 static bm_status provenance_read(manifest_fields *fields, bm_str object, bm_provenance *p,
                                  bm_error *err)
@@ -367,16 +380,11 @@ static bm_status provenance_read(manifest_fields *fields, bm_str object, bm_prov
     for (size_t i = 0; i < BM_N_ROWS; i++)
         if (bm_field_rows[i].uses & PROVENANCE)
             BM_TRY(read_field(fields, object, &bm_field_rows[i], p, err));
-    BM_TRY(manifest_field_string(fields, object, "unicode", &p->unicode, err));
-    BM_TRY(manifest_field_string(fields, object, "utf8proc_unicode", &p->utf8proc_unicode, err));
-    BM_TRY(manifest_field_uint(fields, object, "format", &p->format, err));
-    if (p->texts[BM_ROW_WEIGHTS] != NULL) {
-        BM_TRY(manifest_field_string(fields, object, "weights_digest", &p->weights_digest, err));
-        BM_TRY(
-            manifest_field_uint(fields, object, "weights_documents", &p->weights_documents, err));
-    } else {
+    BM_TRY(read_object(fields, object, unicode_rows, N_ROWS(unicode_rows), p, err));
+    if (p->texts[BM_ROW_WEIGHTS] != NULL)
+        BM_TRY(read_object(fields, object, weights_rows, N_ROWS(weights_rows), p, err));
+    else
         p->texts[BM_ROW_WEIGHTS] = "none";
-    }
     return check_table(fields, p, err);
 }
 
@@ -469,20 +477,31 @@ struct bm_manifest {
     bm_manifest_part *parts; /* of all inputs */
     size_t n_parts, cap_parts;
     bm_manifest_shard shard; /* of 0: none */
-    uint64_t piece_bytes;
+    const char *tool;
+    uint64_t schema, digests, piece_bytes;
     bm_manifest_input offsets;       /* file NULL: none */
     bm_manifest_output_row *outputs; /* sorted by name */
     size_t n_outputs, cap_outputs;
 };
 
+static const bm_json_row part_rows[] = {
+    {BM_INPUT_FROM, BM_MEMBER_UINT, .offset = offsetof(bm_manifest_part, from)},
+    {"bytes", BM_MEMBER_UINT, .offset = offsetof(bm_manifest_part, bytes)},
+    {"xxh3_128", BM_MEMBER_TEXT, .offset = offsetof(bm_manifest_part, xxh3_128)}};
+
 static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
 {
     BM_TRY(bm_grow_array(&manifest->parts, &manifest->cap_parts, manifest->n_parts + 1, err));
     bm_manifest_part *part = &manifest->parts[manifest->n_parts++];
-    BM_TRY(manifest_field_uint(&manifest->fields, item, BM_INPUT_FROM, &part->from, err));
-    BM_TRY(manifest_field_uint(&manifest->fields, item, "bytes", &part->bytes, err));
-    return manifest_field_string(&manifest->fields, item, "xxh3_128", &part->xxh3_128, err);
+    return read_object(&manifest->fields, item, part_rows, N_ROWS(part_rows), part, err);
 }
+
+/* The bytes of a file that was read in part, in several parts, or as a whole. */
+static const bm_json_row file_bytes_row = {BM_INPUT_FILE_BYTES, BM_MEMBER_UINT,
+                                           .offset = offsetof(bm_manifest_input, bytes)};
+static const bm_json_row whole_rows[] = {
+    {"bytes", BM_MEMBER_UINT, .offset = offsetof(bm_manifest_input, bytes)},
+    {"xxh3_128", BM_MEMBER_TEXT, .offset = offsetof(bm_manifest_input, xxh3_128)}};
 
 /* *is: a part of the file was read, or all of it in parts; the parts are where they are once all
  * are there. */
@@ -492,10 +511,10 @@ static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_inpu
     bm_str value, part;
     const size_t n = manifest->n_parts;
     if (bm_json_scan_find(item, BM_INPUT_FROM, &value)) {
-        BM_TRY(manifest_field_uint(&manifest->fields, item, BM_INPUT_FILE_BYTES, &out->bytes, err));
+        BM_TRY(read_object(&manifest->fields, item, &file_bytes_row, 1, out, err));
         BM_TRY(read_part(manifest, item, err));
     } else if (bm_json_scan_find(item, BM_INPUT_PARTS, &value)) {
-        BM_TRY(manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
+        BM_TRY(read_object(&manifest->fields, item, whole_rows, 1, out, err));
         for (size_t at = 0; bm_json_scan_element(value, &at, &part);)
             BM_TRY(read_part(manifest, part, err));
     }
@@ -507,11 +526,12 @@ static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_inpu
 
 static bm_status read_ids(bm_manifest *manifest, bm_str item, bm_manifest_input *out, bm_error *err)
 {
-    bm_str value;
+    static const bm_json_row ids_row = {BM_INPUT_IDS, BM_MEMBER_TEXT,
+                                        .presence = BM_MEMBER_OPTIONAL};
     const char *word = NULL;
-    if (!bm_json_scan_find(item, BM_INPUT_IDS, &value))
+    BM_TRY(read_object(&manifest->fields, item, &ids_row, 1, &word, err));
+    if (word == NULL)
         return BM_OK;
-    BM_TRY(manifest_field_string(&manifest->fields, item, BM_INPUT_IDS, &word, err));
     out->ids = bm_id_kind_of(word);
     return out->ids != BM_IDS_UNTYPED ? BM_OK
                                       : manifest_field_bad(&manifest->fields, BM_INPUT_IDS,
@@ -534,8 +554,7 @@ static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_inpu
     BM_TRY(read_parts(manifest, item, out, &in_parts, err));
     if (in_parts)
         return BM_OK;
-    BM_TRY(manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
-    return manifest_field_string(&manifest->fields, item, "xxh3_128", &out->xxh3_128, err);
+    return read_object(&manifest->fields, item, whole_rows, N_ROWS(whole_rows), out, err);
 }
 
 static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
@@ -560,6 +579,11 @@ static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
     return BM_OK;
 }
 
+static const bm_json_row shard_rows[] = {
+    {BM_SHARD_INDEX, BM_MEMBER_UINT, .offset = offsetof(bm_manifest_shard, index)},
+    {BM_SHARD_OF, BM_MEMBER_UINT, .offset = offsetof(bm_manifest_shard, of)},
+    {BM_SHARD_WHOLE, BM_MEMBER_TEXT, .offset = offsetof(bm_manifest_shard, whole)}};
+
 static bm_status read_shard(bm_manifest *manifest, bm_error *err)
 {
     manifest_fields *fields = &manifest->fields;
@@ -567,9 +591,7 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
     bm_str value;
     if (!bm_json_doc_find(&manifest->doc, BM_MANIFEST_SHARD, &value))
         return BM_OK;
-    BM_TRY(manifest_field_uint(fields, value, BM_SHARD_INDEX, &shard->index, err));
-    BM_TRY(manifest_field_uint(fields, value, BM_SHARD_OF, &shard->of, err));
-    BM_TRY(manifest_field_string(fields, value, BM_SHARD_WHOLE, &shard->whole, err));
+    BM_TRY(read_object(fields, value, shard_rows, N_ROWS(shard_rows), shard, err));
     return shard->index >= 1 && shard->index <= shard->of
                ? BM_OK
                : manifest_field_bad(fields, BM_MANIFEST_SHARD "." BM_SHARD_INDEX,
@@ -710,41 +732,40 @@ static bm_status read_outputs_pieces(bm_manifest *manifest, bm_str object, bm_er
     return BM_OK;
 }
 
+/* Members of the whole manifest, to places in it. */
+static bm_status read_top(bm_manifest *manifest, const bm_json_row *rows, size_t n, bm_error *err)
+{
+    return read_from(&manifest->fields, &manifest->doc, (bm_str){0}, rows, n, manifest, err);
+}
+
 /* By which pieces are files digested? */
 static bm_status read_digests(bm_manifest *manifest, bm_error *err)
 {
-    manifest_fields *fields = &manifest->fields;
-    uint64_t version = 0;
-    bm_str value;
-    if (!bm_json_doc_find(&manifest->doc, BM_MANIFEST_DIGESTS, &value))
-        return BM_OK;
-    BM_TRY(manifest_field_uint(fields, manifest->doc.text, BM_MANIFEST_DIGESTS, &version, err));
-    if (version != BM_DIGESTS_VERSION)
-        return manifest_field_bad(fields, BM_MANIFEST_DIGESTS,
-                                  "expected 2; a later version of bandmill reads it", err);
-    BM_TRY(manifest_field_uint(fields, manifest->doc.text, BM_MANIFEST_PIECE_BYTES,
-                               &manifest->piece_bytes, err));
-    return manifest->piece_bytes != 0 ? BM_OK
-                                      : manifest_field_bad(fields, BM_MANIFEST_PIECE_BYTES,
-                                                           "expected a number above 0", err);
+    static const bm_json_row rows[] = {
+        {BM_MANIFEST_DIGESTS, BM_MEMBER_UINT, .offset = offsetof(bm_manifest, digests),
+         .presence = BM_MEMBER_OPTIONAL, .least = BM_DIGESTS_VERSION, .most = BM_DIGESTS_VERSION,
+         .expected = "expected 2; a later version of bandmill reads it"},
+        {BM_MANIFEST_PIECE_BYTES, BM_MEMBER_UINT, .offset = offsetof(bm_manifest, piece_bytes),
+         .least = 1, .expected = "expected a number above 0"}};
+    BM_TRY(read_top(manifest, rows, 1, err));
+    return manifest->digests == 0 ? BM_OK : read_top(manifest, rows + 1, 1, err);
 }
+
+static const bm_json_row tool_row = {"tool", BM_MEMBER_TEXT, .offset = offsetof(bm_manifest, tool)};
+static const bm_json_row head_rows[] = {
+    {"schema", BM_MEMBER_UINT, .offset = offsetof(bm_manifest, schema), .least = 1, .most = 1,
+     .expected = "expected 1; a later version of bandmill reads it"},
+    {"kind", BM_MEMBER_TEXT, .offset = offsetof(bm_manifest, kind)},
+    {"version", BM_MEMBER_TEXT, .offset = offsetof(bm_manifest, version)}};
 
 static bm_status read_members(bm_manifest *manifest, bm_error *err)
 {
     manifest_fields *fields = &manifest->fields;
-    const bm_str root = manifest->doc.text;
-    const char *tool = NULL;
-    uint64_t schema = 0;
     bm_str value;
-    BM_TRY(manifest_field_string(fields, root, "tool", &tool, err));
-    if (strcmp(tool, "bandmill") != 0)
+    BM_TRY(read_top(manifest, &tool_row, 1, err));
+    if (strcmp(manifest->tool, "bandmill") != 0)
         return manifest_field_bad(fields, "tool", "expected \"bandmill\"", err);
-    BM_TRY(manifest_field_uint(fields, root, "schema", &schema, err));
-    if (schema != 1)
-        return manifest_field_bad(fields, "schema",
-                                  "expected 1; a later version of bandmill reads it", err);
-    BM_TRY(manifest_field_string(fields, root, "kind", &manifest->kind, err));
-    BM_TRY(manifest_field_string(fields, root, "version", &manifest->version, err));
+    BM_TRY(read_top(manifest, head_rows, N_ROWS(head_rows), err));
     if (bm_json_doc_find(&manifest->doc, "provenance", &value)) {
         BM_TRY(provenance_read(fields, value, &manifest->provenance, err));
         if (manifest->provenance.format != BM_MANIFEST_FORMAT)

@@ -661,37 +661,36 @@ static bm_status check_plan(const bm_explainer *e, uint64_t bands, uint64_t rows
 /* How the pairs of the directory were found. */
 static bm_status read_report(bm_explainer *e, bm_error *err)
 {
-    bm_result_facts f;
+    bm_result_facts f = {0};
     const bm_provenance *p;
-    uint64_t bands = 0, rows = 0;
-    BM_TRY(bm_manifest_provenance(e->dir.manifest, &p, err));
+    const bm_manifest *manifest = e->dir.manifest;
+    BM_TRY(bm_manifest_provenance(manifest, &p, err));
     const bm_scheme_ops *scheme = bm_scheme_find(p->texts[BM_ROW_SCHEME]);
     const uint64_t seed = p->numbers[BM_ROW_SEED];
     bm_find_options_init(&e->find);
-    bm_result_facts_begin(&f, e->dir.manifest, err);
-    e->find.verify = (bm_verify)bm_result_facts_word(&f, BM_OPTION_VERIFY);
-    if (e->find.verify == BM_VERIFY_AUTO)
-        bm_result_facts_unknown(&f, "parameters.verify");
-    e->star = bm_result_facts_word(&f, BM_OPTION_CLUSTER) == BM_CLUSTER_STAR;
-    if (bm_manifest_count(e->dir.manifest, "divided", &e->divided, NULL) != BM_OK)
-        e->divided = 0; /* none was */
-    e->find.candidates = (bm_candidate_rule)bm_result_facts_word(&f, BM_OPTION_CANDIDATES);
-    if (e->find.candidates == BM_CANDIDATES_LSH) {
-        bands = bm_result_facts_uint(&f, "plan.bands");
-        rows = bm_result_facts_uint(&f, "plan.rows");
-    }
+    BM_TRY(bm_result_facts_read(
+        manifest, BM_FACT_VERIFY | BM_FACT_CLUSTER | BM_FACT_CANDIDATES | BM_FACT_THRESHOLD, &f,
+        err));
+    if (f.verify == BM_VERIFY_AUTO)
+        return bm_result_fact_unknown(manifest, "parameters.verify", err);
+    if (f.candidates == BM_CANDIDATES_LSH)
+        BM_TRY(bm_result_facts_read(manifest, BM_FACT_PLAN, &f, err));
     if (scheme == NULL)
-        bm_result_facts_unknown(&f, "provenance.scheme");
-    e->find.bands.threshold = bm_result_facts_threshold(&f);
+        return bm_result_fact_unknown(manifest, "provenance.scheme", err);
     if (seed > UINT32_MAX)
-        bm_result_facts_unknown(&f, "provenance.seed");
-    BM_TRY(bm_result_facts_end(&f));
-    BM_TRY(check_plan(e, bands, rows, err));
+        return bm_result_fact_unknown(manifest, "provenance.seed", err);
+    if (bm_manifest_count(manifest, "divided", &e->divided, NULL) != BM_OK)
+        e->divided = 0; /* none was */
+    e->star = f.cluster == BM_CLUSTER_STAR;
+    e->find.verify = (bm_verify)f.verify;
+    e->find.candidates = (bm_candidate_rule)f.candidates;
+    e->find.bands.threshold = f.threshold;
+    BM_TRY(check_plan(e, f.bands, f.rows, err));
     e->find.sketch = (bm_sketch_options){.perms = (uint32_t)p->numbers[BM_ROW_PERMS],
                                          .seed = (uint32_t)seed,
                                          .scheme = scheme->scheme};
-    e->find.bands.bands = (uint32_t)bands;
-    e->find.bands.rows = (uint32_t)rows;
+    e->find.bands.bands = (uint32_t)f.bands;
+    e->find.bands.rows = (uint32_t)f.rows;
     return BM_OK;
 }
 

@@ -202,9 +202,8 @@ bm_status bm_explain_overlap(bm_explainer *e, bm_error *err)
         return bm_fail_field(err, "form", "a result of overlap has no groups, and no graph of one");
     o->item.id = e->options->id_a;
     o->document.id = e->options->id_b;
-    bm_result_facts_begin(&facts, e->manifest, err);
-    o->threshold = bm_result_facts_threshold(&facts);
-    BM_TRY(bm_result_facts_end(&facts));
+    BM_TRY(bm_result_facts_read(e->manifest, BM_FACT_THRESHOLD, &facts, err));
+    o->threshold = facts.threshold;
     BM_TRY(bm_recipe_signed(e->manifest, &cut, err));
     o->units = cut.text.shingle;
     bm_job_context_stage(&e->context, "read", "bytes");

@@ -158,60 +158,52 @@ void bm_page_least_reset(bm_page_least *least)
 /* --- report.json and sources.tsv --- */
 
 /* A number that no plan has more of than permutations. */
-static uint32_t read_small(bm_result_facts *f, const char *path)
+static bm_status check_small(const bm_page *p, const char *path, uint64_t value, bm_error *err)
 {
-    const uint64_t value = bm_result_facts_uint(f, path);
-    if (f->status == BM_OK && value > BM_PERMS_MAX)
-        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
-                               "%s is %" PRIu64, path, value);
-    return (uint32_t)value;
-}
-
-/* One rule that goes by length or place, or a list that may look at fields. */
-static void read_keep(bm_page *p, bm_result_facts *f)
-{
-    bm_buf rules = {0};
-    unsigned keep = BM_KEEP_FIRST;
-    if (f->status == BM_OK)
-        f->status = bm_json_doc_string(f->doc, "parameters.keep", &rules, f->err);
-    p->keep_is_list =
-        f->status == BM_OK && !bm_option_value(BM_OPTION_KEEP, rules.data, rules.len, &keep);
-    p->keep = (bm_keep)keep;
-    bm_buf_reset(&rules);
+    return value <= BM_PERMS_MAX ? BM_OK
+                                 : bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
+                                              "%s is %" PRIu64, path, value);
 }
 
 static bm_status read_parameters(bm_page *p, bm_error *err)
 {
     bm_str bands;
-    bm_result_facts f;
-    bm_result_facts_begin(&f, p->manifest, err);
+    bm_result_facts f = {.keep = BM_KEEP_FIRST, .predicted_recall = NAN};
+    unsigned wanted = BM_FACT_THRESHOLD | BM_FACT_SECONDS;
     if (!p->overlap.is) {
         p->against = bm_result_is_against(p->manifest);
-        p->verify = (bm_verify)bm_result_facts_word(&f, BM_OPTION_VERIFY);
-        p->cluster = (bm_cluster)bm_result_facts_word(&f, BM_OPTION_CLUSTER);
-        read_keep(p, &f);
+        wanted |= BM_FACT_VERIFY | BM_FACT_CLUSTER | BM_FACT_KEEP;
     }
-    p->threshold = bm_result_facts_threshold(&f);
-    p->seconds = bm_result_facts_double(&f, "run.seconds");
-    p->predicted_recall = NAN;
-    if (bm_manifest_member(p->manifest, "plan.bands", &bands)) {
-        p->bands = read_small(&f, "plan.bands");
-        p->rows = read_small(&f, "plan.rows");
-        read_small(&f, "provenance.perms");
-        p->predicted_recall = bm_result_facts_double(&f, "plan.predicted_recall");
-    }
-    return bm_result_facts_end(&f);
+    if (bm_manifest_member(p->manifest, "plan.bands", &bands))
+        wanted |= BM_FACT_PLAN | BM_FACT_PERMS | BM_FACT_RECALL;
+    BM_TRY(bm_result_facts_read(p->manifest, wanted, &f, err));
+    BM_TRY(check_small(p, "plan.bands", f.bands, err));
+    BM_TRY(check_small(p, "plan.rows", f.rows, err));
+    BM_TRY(check_small(p, "provenance.perms", f.perms, err));
+    p->verify = (bm_verify)f.verify;
+    p->cluster = (bm_cluster)f.cluster;
+    p->keep = (bm_keep)f.keep;
+    p->keep_is_list = f.keep_is_list;
+    p->threshold = f.threshold;
+    p->seconds = f.seconds;
+    p->bands = (uint32_t)f.bands;
+    p->rows = (uint32_t)f.rows;
+    p->predicted_recall = f.predicted_recall;
+    return BM_OK;
 }
+
+static const bm_json_row size_rows[] = {
+    {"size", BM_MEMBER_UINT, .offset = offsetof(bm_page_size, size)},
+    {"groups", BM_MEMBER_UINT, .offset = offsetof(bm_page_size, groups)}};
 
 static bm_status read_sizes(bm_page *p, bm_error *err)
 {
-    bm_str sizes = {0}, row, size, groups;
+    bm_str sizes = {0}, row;
     size_t at = 0;
     bm_manifest_member(p->manifest, "group_sizes", &sizes);
     while (bm_json_scan_element(sizes, &at, &row)) {
         bm_page_size one = {0};
-        if (!bm_json_scan_find(row, "size", &size) || !bm_json_scan_uint(size, &one.size) ||
-            !bm_json_scan_find(row, "groups", &groups) || !bm_json_scan_uint(groups, &one.groups))
+        if (bm_json_read(&(bm_json_reader){.object = row}, size_rows, 2, &one, NULL) != BM_OK)
             return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
                               "group_sizes is no list of sizes and groups");
         BM_TRY(bm_grow_array(&p->sizes, &p->cap_sizes, p->n_sizes + 1, err));
@@ -220,11 +212,15 @@ static bm_status read_sizes(bm_page *p, bm_error *err)
     return BM_OK;
 }
 
+static const bm_json_row removed_bytes_row = {BM_INPUT_REMOVED_BYTES, BM_MEMBER_UINT,
+                                              .offset = offsetof(bm_page_source, removed_bytes),
+                                              .presence = BM_MEMBER_OPTIONAL};
+
 static bm_status read_sources(bm_page *p, bm_error *err)
 {
     const size_t n = bm_manifest_n_inputs(p->manifest);
     uint64_t *rows = bm_alloc(3 * n + 1, sizeof *rows);
-    bm_str inputs = {0}, input, value;
+    bm_str inputs = {0}, input;
     size_t at = 0;
     bm_status status = BM_OK;
     p->sources = bm_alloc_zero(n, sizeof *p->sources);
@@ -241,8 +237,8 @@ static bm_status read_sources(bm_page *p, bm_error *err)
                                          .removed_bytes = BM_COUNT_UNKNOWN};
     bm_manifest_member(p->manifest, "inputs", &inputs);
     for (size_t i = 0; i < n && bm_json_scan_element(inputs, &at, &input); i++)
-        if (bm_json_scan_find(input, BM_INPUT_REMOVED_BYTES, &value))
-            (void)bm_json_scan_uint(value, &p->sources[i].removed_bytes);
+        (void)bm_json_read(&(bm_json_reader){.object = input}, &removed_bytes_row, 1,
+                           &p->sources[i], NULL);
 out:
     bm_free(rows);
     return status;

@@ -217,19 +217,21 @@ void bm_group_file_close(bm_group_file *file)
     file->lines.fd = -1;
 }
 
+static const bm_json_row group_rows[] = {
+    {BM_GROUP_NUMBER, BM_MEMBER_UINT, .offset = offsetof(bm_group_file, group)},
+    {BM_GROUP_SIZE, BM_MEMBER_UINT, .offset = offsetof(bm_group_file, size)},
+    {BM_GROUP_KEPT, BM_MEMBER_VALUE, .offset = offsetof(bm_group_file, kept)},
+    {BM_GROUP_MEMBERS, BM_MEMBER_ARRAY, .offset = offsetof(bm_group_file, members)},
+    {BM_GROUP_KNOWN, BM_MEMBER_IS, .offset = offsetof(bm_group_file, known)}};
+
 bool bm_group_file_parse(bm_group_file *file, bm_str row)
 {
-    bm_str group, size, known;
+    const size_t n = sizeof group_rows / sizeof group_rows[0];
     file->next = 0;
-    if (!bm_json_scan_find(row, BM_GROUP_NUMBER, &group) ||
-        !bm_json_scan_uint(group, &file->group) || !bm_json_scan_find(row, BM_GROUP_SIZE, &size) ||
-        !bm_json_scan_uint(size, &file->size) ||
-        !bm_json_scan_find(row, BM_GROUP_KEPT, &file->kept) ||
-        !bm_json_scan_find(row, BM_GROUP_MEMBERS, &file->members) || row.data[row.len - 1] != '}' ||
-        file->members.data[file->members.len - 1] != ']')
+    if (bm_json_read(&(bm_json_reader){.object = row}, group_rows, n, file, NULL) != BM_OK ||
+        row.data[row.len - 1] != '}' || file->members.data[file->members.len - 1] != ']')
         return false;
     file->left = file->size;
-    file->known = bm_json_scan_find(row, BM_GROUP_KNOWN, &known);
     return true;
 }
 

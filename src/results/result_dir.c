@@ -3,8 +3,7 @@
  */
 #include "results/result_dir.h"
 
-#include <math.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -55,60 +54,99 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
 
 /* --- report.json --- */
 
-void bm_result_facts_begin(bm_result_facts *f, const bm_manifest *manifest, bm_error *err)
+typedef struct fact {
+    unsigned bit; /* of bm_result_fact */
+    bm_json_row row;
+    bm_option option; /* of a word: its place is an unsigned */
+} fact;
+
+#define WORD(bit, member, option)                                                                  \
+    {                                                                                              \
+        bit,                                                                                       \
+            {"parameters." #member, BM_MEMBER_STRING,                                              \
+             .offset = offsetof(bm_result_facts, member)},                                         \
+            option                                                                                 \
+    }
+#define NUMBER(bit, object, member, type)                                                          \
+    {                                                                                              \
+        bit, {object "." #member, type, .offset = offsetof(bm_result_facts, member)}, (bm_option)0 \
+    }
+
+static const fact facts[] = {NUMBER(BM_FACT_THRESHOLD, "parameters", threshold, BM_MEMBER_DOUBLE),
+                             WORD(BM_FACT_VERIFY, verify, BM_OPTION_VERIFY),
+                             WORD(BM_FACT_CLUSTER, cluster, BM_OPTION_CLUSTER),
+                             WORD(BM_FACT_CANDIDATES, candidates, BM_OPTION_CANDIDATES),
+                             WORD(BM_FACT_KEEP, keep, BM_OPTION_KEEP),
+                             NUMBER(BM_FACT_SECONDS, "run", seconds, BM_MEMBER_DOUBLE),
+                             NUMBER(BM_FACT_PLAN, "plan", bands, BM_MEMBER_UINT),
+                             NUMBER(BM_FACT_PLAN, "plan", rows, BM_MEMBER_UINT),
+                             NUMBER(BM_FACT_PERMS, "provenance", perms, BM_MEMBER_UINT),
+                             NUMBER(BM_FACT_RECALL, "plan", predicted_recall, BM_MEMBER_DOUBLE)};
+
+#undef WORD
+#undef NUMBER
+
+bm_status bm_result_fact_unknown(const bm_manifest *manifest, const char *field, bm_error *err)
 {
-    *f = (bm_result_facts){.manifest = manifest, .doc = bm_manifest_doc(manifest), .err = err};
+    return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                      "%s is not known to this version", field);
 }
 
-bm_status bm_result_facts_end(bm_result_facts *f)
+static bm_status fact_bad(void *manifest, const bm_json_row *row, bm_str value,
+                          const char *expected, bm_error *err)
 {
-    return f->status;
+    const char *path = bm_manifest_path(manifest);
+    (void)expected;
+    if (row->type == BM_MEMBER_STRING)
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "no string in field '%s'", row->name);
+    if (value.len == 0 || (value.data[0] != '-' && (value.data[0] < '0' || value.data[0] > '9')))
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "no number in field '%s'", row->name);
+    return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                      row->type == BM_MEMBER_UINT ? "field '%s' is no whole number from 0 to 2^64-1"
+                                                  : "field '%s' is out of range",
+                      row->name);
 }
 
-void bm_result_facts_unknown(bm_result_facts *f, const char *field)
+/* The value of an option's word; a list of rules is also right for `keep`. */
+static bm_status read_word(const bm_json_reader *from, const fact *f, bm_result_facts *out,
+                           bm_error *err)
 {
-    if (f->status == BM_OK)
-        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc->path, 0,
-                               "%s is not known to this version", field);
-}
-
-unsigned bm_result_facts_word(bm_result_facts *f, bm_option option)
-{
+    bm_json_row row = f->row;
+    bm_str quoted;
     bm_buf word = {0};
-    char path[64];
-    unsigned value = 0;
-    snprintf(path, sizeof path, "parameters.%s", bm_option_field(option));
-    if (f->status == BM_OK)
-        f->status = bm_json_doc_string(f->doc, path, &word, f->err);
-    if (f->status == BM_OK && !bm_option_value(option, word.data, word.len, &value))
-        bm_result_facts_unknown(f, path);
+    bm_status status = BM_OK;
+    unsigned *value = (unsigned *)(void *)((char *)out + row.offset);
+    row.offset = 0;
+    BM_TRY(bm_json_read(from, &row, 1, &quoted, err));
+    BM_TRY_OUT(bm_json_scan_string(quoted, &word, err));
+    BM_TRY_OUT(bm_buf_end(&word, err));
+    const bool known = bm_option_value(f->option, word.data, word.len, value);
+    if (f->option == BM_OPTION_KEEP)
+        out->keep_is_list = !known;
+    else if (!known)
+        status = bm_result_fact_unknown(from->context, row.name, err);
+out:
     bm_buf_reset(&word);
-    return value;
+    return status;
 }
 
-double bm_result_facts_double(bm_result_facts *f, const char *path)
+bm_status bm_result_facts_read(const bm_manifest *manifest, unsigned wanted, bm_result_facts *out,
+                               bm_error *err)
 {
-    double value = NAN;
-    if (f->status == BM_OK)
-        f->status = bm_json_doc_double(f->doc, path, &value, f->err);
-    return value;
-}
-
-uint64_t bm_result_facts_uint(bm_result_facts *f, const char *path)
-{
-    uint64_t value = 0;
-    if (f->status == BM_OK)
-        f->status = bm_json_doc_uint(f->doc, path, &value, f->err);
-    return value;
-}
-
-double bm_result_facts_threshold(bm_result_facts *f)
-{
-    const double threshold = bm_result_facts_double(f, "parameters.threshold");
-    if (f->status == BM_OK && !(threshold > 0 && threshold <= 1))
-        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc->path, 0,
-                               "parameters.threshold is %g (more than 0, at most 1)", threshold);
-    return threshold;
+    const bm_json_reader from = {
+        .doc = bm_manifest_doc(manifest), .context = (void *)(uintptr_t)manifest, .bad = fact_bad};
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        if ((facts[i].bit & wanted) == 0)
+            continue;
+        BM_TRY(facts[i].row.type == BM_MEMBER_STRING
+                   ? read_word(&from, &facts[i], out, err)
+                   : bm_json_read(&from, &facts[i].row, 1, out, err));
+        if (facts[i].bit == BM_FACT_THRESHOLD && !(out->threshold > 0 && out->threshold <= 1))
+            return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                              "parameters.threshold is %g (more than 0, at most 1)",
+                              out->threshold);
+    }
+    return BM_OK;
 }
 
 bool bm_result_is_against(const bm_manifest *manifest)

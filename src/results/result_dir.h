@@ -44,26 +44,34 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
 
 /* --- the facts of the job in report.json --- */
 
-/* One number or word after another. If one is missing, or no job can have it, `end` returns its
- * error, and all later ones are 0. */
+/* The facts that a reader asks for. The others stay as they are. */
+typedef enum bm_result_fact {
+    BM_FACT_VERIFY = 1u << 0,
+    BM_FACT_CLUSTER = 1u << 1,
+    BM_FACT_CANDIDATES = 1u << 2,
+    BM_FACT_KEEP = 1u << 3,
+    BM_FACT_THRESHOLD = 1u << 4,
+    BM_FACT_SECONDS = 1u << 5,
+    BM_FACT_PLAN = 1u << 6,  /* bands and rows */
+    BM_FACT_PERMS = 1u << 7, /* permutations of a signature */
+    BM_FACT_RECALL = 1u << 8,
+} bm_result_fact;
+
 typedef struct bm_result_facts {
-    const bm_manifest *manifest;
-    const bm_json_doc *doc; /* its report */
-    bm_status status;
-    bm_error *err;
+    unsigned verify, cluster, candidates; /* values of options */
+    unsigned keep;
+    bool keep_is_list; /* of rules: then `keep` is 0 */
+    double threshold;  /* more than 0, at most 1 */
+    double seconds, predicted_recall;
+    uint64_t bands, rows, perms;
 } bm_result_facts;
 
-void bm_result_facts_begin(bm_result_facts *facts, const bm_manifest *manifest, bm_error *err);
-bm_status bm_result_facts_end(bm_result_facts *facts);
-/* The value of an option's word under "parameters". */
-unsigned bm_result_facts_word(bm_result_facts *facts, bm_option option);
-/* `path`: "run.seconds". NAN where it is not there. */
-double bm_result_facts_double(bm_result_facts *facts, const char *path);
-uint64_t bm_result_facts_uint(bm_result_facts *facts, const char *path);
-/* More than 0, at most 1. */
-double bm_result_facts_threshold(bm_result_facts *facts);
-/* "`field` is not known to this version". */
-void bm_result_facts_unknown(bm_result_facts *facts, const char *field);
+/* `wanted`: a sum of bm_result_fact. BM_ERR_FORMAT names the first field that is missing, or has a
+ * value that no job can have. */
+bm_status bm_result_facts_read(const bm_manifest *manifest, unsigned wanted, bm_result_facts *out,
+                               bm_error *err);
+/* BM_ERR_FORMAT: "`field` is not known to this version". */
+bm_status bm_result_fact_unknown(const bm_manifest *manifest, const char *field, bm_error *err);
 /* Were documents compared with known ones, of an earlier collection? */
 bool bm_result_is_against(const bm_manifest *manifest);
 

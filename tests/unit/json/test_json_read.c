@@ -27,33 +27,102 @@ static void expect_value(const bm_json_doc *doc, const char *field, const char *
         cr_assert(bm_json_scan_is(got, value), "%s: %.*s", field, (int)got.len, got.data);
 }
 
-Test(json_read, a_document_answers_by_dotted_path)
+typedef struct wanted {
+    uint64_t seed, small;
+    double t, i;
+    const char *text;
+    bm_str word, list;
+    bool there, missing;
+} wanted;
+
+static bm_status own(void *context, bm_str quoted, const char **out, bm_error *err)
 {
-    bm_json_doc doc = doc_of("{\"a\":{\"seed\":18446744073709551615,\"s\":\"x\\u0000\\ty\"},\n"
-                             " \"t\":0.8, \"i\":3, \"neg\":-1, \"huge\":1e999, \"n\":null}\n");
-    uint64_t u;
-    double d;
-    bm_buf s = {0};
-    cr_assert_eq(bm_json_doc_uint(&doc, "a.seed", &u, NULL), BM_OK);
-    cr_assert_eq(u, UINT64_MAX);
-    cr_assert_eq(bm_json_doc_string(&doc, "a.s", &s, NULL), BM_OK);
-    cr_assert_eq(s.len, 4);
-    cr_assert_arr_eq(s.data, "x\0\ty", 4);
-    cr_assert_eq(bm_json_doc_double(&doc, "t", &d, NULL), BM_OK);
-    cr_assert_eq(d, 0.8);
-    cr_assert_eq(bm_json_doc_double(&doc, "i", &d, NULL), BM_OK);
-    cr_assert_eq(d, 3.0);
-    bm_error err = {0};
-    cr_assert_eq(bm_json_doc_uint(&doc, "neg", &u, &err), BM_ERR_FORMAT);
-    cr_assert_eq(bm_json_doc_uint(&doc, "t", &u, &err), BM_ERR_FORMAT);
-    cr_assert_eq(bm_json_doc_uint(&doc, "a.s", &u, &err), BM_ERR_FORMAT);
-    cr_assert_eq(bm_json_doc_double(&doc, "huge", &d, &err), BM_ERR_FORMAT);
-    err = (bm_error){0};
-    cr_assert_eq(bm_json_doc_string(&doc, "missing.one", &s, &err), BM_ERR_FORMAT);
-    cr_assert(strstr(err.file, "report.json"));
-    cr_assert(strstr(err.message, "missing.one"));
-    bm_buf_reset(&s);
+    (void)err;
+    *out = quoted.len > 4 ? context : NULL;
+    return *out != NULL ? BM_OK : BM_ERR_FORMAT;
+}
+
+static bm_status name_it(void *context, const bm_json_row *row, bm_str value, const char *expected,
+                         bm_error *err)
+{
+    (void)context;
+    return bm_fail(err, BM_ERR_FORMAT, "%s '%.*s' (%s)", row->name, (int)value.len, value.data,
+                   expected);
+}
+
+static char owned[] = "owned";
+static const char numbers[] = "{\"a\":{\"seed\":18446744073709551615,\"s\":\"xyz\"},\n \"t\":0.8,"
+                              "\"i\":3, \"neg\":-1, \"huge\":1e999, \"n\":null,\"l\":[1]}\n";
+
+Test(json_read, a_table_of_members_is_read_from_a_document_by_dotted_path)
+{
+    bm_json_doc doc = doc_of(numbers);
+    const bm_json_row rows[] = {
+        {"a.seed", BM_MEMBER_UINT, .offset = offsetof(wanted, seed)},
+        {"a.s", BM_MEMBER_TEXT, .offset = offsetof(wanted, text)},
+        {"a.s", BM_MEMBER_STRING, .offset = offsetof(wanted, word)},
+        {"t", BM_MEMBER_DOUBLE, .offset = offsetof(wanted, t)},
+        {"i", BM_MEMBER_DOUBLE, .offset = offsetof(wanted, i)},
+        {"l", BM_MEMBER_ARRAY, .offset = offsetof(wanted, list)},
+        {"i", BM_MEMBER_UINT, .offset = offsetof(wanted, small), .least = 3, .most = 3},
+        {"n", BM_MEMBER_UINT, .offset = offsetof(wanted, small), .presence = BM_MEMBER_NULLABLE},
+        {"a.none", BM_MEMBER_UINT, .offset = offsetof(wanted, small),
+         .presence = BM_MEMBER_OPTIONAL},
+        {"a", BM_MEMBER_IS, .offset = offsetof(wanted, there)},
+        {"a.n", BM_MEMBER_IS, .offset = offsetof(wanted, missing)}};
+    wanted w = {.missing = true};
+    const bm_json_reader from = {.doc = &doc, .context = owned, .own = own};
+    cr_assert_eq(bm_json_read(&from, rows, sizeof rows / sizeof rows[0], &w, NULL), BM_OK);
+    cr_expect_eq(w.seed, UINT64_MAX);
+    cr_expect(w.t == 0.8 && w.i == 3.0 && w.small == 3);
+    cr_expect(w.text == owned && bm_json_scan_is(w.word, "\"xyz\"") &&
+              bm_json_scan_is(w.list, "[1]"));
+    cr_expect(w.there && !w.missing);
     bm_json_doc_close(&doc);
+}
+
+Test(json_read, a_member_that_is_missing_or_wrong_is_named_with_what_was_expected)
+{
+    bm_json_doc doc = doc_of(numbers);
+    static const struct {
+        bm_json_row row;
+        const char *message;
+    } cases[] = {
+        {{"neg", BM_MEMBER_UINT, .offset = 0}, "neg '-1' (expected a whole number)"},
+        {{"t", BM_MEMBER_UINT, .offset = 0}, "t '0.8' (expected a whole number)"},
+        {{"a.s", BM_MEMBER_UINT, .offset = 0, .expected = "e"},
+         "a.s '\"xyz\"' (expected a whole number)"},
+        {{"i", BM_MEMBER_UINT, .offset = 0, .least = 4, .expected = "above 3"}, "i '3' (above 3)"},
+        {{"i", BM_MEMBER_UINT, .offset = 0, .most = 2}, "i '3' (expected a whole number)"},
+        {{"huge", BM_MEMBER_DOUBLE, .offset = 0}, "huge '1e999' (expected a number)"},
+        {{"a.s", BM_MEMBER_DOUBLE, .offset = 0}, "a.s '\"xyz\"' (expected a number)"},
+        {{"i", BM_MEMBER_STRING, .offset = 0}, "i '3' (expected a string)"},
+        {{"i", BM_MEMBER_TEXT, .offset = 0}, "i '3' (expected a string)"},
+        {{"a", BM_MEMBER_ARRAY, .offset = 0}, "(expected an array)"},
+        {{"n", BM_MEMBER_STRING, .offset = 0, .presence = BM_MEMBER_OPTIONAL},
+         "n 'null' (expected a string)"},
+        {{"a.none", BM_MEMBER_VALUE, .offset = 0}, "a.none '' (expected a value)"}};
+    const bm_json_reader from = {.doc = &doc, .own = own, .bad = name_it};
+    const bm_json_reader silent = {.doc = &doc, .own = own};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bm_str before = {"", 7}, out = before;
+        bm_error err = {0};
+        cr_expect_eq(bm_json_read(&from, &cases[i].row, 1, &out, &err), BM_ERR_FORMAT);
+        cr_expect(strstr(err.message, cases[i].message) != NULL, "%s", err.message);
+        cr_expect_eq(bm_json_read(&silent, &cases[i].row, 1, &out, NULL), BM_ERR_FORMAT);
+        cr_expect(out.data == before.data && out.len == 7, "%zu: nothing is written", i);
+    }
+    bm_json_doc_close(&doc);
+}
+
+Test(json_read, members_of_an_object_are_read_in_one_walk_and_the_last_of_equal_ones_counts)
+{
+    const bm_json_row rows[] = {{"i", BM_MEMBER_UINT, .offset = offsetof(wanted, seed)},
+                                {"s", BM_MEMBER_STRING, .offset = offsetof(wanted, word)}};
+    const bm_json_reader from = {.object = str_of("{\"i\":1,\"s\":\"a\",\"x\":{\"i\":9},\"i\":2}")};
+    wanted w = {0};
+    cr_assert_eq(bm_json_read(&from, rows, 2, &w, NULL), BM_OK);
+    cr_expect(w.seed == 2 && bm_json_scan_is(w.word, "\"a\""));
 }
 
 Test(json_read, members_are_found_three_objects_deep_and_the_last_of_equal_ones)

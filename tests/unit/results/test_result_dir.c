@@ -186,15 +186,12 @@ Test(result_dir, what_the_report_says_is_read_and_the_first_that_is_wrong_is_nam
         folder f;
         bm_result_facts facts;
         open_folder(&f, good, cases[i].parameters);
-        bm_result_facts_begin(&facts, f.manifest, &f.err);
-        const double threshold = bm_result_facts_threshold(&facts);
-        const unsigned cluster = bm_result_facts_word(&facts, BM_OPTION_CLUSTER),
-                       keep = bm_result_facts_word(&facts, BM_OPTION_KEEP);
-        const bm_status status = bm_result_facts_end(&facts);
+        const bm_status status = bm_result_facts_read(
+            f.manifest, BM_FACT_THRESHOLD | BM_FACT_CLUSTER | BM_FACT_KEEP, &facts, &f.err);
         if (cases[i].message == NULL) {
             cr_expect_eq(status, BM_OK, "%s", f.err.message);
-            cr_expect(threshold > .7999 && threshold < .8001);
-            cr_expect(cluster == BM_CLUSTER_STAR && keep == BM_KEEP_LONGEST);
+            cr_expect(facts.threshold > .7999 && facts.threshold < .8001);
+            cr_expect(facts.cluster == BM_CLUSTER_STAR && facts.keep == BM_KEEP_LONGEST);
         } else {
             cr_expect_eq(status, BM_ERR_FORMAT, "%zu", i);
             cr_expect(strstr(f.err.message, cases[i].message) != NULL, "%s", f.err.message);
