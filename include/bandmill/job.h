@@ -129,6 +129,9 @@ typedef struct bm_dedup_options {
      * a boolean, an array or an object, no unit of the document is compared. BM_ERR_INPUT: no
      * document has the field. NULL: all documents are compared. */
     const char *within;
+    /* Of similarities in removed.tsv and pairs.tsv: 6, or 20, from which the double is read back.
+     * 0: 6. */
+    uint32_t decimals;
 } bm_dedup_options;
 
 /* The same inputs to pairs. */
@@ -164,6 +167,7 @@ typedef struct bm_pairs_options {
      * Signatures have it only while their inputs are there. It is empty for pairs that take more
      * than 10^10 cells; these are counted (bm_result_counts.edit_unknown). */
     bool edit;
+    uint32_t decimals; /* as in bm_dedup_options; rows of JSON Lines have all digits in any case */
 } bm_pairs_options;
 
 /* The kept documents of a directory that a dedup job wrote. */

@@ -144,6 +144,7 @@ def dedup(
         rules = None if verify == "contained" and k["keep"] == "first" else k["keep"]
         o.keep_rules = call.text(rules, "keep", "rules, separated by commas")
         o.verify, o.containment = verified(verify), share
+        o.decimals = k.get("decimals", 0)
         o.output.force, o.resume, o.sources = k["force"], k["resume"], call.text(k["sources"], "sources")
         if output is None:
             keep_nothing(o, k)

@@ -55,7 +55,7 @@ def pairs(
         fill(o, call, Source(data, call, k["paths"]), k)
         if k["candidates"] is not None:
             o.set_fields |= lib.BM_FIELD_CANDIDATES
-        o.verify = verified(k["verify"])
+        o.verify, o.decimals = verified(k["verify"]), k.get("decimals", 0)
         o.output.path, o.output.force, o.sources = call.text(work / "pairs.tsv"), k["force"], call.text(k["sources"], "sources")
         o.histogram, o.histogram_svg = (call.text(k[name], name) for name in ("histogram", "histogram_svg"))
         kind = kind_of(call.job(lib.bm_job_pairs, o))

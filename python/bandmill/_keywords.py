@@ -29,6 +29,9 @@ _ELSEWHERE = {
     "batch_docs": ("batch_size",),
 }
 
+# What the steps of bandmill.distributed ask for, and no signature shows: similarities with all their digits.
+_UNSHOWN = {"decimals"}
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -86,7 +89,7 @@ def described(function: F) -> F:
     @functools.wraps(function)
     def checked(*args: Any, **keywords: Any) -> Any:
         for name in keywords:
-            if name not in known:
+            if name not in known and name not in _UNSHOWN:
                 raise _no_keyword(function, name, list(known))
         return function(*args, **{**defaults, **keywords})
 

@@ -31,7 +31,7 @@ from bandmill._call import Call
 from bandmill._data import _capsule
 from bandmill._dedup import dedup
 from bandmill._errors import Error
-from bandmill._jobs import hash_shingles, pairs
+from bandmill._jobs import pairs
 from bandmill._kinds import Names
 from bandmill._native import ffi, lib
 from bandmill._options import OF_RECORDS, fill_device, fill_hash, fill_part, fill_preset, fill_sketch, fill_text, new, number
@@ -39,6 +39,7 @@ from bandmill._options import OF_RECORDS, fill_device, fill_hash, fill_part, fil
 __all__ = ["Components", "Plan", "join", "text_digests"]
 
 Array = np.ndarray[Any, Any]
+ALL_DECIMALS = 20  # of similarities: the double is read back from them
 BLOCK_DOCS = 1 << 16  # documents whose keys become blocks together
 _TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "perms", "preset")
 ABSENT = {
@@ -209,7 +210,7 @@ class Plan:
         documents = pa.table(documents)
         rest = documents.drop_columns([self.id]) if self.id in documents.column_names else documents
         call = Call()
-        own = {**self._with_stopwords(self.options, call), **options}
+        own = {**self._with_stopwords(self.options, call), **options, "decimals": ALL_DECIMALS}
         own.pop("max_errors", None)  # of all documents
         if known is not None:
             known = pa.table(known)
@@ -221,7 +222,7 @@ class Plan:
         bad = found.path / "skipped.tsv"
         lines = [int(line.split(b"\t")[1]) - 1 for line in bad.read_bytes().split(b"\n")[1:-1]] if bad.exists() else []
         self._refuse_repeats(_column(documents, self.id), lines)
-        return self._members(documents, known, found), counts
+        return _members(found), counts
 
     def pairs(self, documents: Any, **options: Any) -> Any:
         """All documents of one task, in the order in which all documents come: rows ``a`` and ``b`` of pairs, and ``jaccard``.
@@ -234,15 +235,12 @@ class Plan:
         documents = pa.table(documents)
         rest = documents.drop_columns([self.id]) if self.id in documents.column_names else documents
         call = Call()
-        own = {**self._with_stopwords(self.options, call), **options}
+        own = {**self._with_stopwords(self.options, call), **options, "decimals": ALL_DECIMALS}
         own.pop("max_errors", None)
         found = pairs(rest, list(self.text), "none", threads=1, **own)
         self._refuse_repeats(_column(documents, self.id), [])
         a, b = (_numbers(found.column(name)) for name in ("id_a", "id_b"))
-        known = np.asarray(found.column("jaccard").is_valid())
-        jaccard = np.asarray(found.column("jaccard").fill_null(0.0)).copy()
-        self._exact([documents], a, b, jaccard, known)
-        return pa.table({"a": a, "b": b, "jaccard": pa.array(jaccard, mask=~known)})
+        return pa.table({"a": a, "b": b, "jaccard": found.column("jaccard")})
 
     def _refuse_repeats(self, ids: Any, skipped: list[int]) -> None:
         import pyarrow.compute as pc
@@ -255,75 +253,45 @@ class Plan:
         again = min(x["values"] for x in counts.to_pylist() if x["counts"] > 1)
         raise Error(f"id {again!r} stands in several rows (ids are unique)", "input", field=self.id)
 
-    def _members(self, documents: Any, known_documents: Any, found: Any) -> Any:
-        pa = _files.arrow()
-        groups, removed = found.groups, found.removed
-        members = groups.column("members").combine_chunks()
-        members = members.chunk(0) if isinstance(members, pa.ChunkedArray) else members
-        offsets = np.asarray(members.offsets)
-        row = np.asarray(members.flatten()).astype(np.int64)
-        sizes = np.diff(offsets)
-        firsts = np.minimum.reduceat(row, offsets[:-1] - offsets[0]) if len(row) else row
-        kept = np.repeat(_numbers(groups.column("kept")), sizes)
-        outside = np.zeros(len(row), dtype=bool)  # in a group with known documents, which keeps none of its own
-        if "known" in groups.column_names:
-            outside = np.repeat(np.asarray(groups.column("known").is_valid()), sizes)
-        jaccard, known = np.ones(len(row)), np.ones(len(row), dtype=bool)
-        reasons = np.full(len(row), None, dtype=object)
-        if len(removed):
-            gone = _numbers(removed.column("id"))
-            order = np.argsort(gone, kind="stable")
-            goes = (row != kept) | outside
-            place = order[np.searchsorted(gone[order], row[goes])]
-            kept[goes] = _numbers(removed.column("kept"))[place]
-            values = removed.column("jaccard")
-            known[goes] = np.asarray(values.is_valid())[place]
-            jaccard[goes] = np.asarray(values.fill_null(0.0))[place]
-            reasons[goes] = np.array(removed.column("reason").to_pylist(), dtype=object)[place]
-            tables = [documents] if known_documents is None else [documents, known_documents]
-            self._exact(tables, row, np.where(outside, kept + len(documents), kept), jaccard, goes & known)
-        return pa.table(
-            {
-                "row": pa.array(row),
-                "first": pa.array(np.repeat(firsts, sizes)),
-                "kept": pa.array((row == kept) & ~outside),
-                "jaccard": pa.array(jaccard, mask=~known),
-                "reason": pa.array(reasons.tolist(), pa.string()),
-                "known": pa.array(kept, mask=~outside),
-            }
-        )
 
-    def _exact(self, tables: list[Any], row: Array, kept: Array, jaccard: Array, known: Array) -> None:
-        """All digits of similarities, of which files have six, of rows of the tables one after another."""
-        pa = _files.arrow()
-        if self.options.get("verify") == "signature":
-            jaccard[known] = np.rint(jaccard[known] * self.perms) / self.perms
-            return
-        wanted = known & (jaccard < 1)
-        if not wanted.any():
-            return
-        rows, places = np.unique(np.concatenate([row[wanted], kept[wanted]]), return_inverse=True)
-        at = np.searchsorted(rows, len(tables[0]))
-        chosen = [tables[0].take(pa.array(rows[:at])), *(t.take(pa.array(rows[at:] - len(tables[0]))) for t in tables[1:])]
-        batches = [b for some in chosen for b in some.combine_chunks().to_batches()]
-        texts = pa.chunked_array([self._documents(b).column("text") for b in batches])
-        k: dict[str, Any] = {name: self.options.get(name) for name in _TEXT}
-        fill_preset(k)
-        call = Call()
-        k = self._with_stopwords({n: v for n, v in k.items() if v is not None}, call)
-        k = {n: k[n] for n in ("shingle", "words", "normalize", "short", "stopwords", "bag") if n in k}
-        offsets, hashes = hash_shingles(texts, sorted=True, threads=1, **k)
-        n = int(wanted.sum())
-        pairs = np.zeros(n, dtype=np.dtype([("a", "<u4"), ("b", "<u4"), ("similarity", "<f8")]))
-        pairs["a"], pairs["b"] = places[:n], places[n:]
-        sets = ffi.new("bm_documents *")
-        sets.struct_size, sets.n_docs = ffi.sizeof(sets[0]), len(rows)
-        sets.offsets = ffi.cast("uint64_t *", ffi.from_buffer(offsets))
-        sets.hashes = ffi.cast("uint64_t *", ffi.from_buffer(hashes)) if len(hashes) else ffi.NULL
-        o = new("compare")
-        o.threshold, o.resources.threads = 0.0, 1
-        call.run(lib.bm_compare_pairs, o, sets, ffi.cast("bm_pair *", ffi.from_buffer(pairs)), n)
-        jaccard[wanted] = pairs["similarity"]
+def _members(found: Any) -> Any:
+    """A row for each document of a group, as `Plan.dedup` returns them."""
+    pa = _files.arrow()
+    groups, removed = found.groups, found.removed
+    members = groups.column("members").combine_chunks()
+    members = members.chunk(0) if isinstance(members, pa.ChunkedArray) else members
+    offsets = np.asarray(members.offsets)
+    row = np.asarray(members.flatten()).astype(np.int64)
+    sizes = np.diff(offsets)
+    firsts = np.minimum.reduceat(row, offsets[:-1] - offsets[0]) if len(row) else row
+    kept = np.repeat(_numbers(groups.column("kept")), sizes)
+    outside = np.zeros(len(row), dtype=bool)  # in a group with known documents, which keeps none of its own
+    if "known" in groups.column_names:
+        outside = np.repeat(np.asarray(groups.column("known").is_valid()), sizes)
+    jaccard, known = np.ones(len(row)), np.ones(len(row), dtype=bool)
+    reasons = pa.nulls(len(row), pa.string())
+    if len(removed):
+        gone = _numbers(removed.column("id"))
+        order = np.argsort(gone, kind="stable")
+        goes = (row != kept) | outside
+        place = order[np.searchsorted(gone[order], row[goes])]
+        kept[goes] = _numbers(removed.column("kept"))[place]
+        values = removed.column("jaccard")
+        known[goes] = np.asarray(values.is_valid())[place]
+        jaccard[goes] = np.asarray(values.fill_null(0.0))[place]
+        at = np.zeros(len(row), dtype=np.int64)
+        at[goes] = place
+        reasons = removed.column("reason").take(pa.array(at, mask=~goes))
+    return pa.table(
+        {
+            "row": pa.array(row),
+            "first": pa.array(np.repeat(firsts, sizes)),
+            "kept": pa.array((row == kept) & ~outside),
+            "jaccard": pa.array(jaccard, mask=~known),
+            "reason": reasons,
+            "known": pa.array(kept, mask=~outside),
+        }
+    )
 
 
 def _numbers(column: Any) -> Array:

@@ -82,7 +82,8 @@ typedef struct context {
     const bm_file_names *names;
     const uint8_t *dropped;
     const bm_lost_source *removed;
-    bm_pool *pool; /* NULL: the caller alone */
+    bool all_digits; /* of similarities */
+    bm_pool *pool;   /* NULL: the caller alone */
 } context;
 
 /* Add the rows of items begin … end-1. Any thread. */
@@ -349,7 +350,8 @@ static bm_status add_removed(const context *c, size_t begin, size_t end, bm_buf 
                                       .reason = reason_name((bm_reason)g->reason[i]),
                                       .file = c->names->names[row->file],
                                       .line = row->line,
-                                      .lost = bm_lost_shingles(c->removed, i)};
+                                      .lost = bm_lost_shingles(c->removed, i),
+                                      .all_digits = c->all_digits};
         BM_TRY_OUT(bm_removed_line_add(out, &line, err));
     }
 out:
@@ -363,11 +365,15 @@ static bm_status fill_removed(bm_rows *rows, const context *c, bm_error *err)
     return add_rows(rows, c, add_removed, c->docs->n, err);
 }
 
-bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lost_source *from,
-                          const bm_file_names *names, bm_pool *pool, bm_error *err)
+bm_status bm_rows_removed(bm_out_dir *dir, const bm_job_context *job, const bm_lost_source *from,
+                          bm_error *err)
 {
-    context c = {
-        .docs = docs, .grouping = from->grouping, .names = names, .removed = from, .pool = pool};
+    context c = {.docs = &job->docs,
+                 .grouping = from->grouping,
+                 .names = &job->inputs.names,
+                 .removed = from,
+                 .all_digits = job->settings->results.all_digits,
+                 .pool = job->pool};
     return write_file(dir, BM_FILE_REMOVED, fill_removed, &c, err);
 }
 
@@ -721,7 +727,8 @@ static bm_status write_gathered(bm_rows *rows, bm_pair_rows *pairs, partners *p,
         bm_pair_line line = {.id_a = bm_doc_table_id(pairs->docs, pair->a),
                              .id_b = bm_doc_table_id_anywhere(pairs->docs, pair->b, &p->room),
                              .measure = pairs->measure,
-                             .similarity = pair->similarity};
+                             .similarity = pair->similarity,
+                             .all_digits = pairs->all_digits};
         BM_TRY(ask(pairs, err));
         if (pairs->texts != NULL) {
             line.has_edit = true;

@@ -50,8 +50,8 @@ bm_status bm_rows_write_ids(bm_rows *rows, const bm_doc_table *docs, const uint8
 /* grouping NULL: nothing is removed. */
 bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                           const bm_file_names *names, bm_error *err);
-bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lost_source *from,
-                          const bm_file_names *names, bm_pool *pool, bm_error *err);
+bm_status bm_rows_removed(bm_out_dir *dir, const bm_job_context *job, const bm_lost_source *from,
+                          bm_error *err);
 bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                          bm_pool *pool, bm_error *err);
 
@@ -95,6 +95,7 @@ typedef struct bm_pair_rows {
         measure; /* CONTAINMENT: the smaller document of a row first, of equal ones the earlier */
     const bm_pair_texts *texts; /* a column of edit distances; NULL: none */
     bool json;
+    bool all_digits;                 /* of similarities, in place of six decimals */
     uint64_t n_written, n_identical; /* rows; rows of identical documents */
     uint64_t n_edit_unknown;         /* rows without an edit distance, which would take too many
                                       * cells */

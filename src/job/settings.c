@@ -27,6 +27,7 @@
 #include "model/scheme_facts.h"
 #include "output/manifest.h"
 #include "output/out_target.h"
+#include "results/result_tables.h"
 #include "sign/budget.h"
 #include "sketch/scheme.h"
 #include "text/normalize.h"
@@ -1114,21 +1115,30 @@ static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error 
     return BM_OK;
 }
 
+static bm_status check_decimals(uint32_t decimals, bm_error *err)
+{
+    return decimals == 0 || decimals == 6 || decimals == BM_ALL_DECIMALS
+               ? BM_OK
+               : bm_fail_field(err, "decimals", "`decimals` %" PRIu32 " (6 or %u)", decimals,
+                               BM_ALL_DECIMALS);
+}
+
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
 {
     bm_dedup_options o = dedup_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err));
-    *out = (bm_settings){
-        .kind = BM_JOB_DEDUP,
-        DOCUMENT_PARTS(o),
-        .pairs = {.candidates = exact_rule(o.candidates),
-                  .keep = keep_of(&o),
-                  AGAINST_PARTS(o),
-                  .against_threshold = o.against_threshold,
-                  .by_shingles = is_by_shingles(&o),
-                  .containment = containment_of(&o)},
-        .results = {.write = o.output.path == NULL ? o.write : NULL, .write_ctx = o.write_ctx},
-        .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
+    *out = (bm_settings){.kind = BM_JOB_DEDUP,
+                         DOCUMENT_PARTS(o),
+                         .pairs = {.candidates = exact_rule(o.candidates),
+                                   .keep = keep_of(&o),
+                                   AGAINST_PARTS(o),
+                                   .against_threshold = o.against_threshold,
+                                   .by_shingles = is_by_shingles(&o),
+                                   .containment = containment_of(&o)},
+                         .results = {.all_digits = o.decimals == BM_ALL_DECIMALS,
+                                     .write = o.output.path == NULL ? o.write : NULL,
+                                     .write_ctx = o.write_ctx},
+                         .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
 #define OF_DEDUP(member, given, taken) out->taken = o.member;
 #include "options/rows.def"
     const bm_option_parts parts = bm_settings_parts(out);
@@ -1136,6 +1146,7 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
     BM_TRY(check_pairs(out, err));
     BM_TRY(check_candidates(out, o.candidates, err));
     BM_TRY(check_all(out, err));
+    BM_TRY(check_decimals(o.decimals, err));
     BM_TRY(check_keep(&o, err));
     BM_TRY(check_containment(&o, err));
     if (!out->pairs.by_shingles)
@@ -1176,13 +1187,17 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
         DOCUMENT_PARTS(o),
         .pairs = {.candidates = o.measure == BM_MEASURE_CONTAINMENT ? BM_CANDIDATES_ALL
                                                                     : exact_rule(o.candidates)},
-        .results = {.json = o.json, .write = o.write, .write_ctx = o.write_ctx},
+        .results = {.json = o.json,
+                    .all_digits = o.decimals == BM_ALL_DECIMALS,
+                    .write = o.write,
+                    .write_ctx = o.write_ctx},
         .recorded = {.set_fields = o.set_fields, .sources = o.sources, .read_twice = o.edit}};
 #define OF_PAIRS(member, given, taken) out->taken = o.member;
 #include "options/rows.def"
     const bm_option_parts parts = bm_settings_parts(out);
     bm_status status = BM_OK;
     BM_TRY_OUT(check_measure(&o, err));
+    BM_TRY_OUT(check_decimals(o.decimals, err));
     if (out->pairs.candidates == BM_CANDIDATES_LSH &&
         !(o.bands.threshold < 0 || o.bands.threshold > 0))
         BM_TRY_OUT(bm_fail_field(err, "threshold",

@@ -43,6 +43,7 @@ static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram
     bm_pair_rows pairs = {.match = &pairing->match,
                           .docs = &pairing->job->context.docs,
                           .chain = true,
+                          .all_digits = pairing->job->context.settings->results.all_digits,
                           .histogram = histogram};
     BM_TRY(bm_out_dir_file(dir, BM_FILE_PAIRS, &rows.file, err));
     const bm_status status = bm_rows_pairs(&rows, &pairs, err);
@@ -68,7 +69,7 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     if (dir == NULL) /* the kept documents alone, to the caller */
         return bm_kept_pass(context, grouping->reason, NULL, pairing->has_text, NULL, err);
     BM_TRY(bm_rows_sources(dir, docs, grouping, names, err));
-    BM_TRY(bm_rows_removed(dir, docs, &removed, names, context->pool, err));
+    BM_TRY(bm_rows_removed(dir, context, &removed, err));
     BM_TRY(bm_rows_groups(dir, docs, grouping, context->pool, err));
     if (s->results.write_pairs) {
         context->stats.similarities = histogram;
@@ -213,6 +214,7 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
                           .chain = s->pairs.identical == BM_IDENTICAL_CHAIN,
                           .measure = s->pairs.measure,
                           .json = s->results.json && s->output.path == NULL,
+                          .all_digits = s->results.all_digits,
                           .histogram = histogram};
     bm_pair_texts texts = {0};
     if (s->pairs.edit)

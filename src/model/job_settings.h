@@ -46,6 +46,7 @@ typedef struct bm_result_settings {
 #include "options/rows.def"
     bool band_keys;
     bool json;         /* rows as JSON Lines, where they go to `write` */
+    bool all_digits;   /* of similarities in other rows */
     bm_write_fn write; /* of rows, or of the kept records; NULL: they go to files */
     void *write_ctx;
     uint32_t shard, n_shards; /* of the inputs; 0: all of them */

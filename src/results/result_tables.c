@@ -120,14 +120,15 @@ bool bm_table_jaccard(bm_str field, uint32_t *millionths)
     *millionths = BM_JACCARD_UNKNOWN;
     if (field.len == 0)
         return true;
-    if (field.len != 8 || field.data[1] != '.')
+    if ((field.len != 8 && field.len != 2 + BM_ALL_DECIMALS) || field.data[1] != '.')
         return false;
     for (size_t i = 0; i < field.len; i++) {
         if (i != 1 && (unsigned)field.data[i] - '0' > 9)
             return false;
-        if (i != 1)
+        if (i != 1 && i < 8)
             value = value * 10 + (uint32_t)(field.data[i] - '0');
     }
+    value += field.len > 8 && field.data[8] >= '5';
     if (value > 1000000)
         return false;
     *millionths = value;
@@ -164,6 +165,13 @@ static bm_status add_uint(bm_buf *out, uint64_t number, bm_error *err)
     return bm_buf_add(out, text.data, text.len, err);
 }
 
+static bm_status add_all_digits(bm_buf *out, double similarity, bm_error *err)
+{
+    return isnan(similarity)
+               ? BM_OK
+               : bm_buf_add_format(out, err, "%.*f", (int)BM_ALL_DECIMALS, similarity);
+}
+
 /* Six decimals; nothing where it is not known. They are those of printf, which takes ten times as
  * long: the product is off by 2^-33 at most, so only where it lies about in the middle between two
  * numbers is it printf that decides. */
@@ -189,7 +197,7 @@ bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
 {
     BM_TRY(add_field(out, line->id_a, '\t', err));
     BM_TRY(add_field(out, line->id_b, '\t', err));
-    BM_TRY(add_similarity(out, line->similarity, err));
+    BM_TRY((line->all_digits ? add_all_digits : add_similarity)(out, line->similarity, err));
     if (line->has_edit && line->edit != UINT64_MAX)
         return bm_buf_add_format(out, err, "\t%" PRIu64 "\n", line->edit);
     return line->has_edit ? bm_buf_add(out, "\t\n", 2, err) : bm_buf_add(out, "\n", 1, err);
@@ -236,7 +244,7 @@ bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error
 {
     BM_TRY(add_field(out, line->id, '\t', err));
     BM_TRY(add_field(out, line->kept, '\t', err));
-    BM_TRY(add_similarity(out, line->jaccard, err));
+    BM_TRY((line->all_digits ? add_all_digits : add_similarity)(out, line->jaccard, err));
     BM_TRY(bm_buf_add(out, "\t", 1, err));
     BM_TRY(add_field(out, text_of(line->reason), '\t', err));
     BM_TRY(add_field(out, text_of(line->file), '\t', err));

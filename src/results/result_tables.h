@@ -104,8 +104,9 @@ bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
 bm_status bm_table_begin_old(bm_buf *out, bm_table table, bm_error *err);
 
 #define BM_JACCARD_UNKNOWN UINT32_MAX
-/* A field of similarity, six decimals from 0.000000 to 1.000000, as millionths; unknown where it is
- * empty. False: it is not ours. */
+#define BM_ALL_DECIMALS    20u /* of similarities: the double is read back from them */
+/* A field of similarity, 6 or 20 decimals from 0 to 1, as the nearest millionths; unknown where it
+ * is empty. False: it is not ours. */
 bool bm_table_jaccard(bm_str field, uint32_t *millionths);
 bool bm_table_similarity(bm_str field,
                          double *out); /* the same as a number, NAN where it is unknown */
@@ -117,6 +118,7 @@ typedef struct bm_pair_line {
     bm_str id_a, id_b;
     bm_measure measure;
     double similarity; /* NaN: not known */
+    bool all_digits;   /* of it, in place of six decimals */
     bool has_edit;
     uint64_t edit; /* UINT64_MAX: not known */
 } bm_pair_line;
@@ -131,8 +133,9 @@ typedef struct bm_removed_line {
     double jaccard; /* of the two; NaN: not known */
     const char *reason;
     const char *file;
-    uint64_t line; /* 0: not known */
-    uint64_t lost; /* its shingles that the kept one lacks; UINT64_MAX: not known */
+    uint64_t line;   /* 0: not known */
+    uint64_t lost;   /* its shingles that the kept one lacks; UINT64_MAX: not known */
+    bool all_digits; /* of `jaccard`, in place of six decimals */
 } bm_removed_line;
 bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err);
 

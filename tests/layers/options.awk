@@ -22,7 +22,7 @@ BEGIN {
     for (i = 1; i <= n_parts; i++) is_part[list[i]] = 1
     n_calls = split("sign dedup pairs filter", list, " ")
     for (i = 1; i <= n_calls; i++) {
-        without(list[i], "write write_ctx json sources set_fields", "how a call is made")
+        without(list[i], "write write_ctx json decimals sources set_fields", "how a call is made")
     }
     without("dedup", "candidates keep keep_rules against against_text_fields against_id_field against_threshold containment n_against n_against_text_fields", "lists and rules, which the job reads")
     without("sign", "band_keys resume shard n_shards", "the job of signing takes them by hand")

@@ -267,6 +267,7 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     o.write_pairs = true;
     o.set_fields = BM_FIELD_SEED | BM_FIELD_FORMAT;
     o.sources = "there";
+    o.decimals = 20;
     cr_assert_eq(bm_settings_of_dedup(&o, &s, NULL), BM_OK);
     expect_recorded(&s, BM_FIELD_SEED | BM_FIELD_FORMAT);
     expect_documents(&s);
@@ -279,7 +280,7 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     cr_expect_eq(s.results.kept, BM_RECORDS_ZST);
     cr_expect_eq(s.results.removed, BM_RECORDS_GZ);
     cr_expect(bm_settings_write_removed(&s));
-    cr_expect(s.results.resume && s.results.write_pairs);
+    cr_expect(s.results.resume && s.results.write_pairs && s.results.all_digits);
     bm_settings_reset(&s);
 }
 
@@ -308,6 +309,7 @@ Test(settings, what_pairs_is_asked_for_is_what_the_job_does)
     o.histogram_svg = "h.svg";
     o.set_fields = BM_FIELD_SHINGLE;
     o.sources = "there";
+    o.decimals = 20;
     cr_assert_eq(bm_settings_of_pairs(&o, &s, NULL), BM_OK);
     expect_documents(&s);
     expect_device(&s);
@@ -317,6 +319,7 @@ Test(settings, what_pairs_is_asked_for_is_what_the_job_does)
     cr_expect_eq(s.pairs.identical, BM_IDENTICAL_CHAIN);
     cr_expect_eq(s.pairs.sample, 1000);
     cr_expect(s.results.write == take_nothing && s.results.write_ctx == &ctx && s.results.json);
+    cr_expect(s.results.all_digits);
     cr_expect_str_eq(s.results.histogram, "h.tsv");
     cr_expect_str_eq(s.results.histogram_svg, "h.svg");
     expect_recorded(&s, BM_FIELD_SHINGLE);
@@ -478,6 +481,8 @@ Test(settings, what_is_missing_or_does_not_go_together_is_refused_by_its_name)
     pairs.candidates = BM_CANDIDATES_ALL;
     pairs.verify = BM_VERIFY_SIGNATURE;
     expect_refused(bm_settings_of_pairs(&pairs, &s, &err), &err, "verify");
+    pairs.decimals = 7;
+    expect_refused(bm_settings_of_pairs(&pairs, &s, &err), &err, "decimals");
     bm_filter_options_init(&filter);
     expect_refused(bm_settings_of_filter(&filter, &s, &err), &err, "output");
     filter.output.path = "out";

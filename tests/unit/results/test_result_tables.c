@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "results/result_tables.h"
@@ -155,11 +156,44 @@ Test(result_tables, a_pair_is_an_object_with_the_same_names)
 Test(result_tables, a_removed_document_says_where_it_was_as_far_as_that_is_known)
 {
     bm_buf out = {0};
-    const bm_removed_line whole = {str("r"), str("k"), 1.0, "identical", "in\t.jsonl", 7, 0};
-    const bm_removed_line less = {str("r"), str("k"), NAN, "similar", "-", 0, UINT64_MAX};
+    const bm_removed_line whole = {str("r"), str("k"), 1.0, "identical", "in\t.jsonl", 7, 0, false};
+    const bm_removed_line less = {str("r"), str("k"), NAN, "similar", "-", 0, UINT64_MAX, false};
     cr_assert_eq(bm_removed_line_add(&out, &whole, NULL), BM_OK);
     cr_assert_eq(bm_removed_line_add(&out, &less, NULL), BM_OK);
     expect_text(&out, "r\tk\t1.000000\tidentical\tin\\t.jsonl\t7\t0\nr\tk\t\tsimilar\t-\t\t\n");
+}
+
+Test(result_tables, all_digits_are_read_back_as_the_double_and_as_the_nearest_millionth)
+{
+    static const double rows[] = {2.0 / 3, 1.0, 0.0, 0.9999995, 0.9999996, 1.0 / 997, 0.8};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bm_buf out = {0};
+        const bm_removed_line removed = {.id = str("r"),
+                                         .kept = str("k"),
+                                         .jaccard = rows[i],
+                                         .reason = "near",
+                                         .file = "-",
+                                         .lost = UINT64_MAX,
+                                         .all_digits = true};
+        const bm_pair_line pair = {.id_a = str("r"),
+                                   .id_b = str("k"),
+                                   .measure = BM_MEASURE_JACCARD,
+                                   .similarity = rows[i],
+                                   .all_digits = true};
+        cr_assert_eq(bm_removed_line_add(&out, &removed, NULL), BM_OK);
+        cr_assert_eq(bm_pair_line_add(&out, &pair, NULL), BM_OK);
+        cr_assert_eq(bm_buf_add(&out, "", 1, NULL), BM_OK);
+        for (const char *at = strstr(out.data, "k\t"); at != NULL; at = strstr(at, "k\t")) {
+            at += 2;
+            cr_expect(strtod(at, NULL) == rows[i], "%s", at);
+            uint32_t millionths;
+            cr_assert(bm_table_jaccard((bm_str){at, strcspn(at, "\t\n")}, &millionths), "%s", at);
+            cr_expect_eq(millionths, (uint32_t)rint(rows[i] * 1e6), "%u of %s", millionths, at);
+        }
+        bm_buf_reset(&out);
+    }
+    uint32_t millionths;
+    cr_expect_not(bm_table_jaccard(str("0.6666666"), &millionths));
 }
 
 Test(result_tables, sources_count_what_is_kept_and_skipped_records_have_their_line)
