@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.c -- opening, loading, ingesting, closing. When and how stages are saved:
- * checkpoint_parts.c.
+/* checkpoint.c -- opening, saving, loading, ingesting, closing. The lines of the journal are in
+ * checkpoint_journal.c, documents and matches in checkpoint_columns.c, and checkpoint_sets.c knows
+ * where sets lie.
  *
- * Tests: tests/cli/cases/ownership.sh, tests/unit/jobs/test_checkpoint.c */
+ * Tests: tests/cli/cases/ownership.sh, tests/cli/cases/resume.sh, tests/unit/jobs/test_checkpoint.c
+ */
 #include "job/checkpoint.h"
 
 #include <fcntl.h>
@@ -23,7 +25,7 @@
 #include "output/out_target.h"
 #include "spill/spill_saved.h"
 
-/* === checkpoint done ===
+/* === a job that is done ===
  *
  * A job that is to be resumed and has been done already: the report of the output at its place is
  * compared with the job. If anything is damaged or differs, the output belongs to another job, and
@@ -135,6 +137,8 @@ out:
     bm_free(work);
     return status;
 }
+
+/* === opening === */
 
 #define SHOWN_BYTES 512   /* of a path in a message */
 #define START_RATE  400e6 /* bytes a second, until saving was timed */
@@ -318,7 +322,260 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
     return checkpoint->saved.complete ? BM_START_RESUMED_WHOLE : BM_START_RESUMED;
 }
 
-/* --- loading --- */
+/* === saving ===
+ *
+ * When a stage is saved, and the order of writing: data first, the line last. */
+
+#define SAVE_FOLD   20.0                 /* seconds of work for one of saving */
+#define SAVE_LEAST  10.0                 /* seconds */
+#define EDGE_BYTES  16u                  /* of an edge, or of a document's group */
+#define TIMED_BYTES (UINT64_C(32) << 20) /* fewer bytes say nothing of the rate */
+
+static bm_checkpoint_documents documents_of(const bm_checkpoint *checkpoint)
+{
+    bm_job_context *job = checkpoint->job;
+    return (bm_checkpoint_documents){.docs = &job->docs,
+                                     .counts = &job->counts,
+                                     .corpus = checkpoint->corpus,
+                                     .keep = job->keep.rules != NULL ? &job->keep : NULL,
+                                     .inputs = job->inputs.set,
+                                     .complete = checkpoint->read_all,
+                                     .more = &checkpoint->more};
+}
+
+/* --- documents --- */
+
+/* Between two batches everything speaks of the same documents. */
+static bool is_consistent(const bm_checkpoint *checkpoint)
+{
+    const bm_job_context *job = checkpoint->job;
+    return job->docs.n == job->counts.documents && job->docs.n_skipped == job->counts.skipped &&
+           (checkpoint->corpus == NULL || checkpoint->corpus->n == job->docs.n);
+}
+
+static bool docs_saved(const bm_checkpoint *checkpoint)
+{
+    const bm_checkpoint_saved *s = &checkpoint->saved;
+    return s->docs_records > 0 && s->docs == checkpoint->job->docs.n &&
+           s->skipped == checkpoint->job->docs.n_skipped && s->complete == checkpoint->read_all;
+}
+
+static bm_status open_state(bm_checkpoint *checkpoint, const char *name, bm_spill_kind kind,
+                            bm_spill_file **out, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir, name, &path, err));
+    BM_TRY_OUT(
+        bm_spill_open(bm_out_dir_beside(checkpoint->dir), kind, BM_CHECKPOINT_BUFFER, out, err));
+    status = bm_spill_save_in(*out, bm_out_dir_folder(checkpoint->dir), path, err);
+out:
+    bm_free(path);
+    return status;
+}
+
+/* The journal and the file of documents, at the first time. */
+static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = BM_OK;
+    if (checkpoint->docs_file == NULL)
+        BM_TRY(
+            open_state(checkpoint, BM_CHECKPOINT_DOCS, BM_SPILL_ROWS, &checkpoint->docs_file, err));
+    if (checkpoint->journal != NULL)
+        return BM_OK;
+    BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err));
+    BM_TRY_OUT(
+        bm_journal_create_in(bm_out_dir_folder(checkpoint->dir), path, &checkpoint->journal, err));
+    BM_TRY_OUT(bm_checkpoint_identity_write(checkpoint->job, checkpoint->journal, err));
+    status = bm_checkpoint_sets_add_line(checkpoint, err);
+out:
+    bm_free(path);
+    return status;
+}
+
+static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved *s, bm_error *err)
+{
+    bm_checkpoint_documents what = documents_of(checkpoint);
+    if (checkpoint->flush != NULL)
+        BM_TRY(checkpoint->flush(checkpoint->flush_ctx, &s->sums, err));
+    if (checkpoint->corpus != NULL)
+        BM_TRY(checkpoint->sets_beside /* list that path in the marker, before the file is made */
+                   ? BM_OK
+                   : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err));
+    if (checkpoint->corpus != NULL) {
+        bm_checkpoint_sets_hold(checkpoint);
+        BM_TRY(bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err));
+    }
+    BM_TRY(bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,
+                                        (size_t)checkpoint->saved.skipped, checkpoint->docs_file,
+                                        err));
+    if (checkpoint->more.save != NULL) {
+        BM_TRY(checkpoint->more.save(checkpoint->more.ctx, checkpoint->docs_file, err));
+        BM_TRY(bm_spill_flush(checkpoint->docs_file, err));
+    }
+    s->docs = checkpoint->job->docs.n;
+    s->skipped = checkpoint->job->docs.n_skipped;
+    s->complete = checkpoint->read_all;
+    s->docs_bytes = bm_spill_bytes(checkpoint->docs_file);
+    s->docs_records = bm_spill_records(checkpoint->docs_file);
+    if (checkpoint->corpus != NULL) {
+        s->sets_bytes = checkpoint->corpus->sets.saved.bytes;
+        s->sets_records = checkpoint->corpus->sets.saved.records;
+    }
+    return BM_OK;
+}
+
+static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char line[BM_CHECKPOINT_LINE_BYTES];
+    bm_checkpoint_saved s = checkpoint->saved;
+    BM_TRY(open_files(checkpoint, err));
+    BM_TRY(write_documents(checkpoint, &s, err));
+    s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
+    s.broken = false;
+    if (checkpoint->flush != NULL) { /* first: documents without their sums would not be compared */
+        bm_checkpoint_line_write(BM_LINE_ARRAYS, &s, line);
+        BM_TRY(bm_journal_add(checkpoint->journal, line, err));
+    }
+    bm_checkpoint_line_write(BM_LINE_DOCUMENTS, &s, line);
+    BM_TRY(bm_journal_add(checkpoint->journal, line, err));
+    if (s.place.known) {
+        bm_checkpoint_line_write(BM_LINE_PLACE, &s, line);
+        BM_TRY(bm_journal_add(checkpoint->journal, line, err));
+    }
+    checkpoint->saved = s;
+    bm_keep_keys_forget(&checkpoint->job->keep);
+    return BM_OK;
+}
+
+/* --- matches --- */
+
+static bm_status save_match(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char line[BM_CHECKPOINT_LINE_BYTES];
+    bm_spill_file *file = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_state(checkpoint, BM_CHECKPOINT_MATCH, BM_SPILL_RUN, &file, err));
+    BM_TRY_OUT(bm_checkpoint_matches_save(checkpoint->match, file, err));
+    checkpoint->saved.match_bytes = bm_spill_bytes(file);
+    checkpoint->saved.match_records = bm_spill_records(file);
+    bm_checkpoint_line_write(BM_LINE_MATCH, &checkpoint->saved, line);
+    status = bm_journal_add(checkpoint->journal, line, err);
+    checkpoint->saved.matched = status == BM_OK;
+out:
+    bm_spill_close(file);
+    return status;
+}
+
+/* --- when --- */
+
+static bool anything_to_save(const bm_checkpoint *checkpoint)
+{
+    bool docs = !docs_saved(checkpoint) &&
+                (checkpoint->corpus == NULL || bm_corpus_can_save(checkpoint->corpus)) &&
+                is_consistent(checkpoint);
+    bool match = checkpoint->match != NULL && !checkpoint->saved.matched &&
+                 (docs || docs_saved(checkpoint)) && checkpoint->read_all;
+    return checkpoint->can_save && (docs || match) && checkpoint->job->docs.n > 0;
+}
+
+static uint64_t bytes_to_write(const bm_checkpoint *checkpoint)
+{
+    bm_checkpoint_documents what = documents_of(checkpoint);
+    uint64_t bytes = 0;
+    if (!docs_saved(checkpoint)) {
+        bytes += bm_checkpoint_documents_unsaved_bytes(&what, (size_t)checkpoint->saved.docs);
+        if (checkpoint->corpus != NULL)
+            bytes += bm_corpus_unsaved_bytes(checkpoint->corpus);
+        if (checkpoint->more.save != NULL)
+            bytes += checkpoint->more.unsaved_bytes(checkpoint->more.ctx);
+    }
+    if (checkpoint->match != NULL)
+        bytes += EDGE_BYTES * (checkpoint->match->settings.only_groups
+                                   ? checkpoint->job->docs.n
+                                   : checkpoint->match->result.counts.edges);
+    return bytes;
+}
+
+static bool is_due(const bm_checkpoint *checkpoint)
+{
+    const double seconds = bm_clock_seconds() - checkpoint->last;
+    if (!checkpoint->can_save)
+        return false;
+    if (checkpoint->every >= 0)
+        return seconds >= checkpoint->every;
+    return seconds >= SAVE_LEAST &&
+           seconds >= SAVE_FOLD * (double)bytes_to_write(checkpoint) / checkpoint->rate;
+}
+
+static bm_status save_stages(bm_checkpoint *checkpoint, bm_error *err)
+{
+    BM_TRY(bm_out_dir_check_claim(checkpoint->dir, err));
+    if (!docs_saved(checkpoint))
+        BM_TRY(save_documents(checkpoint, err));
+    if (checkpoint->match != NULL && !checkpoint->saved.matched)
+        BM_TRY(save_match(checkpoint, err));
+    return BM_OK;
+}
+
+/* Save new results, whatever it costs. A failure is reported, and ends saving, not the job. */
+static void save_now(bm_checkpoint *checkpoint)
+{
+    bm_error err = {0};
+    if (!anything_to_save(checkpoint))
+        return;
+    uint64_t bytes = bytes_to_write(checkpoint);
+    double began = bm_clock_seconds();
+    bm_meter_detour(&checkpoint->job->meter, BM_STAGE_SEAL, checkpoint->job->docs.n);
+    bm_status status = save_stages(checkpoint, &err);
+    checkpoint->last = bm_clock_seconds();
+    if (bytes >= TIMED_BYTES)
+        checkpoint->rate = (double)bytes / (checkpoint->last - began + 1e-6);
+    if (status == BM_OK) {
+        bm_meter_log(
+            &checkpoint->job->meter, BM_LOG_DEBUG, "saved %" PRIu64 " document%s%s in %.2f s",
+            checkpoint->saved.docs, checkpoint->saved.docs == 1 ? "" : "s",
+            checkpoint->saved.matched ? " and their matches" : "", checkpoint->last - began);
+        return;
+    }
+    checkpoint->can_save = checkpoint->job->keep.saves = false;
+    bm_keep_keys_forget(&checkpoint->job->keep);
+    bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
+                 "the work cannot be saved, so it could not be resumed from here: %s%s%s", err.file,
+                 err.file[0] != '\0' ? ": " : "", err.message);
+}
+
+static void save_if_due(bm_checkpoint *checkpoint)
+{
+    if (is_due(checkpoint))
+        save_now(checkpoint);
+}
+
+/* `status` comes from an input that is broken after the saved place: note that it may be repaired
+ * there. */
+static void note_broken(bm_checkpoint *checkpoint, bm_status status)
+{
+    bm_checkpoint_saved *s = &checkpoint->saved;
+    const bool input = status == BM_ERR_INPUT || status == BM_ERR_IO;
+    if (input && checkpoint->reading && !checkpoint->job->places.sink_failed && s->place.known &&
+        !s->complete && !s->broken && checkpoint->journal != NULL)
+        s->broken = bm_journal_add(checkpoint->journal, BM_CHECKPOINT_BROKEN, NULL) == BM_OK;
+}
+
+void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
+{
+    const bool mendable = status == BM_ERR_INPUT || status == BM_ERR_IO || status == BM_ERR_NOMEM;
+    if (status == BM_ERR_CANCELLED ||
+        (mendable && checkpoint->reading && !checkpoint->job->places.sink_failed &&
+         (checkpoint->saved.docs_records > 0 || /* worth it though nobody has asked */
+          bm_clock_seconds() - checkpoint->last >=
+              (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST))))
+        save_now(checkpoint);
+    note_broken(checkpoint, status);
+}
+
+/* === loading === */
 
 /* A file of state, with the length in the journal. */
 static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_spill_file **out,
@@ -351,7 +608,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     if (!checkpoint->loading)
         return BM_OK;
     bm_job_context_stage(job, BM_STAGE_LOAD, "bytes");
-    bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
+    bm_checkpoint_documents what = documents_of(checkpoint);
     BM_TRY(reopen(checkpoint, BM_SPILL_ROWS, &checkpoint->docs_file, err));
     if (corpus != NULL)
         bm_checkpoint_sets_hold(checkpoint);
@@ -378,18 +635,18 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     return BM_OK;
 }
 
-/* --- ingesting and matching --- */
+/* === ingesting and matching === */
 
-static bool is_due(void *ctx)
+static bool pause_is_due(void *ctx)
 {
     bm_checkpoint *checkpoint = ctx;
     checkpoint->loading = false; /* from here on the work is this job's own */
-    return bm_checkpoint_is_due(checkpoint);
+    return is_due(checkpoint);
 }
 
-static void save(void *ctx)
+static void pause_save(void *ctx)
 {
-    bm_checkpoint_save_now(ctx);
+    save_now(ctx);
 }
 
 bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_request *request,
@@ -399,12 +656,12 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_reques
         return BM_OK;
     checkpoint->job->skip_records = checkpoint->job->counts.records;
     bm_ingest_request saving = *request;
-    saving.pause = (bm_ingest_pause){is_due, save, checkpoint};
+    saving.pause = (bm_ingest_pause){pause_is_due, pause_save, checkpoint};
     checkpoint->reading = true;
     BM_TRY(bm_job_context_ingest(checkpoint->job, &saving, err));
     checkpoint->reading = checkpoint->loading = false;
     checkpoint->read_all = true;
-    bm_checkpoint_save_if_due(checkpoint);
+    save_if_due(checkpoint);
     return BM_OK;
 }
 
@@ -424,11 +681,11 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
         return status;
     checkpoint->loading = false; /* from here on the work is this job's own */
     checkpoint->match = match;
-    bm_checkpoint_save_if_due(checkpoint);
+    save_if_due(checkpoint);
     return BM_OK;
 }
 
-/* --- the end --- */
+/* === the end === */
 
 /* Sets under --temp-dir are removed while the journal still names them: a job that is killed in
  * between would leave them where nobody looks. From that line on the job cannot be resumed. */
@@ -516,7 +773,7 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
                                      : bm_spill_has_its_name(checkpoint->corpus->sets.file)))
             bm_checkpoint_sets_remove(checkpoint);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
-        bm_checkpoint_note_broken(checkpoint, status); /* nothing more can be saved */
+        note_broken(checkpoint, status); /* nothing more can be saved */
         if (can_resume(status))
             report_saved(checkpoint, status, err);
     }

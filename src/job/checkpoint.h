@@ -36,6 +36,9 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_reques
                                bm_error *err);
 /* bm_match_run, or its saved results; saves them if that is worth it. */
 bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err);
+/* The job ends with `status`: save its results, if it can be resumed from there once the cause is
+ * mended. bm_checkpoint_close does this too; a job that must save before, calls it earlier. */
+void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status);
 /* Remove the checkpoint, rename the directory into place. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err);
 /* `status` and `err`: how the job ended. If it may be resumed, its checkpoint stays (brought up to

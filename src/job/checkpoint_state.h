@@ -126,6 +126,10 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *jo
                                        const bm_checkpoint_saved *saved, size_t *n_lines,
                                        bm_error *err);
 
+/* Add those lines to a new journal. */
+bm_status bm_checkpoint_identity_write(const bm_job_context *job, bm_journal *journal,
+                                       bm_error *err);
+
 /* checkpoint_line -- the lines of the journal that say how far a job has come.
  *
  *     documents  rows, skipped, complete, bytes and records of .bandmill-documents, the same of
@@ -156,9 +160,9 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
 /* checkpoint_documents -- the documents that a job has read, in a file: rows, ids, counts, and the
  * columns of the corpus (but for sets, corpus.h).
  *
- *     record   header | columns: rows, ends of ids, content hashes or representatives, places of
- *              texts | band keys | ids | digests of the inputs | skipped records | keys that rank
- *              (one block of documents; spill_file.h)
+ *     record   columns of some documents (spill_saved.h): rows, ends of ids, content hashes or
+ *              representatives, places of texts, band keys, ids, keys that rank; counts; in the
+ *              last one digests of the inputs and skipped records
  *     record   BM_CHECKPOINT_MORE | what the job has of them beside the table
  *
  * Integers as they lie in memory: the file is for the same program on the same machine, which the
@@ -179,6 +183,8 @@ typedef struct bm_checkpoint_documents {
  * counts as they are. Flushes. */
 bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size_t first_doc,
                                        size_t first_skipped, bm_spill_file *file, bm_error *err);
+/* Bytes that saving the documents from `first` on would write, about. */
+uint64_t bm_checkpoint_documents_unsaved_bytes(const bm_checkpoint_documents *what, size_t first);
 /* Into an empty table and corpus (with restored sets). BM_ERR_FORMAT: the files differ from the
  * checkpoint. */
 bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
@@ -186,9 +192,8 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
 
 /* checkpoint_matches -- what matching found, in a file: counts, and edges or groups.
  *
- *     record   header
- *     record   with only_groups: a block of labels, edges to earlier documents, their similarities;
- *              else a block of edges                          (spill_file.h; integers of the host)
+ *     record   columns (spill_saved.h): counts; edges, or with only_groups labels, edges to
+ *              earlier documents and their similarities        (integers of the host)
  *
  * Threads: one at a time. */
 
@@ -197,23 +202,6 @@ bm_status bm_checkpoint_matches_save(bm_match *match, bm_spill_file *file, bm_er
 /* Instead of bm_match_run, with the same fields filled in. BM_ERR_FORMAT: the files differ from the
  * checkpoint. */
 bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file, bm_error *err);
-
-/* checkpoint_save -- saving the stages of a job. */
-
-/* The parts that bm_checkpoint_documents_save and bm_checkpoint_documents_load work on. */
-bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint);
-/* Is it time to save? */
-bool bm_checkpoint_is_due(const bm_checkpoint *checkpoint);
-/* Save new results, if it is time. A failure is reported, and ends saving, not the job. */
-void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint);
-/* The same now, whatever it costs. */
-void bm_checkpoint_save_now(bm_checkpoint *checkpoint);
-/* The job ends with `status`: save its results, if it can be resumed from there once the cause is
- * mended. */
-void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status);
-/* `status` comes from an input that is broken after the saved place: note that it may be repaired
- * there. */
-void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status);
 
 /* checkpoint_sets -- where the file of sets lies: in the work directory, or in --temp-dir.
  *
@@ -229,6 +217,8 @@ bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err);
 bm_status bm_checkpoint_sets_accept(bm_checkpoint *checkpoint, const char *line, bm_error *err);
 /* Hold sets in --temp-dir, which are about to be made or opened. Again is fine. */
 void bm_checkpoint_sets_hold(bm_checkpoint *checkpoint);
+/* Note in the journal where it lies. */
+bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err);
 /* Remove the file of sets. */
 void bm_checkpoint_sets_remove(bm_checkpoint *checkpoint);
 /* Remove the files in --temp-dir that lines of the journal name, of this work directory. */

@@ -51,3 +51,32 @@ typedef bm_status bm_spill_visit(void *ctx, uint64_t place, const void *data, si
  * (BM_ERR_INTERNAL). BM_ERR_FORMAT: a damaged record, a last one that is torn, or another number of
  * them than was added. */
 bm_status bm_spill_walk(const bm_spill_file *file, bm_spill_visit *visit, void *ctx, bm_error *err);
+
+/* spill_columns -- a record that holds columns of a table.
+ *
+ *     record   bytes of column 0 .. n - 1 | column 0 | column 1 | ... | column n - 1
+ *              8 bytes each                 each begins at a multiple of 8
+ *
+ * A column that a record lacks has no bytes. The owner of the file knows how many columns a record
+ * has, and their types. */
+
+/* A record while it is made; {0} is empty, bm_buf_reset(&columns.buf) its end. What is appended to
+ * `buf` belongs to the next column, until that is ended. */
+typedef struct bm_spill_columns {
+    bm_buf buf;
+    size_t next; /* column */
+    size_t from; /* where it begins in `buf` */
+} bm_spill_columns;
+
+/* A record of n columns, all empty. */
+bm_status bm_spill_columns_begin(bm_spill_columns *columns, size_t n, bm_error *err);
+/* The column that was appended is complete. Columns at the end of a record that are empty need not
+ * be ended. */
+bm_status bm_spill_columns_end(bm_spill_columns *columns, bm_error *err);
+/* Append the next column, and end it. With `len` 0, `data` may be NULL. */
+bm_status bm_spill_columns_put(bm_spill_columns *columns, const void *data, size_t len,
+                               bm_error *err);
+
+/* The n columns of a record that is aligned to 8 bytes, as bm_spill_visit gives it. False: its
+ * length is not the sum of n columns. */
+bool bm_spill_columns_find(const void *record, size_t len, bm_str *columns, size_t n);
