@@ -2,7 +2,8 @@
 /* fuzz_sealed.c -- any bytes as what an interrupted job has left. The first says what they are: a
  * journal; the lines of one; a temporary file that was saved; the records of sealed documents, or
  * of sealed matches, which are put into a file with right checksums first, so that what lies behind
- * these is reached too.
+ * these is reached too. With the bit CHANGED they are those that a job saves, with some bytes
+ * changed, whatever the form of a record is.
  *
  * It is taken as it was written, or refused with a message (BM_ERR_FORMAT); what was loaded holds
  * together, and groups can be made of it. */
@@ -15,7 +16,8 @@
 #include "spill/spill_saved.h"
 #include "tests/unit/match/ranked.h"
 
-#define N_DOCS 12u /* that matches are among */
+#define N_DOCS  12u /* of a job that is saved, and that matches are among */
+#define CHANGED 0x80u
 
 /* --- journals --- */
 
@@ -197,6 +199,32 @@ static bm_spill_file *records_of(bm_spill_kind kind, const uint8_t *data, size_t
     return file;
 }
 
+static bm_status add_record(void *ctx, uint64_t place, const void *data, size_t len, bm_error *err)
+{
+    const uint8_t head[2] = {(uint8_t)len, (uint8_t)(len >> 8)};
+    (void)place;
+    CHECK(len <= UINT16_MAX);
+    BM_TRY(bm_buf_add(ctx, head, sizeof head, err));
+    return bm_buf_add(ctx, data, len, err);
+}
+
+/* The records of `file`, which is closed, with changes of three bytes each: a place, and the bits
+ * that change there. */
+static bm_spill_file *changed(bm_spill_kind kind, bm_spill_file *file, const uint8_t *data,
+                              size_t size)
+{
+    bm_buf bytes = {0};
+    CHECK(bm_spill_walk(file, add_record, &bytes, NULL) == BM_OK && bytes.len > 0);
+    for (size_t at = 0; at + 3 <= size; at += 3) {
+        char *byte = &bytes.data[(data[at] | (size_t)data[at + 1] << 8) % bytes.len];
+        *byte = (char)(*byte ^ data[at + 2]);
+    }
+    bm_spill_close(file);
+    file = records_of(kind, (const void *)bytes.data, bytes.len);
+    bm_buf_reset(&bytes);
+    return file;
+}
+
 /* --- documents --- */
 
 static bm_input_set *open_inputs(void)
@@ -227,40 +255,6 @@ static void check_documents(const bm_doc_table *docs, const bm_corpus *corpus)
         CHECK(docs->skipped[i].file < 2 && docs->skipped[i].reason != NULL);
 }
 
-static void check_sealed_documents(const uint8_t *data, size_t size)
-{
-    const uint8_t form = size > 0 ? data[0] : 0;
-    bm_corpus_cfg cfg = {.hashes = (form & 2) != 0,
-                         .find_identical = (form & 4) != 0,
-                         .bands = form >> 4 & 3,
-                         .words = {form & 8 ? 3 : 0, 4}};
-    bm_corpus corpus;
-    bm_doc_table docs = {0};
-    bm_counts counts = {0};
-    bm_error err = {0};
-    bm_corpus_init(&corpus, &cfg);
-    bm_input_set *inputs = open_inputs();
-    const bm_checkpoint_documents what = {
-        .docs = &docs, .counts = &counts, .corpus = form & 1 ? &corpus : NULL, .inputs = inputs};
-    bm_spill_file *file = records_of(BM_SPILL_ROWS, data + (size > 0), size - (size > 0));
-    bm_status status = bm_checkpoint_documents_load(&what, file, &err);
-    /* an id twice is told as what it is */
-    CHECK(status == BM_OK || status == BM_ERR_FORMAT || status == BM_ERR_INPUT);
-    CHECK(status == BM_OK || err.message[0] != '\0');
-    if (status == BM_OK) {
-        CHECK(what.corpus == NULL || corpus.n == docs.n);
-        check_documents(&docs, what.corpus);
-        if (what.corpus != NULL)
-            CHECK(bm_corpus_end_adding(&corpus, NULL) == BM_OK);
-    }
-    bm_spill_close(file);
-    bm_input_set_close(inputs);
-    bm_doc_table_reset(&docs);
-    bm_corpus_reset(&corpus);
-}
-
-/* --- matches --- */
-
 /* Documents of which some are alike, one is empty and one a copy. */
 static void fill_corpus(bm_corpus *corpus, bm_doc_table *docs)
 {
@@ -285,6 +279,79 @@ static void fill_corpus(bm_corpus *corpus, bm_doc_table *docs)
     bm_shingle_batch_reset(s);
 }
 
+/* Documents that a job saves, alone or with the corpus, whose sets are saved and, for `what`,
+ * restored. */
+static bm_spill_file *save_documents(const bm_checkpoint_documents *what)
+{
+    bm_corpus corpus;
+    bm_doc_table docs = {0};
+    bm_counts counts = {.documents = N_DOCS, .skipped = 1};
+    bm_spill_file *file;
+    char path[FUZZ_PATH], sets[FUZZ_PATH];
+    bm_corpus_init(&corpus, &what->corpus->cfg);
+    fill_corpus(&corpus, &docs);
+    bm_skipped skipped = {.line = 99, .reason = bm_strdup("a reason")};
+    CHECK(bm_doc_table_skip(&docs, &skipped, NULL) == BM_OK);
+    const bm_checkpoint_documents saved = {.docs = &docs,
+                                           .counts = &counts,
+                                           .corpus = &corpus,
+                                           .inputs = what->inputs,
+                                           .complete = true};
+    fuzz_path("sets", sets);
+    CHECK(bm_corpus_save_sets(&corpus, sets, NULL) == BM_OK);
+    CHECK(bm_spill_open(fuzz_path("", path), BM_SPILL_ROWS, 4096, &file, NULL) == BM_OK);
+    CHECK(bm_checkpoint_documents_save(&saved, 0, 0, file, NULL) == BM_OK);
+    CHECK(bm_corpus_restore_sets(what->corpus, sets, corpus.sets.saved.bytes,
+                                 corpus.sets.saved.records, NULL) == BM_OK);
+    bm_corpus_reset(&corpus);
+    bm_doc_table_reset(&docs);
+    return file;
+}
+
+static void check_sealed_documents(const uint8_t *data, size_t size)
+{
+    const uint8_t form = size > 0 ? data[0] : 0;
+    bm_corpus_cfg cfg = {.hashes = (form & 2) != 0,
+                         .find_identical = (form & 4) != 0,
+                         .bands = form >> 4 & 3,
+                         .words = {form & 8 ? 3 : 0, 4}};
+    char folder[FUZZ_PATH];
+    bm_corpus corpus;
+    bm_doc_table docs = {0};
+    bm_counts counts = {0};
+    bm_error err = {0};
+    if (form & CHANGED)
+        cfg = (bm_corpus_cfg){
+            .hashes = true, .find_identical = true, .bands = 2, .temp_dir = fuzz_path("", folder)};
+    bm_corpus_init(&corpus, &cfg);
+    bm_input_set *inputs = open_inputs();
+    const bm_checkpoint_documents what = {.docs = &docs,
+                                          .counts = &counts,
+                                          .corpus = form & (CHANGED | 1) ? &corpus : NULL,
+                                          .inputs = inputs};
+    data += size > 0;
+    size -= size > 0;
+    bm_spill_file *file = form & CHANGED ? changed(BM_SPILL_ROWS, save_documents(&what), data, size)
+                                         : records_of(BM_SPILL_ROWS, data, size);
+    bm_status status = bm_checkpoint_documents_load(&what, file, &err);
+    /* an id twice is told as what it is */
+    CHECK(status == BM_OK || status == BM_ERR_FORMAT || status == BM_ERR_INPUT);
+    CHECK(status == BM_OK || err.message[0] != '\0');
+    CHECK(status == BM_OK || !(form & CHANGED) || size >= 3);
+    if (status == BM_OK) {
+        CHECK(what.corpus == NULL || corpus.n == docs.n);
+        check_documents(&docs, what.corpus);
+        if (what.corpus != NULL)
+            CHECK(bm_corpus_end_adding(&corpus, NULL) == BM_OK);
+    }
+    bm_spill_close(file);
+    bm_input_set_close(inputs);
+    bm_doc_table_reset(&docs);
+    bm_corpus_reset(&corpus);
+}
+
+/* --- matches --- */
+
 static void check_grouping(const bm_match *match, const bm_doc_table *docs, bm_cluster cluster,
                            bm_keep keep)
 {
@@ -301,6 +368,19 @@ static void check_grouping(const bm_match *match, const bm_doc_table *docs, bm_c
     }
     bm_grouping_reset(&g);
     bm_keep_rank_reset(&rank);
+}
+
+/* The matches of the same documents, as a job saves them. */
+static bm_spill_file *save_matches(const bm_match *match)
+{
+    bm_match found = {.settings = match->settings};
+    bm_spill_file *file;
+    char path[FUZZ_PATH];
+    CHECK(bm_match_run(&found, NULL) == BM_OK);
+    CHECK(bm_spill_open(fuzz_path("", path), BM_SPILL_RUN, 4096, &file, NULL) == BM_OK);
+    CHECK(bm_checkpoint_matches_save(&found, file, NULL) == BM_OK);
+    bm_match_reset(&found);
+    return file;
 }
 
 static void check_sealed_matches(const uint8_t *data, size_t size)
@@ -323,9 +403,13 @@ static void check_sealed_matches(const uint8_t *data, size_t size)
                                    .verify = verify[form & 1],
                                    .threshold = 0.5,
                                    .only_groups = (form & 2) != 0}};
-    bm_spill_file *file = records_of(BM_SPILL_RUN, data + (size > 0), size - (size > 0));
+    data += size > 0;
+    size -= size > 0;
+    bm_spill_file *file = form & CHANGED ? changed(BM_SPILL_RUN, save_matches(&match), data, size)
+                                         : records_of(BM_SPILL_RUN, data, size);
     const bm_status status = bm_checkpoint_matches_load(&match, file, &err);
     CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
+    CHECK(status == BM_OK || !(form & CHANGED) || size >= 3);
     if (status == BM_OK)
         check_grouping(&match, &docs,
                        form & 2 || form & 4 ? BM_CLUSTER_COMPONENTS : BM_CLUSTER_STAR,
