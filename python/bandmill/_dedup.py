@@ -20,7 +20,7 @@ from bandmill._index import Index
 from bandmill._keywords import described
 from bandmill._kinds import Names, Path
 from bandmill._native import lib
-from bandmill._options import fill, fill_against, new, verified
+from bandmill._options import fill, fill_against, fill_unit, new, verified
 from bandmill._page import Explanation, Page, head_of, page_of, write_page
 from bandmill._rows import Seen, Watch
 from bandmill._workplace import Workplace
@@ -35,12 +35,15 @@ if TYPE_CHECKING:
 class Dedup(Found):
     """The result of `dedup`."""
 
-    _job = "dedup"
+    _job, _cuts_by = "dedup", "unit="
 
     @property
     def groups(self) -> pa.Table:
-        """Columns group, kept, size, members: as groups.jsonl."""
-        return _files.read_groups(self.path / "groups.jsonl", kind_of(self.report), kind_of_known(self.report))
+        """Columns group, kept, size, members: as groups.jsonl. Units are id and from; spans have no groups."""
+        if not (self.path / "groups.jsonl").exists():
+            raise Error("spans have no groups (cuts has what was cut)", field="groups")
+        kinds = kind_of(self.report), kind_of_known(self.report)
+        return _files.read_groups(self.path / "groups.jsonl", *kinds, units=self._has_cuts)
 
     def _ids_of_kept(self) -> str:
         ids, known = kind_of(self.report), kind_of_known(self.report)
@@ -100,12 +103,13 @@ class Dedup(Found):
         return Explanation(self.path, None if a is None else (a, b), group, sources, (self._data, self._data))
 
     def _repr_html_(self) -> str:
-        return head_of(self.report, self.removed.slice(0, 5).to_pylist())
+        return head_of(self.report, (self.cuts if self._has_cuts else self.removed).slice(0, 5).to_pylist())
 
     def __repr__(self) -> str:
         """Counts."""
         c = self.report["counts"]
-        documents, groups = (f"{c[noun + 's']} {noun}{'' if c[noun + 's'] == 1 else 's'}" for noun in ("document", "group"))
+        noun = "cut" if self._has_cuts else "group"
+        documents, groups = (f"{c[noun + 's']} {noun}{'' if c[noun + 's'] == 1 else 's'}" for noun in ("document", noun))
         return f"<bandmill.Dedup: {documents}, {groups}, {c['removed']} removed>"
 
 
@@ -145,6 +149,7 @@ def dedup(
         o.keep_rules = call.text(rules, "keep", "rules, separated by commas")
         o.verify, o.containment = verified(verify), share
         o.decimals = k.get("decimals", 0)
+        fill_unit(o, call, k)
         o.output.force, o.resume, o.sources = k["force"], k["resume"], call.text(k["sources"], "sources")
         if output is None:
             keep_nothing(o, k)
@@ -152,7 +157,7 @@ def dedup(
         o.against, o.n_against = call.texts(known, "against"), len(known)
         if beside_it is None:
             fill_against(o, call, k)
-        watch = Watch(o.input, call) if source.stream is not None else None
+        watch = Watch(o.input, call, each=k["unit"] is not None) if source.stream is not None else None
         seen = None if watch is not None else seen_of(data, source, text, id)
         beside = getattr(against, "_alone", lambda call, job: job())  # of an open index, which a job opens itself
         report = beside(call, lambda: call.job(lib.bm_job_dedup, o))

@@ -73,19 +73,29 @@ def read_lines(data: bytes) -> list[str]:
     return [unescape(line) for line in data.decode("utf-8").split("\n")[:-1]]
 
 
-def read_groups(path: pathlib.Path, ids: str = TEXT, known: str | None = None) -> pa.Table:
+def read_groups(path: pathlib.Path, ids: str = TEXT, known: str | None = None, units: bool = False) -> pa.Table:
     """groups.jsonl: group, kept, size, members, and known where some document was known before.
 
-    ``ids``, ``known``: the kind of the documents' ids, and of those that were known.
+    ``ids``, ``known``: the kind of the documents' ids, and of those that were known. ``units``: members are parts of documents.
     """
     pa = arrow()
     rows = [json.loads(line) for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
     of_ids = getattr(pa, ids)()
+    if units:
+        of_ids = pa.struct([("id", of_ids), ("from", pa.int64())])
+
+    def of(members: Any) -> Any:
+        if not units:
+            return typed(members, ids)
+        return [
+            {"id": name, "from": begin} for name, begin in zip(typed([m[0] for m in members], ids), (m[1] for m in members))
+        ]
+
     columns: dict[str, Any] = {
         "group": pa.array([r["group"] for r in rows], pa.int64()),
-        "kept": pa.array([None if r["kept"] is None else typed([r["kept"]], ids)[0] for r in rows], of_ids),
+        "kept": pa.array([None if r["kept"] is None else of([r["kept"]])[0] for r in rows], of_ids),
         "size": pa.array([r["size"] for r in rows], pa.int64()),
-        "members": pa.array([typed(r["members"], ids) for r in rows], pa.list_(of_ids)),
+        "members": pa.array([of(r["members"]) for r in rows], pa.list_(of_ids)),
     }
     if any("known" in r for r in rows):
         of_known = known or TEXT

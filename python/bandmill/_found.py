@@ -13,6 +13,7 @@ import numpy as np
 
 from bandmill import _files
 from bandmill._call import Call
+from bandmill._cuts import Cuts
 from bandmill._data import Source, no_data, rows_of
 from bandmill._errors import Error
 from bandmill._ids import Ids, kind_of
@@ -35,7 +36,8 @@ _IDS = "seen"  # in a pickle: of the rows that were looked at
 class Found:
     """The result of a job that keeps some documents and removes others: a directory, and the rows that were looked at."""
 
-    _job = ""  # its name, in messages
+    _job = ""  # its name, in messages,
+    _cuts_by = ""  # and the keyword that cuts
     _kinds: ClassVar[dict[str, type[Found]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -113,6 +115,22 @@ class Found:
         columns = {"id": kind_of(self.report), "kept": self._ids_of_kept(), "jaccard": "float64", "reason": "string"}
         return _files.read_tsv(self.path / "removed.tsv", {**columns, "file": "string", "line": "int64", "lost": "int64"})
 
+    @property
+    def cuts(self) -> pa.Table:
+        """Columns id, from, to, kept, kept_from, jaccard, reason, file, line: what was cut out of documents, as cuts.tsv.
+
+        ``from`` and ``to`` are bytes of the text as it was read, half open.
+        """
+        if not self._has_cuts:
+            raise Error(f"nothing was to be cut out of documents ({self._cuts_by})", field="cuts")
+        columns = {"id": kind_of(self.report), "kept": self._ids_of_kept(), "jaccard": "float64", "reason": "string"}
+        numbers = dict.fromkeys(("from", "to", "kept_from", "line"), "int64")
+        return _files.read_tsv(self.path / "cuts.tsv", {**columns, **numbers, "file": "string"})
+
+    @property
+    def _has_cuts(self) -> bool:
+        return (self.path / "cuts.tsv").exists()
+
     @overload
     def take(self, data: str | os.PathLike[str]) -> pa.Table: ...
 
@@ -120,7 +138,7 @@ class Found:
     def take(self, data: Rows) -> Rows: ...
 
     def take(self, data: Any) -> Any:
-        """The kept rows of ``data``, in its own type."""
+        """The kept rows of ``data``, in its own type; without what was cut out of their texts."""
         kept = self.kept
         if self._seen is None:
             raise Error(
@@ -134,21 +152,12 @@ class Found:
         if n is not None and n != len(kept):
             raise Error(f"{n} rows, where {self._job} read {len(kept)} (take is for the same data)", field="data")
         data = _in_memory(data)
-        if self._seen is not None:
-            kept = self._seen.kept_of(data, kept, self._job)
-        if isinstance(data, np.ndarray):
-            return data[kept]
-        if isinstance(data, (list, tuple)):
-            return type(data)(item for item, stays in zip(data, kept) if stays)
-        if hasattr(data, "iloc"):
-            return data.iloc[np.flatnonzero(kept)]
-        if hasattr(data, "select") and hasattr(data, "features"):  # datasets.Dataset
-            return data.select(np.flatnonzero(kept))
-        if isinstance(data, Sequence):
-            return [item for item, stays in zip(data, kept) if stays]
-        if type(data).__module__.startswith("polars"):
-            return data.filter(kept)
-        return _files.filtered(data, kept)
+        places = self._seen.places_of(data, len(kept), self._job, self._has_cuts)
+        kept = kept[places]
+        taken = _taken(data, kept)
+        if not self._has_cuts:
+            return taken
+        return Cuts.of_file(self.path / "cuts.tsv").of(places[kept]).out_of(taken, self._seen.text)
 
     def filter(
         self, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
@@ -189,6 +198,23 @@ def _found_there(*parcel: Any) -> Found:
     path, kind, report, rows, seen = json.loads(said)
     where = pathlib.Path(path)
     return _class_of(kind)(None, where, report, rows, None if seen is None else Seen.of_parts(seen, files[_IDS]))
+
+
+def _taken(data: Any, kept: Array) -> Any:
+    """Some rows of it."""
+    if isinstance(data, np.ndarray):
+        return data[kept]
+    if isinstance(data, (list, tuple)):
+        return type(data)(item for item, stays in zip(data, kept) if stays)
+    if hasattr(data, "iloc"):
+        return data.iloc[np.flatnonzero(kept)]
+    if hasattr(data, "select") and hasattr(data, "features"):  # datasets.Dataset
+        return data.select(np.flatnonzero(kept))
+    if isinstance(data, Sequence):
+        return [item for item, stays in zip(data, kept) if stays]
+    if type(data).__module__.startswith("polars"):
+        return data.filter(kept)
+    return _files.filtered(data, kept)
 
 
 def _in_memory(data: Any) -> Any:

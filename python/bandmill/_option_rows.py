@@ -85,8 +85,12 @@ class DedupOptions(TypedDict, total=False):
     against: Any
     against_text: Names
     against_id: str | None
+    min_words: int | None
     cluster: Cluster
     keep: str
+    unit: str | None
+    keep_count: int | None
+    within: str | None
     max_group_size: int | None
     candidates: Candidates
     output: Path | None
@@ -392,6 +396,7 @@ class OverlapOptions(TypedDict, total=False):
     against_id: str | None
     min_words: int | None
     stop_shingles: int | None
+    cut: bool
     output: Path | None
     force: bool
     kept: Kept
@@ -460,6 +465,7 @@ DEFAULTS: dict[tuple[str, str], Any] = {
     ("query", "bag"): False,
     ("dedup", "verify"): "exact",
     ("pairs", "verify"): "exact",
+    ("overlap", "cut"): False,
     ("Index.query", "top"): 0,
     ("query", "top"): 0,
     ("Index.query", "skip_same_id"): False,
@@ -569,8 +575,9 @@ LINES = {
     "against": "known documents, such as a test set: any data, or an index or signatures of them (none)",
     "against_text": "field or column of their text (that of data)",
     "against_id": 'field or column of their id, or "none" (that of data)',
-    "min_words": "an item of fewer words is listed, and not looked for (8)",
+    "min_words": "with unit: units of fewer words stay (8)",
     "stop_shingles": "shingles in more documents do not count; the documents are read twice (all count)",
+    "cut": "items are cut out of the documents that hold them, instead of removing the documents",
     "top": "the best N answers of each query; 0: all",
     "skip_same_id": "leave out answers with the id of the query",
     "cluster": '"components" or "star": how pairs become groups',
@@ -578,6 +585,12 @@ LINES = {
         "which document of a group is kept: first, last, longest, shortest, max:FIELD, min:FIELD, order:FIELD=A|B|C, "
         "sources:A|B|C, several of them with commas, or none"
     ),
+    "unit": (
+        'what is repeated is cut out of documents: "line", "paragraph", or "span:K", stretches of K units of shingle '
+        "and more (None: documents are compared as a whole)"
+    ),
+    "keep_count": "with unit: so many of equal units stay, the first (1)",
+    "within": "with unit: a field or column; parts are compared only among documents with the same value there (all)",
     "max_group_size": "components of more documents are divided into stars (no limit)",
     "sample": "compare only this many documents, drawn by seed; 0: all (for tune: 2,000)",
     "candidates": '"lsh", or "all": every pair, exactly ("lsh")',
@@ -620,6 +633,7 @@ OWN = {  # where a keyword means something else
     ("sign", "rows"): "rows of a band, with bands (none)",
     ("overlap", "against_text"): "field or column of the text of an item (that of train)",
     ("overlap", "against_id"): 'field or column of the id of an item, or "none" (that of train)',
+    ("overlap", "min_words"): "an item of fewer words is listed, and not looked for (8)",
     ("overlap", "paths"): "instead of train: a path, or a list of them, of any type",
 }
 
@@ -653,7 +667,10 @@ FILLED = (
     ("verify", "pairs", "verify", "VERIFY"),
     ("min_words", "pairs", "min_words", "uint32"),
     ("stop_shingles", "pairs", "stop_shingles", "uint64"),
+    ("cut", "pairs", "cut", "flag"),
     ("cluster", "pairs", "cluster", "CLUSTER"),
+    ("unit", "pairs", "unit", "UNIT"),
+    ("keep_count", "pairs", "keep_count", "uint64"),
     ("max_group_size", "pairs", "max_group_size", "uint64"),
     ("sample", "pairs", "sample", "uint64"),
     ("candidates", "pairs", "candidates", "CANDIDATES"),

@@ -50,7 +50,7 @@ def size(value: int | str | None, field: str = "memory") -> int:
     return bytes_
 
 
-_BY_HAND = {"header", "verify", "shard", "hash", "scheme"}  # keywords that need more than their row
+_BY_HAND = {"header", "verify", "shard", "hash", "scheme", "unit"}  # keywords that need more than their row
 # How a record is read, in memory too.
 OF_RECORDS = tuple(k for k, part, _, _ in FILLED if part == "input" and k not in ("format", "header"))
 
@@ -215,6 +215,18 @@ def fill_against(o: Any, call: Call, k: dict[str, Any]) -> None:
     fields = [fields] if isinstance(fields, str) else list(fields)
     o.against_text_fields, o.n_against_text_fields = call.texts(fields, "against_text"), len(fields)
     o.against_id_field = call.text(k["against_id"], "against_id")
+
+
+def fill_unit(o: Any, call: Call, k: dict[str, Any]) -> None:
+    """Parts of documents: "line", "paragraph", "span" or "span:K"."""
+    o.within = call.text(k["within"], "within", "the name of a field or column")
+    if k["unit"] is None:
+        return
+    found = re.fullmatch(r"([a-z]+)(?::([0-9]+))?", str(k["unit"]))
+    if not found or (found[2] is not None and found[1] != "span"):
+        raise Error(f"unit {k['unit']!r} (line, paragraph, span or span:K)", field="unit")
+    o.unit = word(lib.BM_OPTION_UNIT, found[1], "unit")
+    o.span_k = 0 if found[2] is None else number(found[2], "unit", least=1)
 
 
 def fill_shard(o: Any, k: dict[str, Any]) -> None:

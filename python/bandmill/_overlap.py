@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Overlap(Found):
     """The result of `overlap`."""
 
-    _job = "overlap"
+    _job, _cuts_by = "overlap", "cut=True"
     _test_set: Any = None  # items in memory, for their texts
 
     def _ids_of_kept(self) -> str:
@@ -89,7 +89,7 @@ class Overlap(Found):
         return Explanation(self.path, (item, document), None, sources, (self._test_set, self._data))
 
     def _repr_html_(self) -> str:
-        return head_of(self.report, self.removed.slice(0, 5).to_pylist())
+        return head_of(self.report, (self.cuts if self._has_cuts else self.removed).slice(0, 5).to_pylist())
 
     def __repr__(self) -> str:
         """Counts."""
@@ -139,7 +139,7 @@ def overlap(
             o.against_stream, o.against_row_ids = test_set.stream, 1  # from 0
         o.against, o.n_against = call.texts(test_set.paths, "items"), len(test_set.paths)
         fill_against(o, call, _fields_of(test_set, k))
-        watch = Watch(o.input, call) if source.stream is not None else None
+        watch = Watch(o.input, call, each=k["cut"]) if source.stream is not None else None
         seen = None if watch is not None else seen_of(train, source, text, id)
         report = call.job(lib.bm_job_overlap, o)
         if watch is not None:

@@ -64,14 +64,20 @@ def write_page(path: pathlib.Path, page: str) -> None:
 
 
 def head_of(report: dict[str, Any], removed: list[dict[str, Any]]) -> str:
-    """Counts, and some of the removed documents."""
+    """Counts, and some of the removed documents, or of the cuts."""
     counts = report["counts"]
-    facts = ("documents", "items", "items_found", "identical", "candidates", "edges", "groups", "removed", "chained", "kept")
+    facts = ["documents", "items", "items_found", "identical", "candidates", "edges", "groups", "removed", "chained", "kept"]
+    if "cuts" in counts:
+        facts = ["documents", "items", "items_found", "units", "groups", "cuts", "cut_bytes", "removed", "kept"]
     cells = "".join(f"<tr><td>{name}</td><td>{counts[name]:,}</td></tr>" for name in facts if name in counts)
-    columns = ("id", "kept", "jaccard", "reason")
+    columns = ["id", "kept", "jaccard", "reason"]
+    if "cuts" in counts:
+        columns = ["id", "from", "to", "kept", "kept_from", "reason"]
     rows = "".join("<tr>" + "".join(f"<td>{_cell(row[c])}</td>" for c in columns) + "</tr>" for row in removed)
     some = f"<table><tr>{''.join(f'<th>{c}</th>' for c in columns)}</tr>{rows}</table>" if removed else ""
     title = f"{counts['removed']:,} of {counts['documents']:,} documents are removed"
+    if "cuts" in counts:
+        title = f"{counts['cuts']:,} cuts in {counts['documents']:,} documents, of which {counts['removed']:,} are left empty"
     return f"<p><b>{title}</b> (to_html() shows which, and why)</p><table>{cells}</table>{some}"
 
 

@@ -34,24 +34,28 @@ class Rows:
     n: int
     digest: tuple[int, int]  # of the texts in their order; of signatures: of the words
     ids: Array | None  # a hash each, 0 for null
+    texts: Array | None = None  # likewise; None: they were not asked for
 
 
 def _facts(handle: Any) -> Rows | None:
     facts = lib.bm_row_digest_facts(handle)
     n = int(facts.n_rows)
-    ids = None
-    if facts.ids != ffi.NULL:
-        ids = np.frombuffer(ffi.buffer(facts.ids, 8 * n), dtype=np.uint64).copy()
-    return Rows(n, (int(facts.digest[0]), int(facts.digest[1])), ids) if facts.whole else None
+
+    def hashes(of: Any) -> Array | None:
+        return None if of == ffi.NULL else np.frombuffer(ffi.buffer(of, 8 * n), dtype=np.uint64).copy()
+
+    return (
+        Rows(n, (int(facts.digest[0]), int(facts.digest[1])), hashes(facts.ids), hashes(facts.texts)) if facts.whole else None
+    )
 
 
 class Watch:
     """Rows of a stream, looked at while a job reads it."""
 
-    def __init__(self, options: Any, call: Call) -> None:
-        """``options``: bm_input_options, whose stream is another one from here on."""
+    def __init__(self, options: Any, call: Call, each: bool = False) -> None:
+        """``options``: bm_input_options, whose stream is another one from here on. ``each``: keep a hash of every text."""
         self._handle = call.keep(owned("row_digest"))
-        call.run(lib.bm_row_digest_open, ffi.addressof(options), options.stream, False, self._handle)
+        call.run(lib.bm_row_digest_open, ffi.addressof(options), options.stream, each, self._handle)
         stream = call.keep(ffi.gc(ffi.new("struct ArrowArrayStream *"), lib.bm_py_release_stream))
         lib.bm_row_digest_pass(self._handle[0], stream)
         options.stream = stream
@@ -61,7 +65,7 @@ class Watch:
         return _facts(self._handle[0])
 
 
-def _read(data: Any, text: Names, id: str | None, each: bool = False) -> tuple[Rows, Array | None]:
+def _read(data: Any, text: Names, id: str | None, each: bool = False) -> Rows:
     """The rows of ``data``, and with ``each`` a hash of every text."""
     call = Call()
     source = Source(data, call)
@@ -74,13 +78,12 @@ def _read(data: Any, text: Names, id: str | None, each: bool = False) -> tuple[R
     call.run(lib.bm_row_digest_read, out[0], call.text(NAME))
     rows = _facts(out[0])
     assert rows is not None
-    texts = lib.bm_row_digest_facts(out[0]).texts
-    return rows, np.frombuffer(ffi.buffer(texts, 8 * rows.n), dtype=np.uint64).copy() if each and rows.n else None
+    return rows
 
 
 def hashes_of_texts(texts: Any) -> Array:
     """Of each text of a column of Arrow's, as it is read: by which copies are told from equal ones."""
-    found = _read(texts, None, None, each=True)[1]
+    found = _read(texts, None, None, each=True).texts
     return found if found is not None else np.zeros(0, dtype=np.uint64)
 
 
@@ -104,53 +107,66 @@ class Seen:
     def of_signatures(cls, signatures: Any) -> Seen:
         """Signatures: their ids, and their words."""
         made = signatures.manifest.get("provenance", {})
-        ids = _read([str(id) for id in signatures.ids], None, None, each=True)[1]
+        ids = _read([str(id) for id in signatures.ids], None, None, each=True).texts
         words = digest_of(np.ascontiguousarray(signatures.signatures))
         return cls(made.get("text_fields"), made.get("id_field"), Rows(len(signatures), words, ids), made=made)
 
     def parts(self) -> tuple[dict[str, Any], bytes]:
-        """What JSON can say, and the ids."""
+        """What JSON can say, and hashes."""
         rows = self.rows
         said = {
             "text": self.text if isinstance(self.text, str) or self.text is None else list(self.text),
             "id": self.id,
-            "rows": None if rows is None else [rows.n, list(rows.digest), rows.ids is not None],
+            "rows": None if rows is None else [rows.n, list(rows.digest), rows.ids is not None, rows.texts is not None],
             "file": None if self.file is None else list(self.file),
             "made": self.made,
         }
-        return said, b"" if rows is None or rows.ids is None else rows.ids.tobytes()
+        return said, b"" if rows is None else b"".join(of.tobytes() for of in (rows.ids, rows.texts) if of is not None)
 
     @classmethod
-    def of_parts(cls, said: dict[str, Any], ids: bytes) -> Seen:
+    def of_parts(cls, said: dict[str, Any], hashes: bytes) -> Seen:
         """From these again."""
         rows = None
         if said["rows"] is not None:
-            n, digest, has_ids = said["rows"]
-            rows = Rows(n, (digest[0], digest[1]), np.frombuffer(ids, dtype=np.uint64) if has_ids else None)
+            n, digest, has_ids, has_texts = said["rows"]
+            all = np.frombuffer(hashes, dtype=np.uint64)
+            rows = Rows(n, (digest[0], digest[1]), all[:n] if has_ids else None, all[-n:] if has_texts and n else None)
         file = None if said["file"] is None else tuple(said["file"])
         return cls(said["text"], said["id"], rows, file, said["made"])
 
     def kept_of(self, data: Any, kept: Array, job: str = "dedup") -> Array:
         """Of ``kept``, which is of the rows that were looked at, what is of those of ``data``. Error: they are others."""
-        known = self.rows if self.file is None else self._rows_of_file(job)
+        mask: Array = kept[self.places_of(data, len(kept), job)]
+        return mask
+
+    def places_of(self, data: Any, n: int, job: str, each: bool = False) -> Array:
+        """Of the ``n`` rows that were looked at, which one each row of ``data`` is. Error: they are others.
+
+        ``each``: rows that are known by their ids have the same texts too.
+        """
+        known = self.rows if self.file is None else self._rows_of_file(job, each)
         if known is None:
             raise Error(f"the rows that {job} read are not known", "nomem", field="data")
-        found = _read(data if known.ids is None else _ids_of(data, self.text, self.id), self.text, self.id)[0]
-        if found.n != len(kept):
-            raise Error(f"{found.n} rows, where {job} read {len(kept)} ({_OTHERS})", field="data")
+        found = _read(data if known.ids is None or each else _ids_of(data, self.text, self.id), self.text, self.id, each)
+        if found.n != n:
+            raise Error(f"{found.n} rows, where {job} read {n} ({_OTHERS})", field="data")
         if known.ids is not None and found.ids is not None:
-            return _by_id(known.ids, found.ids, kept, job)
+            places = _by_id(known.ids, found.ids, job)
+            others = np.flatnonzero(known.texts[places] != found.texts) if each and known.texts is not None else places[:0]
+            if len(others) > 0:
+                raise Error(f"row {int(others[0])} has another text than {job} read", field="data")
+            return places
         if (found.digest if self.made is None else self._words_of(data)) != known.digest:
             raise Error(f"other texts than {job} read, or in another order ({_OTHERS})", field="data")
-        return kept
+        return np.arange(n)
 
-    def _rows_of_file(self, job: str) -> Rows:
+    def _rows_of_file(self, job: str, each: bool) -> Rows:
         assert self.file is not None
         path, size, time = self.file
         info = os.stat(path)
         if (info.st_size, info.st_mtime_ns) != (size, time):
             raise Error(f"{path}: the file has changed since {job} read it", "input", path, field="data")
-        return _read(read_table(path), self.text, self.id)[0]
+        return _read(read_table(path), self.text, self.id, each)
 
     def _words_of(self, data: Any) -> tuple[int, int]:
         """Of ``data``, signed as the signatures were."""
@@ -171,10 +187,10 @@ def _ids_of(data: Any, text: Names, id: str | None) -> Any:
     return data[[name]].assign(**{text: ""}) if name in data.columns and text in data.columns else data
 
 
-def _by_id(known: Array, found: Array, kept: Array, job: str) -> Array:
+def _by_id(known: Array, found: Array, job: str) -> Array:
     """Rows in another order, by hashes of their ids."""
     if np.array_equal(known, found):
-        return kept
+        return np.arange(len(known))
     order = np.argsort(known, kind="stable")
     places = order[np.minimum(np.searchsorted(known, found, sorter=order), len(known) - 1)]
     others = np.flatnonzero(known[places] != found)
@@ -182,8 +198,7 @@ def _by_id(known: Array, found: Array, kept: Array, job: str) -> Array:
         raise Error(f"row {int(others[0])} has an id that {job} did not read ({_OTHERS})", field="data")
     if len(np.unique(places)) != len(known):
         raise Error(f"rows in another order, and several have one id, or none ({_OTHERS})", field="data")
-    mask: Array = kept[places]
-    return mask
+    return np.asarray(places)
 
 
 def read_table(path: Any) -> Any:

@@ -44,6 +44,7 @@ BLOCK_DOCS = 1 << 16  # documents whose keys become blocks together
 _TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "perms", "preset")
 ABSENT = {
     "weights": "they depend on all documents",
+    **dict.fromkeys(("unit", "keep_count", "within"), "documents are compared as a whole"),
     "candidates": "documents that share a band meet",
     "pairs": "groups are returned",
     "progress": "the engine shows it",

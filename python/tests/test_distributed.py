@@ -242,6 +242,7 @@ def test_tasks_get_whole_components_of_about_the_same_size():
         ({"parts": 0}, "parts"),
         ({"parts": 70_000}, "parts"),
         ({"weights": "tfidf"}, "weights"),
+        ({"unit": "line"}, "unit"),
         ({"against": "known"}, "against"),
         ({"duplicate_ids": "number"}, "duplicate_ids"),
         ({"output": "out"}, "output"),

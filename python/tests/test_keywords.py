@@ -34,8 +34,6 @@ ONLY_PROGRAM = {  # and why no call has it
 }
 ONLY_PROGRAM_OF = {
     **{("sign", name): "a result is saved by save(DIR)" for name in ("output", "force", "resume")},
-    **{("dedup", name): "parts of documents are cut out of files" for name in ("unit", "keep_count", "min_words")},
-    ("overlap", "cut"): "items are cut out of files",
     ("sign", "band_keys"): "there are some where a plan is given",
     ("tune", "all"): "of a terminal: the result has all rows",
     ("pairs", "output"): "the result is a table",

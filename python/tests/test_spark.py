@@ -198,6 +198,7 @@ def test_items_and_options_of_overlap_that_are_refused(spark):
     for options, field in (
         ({"stop_shingles": 4}, "stop_shingles"),
         ({"threshold": 2}, "threshold"),
+        ({"cut": True}, "cut"),
         ({"items_text": "q"}, "items"),
     ):
         with pytest.raises(bandmill.Error) as e:
@@ -368,6 +369,7 @@ def jobs_of(spark):
         ({"id": "none"}, "id"),
         ({"against": "known"}, "against"),
         ({"weights": "tfidf"}, "weights"),
+        ({"unit": "line"}, "unit"),
         ({"verify": "close"}, "verify"),
         ({"keep": "max:"}, None),
         ({"duplicate_ids": "number"}, "duplicate_ids"),

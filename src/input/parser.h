@@ -93,6 +93,16 @@ typedef struct bm_record_edit {
  * format has no records with bytes of their own. */
 bm_status bm_parser_text_parts(bm_parser *parser, const bm_record *record,
                                const bm_text_part **parts, size_t *n, bm_error *err);
+/* The same of a record of any source. *parts and *n stay as they are where it has one text. */
+static inline bm_status bm_record_text_parts(const bm_record *record, const bm_text_part **parts,
+                                             size_t *n, bm_error *err)
+{
+    if (record->parser != NULL)
+        return bm_parser_text_parts(record->parser, record, parts, n, err);
+    *parts = record->parts != NULL ? record->parts : *parts;
+    *n = record->parts != NULL ? record->n_parts : *n;
+    return BM_OK;
+}
 /* The same record without n ranges of its text, which ascend and do not overlap: *edits, the
  * parser's, ascend too. */
 bm_status bm_parser_cut(bm_parser *parser, const bm_record *record, const bm_text_range *ranges,

@@ -40,6 +40,9 @@ typedef struct bm_record {
                      * or 0 */
     /* that made it, of records with bytes of their own (parser.h); else NULL */
     struct bm_parser *parser;
+    /* of a row: its texts, where it may have several; else NULL */
+    const struct bm_text_part *parts;
+    size_t n_parts;
     bool nameless; /* it has no id (bm_batch_parser.own_ids) */
 } bm_record;
 

@@ -16,6 +16,8 @@
 bm_status bm_cuts_check_format(const bm_job_context *context, const char *field, bm_error *err)
 {
     const bm_format format = bm_job_context_format(context);
+    if (context->settings->results.kept == BM_RECORDS_NOT_WRITTEN)
+        return BM_OK;
     return context->inputs.source->copies && bm_record_format_of(format) != NULL
                ? BM_OK
                : bm_fail_field(err, field, "`%s` with `format` %s (records of text files)", field,

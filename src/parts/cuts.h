@@ -6,7 +6,8 @@
 #include "job/rows.h"
 #include "text/unicode_tables.h"
 
-/* Can bytes be cut out of the records of these inputs? BM_ERR_USAGE names the option `field`. */
+/* Can bytes be cut out of the records of these inputs, if records are written? BM_ERR_USAGE names
+ * the option `field`. */
 bm_status bm_cuts_check_format(const bm_job_context *context, const char *field, bm_error *err);
 /* Are texts of several fields or elements? No cut crosses these. */
 bool bm_cuts_meet_parts(const bm_input_options *input);

@@ -265,7 +265,7 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
     batch->shingles.n_empty += text.len == 0;
     batch->shingles.n_unreadable += unreadable;
     if (l->u->has_parts && !alone)
-        BM_TRY(bm_parser_text_parts(record->parser, record, &parts, &n_parts, err));
+        BM_TRY(bm_record_text_parts(record, &parts, &n_parts, err));
     for (size_t i = 0; i < n_parts && !alone; i++) {
         const bm_text_range *r = &parts[i].range;
         const bm_str part = {text.data + r->from, (size_t)(r->to - r->from)};

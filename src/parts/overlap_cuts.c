@@ -41,10 +41,10 @@ static size_t unite(bm_overlap_row *rows, size_t n)
 /* What is in a field or element, for each; what is no string stays. */
 static bm_status divide(const bm_record *record, bm_overlap_rows *rows, size_t first, bm_error *err)
 {
-    const bm_text_part *parts;
-    size_t n_parts;
+    const bm_text_part whole = {.range = {0, record->text_bytes}}, *parts = &whole;
+    size_t n_parts = 1;
     const size_t end = rows->n;
-    BM_TRY(bm_parser_text_parts(record->parser, record, &parts, &n_parts, err));
+    BM_TRY(bm_record_text_parts(record, &parts, &n_parts, err));
     for (size_t i = first, part = 0; i < end; i++) {
         for (; part < n_parts && parts[part].range.to <= rows->list[i].from; part++)
             ;

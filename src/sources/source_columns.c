@@ -25,6 +25,7 @@
 #include "base/memory.h"
 #include "input/input_bytes.h"
 #include "input/input_digest.h"
+#include "input/parser.h"
 #include "input/record_format.h"
 #include "input/tables.h"
 #include "sources/table_ranges.h"
@@ -140,7 +141,7 @@ static bm_status add_rows(bm_row_digest *rows, const bm_table_chunk *c, bm_error
     if (c->has_id)
         BM_TRY(bm_grow_array(&rows->ids, &rows->cap_ids, before + c->n_rows, err));
     for (size_t row = 0; row < c->n_rows; row++) {
-        const bm_text_request wish = {rows->rules.n_text, row, &rows->joined};
+        const bm_text_request wish = {rows->rules.n_text, row, &rows->joined, NULL};
         bm_str text;
         BM_TRY(bm_chunk_text(c, &wish, &text, err));
         rows->texts[first + row] = hash_of(text);
@@ -408,7 +409,8 @@ typedef struct columns_parser {
     const columns *source;
     bm_record_maker maker;
     bm_buf joined, repaired, repaired_id;
-    bm_buf id; /* the text of one that is a number or a uuid */
+    bm_buf id;    /* the text of one that is a number or a uuid */
+    bm_buf parts; /* bm_text_part of the row's texts, where it may have several */
     bm_keyer keyer;
 } columns_parser;
 
@@ -883,6 +885,7 @@ static void columns_close_parser(bm_batch_parser *base)
     bm_buf_reset(&parser->repaired);
     bm_buf_reset(&parser->repaired_id);
     bm_buf_reset(&parser->id);
+    bm_buf_reset(&parser->parts);
     bm_free(parser);
 }
 
@@ -946,8 +949,13 @@ static bm_status check_text(columns_parser *parser, bm_record *record, bm_error 
 static bm_status make_text(columns_parser *parser, const bm_table_chunk *c, size_t row,
                            bm_record *record, bm_error *err)
 {
-    const bm_text_request wish = {parser->source->rules.n_text, row, &parser->joined};
+    const bm_text_request wish = {parser->source->rules.n_text, row, &parser->joined,
+                                  &parser->parts};
     BM_TRY(bm_chunk_text(c, &wish, &record->text, err));
+    if (wish.n > 1 || c->columns[1].many) {
+        record->parts = (const bm_text_part *)parser->parts.data;
+        record->n_parts = parser->parts.len / sizeof *record->parts;
+    }
     record->entry = entry_of(parser, c, row);
     return check_text(parser, record, err);
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "input/parser.h"
 #include "input/raw_batch.h"
 
 static bm_status count_bytes(void *ctx, bm_str text, bm_error *err)
@@ -49,7 +50,7 @@ uint64_t bm_chunk_text_words(const bm_table_chunk *chunk, size_t n, size_t row)
 
 /* The texts of one column, a newline before each but the first. */
 typedef struct joining {
-    bm_buf *out;
+    bm_buf *out, *parts;
     bool begun;
 } joining;
 
@@ -58,7 +59,11 @@ static bm_status join_text(void *ctx, bm_str text, bm_error *err)
     joining *j = ctx;
     bm_status status = j->begun ? bm_buf_add(j->out, "\n", 1, err) : BM_OK;
     j->begun = true;
-    return status == BM_OK ? bm_buf_add(j->out, text.data, text.len, err) : status;
+    if (status != BM_OK || j->parts == NULL)
+        return status == BM_OK ? bm_buf_add(j->out, text.data, text.len, err) : status;
+    const bm_text_part part = {.range = {j->out->len, j->out->len + text.len}};
+    BM_TRY(bm_buf_add(j->parts, &part, sizeof part, err));
+    return bm_buf_add(j->out, text.data, text.len, err);
 }
 
 bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_request *wish, bm_str *out,
@@ -73,8 +78,10 @@ bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_request *wish
     }
     bm_status status = BM_OK;
     wish->joined->len = 0;
+    if (wish->parts != NULL)
+        wish->parts->len = 0;
     for (size_t i = 1; i <= wish->n; i++) {
-        joining j = {.out = wish->joined};
+        joining j = {.out = wish->joined, .parts = wish->parts};
         if (i > 1)
             BM_TRY_OUT(bm_buf_add(wish->joined, "\n", 1, err));
         BM_TRY_OUT(bm_arrow_column_each(&chunk->columns[i], row, join_text, &j, err));

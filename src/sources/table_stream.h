@@ -76,7 +76,8 @@ uint64_t bm_chunk_text_words(const bm_table_chunk *chunk, size_t n, size_t row);
 /* The texts that are wanted. */
 typedef struct bm_text_request {
     size_t n, row;
-    bm_buf *joined; /* where they are put, if there are several */
+    bm_buf *joined; /* where they are put, if there are several, */
+    bm_buf *parts;  /* and a bm_text_part each; NULL: not wanted */
 } bm_text_request;
 
 /* *out lies in the chunk where one cell is all, else in `joined`. */

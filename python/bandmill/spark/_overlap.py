@@ -20,6 +20,7 @@ _ABSENT = {
     "against_text": "items_text names columns of items",
     "against_id": "items_id names a column of items",
     "stop_shingles": "they stand in more documents than a task has",
+    "cut": "documents stay as they are",
     "max_errors": "a task sees its own documents",
 }
 _NUMBERS = ("hits", "longest", "from", "to")
