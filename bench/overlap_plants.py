@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""overlap_plants.py -- what `overlap` finds of items that are planted in training text, damaged in known ways; beside datatrove's n-grams.
+"""overlap_plants.py -- what `overlap` finds of items that are planted in training text, damaged in known ways; beside datatrove and dolma.
 
 Items are windows of --words words of every other document of a corpus (JSON Lines in .zst, or a .train of an id and a text on each line). The text of the remaining documents is the training text, into which
 each item is planted once, in one of these forms:
@@ -14,7 +14,8 @@ each item is planted once, in one of these forms:
 
 An item is found where a row of overlap.tsv names it and the document in which it stands. datatrove's class NGramsDecontFilter, with its own defaults but for n and the hash (sha1: its xxhash refuses the str that it is given), removes a document for one
 n-gram, and says neither which item nor where; an item counts as found where its document goes. `word:12` at 0.001 is the same rule of this
-program. Documents that go without a plant are not all mistakes: texts of the corpus share passages. Figures are counts, and the same on every machine.
+program. dolma's Bloom filter of n-grams (dolma_job.py) flags lines of which enough n-grams are in the filter; a document with a flagged line
+goes. Documents that go without a plant are not all mistakes: texts of the corpus share passages. Figures are counts, and the same on every machine.
 
     bench/overlap_plants.py --program build/release/bandmill --out overlap-plants.json articles_1000.train
 """
@@ -27,6 +28,7 @@ import sys
 import tempfile
 import time
 
+import dolma_job
 import measure
 
 FORMS = ("verbatim", "wrapped", "embedded", "cropped", "changed", "paraphrase")
@@ -127,6 +129,16 @@ def with_datatrove(folder, documents, items, n):
     return {**summary({int(name[5:]) for name in gone if name.startswith("plant")}, gone, documents), "cpu_seconds": round(seconds, 3)}
 
 
+def with_dolma(folder, documents, items, n, threshold):
+    folder = os.path.join(folder, f"dolma-{n}")
+    dolma_job.write(folder, "items", [(f"q{i}", item) for i, item in enumerate(items)])
+    dolma_job.write(folder, "train", [(name, text) for name, text, _ in documents])
+    dolma_job.run(folder, "items", units=sum(len(item.split()) for item in items), read_only=False, ngram=n)
+    spans, run = dolma_job.run(folder, "train", units=1000, read_only=True, ngram=n, threshold=threshold)
+    gone = {name for name, found in spans.items() if found}
+    return {**summary({int(name[5:]) for name in gone if name.startswith("plant")}, gone, documents), "cpu_seconds": round(run["cpu_seconds"], 3)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
@@ -150,6 +162,11 @@ def main():
                 result["tools"][f"datatrove n_grams {n}"] = with_datatrove(folder, documents, items, n)
             except ImportError as error:
                 print(f"without datatrove: {error}")
+        for n, threshold in ((13, 0.5), (5, 0.3)):
+            if dolma_job.there():
+                result["tools"][f"dolma Bloom n-grams {n} {threshold}"] = with_dolma(folder, documents, items, n, threshold)
+            else:
+                print("without dolma: not on PATH")
     measure.write(args.out, result)
     for name, figures in result["tools"].items():
         share = " ".join(f"{form} {figures[form]['found']}/{figures[form]['items']}" for form in FORMS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """walk_a_job.py [BUILD] [--list] -- how far a reader walks to follow one job: what a plain `dedup a.jsonl --pairs` enters, and what each
-document passes.
+document passes; with --overlap the files that `overlap` enters and `sign` does not.
 
 BUILD (build/walk) is a build of the program without optimisation that counts how often each function is called (gcov), made or brought up to date
 here, which takes minutes of processor time the first time. The job runs on one thread of the native CPU with its scalar loops, over made
@@ -82,22 +82,31 @@ def tell(what, functions, of_folder, names):
             print(f"  {path}: {' '.join(sorted(name for where, name in functions if where == path))}")
 
 
+def run(folder, *arguments):
+    """The functions that a job calls, and how often."""
+    for path in counters(folder):
+        os.remove(path)
+    subprocess.run([os.path.join(folder, "bandmill"), *arguments, "--threads", "1", "-q"], check=True, env={**os.environ, "BANDMILL_CPU": "scalar"})
+    return {function: n for function, n in calls(folder).items() if n > 0}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", nargs="?", default=os.path.join(ROOT, "build", "walk"))
     parser.add_argument("--list", action="store_true", help="name files and functions")
+    parser.add_argument("--overlap", action="store_true", help="`overlap` beside `sign`, not `dedup`")
     args = parser.parse_args()
-    folder = os.path.abspath(args.build)
+    folder, of_folder = os.path.abspath(args.build), rooms()
     build(folder)
-    for path in counters(folder):
-        os.remove(path)
     with tempfile.TemporaryDirectory(prefix="bm-walk-") as work:
-        path = os.path.join(work, "a.jsonl")
+        path, out = os.path.join(work, "a.jsonl"), os.path.join(work, "out")
         make_documents(path)
-        subprocess.run([os.path.join(folder, "bandmill"), "dedup", path, "--pairs", "-o", os.path.join(work, "out"), "--device", "cpu", "--threads", "1", "-q"],
-                       check=True, env={**os.environ, "BANDMILL_CPU": "scalar"})
-    found = {function: n for function, n in calls(folder).items() if n > 0}
-    of_folder = rooms()
+        if args.overlap:
+            signed = {path for path, _ in run(folder, "sign", path, "-o", out + "-signed", "--device", "cpu")}
+            found = run(folder, "overlap", path, "--against", path, "-o", out)
+            tell("entered by overlap, not by sign", {function for function in found if function[0] not in signed}, of_folder, args.list)
+            return 0
+        found = run(folder, "dedup", path, "--pairs", "-o", out, "--device", "cpu")
     tell("entered", set(found), of_folder, args.list)
     tell("a document", {function for function, n in found.items() if n >= DOCUMENTS}, of_folder, args.list)
     return 0
