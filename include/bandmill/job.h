@@ -114,8 +114,9 @@ typedef struct bm_dedup_options {
     /* Not DOCUMENT: not documents are compared, but these parts of their texts. Of equal ones
      * the first `keep_count` (0: 1) stay, and the others are cut out of the records that are kept.
      * Units of fewer than `min_words` (0: 8) words stay. A document of which only White_Space is
-     * left is removed (docs/units.md). Records of text files alone, at `threshold` 1, which is the
-     * default then; `keep` is FIRST, or LAST without `keep_count`; the rest is BM_ERR_USAGE. */
+     * left is removed (docs/units.md). Records of text files alone. `threshold` is 1 if it is not
+     * given; below 1, near lines and paragraphs are found as documents are. With `keep_count`,
+     * `keep` is FIRST. BM_ERR_USAGE: see --unit in docs/cli.md. */
     uint64_t keep_count;
     bm_unit unit;
     uint32_t min_words;

@@ -211,7 +211,7 @@ complete -c bandmill -n '__bandmill_is "dedup" "cluster"' -l cluster -x -a "comp
 complete -c bandmill -n '__bandmill_is "cluster"' -l keep -x -a "first last none" -d 'which document of a group is kept (first)'
 complete -c bandmill -n '__bandmill_is "dedup"' -l keep -x -a "first last longest shortest max: min: order: sources: none" -d 'which document of a group is kept: first last longest shortest max:FIELD min:FIELD order:FIELD=A|B|C sources:A|B|C none (first)'
 complete -c bandmill -n '__bandmill_is "dedup"' -l unit -x -a "line paragraph span span:" -d 'cut what is repeated out of documents: lines, paragraphs, or spans of K units of --shingle and more (50); documents are compared as a whole without it'
-complete -c bandmill -n '__bandmill_is "dedup"' -l keep-count -x -a "" -d 'with --unit: the first N of equal units stay (1)'
+complete -c bandmill -n '__bandmill_is "dedup"' -l keep-count -x -a "" -d 'with --unit: the first N units of a group stay (1)'
 complete -c bandmill -n '__bandmill_is "dedup"' -l within -x -a "" -d 'with --unit: compare parts only among documents with the same value there (all)'
 complete -c bandmill -n '__bandmill_is "dedup"' -l max-group-size -x -a "" -d 'divide components of more than N documents into stars (none)'
 complete -c bandmill -n '__bandmill_is "explain"' -l group -x -a "" -d 'explain this group of groups.jsonl, instead of two documents'

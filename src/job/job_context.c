@@ -506,9 +506,11 @@ void bm_job_context_close(bm_job_context *job)
     if (job->devices.open)
         bm_device_set_close(&job->devices.set);
     bm_device_pick_reset(&job->devices.pick);
-    bm_batch_source_close(job->inputs.source);
-    bm_input_set_close(job->inputs.set);
-    bm_free_all(job->inputs.names.names, job->inputs.names.from_records);
+    if (job->settings->parts == NULL) { /* else they are the other job's */
+        bm_batch_source_close(job->inputs.source);
+        bm_input_set_close(job->inputs.set);
+        bm_free_all(job->inputs.names.names, job->inputs.names.from_records);
+    }
     bm_doc_table_reset(&job->docs);
     bm_df_table_close(job->frequencies);
     bm_keep_keys_close(&job->keep);
@@ -595,7 +597,7 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 static bool reads_texts_twice(const bm_settings *s)
 {
     return s->recorded.read_twice || bm_settings_weigh(s) || s->pairs.stop_shingles > 0 ||
-           s->pairs.unit == BM_UNIT_SPAN;
+           s->pairs.unit == BM_UNIT_SPAN || bm_settings_pair_units(s);
 }
 
 /* Are the inputs read once more? Of a table in memory ids alone are written, so nothing is copied
@@ -777,6 +779,11 @@ static void report_left_out(bm_job_context *job)
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
 {
     const bm_settings *s = job->settings;
+    if (s->parts != NULL) {
+        job->inputs = s->parts->of->inputs;
+        bm_job_context_reserve(job, s->parts->of->taken + bm_doc_table_bytes(&s->parts->of->docs));
+        return BM_OK;
+    }
     /* Before anything is read; again below, with the files that directories hold. */
     BM_TRY(bm_job_context_check_outputs(s, s->input.paths, s->input.n_paths, err));
     BM_TRY(open_set(job, err));
@@ -824,7 +831,7 @@ bool bm_job_context_makes_again(const bm_job_context *job)
     return job->inputs.source != NULL && job->inputs.source->reads_again &&
            bm_job_does(s, BM_JOB_MATCHES) && bm_verify_reads_sets(s->pairs.verify) &&
            s->pairs.candidates == BM_CANDIDATES_LSH && s->pairs.n_against == 0 &&
-           s->pairs.sample == 0 && s->text.weights == BM_WEIGHTS_NONE;
+           s->parts == NULL && s->pairs.sample == 0 && s->text.weights == BM_WEIGHTS_NONE;
 }
 
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
@@ -846,7 +853,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
          s->pairs.sample == 0) ||
         bm_job_context_makes_again(job);
     const bm_batch_source *source = job->inputs.source;
-    const bool texts = no_hashes && source->ops->has_text;
+    const bool texts = no_hashes && source->ops->has_text && s->parts == NULL;
     const bm_device_settings settings = bm_device_settings_of(&s->device);
     bm_device_set_cfg cfg = {.pick = &devices->pick,
                              .sketch = s->sketch,

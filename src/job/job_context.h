@@ -98,6 +98,19 @@ typedef struct bm_job_context {
     struct bm_df_table *frequencies; /* job_context.h; NULL: there are no weights */
 } bm_job_context;
 
+/* Documents that are parts of the documents of another job, and found in its inputs. */
+typedef struct bm_part_source {
+    bm_job_context *of;  /* that job: its inputs are open, and read once more */
+    bm_ingest_scan scan; /* finds parts; scan.parts is true */
+    /* In input order, before the documents of a batch have their places. */
+    bm_status (*place)(void *ctx, const bm_ingest_batch *batch, bm_error *err);
+    /* The id of the document of the other job that `part` is of, to `id`, and where it begins
+     * there. */
+    bm_status (*name)(void *ctx, size_t part, bm_buf *id, uint64_t *from, bm_error *err);
+    bool only_equal; /* parts with equal shingles are found, and nothing is signed */
+    void *ctx;
+} bm_part_source;
+
 /* Start threads. `settings` is borrowed until close. On failure nothing is to be closed. */
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err);
 void bm_job_context_close(bm_job_context *job);

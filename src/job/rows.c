@@ -301,7 +301,7 @@ bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_gr
 
 /* --- removed.tsv --- */
 
-static const char *reason_name(bm_reason reason)
+const char *bm_reason_name(bm_reason reason)
 {
     switch (reason) {
     case BM_REASON_IDENTICAL:
@@ -347,7 +347,7 @@ static bm_status add_removed(const context *c, size_t begin, size_t end, bm_buf 
         const bm_removed_line line = {.id = bm_doc_table_id(c->docs, i),
                                       .kept = kept_id(c, i, &room),
                                       .jaccard = g->similarity[i],
-                                      .reason = reason_name((bm_reason)g->reason[i]),
+                                      .reason = bm_reason_name((bm_reason)g->reason[i]),
                                       .file = c->names->names[row->file],
                                       .line = row->line,
                                       .lost = bm_lost_shingles(c->removed, i),
@@ -656,7 +656,7 @@ typedef struct partners {
     bm_pair gathered[GATHERED];
     bm_edit_pair edits[GATHERED];
     size_t n_gathered;
-    bm_buf room; /* for an id */
+    bm_buf room[2]; /* for ids */
 } partners;
 
 static int by_doc(const void *x, const void *y)
@@ -716,6 +716,23 @@ static bm_status ask(const bm_pair_rows *pairs, bm_error *err)
     return bm_meter_check(meter, err);
 }
 
+static bm_status name_pair(const bm_pair_rows *pairs, const bm_pair *pair, bm_buf room[2],
+                           bm_pair_line *out, bm_error *err)
+{
+    const bm_part_source *parts = pairs->parts;
+    if (parts == NULL) {
+        out->id_a = bm_doc_table_id(pairs->docs, pair->a);
+        out->id_b = bm_doc_table_id_anywhere(pairs->docs, pair->b, &room[1]);
+        return BM_OK;
+    }
+    out->of_parts = true;
+    BM_TRY(parts->name(parts->ctx, pair->a, &room[0], &out->from_a, err));
+    BM_TRY(parts->name(parts->ctx, pair->b, &room[1], &out->from_b, err));
+    out->id_a = (bm_str){room[0].data, room[0].len};
+    out->id_b = (bm_str){room[1].data, room[1].len};
+    return BM_OK;
+}
+
 /* Rows that are next to be written. */
 static bm_status write_gathered(bm_rows *rows, bm_pair_rows *pairs, partners *p, bm_error *err)
 {
@@ -724,11 +741,10 @@ static bm_status write_gathered(bm_rows *rows, bm_pair_rows *pairs, partners *p,
         BM_TRY(pair_texts_compare(pairs->texts, p->edits, p->n_gathered, err));
     for (size_t i = 0; i < p->n_gathered; i++) {
         const bm_pair *pair = &p->gathered[i];
-        bm_pair_line line = {.id_a = bm_doc_table_id(pairs->docs, pair->a),
-                             .id_b = bm_doc_table_id_anywhere(pairs->docs, pair->b, &p->room),
-                             .measure = pairs->measure,
+        bm_pair_line line = {.measure = pairs->measure,
                              .similarity = pair->similarity,
                              .all_digits = pairs->all_digits};
+        BM_TRY(name_pair(pairs, pair, p->room, &line, err));
         BM_TRY(ask(pairs, err));
         if (pairs->texts != NULL) {
             line.has_edit = true;
@@ -835,14 +851,18 @@ bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
     BM_TRY_OUT(pairs->json
                    ? BM_OK
                    : bm_table_begin(&rows->buf,
-                                    bm_table_of_pairs(pairs->measure, pairs->texts != NULL), err));
+                                    pairs->parts != NULL
+                                        ? BM_TABLE_PAIRS_PARTS
+                                        : bm_table_of_pairs(pairs->measure, pairs->texts != NULL),
+                                    err));
     BM_TRY_OUT(index_copies(p, err));
     BM_TRY_OUT(write_rows(rows, p, pairs, err));
     BM_TRY_OUT(write_gathered(rows, pairs, p, err));
     status = bm_rows_flush(rows, true, err);
 out:
     bm_sorted_runs_close(p->links);
-    bm_buf_reset(&p->room);
+    bm_buf_reset(&p->room[0]);
+    bm_buf_reset(&p->room[1]);
     bm_free_all(p->copy_begin, p->copies, p->row, p);
     return status;
 }

@@ -47,6 +47,7 @@ bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint
 /* The same rows; `rows` is reset. */
 bm_status bm_rows_write_ids(bm_rows *rows, const bm_doc_table *docs, const uint8_t *dropped,
                             bm_error *err);
+const char *bm_reason_name(bm_reason reason);
 /* grouping NULL: nothing is removed. */
 bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                           const bm_file_names *names, bm_error *err);
@@ -93,7 +94,8 @@ typedef struct bm_pair_rows {
                  */
     bm_measure
         measure; /* CONTAINMENT: the smaller document of a row first, of equal ones the earlier */
-    const bm_pair_texts *texts; /* a column of edit distances; NULL: none */
+    const struct bm_part_source *parts; /* what a row names instead of documents; NULL: documents */
+    const bm_pair_texts *texts;         /* a column of edit distances; NULL: none */
     bool json;
     bool all_digits;                 /* of similarities, in place of six decimals */
     uint64_t n_written, n_identical; /* rows; rows of identical documents */

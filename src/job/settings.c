@@ -1049,8 +1049,25 @@ static bm_status check_all(const bm_settings *s, bm_error *err)
                      "(`candidates` lsh)");
 }
 
-/* With a unit, equal lines or paragraphs are found by their hashes: what compares, signs or groups
- * documents in another way has no meaning. */
+static bm_status check_unit_keep(const bm_dedup_options *o, const bm_settings *s, bm_error *err)
+{
+    const bool ranks = bm_keep_rules_rank(&s->keep), counted = o->keep_count != 0;
+    if ((ranks || s->keep.last) && o->unit == BM_UNIT_SPAN)
+        return bm_fail_field(err, "keep", "`keep` with `unit` span (first)");
+    if ((ranks || s->keep.last) && counted)
+        return bm_fail_field(err, "keep", "`keep` with `keep_count` (first)");
+    if (ranks && o->within != NULL)
+        return bm_fail_field(err, "keep", "`keep` with `within` (first or last)");
+    const bool by_length = bm_keep_rules_have(&s->keep, BM_KEEP_RULE_LONGEST) ||
+                           bm_keep_rules_have(&s->keep, BM_KEEP_RULE_SHORTEST);
+    return ranks && by_length && s->keep.n_by_field > 0
+               ? bm_fail_field(err, "keep",
+                               "`keep` by a length and a field, with `unit` (one of them)")
+               : BM_OK;
+}
+
+/* With a unit, parts of documents are cut out. Equal ones are found by their hashes; near ones as
+ * documents are. */
 static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error *err)
 {
     const bool counted = o->keep_count != 0, worded = o->min_words != 0;
@@ -1065,43 +1082,49 @@ static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error 
                              o->span_k, BM_SHINGLE_K_MAX);
     if (o->unit == BM_UNIT_DOCUMENT)
         return alone != NULL ? bm_fail_field(err, alone, "`%s` without `unit`", alone) : BM_OK;
+    const bool near_ones = (o->set_fields & BM_FIELD_THRESHOLD) != 0 && o->bands.threshold < 1;
     const struct {
         bool given;
         const char *field;
     } refused[] = {{o->n_against > 0, "against"},
                    {o->text.weights != BM_WEIGHTS_NONE, "weights"},
-                   {o->verify != BM_VERIFY_AUTO && o->verify != BM_VERIFY_EXACT, "verify"},
+                   {o->verify == BM_VERIFY_CONTAINED, "verify"},
+                   {o->removed != BM_RECORDS_NOT_WRITTEN, "removed"},
+                   {o->output.path == NULL, "output.path"},
+                   {s->keep.none, "keep"},
+                   {spans && o->write_pairs, "write_pairs"}},
+      of_near[] = {{o->verify != BM_VERIFY_AUTO && o->verify != BM_VERIFY_EXACT, "verify"},
                    {o->cluster != BM_CLUSTER_COMPONENTS, "cluster"},
                    {o->max_group_size != 0, "max_group_size"},
                    {o->candidates != BM_CANDIDATES_LSH, "candidates"},
-                   {o->bands.bands != 0, "bands"},
-                   {o->write_pairs, "write_pairs"},
-                   {o->removed != BM_RECORDS_NOT_WRITTEN, "removed"},
-                   {o->output.path == NULL, "output.path"}};
+                   {o->bands.bands != 0, "bands"}};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
         if (refused[i].given)
             return bm_fail_field(err, refused[i].field,
-                                 "`%s` with `unit`, where equal parts of documents are cut out",
+                                 "`%s` with `unit`, where parts of documents are cut out",
                                  refused[i].field);
-    if ((o->set_fields & BM_FIELD_THRESHOLD) != 0 &&
-        (o->bands.threshold < 1 || o->bands.threshold > 1))
+    if (spans && near_ones)
         return bm_fail_field(err, "threshold",
-                             "`threshold` %g with `unit` (1: only equal units are found)",
+                             "`threshold` %g with `unit` span (1: only equal spans are found)",
                              o->bands.threshold);
-    if (s->keep.none || s->keep.n > 0 || (s->keep.last && (counted || spans)))
-        return bm_fail_field(err, "keep",
-                             spans ? "`keep` with `unit` span (first)"
-                                   : "`keep` with `unit` (first, or last without "
-                                     "`keep_count`)");
+    for (size_t i = 0; !near_ones && i < sizeof of_near / sizeof of_near[0]; i++)
+        if (of_near[i].given)
+            return bm_fail_field(err, of_near[i].field,
+                                 "`%s` with `unit` at `threshold` 1, where nothing is signed or "
+                                 "compared (a lower `threshold`)",
+                                 of_near[i].field);
+    BM_TRY(check_unit_keep(o, s, err));
     if (spans && s->text.shingle == BM_SHINGLE_STOPWORD)
         return bm_fail_field(err, "shingle",
                              "`shingle` stopword with `unit` span (word, char or byte)");
     if (spans)
         s->text.shingle_k = o->span_k != 0 ? o->span_k : 50;
-    s->bands.threshold = 1;
-    s->pairs.verify = BM_VERIFY_EXACT;
-    if (s->sketch.perms == 0)
-        s->sketch.perms = BM_PERMS_DEFAULT; /* nothing is signed */
+    if (!near_ones) {
+        s->bands.threshold = 1;
+        s->pairs.verify = BM_VERIFY_EXACT;
+        if (s->sketch.perms == 0)
+            s->sketch.perms = BM_PERMS_DEFAULT; /* nothing is signed */
+    }
     s->pairs.keep_count = counted ? o->keep_count : 1;
     s->pairs.min_words = worded ? o->min_words : 8;
     if (o->within == NULL)

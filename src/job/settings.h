@@ -111,6 +111,8 @@ typedef struct bm_settings {
     bm_index_settings index; /* its path is output.path, but for a query */
     bm_stop_settings stop;
     bm_keep_rules keep; /* pairs.keep, taken apart */
+    /* The documents are parts of those of another job (job_context.h); NULL: they are not. */
+    const struct bm_part_source *parts;
     /* resolved */
     bm_band_plan plan;     /* bands 0: none */
     uint32_t perms_used;   /* words of a signature that are computed; 0: all */
@@ -186,6 +188,13 @@ static inline bool bm_settings_write_removed(const bm_settings *settings)
 bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
 /* Does the job count shingles and weigh documents? `filter` only reads that another has. */
 bool bm_settings_weigh(const bm_settings *settings);
+
+/* Are units found as documents are: signed, compared, grouped? Else equal ones by a sort. */
+static inline bool bm_settings_pair_units(const bm_settings *settings)
+{
+    return (settings->pairs.unit == BM_UNIT_LINE || settings->pairs.unit == BM_UNIT_PARAGRAPH) &&
+           (settings->bands.threshold < 1 || bm_keep_rules_rank(&settings->keep));
+}
 
 /* Resolve the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
  * determine it. BM_ERR_USAGE: there is none. */

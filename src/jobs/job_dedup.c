@@ -119,13 +119,35 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
     return status;
 }
 
+static bm_status end_units(const bm_pairing *pairing, bm_error *err)
+{
+    const bm_job_context *context = &pairing->job->context;
+    const bm_grouping_options options = {.rank = &pairing->rank,
+                                         .cluster = context->settings->pairs.cluster,
+                                         .most = context->settings->pairs.max_group_size};
+    bm_grouping grouping;
+    BM_TRY(bm_grouping_make(&pairing->match, &options, &grouping, err));
+    const bm_status status = bm_units_found(context, &pairing->match, &grouping, err);
+    bm_grouping_reset(&grouping);
+    return status;
+}
+
+static bm_status pair_units(bm_settings *of_units, bm_error *err)
+{
+    bm_summary *none = NULL;
+    return bm_pairing_job(of_units, end_units, &none, err);
+}
+
 /* Parts of documents are of texts, which signatures have none of. */
-static bm_status dedup_units(const bm_settings *settings, bm_summary **out, bm_error *err)
+static bm_status dedup_units(bm_settings *settings, bm_summary **out, bm_error *err)
 {
     bool is_signatures = false;
     BM_TRY(bm_recipe_are_signed(settings, &is_signatures, err));
-    return is_signatures ? bm_fail_field(err, "unit", "`unit` takes documents, not signatures")
-                         : bm_units_job(settings, out, err);
+    if (is_signatures)
+        return bm_fail_field(err, "unit", "`unit` takes documents, not signatures");
+    if (bm_settings_pair_units(settings))
+        BM_TRY(bm_pairing_resolve(settings, err));
+    return bm_units_job(settings, pair_units, out, err);
 }
 
 bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_error *err)

@@ -34,7 +34,7 @@ static void choose_words(bm_settings *s)
                         : bm_scheme_words(&s->sketch, s->plan.bands * s->plan.rows);
 }
 
-static bm_status resolve_documents(bm_settings *s, bm_error *err)
+bm_status bm_pairing_resolve(bm_settings *s, bm_error *err)
 {
     if (is_of_keys(s))
         return BM_OK;
@@ -60,6 +60,8 @@ static bm_status resolve(bm_settings *settings, sources *out, bm_error *err)
     bool is_signatures = false;
     bm_against *against = NULL;
     bm_status status = BM_OK;
+    if (settings->parts != NULL) /* the job of the documents has resolved them */
+        return BM_OK;
     BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
                                             settings->input.n_paths, err));
     BM_TRY_OUT(bm_recipe_are_signed(settings, &is_signatures, err));
@@ -74,7 +76,7 @@ out:
     if (!is_signatures && against != NULL)
         bm_against_resolve(against, settings);
     status = is_signatures ? bm_signature_inputs_open(settings, &out->signatures, err)
-                           : resolve_documents(settings, err);
+                           : bm_pairing_resolve(settings, err);
     return status == BM_OK && against != NULL ? bm_against_check(against, settings, err) : status;
 }
 
@@ -115,6 +117,45 @@ static bm_status gather_keys(bm_job_context *context, bool saves, ranking_sink *
     return BM_OK;
 }
 
+/* --- parts of documents --- */
+
+typedef struct parts_sink {
+    const bm_part_source *parts;
+    bm_ingest_sink sink; /* takes everything else */
+} parts_sink;
+
+static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                             bm_error *err)
+{
+    const parts_sink *s = ctx;
+    if (!batch->turn.all_put) /* else it was told when it was called first */
+        BM_TRY(s->parts->place(s->parts->ctx, batch, err));
+    return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
+}
+
+static bm_status put_parts(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    const parts_sink *s = ctx;
+    return s->sink.put != NULL ? s->sink.put(s->sink.ctx, batch, first_row, err) : BM_OK;
+}
+
+/* Where the documents are parts: whose job they are of is told of them on the way to the sink. */
+static void tell_parts(const bm_settings *s, parts_sink *out, bm_ingest_request *request)
+{
+    if (s->parts == NULL)
+        return;
+    *out = (parts_sink){s->parts, request->sink};
+    request->sink = (bm_ingest_sink){place_parts, put_parts, out};
+    request->scan = s->parts->scan;
+}
+
+/* Are documents signed, to be found by bands? */
+static bool signs_documents(const bm_settings *s)
+{
+    return s->pairs.candidates == BM_CANDIDATES_LSH && !is_of_keys(s) &&
+           (s->parts == NULL || !s->parts->only_equal);
+}
+
 /* --- documents --- */
 
 /* Read all documents; a sample of them goes to the corpus. */
@@ -142,7 +183,7 @@ static uint32_t bands_of(const bm_job_context *context)
     const bm_settings *s = context->settings;
     if (is_of_keys(s))
         return context->inputs.source->n_keys;
-    return s->pairs.candidates == BM_CANDIDATES_LSH ? s->plan.bands : 0;
+    return signs_documents(s) ? s->plan.bands : 0;
 }
 
 /* Bytes of a document for its rank. */
@@ -195,7 +236,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     bm_job *job = pairing->job;
     bm_job_context *context = &job->context;
     const bm_settings *s = context->settings;
-    const bool signs = s->pairs.candidates == BM_CANDIDATES_LSH && !is_of_keys(s);
+    const bool signs = signs_documents(s);
     bm_corpus *corpus = &pairing->corpus;
     unsigned steps = BM_STEP_INPUTS;
     if (bm_job_does(s, BM_JOB_GROUPS) && s->output.path != NULL)
@@ -218,6 +259,8 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
                                  .reclaim_ctx = corpus};
     ranking_sink ranking;
     BM_TRY(gather_keys(context, job->checkpoint.can_save, &ranking, &request, err));
+    parts_sink parts;
+    tell_parts(s, &parts, &request);
     bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
     if (job->checkpoint.dir != NULL) /* what an interrupted job has left comes first */
         status = bm_checkpoint_load(&job->checkpoint, corpus, err);
@@ -445,9 +488,10 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                                 .known = pairing->against != NULL ? &pairing->known : NULL,
                                 .stars = pairing->only_stars ? &pairing->rank : NULL,
                                 .all_candidates = s->pairs.candidates != BM_CANDIDATES_LSH}};
-    bm_status status = job->checkpoint.dir != NULL
-                           ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
-                           : bm_match_run(&pairing->match, err);
+    bm_status status =
+        job->checkpoint.dir != NULL ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
+        : s->parts != NULL && s->parts->only_equal ? bm_match_begin(&pairing->match, err)
+                                                   : bm_match_run(&pairing->match, err);
     const bm_match_result *found = &pairing->match.result;
     context->stats.verify_seconds = found->counts.verify_seconds;
     context->stats.corpus = &pairing->corpus;

@@ -24,6 +24,8 @@ typedef struct bm_pairing {
  * (bm_job_finish). */
 typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
 
+/* Plan and words of documents that were not signed before. */
+bm_status bm_pairing_resolve(bm_settings *settings, bm_error *err);
 /* Run such a job. `settings` come from its options; the plan, and how pairs are verified, are
  * resolved here; if the inputs are directories that `sign` wrote, from their manifests. */
 bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,

@@ -76,6 +76,16 @@ bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *er
 void bm_keep_rules_reset(bm_keep_rules *rules);
 /* In place of a list: documents are divided by the value of a field. */
 bm_status bm_keep_rules_within(const char *field, bm_keep_rules *out, bm_error *err);
+/* Do rules rank documents, beside their order in the input? */
+static inline bool bm_keep_rules_rank(const bm_keep_rules *rules)
+{
+    return rules->n > 0 && rules->rules[0].kind != BM_KEEP_RULE_WITHIN;
+}
+/* Are documents divided by the value of a field? */
+static inline bool bm_keep_rules_divide(const bm_keep_rules *rules)
+{
+    return rules->n > 0 && rules->rules[0].kind == BM_KEEP_RULE_WITHIN;
+}
 /* Does one of them go by the length of texts, or by the source? */
 bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind);
 /* The place of `value` among the values of the rule; n_values: it is not one of them. */

@@ -10,6 +10,13 @@
  *
  * Stretches are found in another way (spans.c), and have no groups; cuts come by place too.
  *
+ * Near units are found by another job, whose documents are the units (job/job_context.h): signed,
+ * banded, compared and grouped as documents are. It finds equal ones too, where `keep` ranks units.
+ *
+ *     read      documents -> what is not blank in them            [this job]
+ *     units     units -> corpus -> edges -> groups                [the job of units]
+ *     by group  as above
+ *
  * Each arrow is a sort (spill/sorted_runs.h), so memory does not grow with the units, and a group
  * of any size costs linear work. The place of a unit is the number of bytes of text before it, of
  * all documents, each with one byte more: 64 bits, ascending in input order. Units of one hash of
@@ -18,7 +25,8 @@
  *
  * Threads: all cut texts to units and hash them, and all copy; one sorts.
  *
- * Tests: tests/reference/test_units.py, tests/reference/test_spans.py, tests/cli/cases/units.sh */
+ * Tests: tests/reference/test_units.py, tests/reference/test_near_units.py,
+ *        tests/reference/test_spans.py, tests/cli/cases/units.sh */
 #include "parts/units.h"
 
 #include <inttypes.h>
@@ -34,6 +42,7 @@
 #include "input/parser.h"
 #include "job/job_steps.h"
 #include "job/kept_pass.h"
+#include "job/histogram.h"
 #include "job/report_file.h"
 #include "job/rows.h"
 #include "model/file_names.h"
@@ -52,7 +61,14 @@ typedef struct unit_doc {
     uint64_t filled; /* units that are not blank; those that are cut are taken off */
 } unit_doc;
 
-typedef struct units {
+/* What is read of documents. */
+typedef enum unit_reading {
+    READ_UNITS,     /* their units, or spans */
+    READ_DOCUMENTS, /* what is not blank in them */
+    READ_PARTS      /* their units, as documents of another job */
+} unit_reading;
+
+struct bm_units {
     bm_job job;
     const bm_settings *settings;
     bool has_parts;       /* texts are of several fields or elements */
@@ -64,15 +80,27 @@ typedef struct units {
     bm_hash_filter filter; /* without words: not made yet */
     bm_span_grams grams;
     uint64_t n_units; /* in all documents so far */
+    /* Of units that are found as documents are: the place of each, by its number. */
+    bool pairs;
+    unit_reading reading;
+    bm_units_pair_fn *pair;
+    bm_settings of_units;
+    bm_part_source source;
+    bm_column places;
+    size_t n_places, n_placed;                /* units; documents that have been read for them */
+    uint64_t similarities[BM_HISTOGRAM_BINS]; /* of rows of pairs.tsv */
     /* With `within`: documents that have a value of another type, or none; names of fields of the
      * first document. */
     uint64_t n_other, n_missing, n_absent;
     bm_buf names;
     bm_sorted_runs *by_hash, *by_group, *by_place;
+    bm_buf pair_ids[2];
     bm_buf kept_id; /* of the document of the unit that was kept last, which is far from the cut */
     size_t kept_next; /* the document after it; 0: there is none */
     uint8_t *dropped; /* reason of each document that is left empty */
-} units;
+};
+
+typedef struct bm_units units;
 
 /* --- records of the sorters: numbers, the greatest byte first --- */
 
@@ -90,7 +118,7 @@ static uint64_t get(const char *in)
     return value;
 }
 
-#define NUMBERS_MAX 5u
+#define NUMBERS_MAX 6u
 
 static bm_status add_numbers(bm_sorted_runs *runs, const uint64_t *numbers, size_t n, bm_error *err)
 {
@@ -127,7 +155,8 @@ static bm_status open_sorter(const units *u, bm_sorted_runs **out, bm_error *err
 
 typedef struct unit_lane {
     const units *u;
-    bm_hash128 within;   /* of the value by which documents are divided: part of each hash */
+    bm_hash128 within; /* of the value by which documents are divided: part of each hash */
+    unit_reading reading;
     bm_span_lane *spans; /* NULL: lines or paragraphs */
     bm_shingler *words;  /* to count them; NULL where the job's shingles are of words */
     bm_shingle_batch made;
@@ -164,6 +193,7 @@ static bm_status open_lane(void *ctx, void **lane, bm_error *err)
     unit_lane *l = NULL;
     BM_TRY(bm_new_zero(&l, 1, err));
     l->u = u;
+    l->reading = u->reading;
     bm_status status = BM_OK;
     if (u->spans)
         BM_TRY_OUT(bm_span_lane_open(u->settings, &u->filter, &l->spans, err));
@@ -204,17 +234,32 @@ static bm_status shingle(unit_lane *l, bm_shingler *shingler, bm_str text, bool 
     return BM_OK;
 }
 
+/* A unit is a document of the batch. */
+static bm_status add_part(unit_lane *l, const said_unit *unit, bm_ingest_batch *batch,
+                          bm_error *err)
+{
+    const bm_ingest_part part = {unit->len, unit->text_hash};
+    const size_t n = bm_shingle_batch_last(&l->made),
+                 at = bm_shingle_batch_hashes(&batch->shingles);
+    BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, n, err));
+    for (size_t i = 0; i < n; i++) /* sets of different values share nothing */
+        batch->shingles.hashes[at + i] = l->made.hashes[i] ^ l->within.lo;
+    bm_shingle_batch_commit(&batch->shingles, n, unit->hash);
+    return bm_buf_add(&batch->parts, &part, sizeof part, err);
+}
+
 /* The units of a text field or element, which begins at `begin`; `fixed`: nothing of it can be cut.
  */
 static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uint64_t begin,
-                           bool fixed, said *head, bm_buf *out, bm_error *err)
+                           bool fixed, said *head, bm_ingest_batch *batch, bm_error *err)
 {
+    bm_buf *out = &batch->scanned;
     for (size_t at = 0; at < text.len;) {
         const bm_text_unit_end end = bm_unit_end(l->u->settings->pairs.unit, text, at);
         const bm_str bytes = {text.data + at, end.end - at};
         bool is_unit = false;
         head->filled += !end.blank;
-        if (!end.blank && !fixed)
+        if (!end.blank && !fixed && l->reading != READ_DOCUMENTS)
             BM_TRY(shingle(l, shingler, bytes, &is_unit, err));
         if (is_unit) {
             const bm_hash128 hash = l->made.content[0];
@@ -222,7 +267,10 @@ static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uin
                                     begin + at,
                                     bytes.len,
                                     XXH3_64bits(bytes.data, bytes.len)};
-            BM_TRY(bm_buf_add(out, &unit, sizeof unit, err));
+            BM_TRY(l->reading == READ_PARTS ? bm_buf_add(out, &unit.from, sizeof unit.from, err)
+                                            : bm_buf_add(out, &unit, sizeof unit, err));
+            if (l->reading == READ_PARTS)
+                BM_TRY(add_part(l, &unit, batch, err));
             head->n++;
         }
         at = end.end;
@@ -236,7 +284,7 @@ static bool find_value(unit_lane *l, const bm_record *record)
 {
     const bm_keep_rules *rules = &l->u->settings->keep;
     bm_keep_key_parts parts;
-    if (rules->n_by_field == 0)
+    if (!bm_keep_rules_divide(rules))
         return true;
     if (!bm_keep_key_split(rules, record->keep_key, &parts) || parts.seen[0] != BM_KEEP_SEEN)
         return false;
@@ -257,8 +305,10 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
     const size_t head_at = out->len;
     said head = {0};
     size_t n_parts = 1;
-    BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, 0, err));
-    bm_shingle_batch_commit(&batch->shingles, 0, (bm_hash128){0});
+    if (l->reading != READ_PARTS) {
+        BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, 0, err));
+        bm_shingle_batch_commit(&batch->shingles, 0, (bm_hash128){0});
+    }
     if (l->spans != NULL)
         bm_span_lane_begin(l->spans, record->text, record->as_read, l->within);
     BM_TRY(bm_buf_add(out, &head, sizeof head, err));
@@ -271,7 +321,7 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
         const bm_str part = {text.data + r->from, (size_t)(r->to - r->from)};
         const bool fixed = parts[i].coding == BM_CODING_FIXED;
         if (l->spans == NULL)
-            BM_TRY(add_units(l, shingler, part, r->from, fixed, &head, out, err));
+            BM_TRY(add_units(l, shingler, part, r->from, fixed, &head, batch, err));
         else if (fixed)
             bm_span_lane_skip(l->spans, *r);
         else
@@ -310,7 +360,7 @@ static bm_status count_values(units *u, const bm_ingest_batch *batch, bm_error *
 {
     const bm_keep_rules *rules = &u->settings->keep;
     bm_str key = {batch->keep_keys.data, 0};
-    for (size_t i = 0; rules->n_by_field > 0 && i < batch->n_docs; i++) {
+    for (size_t i = 0; bm_keep_rules_divide(rules) && i < batch->n_docs; i++) {
         bm_keep_key_parts parts;
         key.data += key.len;
         key.len = batch->docs[i].keep_key_len;
@@ -329,6 +379,8 @@ static bm_status count_values(units *u, const bm_ingest_batch *batch, bm_error *
 static bm_status check_values(units *u, bm_error *err)
 {
     const bm_keep_rules *rules = &u->settings->keep;
+    if (!bm_keep_rules_divide(rules))
+        return BM_OK;
     if (u->n_docs > 0 && u->n_absent == u->n_docs)
         return bm_keep_rule_no_field(rules, rules->rules, (bm_str){u->names.data, u->names.len},
                                      err);
@@ -382,7 +434,8 @@ static bm_status on_marks(void *ctx, const bm_ingest_batch *batch, size_t first_
 
 static bm_ingest_scan scan_of(units *u)
 {
-    return (bm_ingest_scan){open_lane, look_at_document, close_lane, u};
+    return (bm_ingest_scan){
+        .open = open_lane, .document = look_at_document, .close = close_lane, .ctx = u};
 }
 
 static bm_status make_filter(units *u, bm_error *err)
@@ -408,10 +461,11 @@ static bm_status read_units(units *u, bm_error *err)
     const bm_input_options *input = &u->settings->input;
     bm_job_context *context = &u->job.context;
     u->has_parts = bm_cuts_meet_parts(input);
+    u->reading = u->pairs ? READ_DOCUMENTS : READ_UNITS;
     if (u->spans)
         BM_TRY(bm_span_grams_open(u->settings->temp_dir,
                                   u->settings->memory == 0 ? 0 : sorter_memory(u), &u->grams, err));
-    else
+    else if (!u->pairs)
         BM_TRY(open_sorter(u, &u->by_hash, err));
     BM_TRY(bm_column_grow(&u->docs, sizeof(unit_doc), u->settings->temp_dir, err));
     context->docs.temp_dir = u->settings->temp_dir;
@@ -447,8 +501,19 @@ static bm_status end_group(units *u, const group *g, bm_error *err)
                        (uint64_t[]){HEAD_KEY(g->first), g->size, g->kept, g->kept_text}, 4, err);
 }
 
+/* Numbers of a member, and of a cut. Where units may be near, the last is the similarity. */
+static size_t n_of_member(const units *u)
+{
+    return u->pairs ? 5 : 4;
+}
+
+static size_t n_of_cut(const units *u)
+{
+    return u->pairs ? 6 : 5;
+}
+
 /* Units come by their hashes, those of one by their places. */
-static bm_status find_groups(units *u, bm_error *err)
+static bm_status find_equal(units *u, bm_error *err)
 {
     const bool last = u->settings->keep.last;
     group g = {0};
@@ -489,6 +554,136 @@ static size_t doc_of(const units *u, uint64_t place)
     return b.low;
 }
 
+/* The id of a unit's document, to `id`, and where the unit begins there. */
+static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t *from,
+                            bm_error *err)
+{
+    const size_t doc = doc_of(u, place);
+    const bm_str name = bm_doc_table_id(&u->job.context.docs, doc);
+    *from = place - ((const unit_doc *)u->docs.data)[doc].begin;
+    id->len = 0;
+    return bm_buf_add(id, name.data, name.len, err);
+}
+
+/* --- units as documents of another job --- */
+
+/* In input order: the documents whose units are the next documents of the other job. */
+static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, bm_error *err)
+{
+    units *u = ctx;
+    const unit_doc *docs = u->docs.data;
+    const char *at = batch->scanned.data, *const end = at + batch->scanned.len;
+    const size_t n = u->n_places + batch->n_docs;
+    BM_TRY(bm_column_grow(&u->places, (n + 1) * sizeof(uint64_t), u->settings->temp_dir, err));
+    uint64_t *places = u->places.data;
+    while (at < end) {
+        said head;
+        memcpy(&head, at, sizeof head);
+        at += sizeof head;
+        if (u->n_placed == u->n_docs || head.n > n - u->n_places)
+            return bm_fail(err, BM_ERR_INPUT, "the inputs have changed while they were read");
+        for (uint64_t i = 0; i < head.n; i++) {
+            memcpy(&places[u->n_places], at, sizeof *places);
+            places[u->n_places++] += docs[u->n_placed].begin;
+            at += sizeof *places;
+        }
+        u->n_placed++;
+    }
+    return BM_OK;
+}
+
+static uint64_t place_of(const units *u, size_t unit)
+{
+    return ((const uint64_t *)u->places.data)[unit];
+}
+
+static bm_status name_part(void *ctx, size_t part, bm_buf *id, uint64_t *from, bm_error *err)
+{
+    const units *u = ctx;
+    return name_place(u, place_of(u, part), id, from, err);
+}
+
+static bm_status add_group(units *u, const bm_doc_table *parts, const bm_grouping *grouping,
+                           size_t number, bm_error *err)
+{
+    const uint64_t begin = grouping->begin[number], end = grouping->begin[number + 1];
+    const uint32_t first = grouping->members[begin], kept = grouping->kept[first];
+    const uint64_t key = place_of(u, first);
+    BM_TRY(add_numbers(u->by_group,
+                       (uint64_t[]){HEAD_KEY(key), end - begin, place_of(u, kept), 0, 0}, 5, err));
+    for (uint64_t i = begin; i < end; i++) {
+        const uint32_t unit = grouping->members[i];
+        uint64_t similarity;
+        memcpy(&similarity, &grouping->similarity[unit], sizeof similarity);
+        const uint64_t member[] = {MEMBER_KEY(key), place_of(u, unit), grouping->reason[unit],
+                                   bm_doc_table_row(parts, unit)->text_bytes, similarity};
+        BM_TRY(add_numbers(u->by_group, member, 5, err));
+    }
+    return BM_OK;
+}
+
+static bm_status write_near_pairs(units *u, const bm_job_context *of_units, const bm_match *match,
+                                  bm_error *err)
+{
+    bm_rows rows = {0};
+    bm_pair_rows pairs = {.match = match,
+                          .docs = &of_units->docs,
+                          .chain = true,
+                          .parts = &u->source,
+                          .histogram = u->similarities};
+    u->job.context.stats.similarities = u->similarities;
+    BM_TRY(bm_out_dir_file(u->job.checkpoint.dir, BM_FILE_PAIRS, &rows.file, err));
+    const bm_status status = bm_rows_pairs(&rows, &pairs, err);
+    u->job.context.counts.results.pairs = pairs.n_written;
+    u->job.context.counts.results.identical_pairs = pairs.n_identical;
+    return bm_rows_close(&rows, status, err);
+}
+
+bm_status bm_units_found(const bm_job_context *of_units, const bm_match *match,
+                         const bm_grouping *grouping, bm_error *err)
+{
+    units *u = of_units->settings->parts->ctx;
+    bm_counts *counts = &u->job.context.counts;
+    counts->unit.units = of_units->docs.n;
+    counts->groups = grouping->n_groups;
+    counts->largest_group = grouping->largest;
+    counts->results.divided = grouping->n_divided;
+    counts->identical = of_units->counts.identical;
+    counts->equal = of_units->counts.equal;
+    counts->candidates = of_units->counts.candidates;
+    counts->verified = of_units->counts.verified;
+    counts->edges = of_units->counts.edges;
+    counts->not_compared = of_units->counts.not_compared;
+    u->job.context.stats.verify_seconds = of_units->stats.verify_seconds;
+    BM_TRY(open_sorter(u, &u->by_group, err));
+    for (size_t i = 0; i < grouping->n_groups; i++)
+        BM_TRY(add_group(u, &of_units->docs, grouping, i, err));
+    return u->settings->results.write_pairs ? write_near_pairs(u, of_units, match, err) : BM_OK;
+}
+
+/* The job of units reads the same inputs, and writes nothing. */
+static bm_status find_near(units *u, bm_error *err)
+{
+    bm_settings *s = &u->of_units;
+    *s = *u->settings;
+    s->output = (bm_output_options){0};
+    s->results = (bm_result_settings){.kept = BM_RECORDS_NOT_WRITTEN,
+                                      .removed = BM_RECORDS_NOT_WRITTEN,
+                                      .write_pairs = u->settings->results.write_pairs};
+    if (bm_keep_rules_divide(&s->keep))
+        s->keep = (bm_keep_rules){.last = s->keep.last};
+    u->source = (bm_part_source){.of = &u->job.context,
+                                 .scan = scan_of(u),
+                                 .place = place_parts,
+                                 .name = name_part,
+                                 .only_equal = !(s->bands.threshold < 1),
+                                 .ctx = u};
+    u->source.scan.parts = true;
+    s->parts = &u->source;
+    u->reading = READ_PARTS;
+    return u->pair(s, err);
+}
+
 /* --- spans --- */
 
 typedef struct span_walk {
@@ -511,7 +706,9 @@ static bm_status add_span(void *ctx, const bm_span *span, bm_error *err)
     const uint64_t taken = span->filled[1] > from ? span->filled[1] - from : 0;
     walk->filled = from + (uint32_t)taken;
     return add_numbers(
-        u->by_place, (uint64_t[]){span->from, span->to - span->from, span->kept, 0, taken}, 5, err);
+        u->by_place,
+        (uint64_t[]){span->from, span->to - span->from, span->kept, BM_REASON_EQUAL, taken}, 5,
+        err);
 }
 
 static bm_status find_spans(units *u, bm_error *err)
@@ -521,6 +718,11 @@ static bm_status find_spans(units *u, bm_error *err)
     BM_TRY(bm_span_grams_find(&u->grams, u->settings->pairs.keep_count, add_span, &walk, err));
     bm_span_grams_reset(&u->grams);
     return BM_OK;
+}
+
+static bm_status find_groups(units *u, bm_error *err)
+{
+    return u->spans ? find_spans(u, err) : u->pairs ? find_near(u, err) : find_equal(u, err);
 }
 
 /* --- groups in files --- */
@@ -557,34 +759,71 @@ static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
     return bm_rows_flush(rows, false, err);
 }
 
-/* Groups come by their first members, each with its head before its members. */
-static bm_status write_groups(units *u, bm_rows *rows, bm_json *json, bm_error *err)
+/* Which copies of a group stay, and whether a member is one of them. */
+typedef struct group_walk {
+    uint64_t number, first, left, kept, kept_text, stay;
+} group_walk;
+
+static bool member_stays(group_walk *g, const units *u, const uint64_t n[5])
 {
-    const uint64_t keep_count = u->settings->pairs.keep_count;
-    uint64_t n[4], number = 0, left = 0, kept = 0, kept_text = 0, stay = 0;
+    const bool counted = g->stay > 0;
+    g->stay -= counted;
+    return counted || n[1] == g->kept || (u->pairs && n[2] == BM_REASON_KEPT);
+}
+
+/* A member of the group that goes is a cut. */
+static bm_status add_member(units *u, group_walk *g, const uint64_t n[5], bm_error *err)
+{
+    if (member_stays(g, u, n))
+        return BM_OK;
+    const uint64_t reason = u->pairs               ? n[2]
+                            : n[2] == g->kept_text ? BM_REASON_IDENTICAL
+                                                   : BM_REASON_EQUAL;
+    return add_numbers(u->by_place, (uint64_t[]){n[1], n[3], g->kept, reason, 1, n[4]}, n_of_cut(u),
+                       err);
+}
+
+/* A row of pairs.tsv: equal units, each with the first of them. */
+static bm_status add_pair(units *u, uint64_t first, uint64_t place, bm_rows *pairs, bm_error *err)
+{
+    bm_pair_line line = {.of_parts = true, .similarity = 1};
+    BM_TRY(name_place(u, first, &u->pair_ids[0], &line.from_a, err));
+    BM_TRY(name_place(u, place, &u->pair_ids[1], &line.from_b, err));
+    line.id_a = (bm_str){u->pair_ids[0].data, u->pair_ids[0].len};
+    line.id_b = (bm_str){u->pair_ids[1].data, u->pair_ids[1].len};
+    BM_TRY(bm_pair_line_add(&pairs->buf, &line, err));
+    u->similarities[bm_histogram_bin(1)]++;
+    u->job.context.counts.results.pairs++;
+    u->job.context.counts.results.identical_pairs++;
+    return bm_rows_flush(pairs, false, err);
+}
+
+/* Groups come by their first members, each with its head before its members. `pairs` NULL: no row
+ * is written. */
+static bm_status write_groups(units *u, bm_rows *rows, bm_rows *pairs, bm_json *json, bm_error *err)
+{
+    const bool by_rank = u->settings->keep.last || bm_keep_rules_rank(&u->settings->keep);
+    uint64_t n[5] = {0};
+    group_walk g = {0};
     bool more = false;
     BM_TRY(open_sorter(u, &u->by_place, err));
     BM_TRY(bm_sorted_runs_begin(u->by_group, err));
-    BM_TRY(next_numbers(u->by_group, n, 4, &more, err));
+    BM_TRY(next_numbers(u->by_group, n, n_of_member(u), &more, err));
     while (more) {
         if (IS_HEAD(n[0])) {
-            left = n[1];
-            kept = n[2];
-            kept_text = n[3];
-            stay = u->settings->keep.last ? 0 : keep_count;
-            begin_group(u, json, ++number, left, kept);
+            g = (group_walk){g.number + 1, n[0] / 2, n[1],
+                             n[2],         n[3],     by_rank ? 0 : u->settings->pairs.keep_count};
+            begin_group(u, json, g.number, g.left, g.kept);
         } else {
-            const bool stays = n[1] == kept || stay > 0;
-            stay -= stay > 0;
             write_unit(u, json, n[1]);
             BM_TRY(pass_on(json, rows, err));
-            if (!stays)
-                BM_TRY(add_numbers(u->by_place,
-                                   (uint64_t[]){n[1], n[3], kept, n[2] == kept_text, 1}, 5, err));
-            if (--left == 0)
+            if (pairs != NULL && n[1] != g.first)
+                BM_TRY(add_pair(u, g.first, n[1], pairs, err));
+            BM_TRY(add_member(u, &g, n, err));
+            if (--g.left == 0)
                 BM_TRY(bm_group_line_end(json, &rows->buf, err));
         }
-        BM_TRY(next_numbers(u->by_group, n, 4, &more, err));
+        BM_TRY(next_numbers(u->by_group, n, n_of_member(u), &more, err));
     }
     bm_sorted_runs_close(u->by_group);
     u->by_group = NULL;
@@ -621,8 +860,11 @@ static bm_status find_kept_id(units *u, size_t doc, bm_error *err)
     return bm_buf_add(&u->kept_id, id.data, id.len, err);
 }
 
-static bm_status add_cut(units *u, const uint64_t n[5], bm_rows *rows, bm_error *err)
+static bm_status add_cut(units *u, const uint64_t n[6], bm_rows *rows, bm_error *err)
 {
+    double similarity = 1;
+    if (u->pairs)
+        memcpy(&similarity, &n[5], sizeof similarity);
     bm_job_context *context = &u->job.context;
     unit_doc *docs = u->docs.data;
     const size_t doc = doc_of(u, n[0]), kept = doc_of(u, n[2]);
@@ -633,8 +875,8 @@ static bm_status add_cut(units *u, const uint64_t n[5], bm_rows *rows, bm_error 
                               .to = n[0] - docs[doc].begin + n[1],
                               .kept = {u->kept_id.data, u->kept_id.len},
                               .kept_from = n[2] - docs[kept].begin,
-                              .jaccard = 1,
-                              .reason = n[3] != 0 ? BM_REMOVED_IS_IDENTICAL : BM_REMOVED_IS_EQUAL,
+                              .jaccard = similarity,
+                              .reason = bm_reason_name((bm_reason)n[3]),
                               .file = context->inputs.names.names[row->file],
                               .line = row->line};
     BM_TRY(cut(u, n[0], n[0] + n[1], err));
@@ -650,14 +892,14 @@ static bm_status add_cut(units *u, const uint64_t n[5], bm_rows *rows, bm_error 
 
 static bm_status write_cuts(units *u, bm_rows *rows, bm_error *err)
 {
-    uint64_t n[5];
+    uint64_t n[6];
     bool more = false;
     BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_CUTS, err));
     BM_TRY(bm_sorted_runs_begin(u->by_place, err));
-    BM_TRY(next_numbers(u->by_place, n, 5, &more, err));
+    BM_TRY(next_numbers(u->by_place, n, n_of_cut(u), &more, err));
     while (more) {
         BM_TRY(add_cut(u, n, rows, err));
-        BM_TRY(next_numbers(u->by_place, n, 5, &more, err));
+        BM_TRY(next_numbers(u->by_place, n, n_of_cut(u), &more, err));
     }
     bm_sorted_runs_close(u->by_place);
     u->by_place = NULL;
@@ -703,9 +945,21 @@ static bm_status write_file(units *u, const char *name, fill_fn fill, bm_error *
 static bm_status fill_groups(units *u, bm_rows *rows, bm_error *err)
 {
     bm_json json = {0};
-    const bm_status status = write_groups(u, rows, &json, err);
+    bm_rows pairs = {0};
+    bm_status status = BM_OK;
+    if (!u->settings->results.write_pairs || u->pairs) { /* else they were written before */
+        status = write_groups(u, rows, NULL, &json, err);
+        bm_buf_reset(&json.buf);
+        return status;
+    }
+    u->job.context.stats.similarities = u->similarities;
+    BM_TRY(bm_out_dir_file(u->job.checkpoint.dir, BM_FILE_PAIRS, &pairs.file, err));
+    BM_TRY_OUT(bm_table_begin(&pairs.buf, BM_TABLE_PAIRS_PARTS, err));
+    BM_TRY_OUT(write_groups(u, rows, &pairs, &json, err));
+    status = bm_rows_flush(&pairs, true, err);
+out:
     bm_buf_reset(&json.buf);
-    return status;
+    return bm_rows_close(&pairs, status, err);
 }
 
 static bm_status write_all(units *u, bm_error *err)
@@ -742,13 +996,17 @@ static bm_status run(units *u, bm_error *err)
     BM_TRY(read_units(u, err));
     bm_doc_table_end_adding(&context->docs);
     bm_job_context_stage(context, BM_STAGE_GROUP, "documents");
-    BM_TRY(u->spans ? find_spans(u, err) : find_groups(u, err));
+    BM_TRY(find_groups(u, err));
     return write_all(u, err);
 }
 
-bm_status bm_units_job(const bm_settings *settings, bm_summary **out, bm_error *err)
+bm_status bm_units_job(const bm_settings *settings, bm_units_pair_fn *pair, bm_summary **out,
+                       bm_error *err)
 {
-    units u = {.settings = settings, .spans = settings->pairs.unit == BM_UNIT_SPAN};
+    units u = {.settings = settings,
+               .spans = settings->pairs.unit == BM_UNIT_SPAN,
+               .pairs = bm_settings_pair_units(settings),
+               .pair = pair};
     BM_TRY(bm_job_context_check_outputs(settings, settings->input.paths, settings->input.n_paths,
                                         err));
     BM_TRY(bm_job_open(settings, &u.job, err));
@@ -759,6 +1017,9 @@ bm_status bm_units_job(const bm_settings *settings, bm_summary **out, bm_error *
     bm_sorted_runs_close(u.by_place);
     bm_column_reset(&u.docs);
     bm_column_reset(&u.cuts);
+    bm_column_reset(&u.places);
+    bm_buf_reset(&u.pair_ids[0]);
+    bm_buf_reset(&u.pair_ids[1]);
     bm_buf_reset(&u.kept_id);
     bm_buf_reset(&u.names);
     bm_span_grams_reset(&u.grams);

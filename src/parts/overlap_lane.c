@@ -624,10 +624,12 @@ static void close_lane(void *ctx)
 
 bm_ingest_scan bm_overlap_scan(bm_overlap_found *found)
 {
-    return (bm_ingest_scan){open_lane, look_at_document, close_lane, found};
+    return (bm_ingest_scan){
+        .open = open_lane, .document = look_at_document, .close = close_lane, .ctx = found};
 }
 
 bm_ingest_scan bm_overlap_counting(bm_overlap_found *found)
 {
-    return (bm_ingest_scan){open_lane, count_document, close_lane, found};
+    return (bm_ingest_scan){
+        .open = open_lane, .document = count_document, .close = close_lane, .ctx = found};
 }

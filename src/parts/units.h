@@ -7,14 +7,23 @@
 
 #include "base/column.h"
 #include "input/parser.h"
+#include "job/job_context.h"
 #include "job/settings.h"
+#include "match/edges.h"
 #include "model/stream_hash.h"
 #include "parts/hash_filter.h"
 #include "spill/sorted_runs.h"
 #include "text/shingler.h"
 
-/* A dedup job with a unit in its settings. */
-bm_status bm_units_job(const bm_settings *settings, bm_summary **out, bm_error *err);
+/* Pair and group the documents of a job, parts of those of this one; bm_units_found is its end. */
+typedef bm_status bm_units_pair_fn(bm_settings *of_units, bm_error *err);
+/* A dedup job with a unit in its settings. `pair` is called where bm_settings_pair_units says
+ * so. */
+bm_status bm_units_job(const bm_settings *settings, bm_units_pair_fn *pair, bm_summary **out,
+                       bm_error *err);
+/* What the job of units has found. */
+bm_status bm_units_found(const bm_job_context *of_units, const bm_match *match,
+                         const bm_grouping *grouping, bm_error *err);
 
 /* --- the cutter of texts --- */
 

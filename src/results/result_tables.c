@@ -22,6 +22,7 @@ static const struct {
     bm_table_head head;
 } tables[BM_N_TABLES] = {
     [BM_TABLE_PAIRS] = {"pairs", BM_FILE_PAIRS, {BM_HEAD_PAIRS, 0}},
+    [BM_TABLE_PAIRS_PARTS] = {"pairs", BM_FILE_PAIRS, {"id_a\tfrom_a\tid_b\tfrom_b\tjaccard", 0}},
     [BM_TABLE_CONTAINED] = {"pairs", NULL, {BM_HEAD_CONTAINED, 0}},
     [BM_TABLE_PAIRS_EDIT] = {"pairs", NULL, {BM_HEAD_PAIRS BM_HEAD_EDIT, 0}},
     [BM_TABLE_CONTAINED_EDIT] = {"pairs", NULL, {BM_HEAD_CONTAINED BM_HEAD_EDIT, 0}},
@@ -196,7 +197,11 @@ static bm_status add_similarity(bm_buf *out, double similarity, bm_error *err)
 bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
 {
     BM_TRY(add_field(out, line->id_a, '\t', err));
+    if (line->of_parts)
+        BM_TRY(bm_buf_add_format(out, err, "%" PRIu64 "\t", line->from_a));
     BM_TRY(add_field(out, line->id_b, '\t', err));
+    if (line->of_parts)
+        BM_TRY(bm_buf_add_format(out, err, "%" PRIu64 "\t", line->from_b));
     BM_TRY((line->all_digits ? add_all_digits : add_similarity)(out, line->similarity, err));
     if (line->has_edit && line->edit != UINT64_MAX)
         return bm_buf_add_format(out, err, "\t%" PRIu64 "\n", line->edit);

@@ -14,9 +14,10 @@
 #include "json/json_write.h"
 
 typedef enum bm_table {
-    BM_TABLE_PAIRS,      /* pairs.tsv */
-    BM_TABLE_CONTAINED,  /* the same of containment */
-    BM_TABLE_PAIRS_EDIT, /* both with edit distances */
+    BM_TABLE_PAIRS,       /* pairs.tsv */
+    BM_TABLE_CONTAINED,   /* the same of containment */
+    BM_TABLE_PAIRS_PARTS, /* pairs.tsv of parts of documents */
+    BM_TABLE_PAIRS_EDIT,  /* both with edit distances */
     BM_TABLE_CONTAINED_EDIT,
     BM_TABLE_REMOVED,    /* removed.tsv */
     BM_TABLE_SOURCES,    /* sources.tsv */
@@ -121,6 +122,8 @@ typedef struct bm_pair_line {
     bool all_digits;   /* of it, in place of six decimals */
     bool has_edit;
     uint64_t edit; /* UINT64_MAX: not known */
+    bool of_parts; /* of documents, which begin here: */
+    uint64_t from_a, from_b;
 } bm_pair_line;
 bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);
 /* The same as an object of JSON Lines. */

@@ -12,8 +12,10 @@
  *        tests/unit/sign/test_ingest_text.c */
 #include "sign/ingest.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -170,7 +172,8 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
 #define IN_PLACE_BYTES        (256u << 10) /* a second-level cache holds them with their hashes */
 #define RANGE_BYTES_MAX       (8u << 20)
 #define REASON_BYTES          256u
-#define FILES_SHOWN           5u /* of another format */
+#define PARTS_OF_RECORD       64u /* documents that a record has, where they are its parts */
+#define FILES_SHOWN           5u  /* of another format */
 
 static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
 {
@@ -200,6 +203,8 @@ static uint64_t doc_bytes(const bm_ingest_cfg *cfg)
         bytes += cfg->device_set->row_uints * sizeof(uint32_t);
     if (cfg->device_set != NULL && cfg->want_keys)
         bytes += cfg->device_set->bands * sizeof(uint64_t);
+    if (cfg->scan.parts)
+        bytes *= PARTS_OF_RECORD;
     return bytes < REASON_BYTES ? REASON_BYTES : bytes;
 }
 
@@ -616,6 +621,32 @@ static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record,
     return BM_OK;
 }
 
+/* Documents that are parts of the record. */
+static bm_status add_parts(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    bm_record part = *record;
+    char id[48];
+    batch->parts.len = 0;
+    BM_TRY(add_shingles(worker, record, err));
+    const uint64_t *offsets = batch->shingles.offsets;
+    for (size_t at = 0; at < batch->parts.len; at += sizeof(bm_ingest_part)) {
+        bm_ingest_part p;
+        memcpy(&p, batch->parts.data + at, sizeof p);
+        const size_t n = batch->n_docs;
+        const int len = snprintf(id, sizeof id, "%" PRIu64 ".%zu", batch->turn.sequence, n);
+        part.id = (bm_str){id, (size_t)len};
+        const bm_doc_row row = {.line = record->line,
+                                .text_bytes = p.bytes,
+                                .text_hash = p.text_hash,
+                                .file = record->file,
+                                .n_shingles = (uint32_t)(offsets[n + 1] - offsets[n])};
+        BM_TRY(add_doc(batch, &row, &part, err));
+    }
+    batch->n_invalid += record->n_invalid;
+    return BM_OK;
+}
+
 static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
 {
     bm_ingest_worker *worker = ctx;
@@ -623,6 +654,8 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
         return skip_record(worker, record, err);
     if (record->nameless)
         return add_nameless(worker, record, err);
+    if (worker->cfg->scan.parts)
+        return add_parts(worker, record, err);
     bm_ingest_batch *batch = worker->batch;
     bool was_made = false;
     if (worker->joined != 0)
@@ -669,7 +702,7 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     batch->as_text = cfg->source->ops->has_text && cfg->device_set != NULL &&
                      cfg->device_set->path.taken && !batch->turn.share.alone &&
                      !(cfg->hashes_of_long && batch->turn.share.cost > 0) &&
-                     cfg->weigh.fn == NULL && cfg->in_place.words == NULL;
+                     cfg->weigh.fn == NULL && cfg->in_place.words == NULL && !cfg->scan.parts;
     batch->shingles.counted = cfg->weigh.fn != NULL;
     batch->status =
         bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);

@@ -148,6 +148,7 @@ typedef struct bm_ingest_batch {
     bm_buf ids;
     bm_buf keep_keys; /* where fields rank documents (input/keep_key.h) */
     bm_buf scanned;   /* what bm_ingest_scan has found in its documents */
+    bm_buf parts;     /* bm_ingest_part of the record at hand (bm_ingest_scan.parts) */
     bm_skipped *skipped;
     size_t n_skipped;
     uint64_t n_invalid;
@@ -240,12 +241,21 @@ typedef struct bm_ingest_weigh {
  * each record, by the thread that parses it. It adds one document to the batch's shingles, which
  * may be empty, and appends its findings to `batch->scanned`; the number of the document is
  * batch->n_docs. Each worker has a lane of its own. document NULL: not wanted. */
+/* A document that is a part of a record. */
+typedef struct bm_ingest_part {
+    uint64_t bytes, text_hash; /* as in bm_doc_row */
+} bm_ingest_part;
+
 typedef struct bm_ingest_scan {
     bm_status (*open)(void *ctx, void **lane, bm_error *err);
     bm_status (*document)(void *lane, bm_shingler *shingler, const bm_record *record,
                           bm_ingest_batch *batch, bm_error *err);
     void (*close)(void *lane); /* NULL is fine */
     void *ctx;
+    /* The documents are parts of records: `document` adds any number of them to the batch's
+     * shingles, and as many to `batch->parts`. They are signed by the native CPU or by devices as
+     * others are; their ids differ and say nothing. */
+    bool parts;
 } bm_ingest_scan;
 
 typedef struct bm_ingest_cfg {

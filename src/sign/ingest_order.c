@@ -97,6 +97,7 @@ static void ingest_batch_clear(bm_ingest_batch *batch)
     batch->ids.len = 0;
     batch->keep_keys.len = 0;
     batch->scanned.len = 0;
+    batch->parts.len = 0;
     for (size_t i = 0; i < batch->n_skipped; i++)
         bm_free(batch->skipped[i].reason);
     batch->n_docs = batch->n_skipped = 0;
@@ -121,6 +122,7 @@ void bm_ingest_batch_free(bm_ingest_batch *batch)
     bm_buf_reset(&batch->ids);
     bm_buf_reset(&batch->keep_keys);
     bm_buf_reset(&batch->scanned);
+    bm_buf_reset(&batch->parts);
     bm_shingle_batch_reset(&batch->shingles);
     bm_text_batch_reset(&batch->text);
     bm_free(batch->made.n_shingles);

@@ -61,7 +61,8 @@ absent spans/groups.jsonl
 bm dedup spans.jsonl --unit span:3 --min-words 4 -o spans4 -q; exits 0; says spans4/kept.jsonl '"id":2,"text":"y..( z a b c)"'
 printf '{"id":1,"text":"one two one two one two one"}\n' | "$PROGRAM" dedup - --unit span:2 --min-words 1 -q -o self || fail "of itself: $?"
 printf '{"id":1,"text":"one two "}\n' | holds self/kept.jsonl
-for bad in '--keep last' '--shingle stopword:3'; do
+for bad in '--keep last' '--keep longest' '--keep max:x' '--keep none' '--shingle stopword:3' '--threshold 0.9' '--pairs' '--weights tfidf' \
+    '--verify contained' '--against in.csv' '--cluster star' '--candidates all'; do
     bm dedup in.jsonl --unit span $bad -o never; refused 2 '--'; absent never
 done
 
@@ -79,6 +80,28 @@ bm dedup in.jsonl --within id -o never; refused 2 '--within without --unit'
 bm dedup in.jsonl --unit line --within '' -o never; refused 2 '--within: unusable value'
 printf 'a line\n' > one.txt
 bm dedup one.txt --format lines --unit line --within s -o never; refused 2 "--within looks at field 's', and inputs of lines have no fields"
+
+# --- near lines, pairs, and which one stays; the model is tests/reference/test_near_units.py ---
+{
+    printf '{"id":1,"n":5,"text":"a b c d e f g h i j\\nmine"}\n{"id":2,"n":7,"text":"A b c d e f g h i k\\n"}\n'
+    printf '{"id":3,"n":6,"text":"x\\na b c d e f g h i j"}\n'
+} > near.jsonl
+set -- near.jsonl --unit line --shingle word:2 --min-words 3 -q
+bm dedup "$@" --threshold 0.7 --pairs -o near; exits 0
+printf '%s\n2\t0\t20\t1\t0\t0.800000\tnear\tnear.jsonl\t2\n3\t2\t21\t1\t0\t1.000000\tequal\tnear.jsonl\t3\n' "$head" | holds near/cuts.tsv
+printf 'id_a\tfrom_a\tid_b\tfrom_b\tjaccard\n1\t0\t2\t0\t0.800000\n1\t0\t3\t2\t1.000000\n' | holds near/pairs.tsv
+echo '{"group":1,"kept":["1",0],"size":3,"members":[["1",0],["2",0],["3",2]]}' | holds near/groups.jsonl
+bm filter near -q -o near.again; exits 0; holds near.again/kept.jsonl < near/kept.jsonl
+"$PROGRAM" dedup - --unit line --shingle word:2 --min-words 3 -q --threshold 0.7 -o near.piped < near.jsonl || fail "near lines of standard input: $?"
+holds near.piped/kept.jsonl < near/kept.jsonl
+for more in '--cluster star' '--candidates all' '--verify signature' '--max-group-size 9' '--bands 32 --rows 2'; do
+    bm dedup "$@" --threshold 0.7 $more -o more --force; exits 0; holds more/kept.jsonl < near/kept.jsonl
+done
+bm dedup "$@" --threshold 0.7 --keep max:n -o max; exits 0; says max/cuts.tsv '^1	0	20	2	0	0.800000	near'
+bm dedup "$@" --pairs -o pairs; exits 0
+printf 'id_a\tfrom_a\tid_b\tfrom_b\tjaccard\n1\t0\t3\t2\t1.000000\n' | holds pairs/pairs.tsv
+bm dedup "$@" --keep max:n -o max --force; exits 0; says max/cuts.tsv '^1	0	20	3	2	1.000000	equal'
+bm dedup "$@" --threshold 0.7 --within n -o apart; exits 0; echo "$head" | holds apart/cuts.tsv
 
 # --- other formats; a paragraph goes with the blank lines behind it ---
 printf 'text,id\r\n"one two ""three""\r\n\r\nmine",a\r\n"yours\n\none two ""three""\n\n",b\r\n' > in.csv
@@ -103,9 +126,15 @@ bm dedup in.jsonl.gz --unit line $cut --kept none -o gz; exits 0; holds gz/kept.
 holds piped/kept.jsonl < out/kept.jsonl
 
 # --- refused ---
-for bad in '--threshold 0.9' '--weights tfidf' '--verify contained' '--keep none' '--keep longest' '--keep last --keep-count 2' \
-    '--against in.csv' '--pairs' '--removed same' '--cluster star' '--candidates all' '--bands 4 --rows 2' '--unit word' '--unit span:0' '--unit line:5' '--keep-count 0'; do
+for bad in '--weights tfidf' '--verify contained' '--keep none' '--keep longest --keep-count 2' '--keep last --keep-count 2' \
+    '--keep max:x --within id' '--keep longest,max:x' '--against in.csv' '--removed same' '--cluster star' '--candidates all' \
+    '--max-group-size 9' '--verify none' '--verify signature' '--bands 4 --rows 2' '--unit word' '--unit span:0' '--unit line:5' '--keep-count 0'; do
     bm dedup in.jsonl --unit line $bad -o never; refused 2 '--'; absent never
+done
+for unit in line paragraph; do
+    for bad in '--weights tfidf' '--verify contained' '--keep none' '--keep last --keep-count 2' '--against in.csv'; do
+        bm dedup in.jsonl --unit $unit --threshold 0.7 $bad -o never; refused 2 '--'; absent never
+    done
 done
 bm dedup in.jsonl --min-words 3 -o never; refused 2 '--min-words without --unit'
 bm dedup in.jsonl --keep-count 3 -o never; refused 2 '--keep-count without --unit'
