@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain.h -- why documents are in one group: the chain of pairs between two of them, what would
- * part them, and what holds a group together; and what a document holds of an item. */
+ * part them, and what holds a group together; where a part that was cut out of a document stood
+ * first; and what a document holds of an item. */
 #ifndef BANDMILL_EXPLAIN_H
 #define BANDMILL_EXPLAIN_H
 
@@ -20,7 +21,8 @@ typedef enum bm_explain_form {
 typedef struct bm_explain_options {
     size_t struct_size;
     const char *path; /* of a directory that dedup or overlap wrote */
-    /* Two documents, by their ids as the inputs have them (of overlap an item, and a document) ... */
+    /* Two documents, by their ids as the inputs have them (of overlap an item, and a document; of
+     * parts of documents a document, and a byte of a cut, as from in cuts.tsv) ... */
     const char *id_a;
     const char *id_b; /* NULL: the one kept instead of A, or, where A was not removed, its group */
     uint64_t group;   /* ... or a group as groups.jsonl numbers them, from 1; 0: none */
@@ -60,8 +62,8 @@ static inline void bm_explain_options_init(bm_explain_options *options)
 }
 
 /* On BM_OK *out is filled up to its struct_size (begin with {.struct_size = sizeof}); it may be
- * NULL. BM_NOT_FOUND: the two are in no group together, or the document does not hold the item;
- * nothing is written. BM_ERR_USAGE: no such document, item or group. BM_ERR_FORMAT: the directory
+ * NULL. BM_NOT_FOUND: the two are in no group together, nothing was cut there, or the document does not
+ * hold the item; nothing is written. BM_ERR_USAGE: no such document, item or group. BM_ERR_FORMAT: the directory
  * does not match its report, or an input was changed since; BM_ERR_IO, BM_ERR_NOMEM,
  * BM_ERR_CANCELLED, BM_ERR_PIPE.
  *

@@ -83,7 +83,7 @@ complete -c bandmill -n '__bandmill_is ""' -a filter -d 'write the documents tha
 complete -c bandmill -n '__bandmill_is "filter"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
 complete -c bandmill -n '__bandmill_is ""' -a cluster -d 'group the documents of a list of pairs'
 complete -c bandmill -n '__bandmill_is "cluster"' -a " (__bandmill_files .tsv)"
-complete -c bandmill -n '__bandmill_is ""' -a explain -d 'show why documents are in one group, or what a document holds of an item'
+complete -c bandmill -n '__bandmill_is ""' -a explain -d 'show why documents are in one group, where a cut stood first, or what is held of an item'
 complete -c bandmill -n '__bandmill_is "explain"' -a " (__fish_complete_directories (__bandmill_word))"
 complete -c bandmill -n '__bandmill_is ""' -a report -d 'show what was removed and why, as one page'
 complete -c bandmill -n '__bandmill_is "report"' -a " (__fish_complete_directories (__bandmill_word))"

@@ -92,9 +92,10 @@ class Dedup(Found):
     ) -> Explanation:
         """Explain why two documents, given by their ids, are in one group, or what holds ``group`` together.
 
-        One id: of a removed document, it and the one kept; of another, its group.
+        One id: of a removed document, it and the one kept; of another, its group. With ``unit=``: ``a`` is a document, ``b``
+        a byte of a part that was cut out of it, and shown is where its text stood first.
         Of a table in memory its rows tell, which the result keeps for that. ``sources``: where files lie now. Raises Error;
-        status "not_found": they are in no group together.
+        status "not_found": they are in no group together, or nothing was cut there.
         """
         if (a is None and b is not None) or (a is None) == (group is None):
             raise Error("explain takes one id, two ids, or group=", field="group")

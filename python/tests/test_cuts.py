@@ -146,6 +146,21 @@ def test_parts_are_compared_within_a_column():
     assert r.kept.tolist() == [True] * 4
 
 
+def test_a_cut_is_explained(pages, written, program, tmp_path):
+    program("dedup", written, "--unit", "line", "-o", tmp_path / "out")
+    r = bandmill.dedup(pages, unit="line")
+    row = next(row for row in r.cuts.to_pylist() if row["reason"] == "identical")
+    said = program("explain", tmp_path / "out", row["id"], row["from"]).decode()
+    ours = r.explain(row["id"], row["from"])
+    assert str(ours) == said.replace(str(written), "table")
+    text = pages["text"].to_pylist()[row["line"] - 1].encode()
+    cut, kept = text[row["from"] : row["to"]], ours.data["kept_text"].encode()[row["kept_from"] : ours.data["kept_to"]]
+    assert ours.data["cut"] == [row["from"], row["to"]] and cut == kept and ours.data["in_common"] >= 9
+    with pytest.raises(bandmill.Error, match="was not cut") as e:
+        r.explain(row["id"], row["to"])
+    assert e.value.status == "not_found"
+
+
 def test_other_rows_are_refused(pages):
     r = bandmill.dedup(pages, unit="line")
     changed = pages["text"].to_pylist()

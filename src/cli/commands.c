@@ -130,7 +130,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                        "each removed document is itself similar to the kept one"}}},
     [CLI_EXPLAIN] =
         {"DIR (A [B] | --group G)",
-         "show why documents are in one group, or what a document holds of an item",
+         "show why documents are in one group, where a cut stood first, or what is held of an item",
          "DIR is what dedup wrote, A and B are ids of documents in it. Shows the shortest chain of "
          "verified pairs\n"
          "between them, how similar they are themselves, at which threshold they part, and which "
@@ -143,7 +143,11 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "the exit code is 1.\n"
          "Where overlap wrote DIR, A is an item and B a document: shows both texts, with the "
          "longest run that the\n"
-         "document has of the item in double brackets.",
+         "document has of the item in double brackets. Where dedup --unit wrote DIR, A is a "
+         "document "
+         "and B a byte of a\n"
+         "part that was cut out of it, as in cuts.tsv: shows that part, and where its text stood "
+         "first.",
          {{"bandmill explain result harbour-unnamed",
            "why a document was removed: the chain to the one kept"},
           {"bandmill explain result --group 1", "what holds the first group together"},

@@ -51,6 +51,7 @@ typedef struct collector {
     const char *only;            /* the input that is read; NULL: all are */
     bm_explain_record_fn record; /* gets every record, instead of the members above; NULL: none */
     void *record_ctx;
+    const char *const **names; /* of the inputs; NULL: not wanted */
 } collector;
 
 /* One document more, with so many hashes. Arrays grow by half at a time, so they take at most half
@@ -178,6 +179,8 @@ static bm_status read_wanted(bm_job_context *context, collector *k, bm_error *er
     }
     if (!context->inputs.source->ops->has_text)
         return bm_fail(err, BM_ERR_INPUT, "the inputs have no texts");
+    if (k->names != NULL)
+        *k->names = (const char *const *)context->inputs.names.names;
     if (k->record != NULL)
         return bm_records_read(context, hand_on, k, NULL, err);
     BM_TRY(bm_records_read(context, keep_text, k, NULL, err));
@@ -259,7 +262,8 @@ bm_status bm_explain_records_read(const bm_settings *settings, const bm_manifest
     collector k = {.memory = settings->memory,
                    .only = wanted->only,
                    .record = wanted->fn,
-                   .record_ctx = wanted->ctx};
+                   .record_ctx = wanted->ctx,
+                   .names = wanted->names};
     return read_recorded(settings, manifest, rows, &k, text, err);
 }
 
@@ -717,7 +721,9 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err)
     e->dir = (bm_result_dir){e->manifest, &e->settings->callbacks, e->settings->memory};
     if (bm_result_is_overlap(e->manifest))
         return BM_OK;
-    BM_TRY(bm_result_check_documents(e->manifest, dir, err));
+    BM_TRY(bm_result_check_kind(e->manifest, dir, err));
+    if (bm_result_is_of_units(e->manifest))
+        return BM_OK;
     BM_TRY(read_report(e, err));
     return check_groups(e, err);
 }

@@ -88,7 +88,7 @@ static bm_status read_record(bm_explainer *e, const bm_manifest *manifest, size_
     bm_str base;
     uint32_t number;
     const bool numbered = bm_numbered_id((bm_str){text->id, strlen(text->id)}, &base, &number);
-    const bm_explain_records wanted = {numbered ? NULL : text->file.data, keep_text, text};
+    const bm_explain_records wanted = {numbered ? NULL : text->file.data, keep_text, text, NULL};
     BM_TRY(bm_explain_records_read(e->settings, manifest, e->options->streams[rows], &wanted,
                                    options, err));
     return text->known ? BM_OK
@@ -164,7 +164,7 @@ static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_
 static bm_status find_missing(bm_explainer *e, bm_error *err)
 {
     bm_explained_overlap *o = &e->overlap;
-    const bm_explain_records wanted = {NULL, look_for_id, &o->document};
+    const bm_explain_records wanted = {NULL, look_for_id, &o->document, NULL};
     bm_text_options options;
     bm_error inner = {0};
     if (!o->has_item)
@@ -214,7 +214,7 @@ bm_status bm_explain_overlap(bm_explainer *e, bm_error *err)
     return read_both(e, err);
 }
 
-static void reset_text(bm_explained_text *text)
+void bm_explained_text_reset(bm_explained_text *text)
 {
     bm_buf_reset(&text->file);
     bm_buf_reset(&text->text);
@@ -223,7 +223,7 @@ static void reset_text(bm_explained_text *text)
 
 void bm_explained_overlap_reset(bm_explained_overlap *overlap)
 {
-    reset_text(&overlap->item);
-    reset_text(&overlap->document);
+    bm_explained_text_reset(&overlap->item);
+    bm_explained_text_reset(&overlap->document);
     bm_buf_reset(&overlap->run.text);
 }

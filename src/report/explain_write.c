@@ -350,7 +350,7 @@ static void put_marked(page *p, const bm_explained_text *t, bool has_run)
     end_row(p);
 }
 
-static void text_of_overlap(page *p, const char *noun, const bm_explained_text *t, bool has_run)
+static void text_with_run(page *p, const char *noun, const bm_explained_text *t, bool has_run)
 {
     put(p, "\n");
     put(p, noun);
@@ -395,9 +395,43 @@ static void text_overlap(page *p)
         end_row(p);
     }
     if (o->item.known)
-        text_of_overlap(p, "item ", &o->item, o->run.n > 0);
+        text_with_run(p, "item ", &o->item, o->run.n > 0);
     if (o->document.known)
-        text_of_overlap(p, "document ", &o->document, true);
+        text_with_run(p, "document ", &o->document, true);
+}
+
+/* --- a cut --- */
+
+static void text_unit(page *p)
+{
+    const bm_explained_cut *c = &p->e->cut;
+    put_bytes(p, c->document.from, c->document.to);
+    put(p, " of ");
+    put_escaped(p, (bm_str){c->document.id, strlen(c->document.id)});
+    put(p, " were cut: ");
+    put(p, c->reason.data);
+    if (c->jaccard < 1) {
+        put(p, " (");
+        put_similarity(p, c->jaccard);
+        put(p, ")");
+    }
+    put(p, " to ");
+    if (c->kept.known) {
+        put_bytes(p, c->kept.from, c->kept.to);
+    } else {
+        put(p, "the part at byte ");
+        put_uint(p, c->kept.from);
+    }
+    put(p, " of ");
+    put_escaped(p, (bm_str){c->kept.id, strlen(c->kept.id)});
+    end_row(p);
+    if (!c->kept.known)
+        return;
+    put(p, "both have in common: ");
+    put_count(p, c->n_units, nouns[c->units]);
+    end_row(p);
+    text_with_run(p, "cut: ", &c->document, true);
+    text_with_run(p, "kept: ", &c->kept, true);
 }
 
 /* --- a graph for Graphviz --- */
@@ -679,6 +713,26 @@ static void json_overlap(bm_json *json, const bm_explained_overlap *o)
     json_text(json, "document_text", &o->document);
 }
 
+static void json_cut(bm_json *json, const bm_explained_cut *c)
+{
+    bm_json_key_text(json, "document", c->document.id);
+    json_place(json, "cut", &c->document);
+    bm_json_key_text(json, "file", c->document.file.data);
+    bm_json_key_uint(json, "line", c->document.line);
+    bm_json_key_text(json, "reason", c->reason.data);
+    bm_json_key_double(json, "jaccard", c->jaccard);
+    bm_json_key_text(json, "kept", c->kept.id);
+    bm_json_key_uint(json, "kept_from", c->kept.from);
+    if (c->kept.known) {
+        bm_json_key_uint(json, "kept_to", c->kept.to);
+        bm_json_key_text(json, "kept_file", c->kept.file.data);
+        bm_json_key_uint(json, "kept_line", c->kept.line);
+        bm_json_key_uint(json, "in_common", c->n_units);
+    }
+    json_text(json, "document_text", &c->document);
+    json_text(json, "kept_text", &c->kept);
+}
+
 static void json_groups(bm_json *json, const bm_explainer *e)
 {
     bm_json_key_double(json, "threshold", e->find.bands.threshold);
@@ -712,6 +766,8 @@ static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
     bm_json_key_text(&json, "kind", "explain");
     if (e->overlap.has_row)
         json_overlap(&json, &e->overlap);
+    else if (e->cut.has_row)
+        json_cut(&json, &e->cut);
     else
         json_groups(&json, e);
     bm_json_end_object(&json);
@@ -732,6 +788,8 @@ bm_status bm_explain_write(const bm_explainer *e, bm_rows *rows, bm_error *err)
         dot(&p);
     else if (e->overlap.has_row)
         text_overlap(&p);
+    else if (e->cut.has_row)
+        text_unit(&p);
     else if (chain_asked(e))
         text_chain(&p);
     else

@@ -7,6 +7,7 @@
  *     explain.c  the group's pairs: from pairs.tsv, or from the inputs (explain.c)
  *     explain.c    what two documents have in common at a stretch
  *     explain_overlap.c  of a result of `overlap`: what a document holds of an item
+ *     explain_units.c  of parts of documents: a cut, and where its text stood first
  *     explain_write.c  the answer as text, JSON or a graph
  *
  * Documents are numbered by their place in the group, which is their order in the inputs.
@@ -56,6 +57,7 @@ typedef struct bm_explain_records {
     const char *only;
     bm_explain_record_fn fn;
     void *ctx;
+    const char *const **names; /* while records come: those of the inputs; NULL: not wanted */
 } bm_explain_records;
 /* *text: how the texts were cut. BM_ERR_INPUT: these inputs have none. */
 bm_status bm_explain_records_read(const bm_settings *settings, const bm_manifest *manifest,
@@ -80,6 +82,19 @@ typedef struct bm_explained_text {
     bm_buf text, as_read; /* and as it was before repair, if it was repaired */
     uint64_t from, to;    /* bytes of the run, before repair */
 } bm_explained_text;
+
+void bm_explained_text_reset(bm_explained_text *text);
+
+/* A part that was cut out of a document, and where it stood first. */
+typedef struct bm_explained_cut {
+    bm_explained_text document, kept;
+    bm_buf kept_id, reason; /* ended by NUL */
+    double jaccard;
+    bool has_row;  /* the cut was found; */
+    size_t n_cuts; /* how many others the document has before it */
+    bm_shingle_kind units;
+    size_t n_units; /* that both have */
+} bm_explained_cut;
 
 /* What a document holds of an item. */
 typedef struct bm_explained_overlap {
@@ -126,6 +141,7 @@ typedef struct bm_explainer {
     bm_copies copies;     /* pairs of nodes, once all nodes are known */
     bm_explanation answer;
     bm_explained_overlap overlap; /* of a directory that `overlap` wrote, instead of a group */
+    bm_explained_cut cut;         /* of parts of documents, likewise */
 } bm_explainer;
 
 /* --- explain.c --- */
@@ -169,6 +185,11 @@ static inline bool bm_explain_are_copies(const bm_explainer *e)
 /* Fill e->overlap. BM_NOT_FOUND: the document does not hold the item. */
 bm_status bm_explain_overlap(bm_explainer *e, bm_error *err);
 void bm_explained_overlap_reset(bm_explained_overlap *overlap);
+
+/* --- explain_units.c --- */
+/* Fill e->cut. BM_NOT_FOUND: there is no cut at that byte of the document. */
+bm_status bm_explain_cut(bm_explainer *e, bm_error *err);
+void bm_explained_cut_reset(bm_explained_cut *cut);
 
 /* --- explain_write.c --- */
 bm_status bm_explain_write(const bm_explainer *e, bm_rows *rows, bm_error *err);

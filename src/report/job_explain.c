@@ -239,6 +239,7 @@ static bm_status fill_summary(const bm_explainer *e, bm_explain_summary *out, bm
                                   .cut = e->answer.cut.n,
                                   .weakest = NAN,
                                   .similarity = e->overlap.has_row ? e->overlap.row.coverage
+                                                : e->cut.has_row   ? e->cut.jaccard
                                                                    : e->answer.similarity,
                                   .bridges = e->answer.bridges.n_bridges,
                                   .articulation_points = e->answer.bridges.n_articulation_points};
@@ -253,8 +254,9 @@ static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err
     BM_TRY(bm_job_context_open(e->settings, &e->context, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_explain_open(e, err));
-    BM_TRY_OUT(bm_result_is_overlap(e->manifest) ? bm_explain_overlap(e, err)
-                                                 : explain_group(e, err));
+    BM_TRY_OUT(bm_result_is_overlap(e->manifest)    ? bm_explain_overlap(e, err)
+               : bm_result_is_of_units(e->manifest) ? bm_explain_cut(e, err)
+                                                    : explain_group(e, err));
     BM_TRY_OUT(write_answer(e, err));
     status = fill_summary(e, out, err);
 out:
@@ -265,6 +267,7 @@ out:
     bm_link_graph_reset(&e->answer.graph);
     bm_copies_reset(&e->copies);
     bm_explained_overlap_reset(&e->overlap);
+    bm_explained_cut_reset(&e->cut);
     bm_explain_sets_reset(&e->sets);
     bm_id_set_reset(&e->ids);
     bm_buf_reset(&e->known);

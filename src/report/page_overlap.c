@@ -144,7 +144,7 @@ static bm_status keep_item(void *ctx, const bm_record *record, bool *kept, bm_er
 
 bm_status bm_page_overlap_items(bm_page *p, bm_error *err)
 {
-    const bm_explain_records wanted = {NULL, keep_item, p};
+    const bm_explain_records wanted = {NULL, keep_item, p, NULL};
     bm_page_overlap *o = &p->overlap;
     bm_text_options cut;
     bm_error why = {0};

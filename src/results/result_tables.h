@@ -55,7 +55,17 @@ enum {
 #define BM_REMOVED_IS_KNOWN     "known"
 #define BM_REMOVED_IS_OVERLAP   "overlap"
 #define BM_REMOVED_IS_EMPTY     "empty"
-enum { BM_CUTS_ID = 0, BM_CUTS_FROM = 1, BM_CUTS_TO = 2, BM_CUTS_FILE = 7, BM_CUTS_LINE = 8 };
+enum {
+    BM_CUTS_ID = 0,
+    BM_CUTS_FROM = 1,
+    BM_CUTS_TO = 2,
+    BM_CUTS_KEPT = 3,
+    BM_CUTS_KEPT_FROM = 4,
+    BM_CUTS_JACCARD = 5,
+    BM_CUTS_REASON = 6,
+    BM_CUTS_FILE = 7,
+    BM_CUTS_LINE = 8
+};
 enum {
     BM_OVERLAP_ID = 0,
     BM_OVERLAP_ITEM = 1,
