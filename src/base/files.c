@@ -198,7 +198,10 @@ bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err)
                : BM_OK;
 }
 
-bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
+/* BM_OK once a read of `fd` would not wait (of a file: at once), or would fail, and then reports
+ * why. Until then callbacks->cancelled is asked five times a second: BM_ERR_CANCELLED if it says
+ * so. Without that callback BM_OK comes at once, and the read is what waits. */
+static bm_status wait_until_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     if (callbacks == NULL || callbacks->cancelled == NULL)
@@ -216,7 +219,7 @@ bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t
                         bm_error *err)
 {
     for (;;) {
-        BM_TRY(bm_wait_readable(callbacks, fd, err));
+        BM_TRY(wait_until_readable(callbacks, fd, err));
         *got = read(fd, out, cap);
         if (*got >= 0 || (errno != EINTR && errno != EAGAIN))
             return BM_OK;

@@ -67,13 +67,9 @@ int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got);
 
 /* wait_readable -- waiting for input from a pipe or a terminal, in a way that can be cancelled. */
 
-/* BM_OK once a read of `fd` would not wait (of a file: at once), or would fail, and then reports
- * why. Until then callbacks->cancelled is asked five times a second: BM_ERR_CANCELLED if it says
- * so. Without that callback BM_OK comes at once, and the read is what waits. */
-bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err);
-
-/* Wait so, and read the bytes that are there, at most `cap`, also from a descriptor that does not
- * block. BM_OK: *got is the result of read (below 0: see errno; 0: the end). */
+/* Wait until a read of `fd` would not wait, and read the bytes that are there, at most `cap`, also
+ * from a descriptor that does not block. BM_OK: *got is the result of read (below 0: see errno; 0:
+ * the end). BM_ERR_CANCELLED: callbacks->cancelled, which is asked five times a second, said so. */
 bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t cap, ssize_t *got,
                         bm_error *err);
 

@@ -24,7 +24,8 @@
  * which is the guess u * w - s at first, and for f near 1 follows the pace of the step itself, e /
  * f * (1 - f). Without a past it is the pace alone. */
 
-void bm_forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_t n, double now_s)
+/* At most BM_FORECAST_STEPS; more are left out. {0} is a forecast without a plan. */
+static void forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_t n, double now_s)
 {
     memset(f, 0, sizeof *f);
     f->n = n < BM_FORECAST_STEPS ? n : BM_FORECAST_STEPS;
@@ -34,7 +35,8 @@ void bm_forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_t n,
     f->share = -1;
 }
 
-void bm_forecast_stage(bm_forecast *f, const char *stage, double now_s)
+/* The stage begins. One that is not planned, or is past, is a part of the current step. */
+static void forecast_stage(bm_forecast *f, const char *stage, double now_s)
 {
     uint32_t next = f->at;
     while (next < f->n && strcmp(f->steps[next].stage, stage) != 0)
@@ -80,7 +82,8 @@ static double seconds_left(const bm_forecast *f, double now_s)
     return left + later * (f->past_s + now_s - f->step_began_s + left) / known;
 }
 
-bm_forecast_view bm_forecast_update(bm_forecast *f, double share, double now_s)
+/* So much of the stage is done; less than 0: not known. */
+static bm_forecast_view forecast_update(bm_forecast *f, double share, double now_s)
 {
     bm_forecast_view view = {.left_s = -1};
     if (f->n == 0)
@@ -125,7 +128,7 @@ static void report(bm_meter *meter, bm_progress *progress, double now)
 {
     const double share =
         progress->total > 0 ? (double)progress->done / (double)progress->total : -1;
-    const bm_forecast_view view = bm_forecast_update(&meter->forecast, share, now);
+    const bm_forecast_view view = forecast_update(&meter->forecast, share, now);
     progress->elapsed_s = now - meter->stage_begin;
     progress->stage_number = view.number;
     progress->n_stages = view.n;
@@ -138,7 +141,7 @@ static void report(bm_meter *meter, bm_progress *progress, double now)
 void bm_meter_plan(bm_meter *meter, const bm_forecast_step *steps, uint32_t n)
 {
     pthread_mutex_lock(&meter->lock);
-    bm_forecast_plan(&meter->forecast, steps, n, bm_clock_seconds());
+    forecast_plan(&meter->forecast, steps, n, bm_clock_seconds());
     pthread_mutex_unlock(&meter->lock);
 }
 
@@ -150,7 +153,7 @@ void bm_meter_stage(bm_meter *meter, const char *stage, const char *unit)
     meter->unit = unit;
     meter->stage_begin = now;
     atomic_store(&meter->next_call, 0.0);
-    bm_forecast_stage(&meter->forecast, stage, now);
+    forecast_stage(&meter->forecast, stage, now);
     if (meter->forecast.n > 0 && meter->callbacks.progress != NULL)
         report(meter, &(bm_progress){.stage = stage, .unit = unit}, now);
     pthread_mutex_unlock(&meter->lock);

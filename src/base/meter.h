@@ -50,13 +50,6 @@ typedef struct bm_forecast_view {
     double left_s;      /* less than 0: not known */
 } bm_forecast_view;
 
-/* At most BM_FORECAST_STEPS; more are left out. {0} is a forecast without a plan. */
-void bm_forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_t n, double now_s);
-/* The stage begins. One that is not planned, or is past, is a part of the current step. */
-void bm_forecast_stage(bm_forecast *f, const char *stage, double now_s);
-/* So much of the stage is done; less than 0: not known. */
-bm_forecast_view bm_forecast_update(bm_forecast *f, double share, double now_s);
-
 typedef struct bm_meter {
     bm_callbacks callbacks;
     pthread_mutex_t lock;

@@ -82,7 +82,8 @@ static size_t skip_ascii(const unsigned char *s, size_t at, size_t len)
     return at;
 }
 
-size_t bm_utf8_broken_len(const char *data, size_t len)
+/* The length of the maximal invalid subpart with which the bytes begin; there is at least one. */
+static size_t utf8_broken_len(const char *data, size_t len)
 {
     bool whole;
     return sequence((const unsigned char *)data, len, &whole);
@@ -155,7 +156,7 @@ static void step_both(bm_str text, bm_str as_read, size_t *at, size_t *from)
     const unsigned char *s = (const unsigned char *)as_read.data + *from;
     const bool surrogate = left >= 3 && s[0] == 0xED && s[1] >= 0xA0 && (s[2] & 0xC0) == 0x80;
     *at += 3;
-    *from += surrogate ? 3 : bm_utf8_broken_len(as_read.data + *from, left);
+    *from += surrogate ? 3 : utf8_broken_len(as_read.data + *from, left);
 }
 
 /* Behind all U+FFFD that stand in a row. Which of them stands for which bytes is not known where

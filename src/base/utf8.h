@@ -62,8 +62,6 @@ static inline char *bm_utf8_put(char *out, uint32_t cp)
     return out;
 }
 
-/* The length of the maximal invalid subpart with which the bytes begin; there is at least one. */
-size_t bm_utf8_broken_len(const char *data, size_t len);
 /* Bytes of the longest valid prefix (len: all of it is valid). Fast on ASCII. */
 size_t bm_utf8_valid_prefix(const char *data, size_t len);
 /* Is a part of valid UTF-8 valid too: does it begin and end between characters? */

@@ -34,8 +34,10 @@ static double over(double amount, double rate)
     return rate > 0 ? amount / rate : 0;
 }
 
-void bm_bench_answer_compute(const bm_bench_options *options, const bm_bench_rates *rates,
-                             const bm_bench_job *native, bm_bench_job *job)
+/* From the measurements to the answers: part, binds, gb_s, documents_s, hours, cost and kwh.
+ * `native`: the same job on the CPU, for `replaces`; NULL: there is none. */
+static void bench_answer_compute(const bm_bench_options *options, const bm_bench_rates *rates,
+                                 const bm_bench_job *native, bm_bench_job *job)
 {
     const double up = over(job->up_bytes, rates->up_mb_s * 1e6);
     const double down = over(job->down_bytes, rates->down_mb_s * 1e6);
@@ -302,7 +304,7 @@ bm_status bm_bench_answer_run(const bm_bench_options *options, const bm_bench_te
         set_spent(&jobs[i], least[i], options->threads);
     for (size_t i = 0; i < *n_jobs; i++) {
         const bool alone = strcmp(jobs[0].device, "cpu") != 0 || i < 2;
-        bm_bench_answer_compute(options, &rates[i / 2], alone ? NULL : &jobs[i % 2], &jobs[i]);
+        bench_answer_compute(options, &rates[i / 2], alone ? NULL : &jobs[i % 2], &jobs[i]);
     }
 out:
     bm_free(least);

@@ -40,11 +40,6 @@ typedef struct bm_bench_rates {
     uint32_t cores; /* of the host that the device's arithmetic takes; 0: it has its own */
 } bm_bench_rates;
 
-/* From the measurements to the answers: part, binds, gb_s, documents_s, hours, cost and kwh.
- * `native`: the same job on the CPU, for `replaces`; NULL: there is none. */
-void bm_bench_answer_compute(const bm_bench_options *options, const bm_bench_rates *rates,
-                             const bm_bench_job *native, bm_bench_job *job);
-
 /* Run the jobs until the clock shows `until` (0: options->repeats rounds). `rates` has one row for
  * each device; the rates of the disk are filled in, and so are *n_jobs of `jobs`, which has space
  * for 2 * n: devices after the first may be left out. */

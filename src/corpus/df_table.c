@@ -45,7 +45,8 @@ struct bm_df_table {
     unsigned shift; /* of a key to its start */
 };
 
-uint64_t bm_df_key(uint64_t hash)
+/* The key of a shingle hash here: its 64 bits, well mixed, whatever hashes were given. */
+static uint64_t df_key(uint64_t hash)
 {
     return bm_fmix64(hash);
 }
@@ -211,7 +212,7 @@ static void look_up_some(const bm_df_table *table, const uint64_t *hashes, size_
 {
     uint64_t keys[AHEAD];
     for (size_t i = 0; i < n; i++) {
-        keys[i] = bm_df_key(hashes[i]);
+        keys[i] = df_key(hashes[i]);
         __builtin_prefetch(&table->starts[keys[i] >> table->shift]);
     }
     for (size_t i = 0; i < n; i++)
@@ -271,7 +272,7 @@ static bm_status look_up_in_file(const bm_df_table *table, const uint64_t *hashe
     wanted *list = NULL;
     BM_TRY(bm_new(&list, n, err));
     for (size_t i = 0; i < n; i++)
-        list[i] = (wanted){bm_df_key(hashes[i]), i};
+        list[i] = (wanted){df_key(hashes[i]), i};
     if (n > 1)
         qsort(list, n, sizeof *list, by_key);
     for (size_t i = 0; i < n; i++) {
@@ -283,8 +284,9 @@ out:
     return status;
 }
 
-bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
-                              uint32_t *df, bm_error *err)
+/* Find how many documents have each of n hashes. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
+                                  uint32_t *df, bm_error *err)
 {
     if (table->facts.n_listed == 0) { /* there is no column */
         for (size_t i = 0; i < n; i++)
@@ -498,12 +500,12 @@ bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_
     uint64_t *keys = NULL;
     BM_TRY(bm_new(&keys, n, err));
     for (size_t i = 0; i < n; i++)
-        ends[(bm_df_key(batch->hashes[i]) >> (64 - PART_BITS)) + 1]++;
+        ends[(df_key(batch->hashes[i]) >> (64 - PART_BITS)) + 1]++;
     for (size_t p = 0; p < PARTS; p++)
         ends[p + 1] += ends[p];
     for (size_t i = 0; i < n;
          i++) { /* each begin moves to its end, which is the next one's begin */
-        const uint64_t key = bm_df_key(batch->hashes[i]);
+        const uint64_t key = df_key(batch->hashes[i]);
         keys[ends[key >> (64 - PART_BITS)]++] = key;
     }
     for (size_t p = 0, begin = 0; p < PARTS; begin = ends[p++]) {
@@ -513,14 +515,6 @@ bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_
 out:
     bm_free(keys);
     return status;
-}
-
-uint64_t bm_df_count_steps(const bm_df_count *count)
-{
-    uint64_t n = 0;
-    for (size_t p = 0; p < PARTS; p++)
-        n += count->parts[p].n_steps;
-    return n;
 }
 
 /* --- the end --- */
@@ -724,7 +718,7 @@ bm_status bm_weigh_batch(const bm_df_table *table, bm_shingle_batch *batch, bm_e
     bm_status status = BM_OK;
     if (w.df == NULL || w.elements == NULL || w.placed == NULL || w.ends == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, n * sizeof *w.df + most * 2 * sizeof *w.elements));
-    BM_TRY_OUT(bm_df_table_look_up(table, batch->hashes, n, w.df, err));
+    BM_TRY_OUT(df_table_look_up(table, batch->hashes, n, w.df, err));
     weigh_all(&w, batch);
 out:
     bm_free_all(w.df, w.elements, w.placed, w.ends);

@@ -33,17 +33,11 @@ typedef struct bm_df_facts {
 
 typedef struct bm_df_table bm_df_table;
 
-/* The key of a shingle hash here: its 64 bits, well mixed, whatever hashes were given. */
-uint64_t bm_df_key(uint64_t hash);
-
 void bm_df_table_close(bm_df_table *table); /* NULL is fine */
 
 const bm_df_facts *bm_df_table_facts(const bm_df_table *table);
 /* Bytes that it holds in memory. */
 uint64_t bm_df_table_bytes(const bm_df_table *table);
-/* Find how many documents have each of n hashes. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
-bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
-                              uint32_t *df, bm_error *err);
 
 /* df_count -- document frequencies: the number of documents of each shingle.
  *
@@ -59,8 +53,6 @@ void bm_df_count_close(bm_df_count *count); /* NULL is fine */
 /* Add every document of the batch; each hash of a document is there once. Any thread. BM_ERR_NOMEM,
  * BM_ERR_IO. */
 bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_error *err);
-/* Steps that insertions took past the slots of other keys. While nobody adds. */
-uint64_t bm_df_count_steps(const bm_df_count *count);
 /* No more documents come: the table of them, which the caller closes. */
 bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err);
 

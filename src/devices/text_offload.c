@@ -533,7 +533,8 @@ void bm_text_trial_drop(bm_text_trial *trial, size_t i)
 
 /* --- the verdict --- */
 
-double bm_text_way_rate(double host_rate, double device_rate, bool same_processors)
+/* Bytes a second of a way through host and device (text_offload.h); 0 where one of them does none. */
+static double text_way_rate(double host_rate, double device_rate, bool same_processors)
 {
     if (host_rate <= 0 || device_rate <= 0)
         return 0;
@@ -561,7 +562,7 @@ static double rate_with(const bm_text_trial *t, size_t from, size_t end, bool te
             seconds += f->beside;
     }
     *host = rate_of(t, seconds / (double)(end > from ? end - from : 1) / t->cfg.threads);
-    return bm_text_way_rate(*host, *device, t->same_processors);
+    return text_way_rate(*host, *device, t->same_processors);
 }
 
 double bm_text_trial_rate(const bm_text_trial *trial, size_t i)

@@ -66,5 +66,3 @@ double bm_text_trial_rate(const bm_text_trial *trial, size_t i);
 void bm_text_trial_drop(bm_text_trial *trial, size_t i);
 /* Fill `offload` for the devices that had their trial. */
 void bm_text_trial_judge(const bm_text_trial *trial, bm_text_offload *offload);
-/* Bytes a second of a way through both, as above; 0 where one of them does none. */
-double bm_text_way_rate(double host_rate, double device_rate, bool same_processors);

@@ -37,7 +37,8 @@ static const struct {
 } codes[] = {{"legacy", 4}, {"affine32", 4}, {"affine64", 8}};
 #define N_CODES (sizeof codes / sizeof codes[0])
 
-bool bm_lean_word_bytes(const char *scheme, uint32_t *word_bytes)
+/* The bytes of a word under this scheme; false: records cannot hold it. */
+static bool lean_word_bytes(const char *scheme, uint32_t *word_bytes)
 {
     for (size_t code = 0; code < N_CODES; code++) {
         if (strcmp(codes[code].scheme, scheme) != 0)
@@ -48,7 +49,8 @@ bool bm_lean_word_bytes(const char *scheme, uint32_t *word_bytes)
     return false;
 }
 
-size_t bm_lean_head_write(const bm_lean_head *head, char out[BM_LEAN_HEAD_MOST])
+/* Fill `out`; returns its bytes. head->scheme is one that records have. */
+static size_t lean_head_write(const bm_lean_head *head, char out[BM_LEAN_HEAD_MOST])
 {
     uint8_t code = 0;
     while (strcmp(codes[code].scheme, head->scheme) != 0)
@@ -358,7 +360,7 @@ typedef struct lean {
 static bool export_lean_accepts(const char *scheme)
 {
     uint32_t word_bytes;
-    return bm_lean_word_bytes(scheme, &word_bytes);
+    return lean_word_bytes(scheme, &word_bytes);
 }
 
 static bm_status write_lean(void *ctx, const bm_export_block *block, bm_error *err)
@@ -379,7 +381,7 @@ static bm_status export_lean(bm_exporter *e, bm_error *err)
                                .seed = sketch->seed,
                                .perms = sketch->perms};
     lean l = {.words_bytes = (size_t)sketch->perms * e->word_bytes};
-    l.head_bytes = bm_lean_head_write(&head, l.head);
+    l.head_bytes = lean_head_write(&head, l.head);
     BM_TRY(bm_out_dir_file(e->out, BM_FILE_LEAN, &l.file, err));
     bm_out_file_digest_early(l.file, 0);
     return close_file(l.file, export_walk(e, false, write_lean, &l, err), err);

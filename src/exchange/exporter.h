@@ -162,10 +162,6 @@ typedef struct bm_lean_head {
     uint32_t word_bytes;
 } bm_lean_head;
 
-/* The bytes of a word under this scheme; false: records cannot hold it. */
-bool bm_lean_word_bytes(const char *scheme, uint32_t *word_bytes);
-/* Fill `out`; returns its bytes. head->scheme is one that records have. */
-size_t bm_lean_head_write(const bm_lean_head *head, char out[BM_LEAN_HEAD_MOST]);
 /* Read the head of a record from its first `len` bytes. Returns the bytes of the head; 0: there are
  * too few. */
 size_t bm_lean_head_read(const char *data, size_t len, bm_lean_head *out);

@@ -65,8 +65,9 @@ static void add_doc(bm_gathered *to, const bm_gather_shape *shape, const bm_inge
     to->n_hashes += n;
 }
 
-bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
-                          const bm_ingest_batch *batch, bm_error *err)
+/* Append. BM_ERR_NOMEM. */
+static bm_status gathered_add(bm_gathered *to, const bm_gather_shape *shape,
+                              const bm_ingest_batch *batch, bm_error *err)
 {
     const size_t n = batch->n_docs;
     BM_TRY(n == 0 ? BM_OK : reserve_for(to, shape, batch, err));
@@ -137,7 +138,8 @@ void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *
     g->n = to;
 }
 
-uint64_t bm_gathered_bytes(const bm_gathered *g)
+/* that it holds */
+static uint64_t gathered_bytes(const bm_gathered *g)
 {
     const bm_gather_caps *caps = &g->caps;
     return g->ids.cap + caps->docs * sizeof *g->docs + caps->sets * sizeof *g->sets +
@@ -145,9 +147,11 @@ uint64_t bm_gathered_bytes(const bm_gathered *g)
            caps->keys * sizeof *g->keys;
 }
 
-bool bm_gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most)
+/* It holds `most` bytes, and half of them are in use: memory that an earlier batch left is not
+ * counted as documents. */
+static bool gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most)
 {
-    const uint64_t held = bm_gathered_bytes(g);
+    const uint64_t held = gathered_bytes(g);
     const size_t each = sizeof *g->docs + (shape->sets ? sizeof *g->sets : 0) +
                         shape->bands * sizeof *g->keys + shape->words * sizeof *g->words;
     return held >= most && 2 * (g->ids.len + g->n * each + g->n_hashes * sizeof *g->hashes) >= held;
@@ -221,12 +225,12 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     if (x->stopped)
         BM_TRY_OUT(bm_fail(err, BM_ERR_CANCELLED, "stopped"));
     else
-        BM_TRY_OUT(bm_gathered_add(x->filling, &x->feed->shape, batch, err));
+        BM_TRY_OUT(gathered_add(x->filling, &x->feed->shape, batch, err));
     x->filling->records = x->feed->job->counts.records;
     pthread_cond_broadcast(&x->moved); /* it may be due */
     const bm_index_feed *feed = x->feed;
     const bm_gathered *g = x->filling;
-    if (g->n > 0 && (bm_gathered_is_full(g, &feed->shape, feed->full_bytes) ||
+    if (g->n > 0 && (gathered_is_full(g, &feed->shape, feed->full_bytes) ||
                      g->input_bytes >= feed->full_input || g->n >= BM_DOCS_MAX / 2))
         hand_over(x);
 out:
@@ -312,7 +316,7 @@ static bm_gathered *next(exchange *x)
 static void recycle(exchange *x, bm_gathered *g, bm_status status)
 {
     bm_gathered_clear(g);
-    if (bm_gathered_bytes(g) > 2 * x->feed->full_bytes) /* a long document made it large */
+    if (gathered_bytes(g) > 2 * x->feed->full_bytes) /* a long document made it large */
         bm_gathered_reset(g);
     pthread_mutex_lock(&x->lock);
     x->taking = false;

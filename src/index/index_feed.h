@@ -51,19 +51,12 @@ typedef struct bm_gathered {
 /* Room for n documents, but not for their hashes. BM_ERR_NOMEM. */
 bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n,
                               bm_error *err);
-/* Append. BM_ERR_NOMEM. */
-bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
-                          const bm_ingest_batch *batch, bm_error *err);
 /* Nothing more is added: sort the sets on all threads, unless they are to stay unsorted, and make
  * documents and `sets` point to their own data. */
 bm_status bm_gathered_finish(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
                              bm_error *err);
 /* Leave out the documents for which stays[i] is false: those after them move up. */
 void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *stays);
-uint64_t bm_gathered_bytes(const bm_gathered *g); /* that it holds */
-/* It holds `most` bytes, and half of them are in use: memory that an earlier batch left is not
- * counted as documents. */
-bool bm_gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most);
 void bm_gathered_clear(bm_gathered *g); /* in the same memory */
 void bm_gathered_reset(bm_gathered *g); /* frees */
 

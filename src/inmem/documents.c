@@ -201,7 +201,8 @@ static bool next_short_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
     return *end > *begin;
 }
 
-bool bm_doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end)
+/* The next range; false: there are no more. */
+static bool doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     pthread_mutex_lock(&ranges->lock);
     bool taken = (ranges->any_long && next_long_range(ranges, begin, end)) ||
@@ -228,7 +229,7 @@ bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2],
         if (*status != BM_OK)
             atomic_store(&ranges->stopped, true);
     }
-    return !atomic_load(&ranges->stopped) && bm_doc_ranges_pop(ranges, &range[0], &range[1]);
+    return !atomic_load(&ranges->stopped) && doc_ranges_pop(ranges, &range[0], &range[1]);
 }
 
 void bm_doc_ranges_end(bm_doc_ranges *ranges)

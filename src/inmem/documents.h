@@ -72,9 +72,7 @@ typedef struct bm_range_size {
 
 void bm_doc_ranges_begin(bm_doc_ranges *ranges, const bm_documents *docs, uint64_t work,
                          const bm_range_size *size);
-/* The next range; false: there are no more. */
-bool bm_doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end);
-/* The same for one of the threads of a call. `range` is the range that it got before (0, 0 at
+/* The next range for one of the threads of a call; false: there are no more. `range` is the range that it got before (0, 0 at
  * first), and *status the result of its work on it: after a failure of one thread no thread gets
  * more. Thread 0 is the caller's, which alone asks the meter: then *status tells it to stop. */
 bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2], bm_status *status,

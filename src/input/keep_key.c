@@ -341,8 +341,9 @@ static bm_status add_rule(const bm_keep_rule *rule, const bm_keep_facts *facts, 
     return BM_OK;
 }
 
-bm_status bm_keep_key_add(const bm_keep_rules *rules, const bm_keep_facts *facts, bm_buf *out,
-                          bm_error *err)
+/* Append the key of a record. */
+static bm_status keep_key_add(const bm_keep_rules *rules, const bm_keep_facts *facts, bm_buf *out,
+                              bm_error *err)
 {
     for (size_t i = 0; i < rules->n; i++)
         BM_TRY(add_rule(&rules->rules[i], facts, out, err));
@@ -402,7 +403,7 @@ bm_status bm_keyer_make(bm_keyer *keyer, const char *source, bm_record *record, 
                                  .names = names,
                                  .text_bytes = record->text_bytes,
                                  .source = {source, strlen(source)}};
-    BM_TRY(bm_keep_key_add(keyer->rules, &facts, &keyer->key, err));
+    BM_TRY(keep_key_add(keyer->rules, &facts, &keyer->key, err));
     record->keep_key = (bm_str){keyer->key.data, keyer->key.len};
     return BM_OK;
 }

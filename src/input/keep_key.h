@@ -54,10 +54,6 @@ typedef struct bm_keep_facts {
     bm_str names;  /* of the record's fields; empty: they are not wanted */
 } bm_keep_facts;
 
-/* Append the key of a record. */
-bm_status bm_keep_key_add(const bm_keep_rules *rules, const bm_keep_facts *facts, bm_buf *out,
-                          bm_error *err);
-
 /* A parser makes the keys of its records with this. */
 typedef struct bm_keyer {
     const bm_keep_rules *rules; /* borrowed; NULL: no keys are wanted */

@@ -89,9 +89,6 @@ typedef struct bm_record_format {
     bm_record_role (*role)(bm_str raw, bm_str *type);
 } bm_record_format;
 
-/* scan->begin is the beginning of the element that ends here. An error of the array itself, or one
- * that hides the end of an element, is BM_SCAN_MORE with scan->broken. */
-size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to);
 /* How the first element of the array begins, if it is an object: its brace and its first name;
  * empty: none is found. */
 bm_str bm_element_opening(const char *data, size_t len);

@@ -1134,7 +1134,9 @@ static bool step_string(bm_scan *scan, const char *data, size_t *pos, size_t to)
     return scan->depth == 0;
 }
 
-size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to)
+/* scan->begin is the beginning of the element that ends here. An error of the array itself, or one
+ * that hides the end of an element, is BM_SCAN_MORE with scan->broken. */
+static size_t element_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
     if (scan->state <= END)
         scan->begin = BM_SCAN_MORE;
@@ -1238,7 +1240,7 @@ static const bm_record_format formats[] = {
      .json = true,
      .elements = true,
      .state_behind = split_json_AFTER,
-     .record_end = bm_element_end,
+     .record_end = element_end,
      .likely_end = element_likely_end,
      .parse = parse_jsonl},
     {.format = BM_FORMAT_TSV,

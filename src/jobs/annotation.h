@@ -34,9 +34,6 @@ typedef struct bm_annotation {
     bm_buf text; /* the value put in */
 } bm_annotation;
 
-/* BM_ERR_USAGE: the format of the inputs has no place for a group. */
-bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err);
-void bm_annotation_close(bm_annotation *a);
 /* A record that is written. */
 typedef struct bm_annotated {
     const bm_record
@@ -44,6 +41,3 @@ typedef struct bm_annotated {
     const char *file; /* its name, for messages */
     const bm_group_label *label; /* NULL: a header */
 } bm_annotated;
-
-bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
-                             bm_error *err);

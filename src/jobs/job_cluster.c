@@ -61,8 +61,16 @@ static bm_status fill(const uint32_t *labels, size_t n_docs, uint32_t *group_of,
     return BM_OK;
 }
 
-bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_groups *out,
-                                 bm_error *err)
+static void cluster_groups_reset(bm_cluster_groups *groups)
+{
+    bm_free_all(groups->begins, groups->members, groups->kept);
+    memset(groups, 0, sizeof *groups);
+}
+
+/* labels[i] is the document of i's group that is kept (its own label); groups of one are left out.
+ */
+static bm_status cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_groups *out,
+                                     bm_error *err)
 {
     bm_cluster_groups g = {0};
     uint32_t *size = bm_alloc_zero(n_docs, sizeof *size);
@@ -91,14 +99,8 @@ out:
     if (status == BM_OK)
         *out = g;
     else
-        bm_cluster_groups_reset(&g);
+        cluster_groups_reset(&g);
     return status;
-}
-
-void bm_cluster_groups_reset(bm_cluster_groups *groups)
-{
-    bm_free_all(groups->begins, groups->members, groups->kept);
-    memset(groups, 0, sizeof *groups);
 }
 
 static bm_str id_of(const bm_id_set *ids, const uint32_t *numbers, uint32_t doc)
@@ -106,9 +108,11 @@ static bm_str id_of(const bm_id_set *ids, const uint32_t *numbers, uint32_t doc)
     return bm_id_set_id(ids, numbers != NULL ? numbers[doc] : doc);
 }
 
-bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
-                                const uint32_t *numbers, size_t group, bool keeps, bm_rows *rows,
-                                bm_error *err)
+/* `numbers`: of each document, its number in the set of ids; NULL: the same number. `keeps`: is one
+ * member of a group kept? */
+static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
+                                    const uint32_t *numbers, size_t group, bool keeps,
+                                    bm_rows *rows, bm_error *err)
 {
     bm_json json = {0};
     size_t begin = groups->begins[group], end = groups->begins[group + 1];
@@ -365,12 +369,12 @@ static bm_status write_groups(const cluster *c, const uint32_t *labels, bm_rows 
 {
     bm_cluster_groups groups = {0};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_cluster_groups_make(labels, c->ids.n, &groups, err));
+    BM_TRY_OUT(cluster_groups_make(labels, c->ids.n, &groups, err));
     for (size_t i = 0; i < groups.n; i++)
         BM_TRY_OUT(
-            bm_cluster_groups_row(&groups, &c->ids, c->order.docs, i, keeps_some(c), rows, err));
+            cluster_groups_row(&groups, &c->ids, c->order.docs, i, keeps_some(c), rows, err));
 out:
-    bm_cluster_groups_reset(&groups);
+    cluster_groups_reset(&groups);
     return status;
 }
 

@@ -274,7 +274,8 @@ static const char *const columns[] = {FIELD "_" BM_GROUP_NUMBER, FIELD "_" BM_GR
                                       FIELD "_" BM_GROUP_KEPT, FIELD "_" JACCARD};
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
-bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err)
+/* BM_ERR_USAGE: the format of the inputs has no place for a group. */
+static bm_status annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err)
 {
     static const char *const path[] = {FIELD};
     const bm_format format = input->format;
@@ -290,7 +291,7 @@ bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, 
                          "csv, parquet or arrow)");
 }
 
-void bm_annotation_close(bm_annotation *a)
+static void annotation_close(bm_annotation *a)
 {
     bm_json_exact_close(a->json);
     bm_buf_reset(&a->text);
@@ -459,8 +460,8 @@ static bm_status add_label(bm_buf *out, const bm_group_label *label, bm_error *e
 
 /* --- a record --- */
 
-bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
-                             bm_error *err)
+static bm_status annotation_find(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                                 bm_error *err)
 {
     bm_status status = BM_OK;
     a->text.len = 0;
@@ -634,7 +635,7 @@ static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *
     const char *name = context->inputs.names.names[record->file];
     bm_annotated what = {.record = record, .file = name};
     if (record->is_header)
-        return bm_annotation_find(&f->annotation, &what, out, err);
+        return annotation_find(&f->annotation, &what, out, err);
     const size_t doc = f->next_doc++;
     if (doc >= docs->n || bm_doc_table_row(docs, doc)->file != record->file ||
         bm_doc_table_row(docs, doc)->line != record->line)
@@ -643,7 +644,7 @@ static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *
     const bm_group_label label = bm_group_labels_find(&f->labels, bm_doc_table_id(docs, doc));
     context->counts.kept -= !label.kept; /* keep_record has counted it */
     what.label = &label;
-    return bm_annotation_find(&f->annotation, &what, out, err);
+    return annotation_find(&f->annotation, &what, out, err);
 }
 
 /* Formats without records to copy: the ids of the documents. */
@@ -761,7 +762,7 @@ static bm_status resolve(filter *f, const bm_filter_options *options, bm_setting
     BM_TRY(bm_recipe_apply(&f->recipe, settings, err));
     f->drops.by_id = only_ids_tell(settings->input.format) || settings->results.annotate;
     if (settings->results.annotate)
-        BM_TRY(bm_annotation_open(&settings->input, &f->annotation, err));
+        BM_TRY(annotation_open(&settings->input, &f->annotation, err));
     f->drops.settings = f->labels.settings = settings;
     BM_TRY(drops_load(f->manifest, &f->drops, err));
     if (settings->results.annotate) {
@@ -835,7 +836,7 @@ out:
     bm_manifest_close(f.manifest);
     drops_reset(&f.drops);
     bm_group_labels_reset(&f.labels);
-    bm_annotation_close(&f.annotation);
+    annotation_close(&f.annotation);
     bm_tsv_table_close(&f.cuts.table);
     bm_buf_reset(&f.cuts.ranges);
     return status;

@@ -70,8 +70,14 @@ static uint64_t prefix_finder_bytes(const bm_prefix_store *store, size_t n)
     return (uint64_t)key_words(store, n) * sizeof(uint64_t);
 }
 
-bm_status bm_prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
-                                const bm_prefix_index *index, bm_error *err)
+static void prefix_finder_close(bm_prefix_finder *f)
+{
+    bm_free_all(f->seen, f->found, f->keys);
+    *f = (bm_prefix_finder){0};
+}
+
+static bm_status prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
+                                    const bm_prefix_index *index, bm_error *err)
 {
     size_t n = index->end - index->begin;
     *f = (bm_prefix_finder){.docs = docs, .index = index, .range = SIZE_MAX};
@@ -84,15 +90,9 @@ bm_status bm_prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
     f->keys = bm_alloc(key_words(docs->store, f->longest), sizeof *f->keys);
     if (f->seen != NULL && f->found != NULL && f->keys != NULL)
         return BM_OK;
-    bm_prefix_finder_close(f);
+    prefix_finder_close(f);
     return bm_fail_nomem(err, n * BM_PREFIX_FINDER_DOC +
                                   (size_t)prefix_finder_bytes(docs->store, f->longest));
-}
-
-void bm_prefix_finder_close(bm_prefix_finder *f)
-{
-    bm_free_all(f->seen, f->found, f->keys);
-    *f = (bm_prefix_finder){0};
 }
 
 /* The first position of the block with a document of at least `size` shingles. */
@@ -181,7 +181,10 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
     return BM_OK;
 }
 
-bm_status bm_prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
+/* Fill `found` with the positions before x of the block's documents that may reach the threshold
+ * with the document at x, each once; no other of the block's can. In the order of the keys by which
+ * they meet, then of positions. x is not before the block. BM_OK; errors of the store. */
+static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 {
     const bm_prefix_index *index = f->index;
     size_t n_x = bm_sized_size(f->docs, x);
@@ -288,7 +291,7 @@ static bm_status search_lanes(void *ctx, uint32_t thread, size_t begin, size_t e
     for (size_t i = begin; i < end; i++) {
         lane *l = &s->lanes[i];
         while (l->next < l->end && has_space(s, l)) {
-            BM_TRY(bm_prefix_find(f, l->next, err));
+            BM_TRY(prefix_find(f, l->next, err));
             BM_TRY(compare(s, f, l, err));
             if (l->compared == f->n_found) {
                 l->next++;
@@ -474,14 +477,14 @@ static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
 static bm_status open_finders(search *s, bm_error *err)
 {
     for (uint32_t i = 0; i < s->n_threads; i++)
-        BM_TRY(bm_prefix_finder_open(&s->finders[i], &s->docs, &s->index, err));
+        BM_TRY(prefix_finder_open(&s->finders[i], &s->docs, &s->index, err));
     return BM_OK;
 }
 
 static void close_finders(search *s)
 {
     for (uint32_t i = 0; s->finders != NULL && i < s->n_threads; i++)
-        bm_prefix_finder_close(&s->finders[i]);
+        prefix_finder_close(&s->finders[i]);
 }
 
 /* The position after the last document that can reach the threshold with one of the block. */

@@ -30,15 +30,6 @@ typedef struct bm_prefix_finder {
 
 #define BM_PREFIX_FINDER_DOC 8u /* bytes for each document of the block */
 
-bm_status bm_prefix_finder_open(bm_prefix_finder *finder, const bm_sized_sets *docs,
-                                const bm_prefix_index *index, bm_error *err);
-void bm_prefix_finder_close(bm_prefix_finder *finder);
-
-/* Fill `found` with the positions before x of the block's documents that may reach the threshold
- * with the document at x, each once; no other of the block's can. In the order of the keys by which
- * they meet, then of positions. x is not before the block. BM_OK; errors of the store. */
-bm_status bm_prefix_find(bm_prefix_finder *finder, size_t x, bm_error *err);
-
 typedef struct bm_all_pairs_job {
     /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: sets lie elsewhere. Then there
      * is a `store` of the prefixes of the n_order documents of `order` (bm_order_by_size), and `fn`

@@ -127,24 +127,9 @@ static bm_status no_plan(double threshold, double recall, uint32_t perms, bm_err
         perms, recall, threshold, least > BANDS_MANY ? 3 : 16, least, limit);
 }
 
-bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms, bm_band_plan *out,
-                              bm_error *err)
-{
-    bm_band_plan plan = {.perms = perms, .threshold = threshold, .recall = recall};
-    BM_TRY(check(threshold, recall, perms, err));
-    if (out == NULL)
-        return bm_fail_field(err, "out", "no place for the plan given");
-    for (plan.rows = perms; plan.rows > 0; plan.rows--) {
-        double bands = band_least(plan.rows, threshold, recall);
-        if (bands > perms / plan.rows)
-            continue;
-        plan.bands = (uint32_t)bands;
-        return bm_band_plan_fixed(&plan, out, err);
-    }
-    return no_plan(threshold, recall, perms, err);
-}
-
-bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err)
+/* A plan by hand, which `wanted` gives but for its predicted_recall: checks it, and fills that in.
+ * BM_ERR_USAGE (such as bands * rows > perms), and `out` is as it was. */
+static bm_status band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err)
 {
     uint32_t bands = wanted->bands, rows = wanted->rows, perms = wanted->perms;
     BM_TRY(check(wanted->threshold, wanted->recall, perms, err));
@@ -158,6 +143,23 @@ bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_e
     *out = *wanted;
     out->predicted_recall = predicted;
     return BM_OK;
+}
+
+bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms, bm_band_plan *out,
+                              bm_error *err)
+{
+    bm_band_plan plan = {.perms = perms, .threshold = threshold, .recall = recall};
+    BM_TRY(check(threshold, recall, perms, err));
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the plan given");
+    for (plan.rows = perms; plan.rows > 0; plan.rows--) {
+        double bands = band_least(plan.rows, threshold, recall);
+        if (bands > perms / plan.rows)
+            continue;
+        plan.bands = (uint32_t)bands;
+        return band_plan_fixed(&plan, out, err);
+    }
+    return no_plan(threshold, recall, perms, err);
 }
 
 uint32_t bm_band_perms_of_options(const bm_band_options *bands, uint32_t perms)
@@ -178,7 +180,7 @@ bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, 
                                  .rows = bands->rows,
                                  .threshold = bands->threshold,
                                  .recall = bands->recall};
-    return bm_band_plan_fixed(&wanted, out, err);
+    return band_plan_fixed(&wanted, out, err);
 }
 
 /* === plan list ===

@@ -7,9 +7,6 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* A plan by hand, which `wanted` gives but for its predicted_recall: checks it, and fills that in.
- * BM_ERR_USAGE (such as bands * rows > perms), and `out` is as it was. */
-bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err);
 /* Of options that were checked: the permutations (0: bands * rows, or the default), and the plan,
  * `bands` and `rows` where they are given, else chosen. BM_ERR_USAGE. */
 uint32_t bm_band_perms_of_options(const bm_band_options *bands, uint32_t perms);

@@ -206,6 +206,12 @@ static uint64_t file_part(const bm_doc_table *table)
     return table->memory / BM_DOC_FILE_PART / 2;
 }
 
+static uint64_t next_numbers_bytes(const bm_next_numbers *numbers)
+{
+    return numbers->cap * sizeof *numbers->list +
+           numbers->table.n_slots * sizeof *numbers->table.slots;
+}
+
 static uint64_t bytes_of(const bm_doc_table *table, const bm_doc_sums *all)
 {
     bm_column_sums sums = {0};
@@ -213,7 +219,7 @@ static uint64_t bytes_of(const bm_doc_table *table, const bm_doc_sums *all)
     bm_column_sum(&table->columns.ends, all->docs * sizeof *table->ids.ends, &sums);
     bm_column_sum(&table->columns.text, all->id_bytes, &sums);
     return bm_column_held(&sums, file_part(table)) + all->skipped * sizeof *table->skipped +
-           all->reason_bytes + bm_next_numbers_bytes(&table->next);
+           all->reason_bytes + next_numbers_bytes(&table->next);
 }
 
 static bm_doc_sums sums_of(const bm_doc_table *table)
@@ -530,12 +536,6 @@ void bm_next_numbers_reset(bm_next_numbers *numbers)
     bm_free(numbers->list);
     bm_hash_table_reset(&numbers->table);
     *numbers = (bm_next_numbers){0};
-}
-
-uint64_t bm_next_numbers_bytes(const bm_next_numbers *numbers)
-{
-    return numbers->cap * sizeof *numbers->list +
-           numbers->table.n_slots * sizeof *numbers->table.slots;
 }
 
 static uint64_t hash_row_again(const void *owner, uint32_t number, uint64_t seed)

@@ -57,7 +57,6 @@ typedef struct bm_next_numbers {
 } bm_next_numbers; /* {0} is empty */
 
 void bm_next_numbers_reset(bm_next_numbers *numbers); /* frees */
-uint64_t bm_next_numbers_bytes(const bm_next_numbers *numbers);
 /* *out: the number for the id of `row`, for reading and writing until the next call.
  * BM_ERR_NOMEM. */
 bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **out, bm_error *err);

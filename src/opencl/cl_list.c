@@ -51,7 +51,8 @@ typedef struct header {
     char note[sizeof((bm_cl_listing *)0)->note];
 } header;
 
-bool bm_cl_list_answer_write(int fd, const bm_cl_listing *listing)
+/* False: it could not be written. */
+static bool cl_list_answer_write(int fd, const bm_cl_listing *listing)
 {
     header h = {.info_bytes = sizeof(bm_device_info), .n = (uint32_t)listing->n};
     memcpy(h.magic, MAGIC, sizeof h.magic);
@@ -82,7 +83,9 @@ static bool is_sound(const bm_device_info *info)
            memchr(info->same_by, '\0', sizeof info->same_by) != NULL;
 }
 
-bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
+/* Read the file from its beginning. BM_NOT_FOUND: it is not there as a whole, or is of another
+ * version. *out is filled; its devices are the caller's. */
+static bm_status cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
 {
     header h;
     struct stat st;
@@ -254,7 +257,7 @@ static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error 
         report_broken(out, "OpenCL devices cannot be listed", "", why.message);
         status = BM_OK;
     } else {
-        status = bm_cl_list_answer_read(child->answer, out, err);
+        status = cl_list_answer_read(child->answer, out, err);
     }
     if (status == BM_NOT_FOUND) {
         bm_cl_patience_left(&child->patience); /* a signal may have ended it, and be for us too */
@@ -278,7 +281,7 @@ bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
     bm_cl_listing listing;
     BM_TRY(bm_cl_list(&listing, err));
     bm_status status = BM_OK;
-    if (!bm_cl_list_answer_write(answer, &listing))
+    if (!cl_list_answer_write(answer, &listing))
         status = bm_fail_errno(err, errno, "", "cannot write the list");
     else
         bm_cl_drivers_remember(cache_dir, &listing);

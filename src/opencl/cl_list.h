@@ -14,9 +14,3 @@ bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err);
  * child writes at once, at its end, and that shows by itself whether it is whole.
  *
  *     "BMCLLST1" | bytes of a bm_device_info, 4 | devices, 4 | note, 640 | the devices */
-
-/* False: it could not be written. */
-bool bm_cl_list_answer_write(int fd, const bm_cl_listing *listing);
-/* Read the file from its beginning. BM_NOT_FOUND: it is not there as a whole, or is of another
- * version. *out is filled; its devices are the caller's. */
-bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err);

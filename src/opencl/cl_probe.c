@@ -34,8 +34,9 @@ static bm_status judge(const bm_cl_ending *ending, const char *name, bm_error *e
     return BM_ERR_DEVICE;
 }
 
-void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
-                        char out[BM_CL_PROBE_TEXT])
+/* Filled with what the child is told. `row` NULL: the device's own parameters. */
+static void cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
+                            char out[BM_CL_PROBE_TEXT])
 {
     const char *scheme = bm_option_name_or(BM_OPTION_SCHEME, cfg->sketch.scheme, "");
     const uint32_t perms = cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
@@ -67,7 +68,7 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row
     if (cfg->callbacks != NULL) /* its output does not matter while it works */
         calls = (bm_callbacks){.ctx = cfg->callbacks->ctx, .cancelled = cfg->callbacks->cancelled};
     child.patience.callbacks = &calls;
-    bm_cl_probe_device(cfg, row, device);
+    cl_probe_device(cfg, row, device);
     bm_status status = bm_cl_child_run(&child, &ending, err);
     if (status != BM_OK || !ending.late)
         return status != BM_OK ? status : judge(&ending, name, err);

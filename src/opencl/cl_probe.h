@@ -20,10 +20,6 @@
 
 #define BM_CL_PROBE_TEXT (BM_KERNEL_PARAMS_TEXT + 160u) /* bytes of that line, at most */
 
-/* Filled with what the child is told. `row` NULL: the device's own parameters. */
-void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
-                        char out[BM_CL_PROBE_TEXT]);
-
 /* Run the probe for what `cfg` opens, with these kernel parameters, and wait, at most
  * settings->probe_seconds. BM_OK: it succeeded, or there is no program to run. BM_ERR_DEVICE, with
  * one of these messages: it failed and told why (err->code is 0), it died without a word (ECHILD),

@@ -29,76 +29,6 @@
 #include "model/ids.h"
 #include "model/option_words.h"
 
-/* === listed ===
- *
- * A digest that grows with the reading, and its expected value. */
-
-struct bm_listed {
-    const bm_manifest *manifest;
-    const bm_manifest_output_row *row;
-    const char *path;
-    bm_digest *digest;
-    bool ended;
-};
-
-bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const char *path,
-                         bm_listed **out, bm_error *err)
-{
-    const bm_manifest_output_row *row = bm_manifest_output_find(manifest, name);
-    if (row == NULL)
-        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                          "it lists no %s among its outputs", name);
-    bm_listed *listed = NULL;
-    BM_TRY(bm_new_zero(&listed, 1, err));
-    *listed = (bm_listed){.manifest = manifest, .row = row, .path = path};
-    const unsigned kind = row->xxh3_128 != NULL ? BM_DIGEST_XXH3 : BM_DIGEST_SHA256;
-    bm_status status =
-        bm_digest_open(kind, bm_manifest_piece_bytes(manifest), &listed->digest, err);
-    if (status == BM_OK)
-        *out = listed;
-    else
-        bm_listed_close(listed);
-    return status;
-}
-
-void bm_listed_close(bm_listed *listed)
-{
-    if (listed == NULL)
-        return;
-    bm_digest_close(listed->digest);
-    bm_free(listed);
-}
-
-bm_status bm_listed_add(bm_listed *listed, const void *data, size_t len, bm_error *err)
-{
-    return listed == NULL || listed->ended ? BM_OK : bm_digest_add(listed->digest, data, len, err);
-}
-
-bm_status bm_listed_end(bm_listed *listed, bm_error *err)
-{
-    bm_digests whole;
-    if (listed == NULL || listed->ended)
-        return BM_OK;
-    listed->ended = true;
-    BM_TRY(bm_digest_end(listed->digest, &whole, err));
-    bm_manifest_found is = {.path = listed->path, .digests = &whole};
-    is.pieces = bm_digest_pieces(listed->digest, &is.n_pieces);
-    return bm_manifest_compare(listed->manifest, listed->row, &is, err);
-}
-
-bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,
-                          bm_error *err)
-{
-    bm_listed *listed = NULL;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_listed_open(manifest, name, whole->shown, &listed, err));
-    BM_TRY_OUT(bm_digest_add_file(listed->digest, whole, err));
-    status = bm_listed_end(listed, err);
-out:
-    bm_listed_close(listed);
-    return status;
-}
-
 #define TEXT_MAX ((size_t)1 << 30)
 
 /* A manifest takes about twice its file, once more while that is read; one that holds hardly
@@ -1150,8 +1080,10 @@ static bm_status changed_piece(const bm_manifest *manifest, const bm_manifest_fo
     return changed(manifest, found->path, place, "XXH3 128", is, listed, err);
 }
 
-bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
-                              const bm_manifest_found *found, bm_error *err)
+/* Is a file what its row lists? Digests that it lacks, or the row, are not compared. BM_ERR_FORMAT
+ * names the path, and the first piece that differs where the row lists them. */
+static bm_status manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
+                                  const bm_manifest_found *found, bm_error *err)
 {
     const bm_digests *is = found->digests;
     const struct {
@@ -1218,8 +1150,8 @@ static bm_status check_output(const checking *c, size_t index, bm_error *err)
     const size_t n = bm_digest_count_pieces(file->bytes, bm_manifest_piece_bytes(c->manifest));
     bm_digests whole;
     BM_TRY(bm_digests_join(file->pieces, n, BM_DIGEST_BOTH, &whole, err));
-    return bm_manifest_compare(c->manifest, bm_manifest_output_at(c->manifest, index),
-                               &(bm_manifest_found){c->paths[index], &whole, file->pieces, n}, err);
+    return manifest_compare(c->manifest, bm_manifest_output_at(c->manifest, index),
+                            &(bm_manifest_found){c->paths[index], &whole, file->pieces, n}, err);
 }
 
 static bm_status digest_outputs(const checking *c, bm_error *err)
@@ -1263,5 +1195,75 @@ out:
             bm_free(c.files[i].pieces);
     }
     bm_free_all(c.paths, c.files);
+    return status;
+}
+
+/* === listed ===
+ *
+ * A digest that grows with the reading, and its expected value. */
+
+struct bm_listed {
+    const bm_manifest *manifest;
+    const bm_manifest_output_row *row;
+    const char *path;
+    bm_digest *digest;
+    bool ended;
+};
+
+bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const char *path,
+                         bm_listed **out, bm_error *err)
+{
+    const bm_manifest_output_row *row = bm_manifest_output_find(manifest, name);
+    if (row == NULL)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                          "it lists no %s among its outputs", name);
+    bm_listed *listed = NULL;
+    BM_TRY(bm_new_zero(&listed, 1, err));
+    *listed = (bm_listed){.manifest = manifest, .row = row, .path = path};
+    const unsigned kind = row->xxh3_128 != NULL ? BM_DIGEST_XXH3 : BM_DIGEST_SHA256;
+    bm_status status =
+        bm_digest_open(kind, bm_manifest_piece_bytes(manifest), &listed->digest, err);
+    if (status == BM_OK)
+        *out = listed;
+    else
+        bm_listed_close(listed);
+    return status;
+}
+
+void bm_listed_close(bm_listed *listed)
+{
+    if (listed == NULL)
+        return;
+    bm_digest_close(listed->digest);
+    bm_free(listed);
+}
+
+bm_status bm_listed_add(bm_listed *listed, const void *data, size_t len, bm_error *err)
+{
+    return listed == NULL || listed->ended ? BM_OK : bm_digest_add(listed->digest, data, len, err);
+}
+
+bm_status bm_listed_end(bm_listed *listed, bm_error *err)
+{
+    bm_digests whole;
+    if (listed == NULL || listed->ended)
+        return BM_OK;
+    listed->ended = true;
+    BM_TRY(bm_digest_end(listed->digest, &whole, err));
+    bm_manifest_found is = {.path = listed->path, .digests = &whole};
+    is.pieces = bm_digest_pieces(listed->digest, &is.n_pieces);
+    return manifest_compare(listed->manifest, listed->row, &is, err);
+}
+
+bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,
+                          bm_error *err)
+{
+    bm_listed *listed = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_listed_open(manifest, name, whole->shown, &listed, err));
+    BM_TRY_OUT(bm_digest_add_file(listed->digest, whole, err));
+    status = bm_listed_end(listed, err);
+out:
+    bm_listed_close(listed);
     return status;
 }

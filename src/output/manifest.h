@@ -186,10 +186,6 @@ typedef struct bm_manifest_found {
     size_t n_pieces;
 } bm_manifest_found;
 
-/* Is a file what its row lists? Digests that it lacks, or the row, are not compared. BM_ERR_FORMAT
- * names the path, and the first piece that differs where the row lists them. */
-bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
-                              const bm_manifest_found *is, bm_error *err);
 /* Read every listed output in `folder`, on all processors where that is much: BM_ERR_FORMAT names
  * the first that is missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);

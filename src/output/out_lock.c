@@ -29,7 +29,8 @@
 #define TEXT_MAX   ((size_t)1 << 30)
 #define READ_BYTES ((size_t)64 << 10)
 
-void bm_out_marker_close(bm_out_marker *marker)
+/* the file stays, unlocked */
+static void out_marker_close(bm_out_marker *marker)
 {
     if (marker->fd >= 0)
         close(marker->fd);
@@ -99,8 +100,10 @@ static bm_status out_marker_begin(bm_out_marker *marker, const char *path, bm_er
     return add_itself(marker, err);
 }
 
-bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
-                             size_t n, bm_error *err)
+/* List names, each once, with one sync for all new ones. BM_ERR_IO, BM_ERR_NOMEM. `path`: of the
+ * directory, for messages. */
+static bm_status out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
+                                 size_t n, bm_error *err)
 {
     bm_buf lines = {0};
     bm_status status = BM_OK;
@@ -211,8 +214,11 @@ static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_
     return BM_OK;
 }
 
-bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
-                             bm_out_marker_state *state, bm_error *err)
+/* Open and lock the marker in the open folder `at`, `make`: one that is not there yet, and read the
+ * list. One that is there is not written to. `out` is {.fd = -1} but for BM_OUT_MARKER_HELD.
+ * BM_ERR_IO, BM_ERR_NOMEM. */
+static bm_status out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
+                                 bm_out_marker_state *state, bm_error *err)
 {
     /* O_NONBLOCK: a pipe of that name is found below, not waited for. */
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (make ? O_CREAT : 0);
@@ -237,7 +243,7 @@ out:
     if (make && status != BM_OK && *state == BM_OUT_MARKER_HELD)
         (void)unlinkat(at.folder, BM_OUT_MARKER, 0); /* of an empty directory */
     if (status != BM_OK || *state != BM_OUT_MARKER_HELD)
-        bm_out_marker_close(out);
+        out_marker_close(out);
     return status;
 }
 
@@ -438,7 +444,7 @@ static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again,
     const bm_ours none = {0};
     const bm_ours_at at = {claim->folder, work, false};
     *again = false;
-    BM_TRY(bm_out_marker_open(at, false, &claim->marker, &state, err));
+    BM_TRY(out_marker_open(at, false, &claim->marker, &state, err));
     if (state == BM_OUT_MARKER_MISSING) {
         BM_TRY(bm_ours_find_other(&none, at, other, err));
         if (strcmp(other, BM_OUT_MARKER) == 0)
@@ -446,7 +452,7 @@ static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again,
         else if (other[0] != '\0')
             return not_work(work, other, err);
         else
-            BM_TRY(bm_out_marker_open(at, true, &claim->marker, &state, err));
+            BM_TRY(out_marker_open(at, true, &claim->marker, &state, err));
     }
     if (state == BM_OUT_MARKER_LOCKED)
         return locked(work, err);
@@ -458,7 +464,7 @@ static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again,
 
 static void release(bm_out_claim *claim)
 {
-    bm_out_marker_close(&claim->marker);
+    out_marker_close(&claim->marker);
     if (claim->folder >= 0)
         close(claim->folder);
     *claim = nothing;
@@ -555,7 +561,7 @@ bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_err
 bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *const *names,
                             size_t n, bm_error *err)
 {
-    return bm_out_marker_list(&claim->marker, work, names, n, err);
+    return out_marker_list(&claim->marker, work, names, n, err);
 }
 
 /* Remove all our files, then the marker, then the directory if it is empty. *bare: the marker is

@@ -38,17 +38,6 @@ typedef enum bm_out_marker_state {
     BM_OUT_MARKER_OTHER    /* something by its name that we did not write */
 } bm_out_marker_state;
 
-/* Open and lock the marker in the open folder `at`, `make`: one that is not there yet, and read the
- * list. One that is there is not written to. `out` is {.fd = -1} but for BM_OUT_MARKER_HELD.
- * BM_ERR_IO, BM_ERR_NOMEM. */
-bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
-                             bm_out_marker_state *state, bm_error *err);
-/* List names, each once, with one sync for all new ones. BM_ERR_IO, BM_ERR_NOMEM. `path`: of the
- * directory, for messages. */
-bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
-                             size_t n, bm_error *err);
-void bm_out_marker_close(bm_out_marker *marker); /* the file stays, unlocked */
-
 /* out_dir_lock -- a work directory is claimed: made or taken over, and held until it is let go. */
 
 /* How to treat the work that an earlier job left. */

@@ -277,11 +277,6 @@ typedef struct bm_page_offer {
     double rank, jaccard;
     bool known;
 } bm_page_offer;
-bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err);
-/* Show the pairs that stayed. */
-bm_status bm_page_least_show(const bm_page_least *least, bm_page *page, bm_page_pairs *out,
-                             bm_error *err);
-void bm_page_least_reset(bm_page_least *least);
 
 /* --- page_texts.c --- */
 
@@ -303,12 +298,6 @@ bm_status bm_page_graph_load(bm_page *page, bm_error *err);
 bm_status bm_page_graph_link(bm_page *page, bm_error *err);
 /* Bridges, articulation points, weakest links, and the documents that are drawn. */
 bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
-/* Places of n nodes (x and y of each are filled) with these links between them, numbers of nodes,
- * two a link: linked ones near each other, by springs. Of the same graph always the same places, on
- * every machine: additions, multiplications, divisions and roots alone. Quadratic in n, which
- * should be some hundreds. BM_ERR_NOMEM. */
-bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links, size_t n_links,
-                              bm_error *err);
 
 /* --- page_overlap.c --- */
 

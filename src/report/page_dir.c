@@ -105,7 +105,7 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
 /* --- the pairs of least similarity: a short sorted list, which most offered pairs do not enter
  * --- */
 
-bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
+static bm_status page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
     const bm_str a = offer->a, b = offer->b;
     bm_bisect place = {0, least->n}; /* the place after all pairs of equal or smaller rank */
@@ -131,8 +131,9 @@ bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, 
     return BM_OK;
 }
 
-bm_status bm_page_least_show(const bm_page_least *least, bm_page *p, bm_page_pairs *out,
-                             bm_error *err)
+/* Show the pairs that stayed. */
+static bm_status page_least_show(const bm_page_least *least, bm_page *p, bm_page_pairs *out,
+                                 bm_error *err)
 {
     BM_TRY(bm_grow_array(&out->rows, &out->cap, least->n, err));
     out->of = least->of;
@@ -147,7 +148,7 @@ bm_status bm_page_least_show(const bm_page_least *least, bm_page *p, bm_page_pai
     return BM_OK;
 }
 
-void bm_page_least_reset(bm_page_least *least)
+static void page_least_reset(bm_page_least *least)
 {
     for (size_t i = 0; i < least->n; i++)
         bm_free(least->rows[i].ids);
@@ -304,7 +305,7 @@ static void count_similarity(bm_page *p, double jaccard)
 
 static bm_status offer(bm_page_least *least, const removed_row *row, double rank, bm_error *err)
 {
-    return bm_page_least_offer(
+    return page_least_offer(
         least, &(bm_page_offer){row->kept, row->id, rank, row->jaccard, row->known}, err);
 }
 
@@ -639,7 +640,7 @@ static bm_status add_pair(void *ctx, const bm_pair_file *row, bm_error *err)
         count_similarity(r->page, jaccard);
     /* of two that are the same there is nothing to see */
     if (jaccard < 1)
-        BM_TRY(bm_page_least_offer(
+        BM_TRY(page_least_offer(
             &r->near, &(bm_page_offer){row->id_a, row->id_b, jaccard, jaccard, false}, err));
     return what_if_pair(r->page, row->id_a, row->id_b, jaccard, err);
 }
@@ -657,9 +658,9 @@ static bm_status walk_tables(reading *r, bm_error *err)
     what_if_begin(p);
     if (p->has_pairs)
         BM_TRY(bm_result_pairs(&p->dir, add_pair, r, err));
-    BM_TRY(bm_page_least_show(&r->chained, p, &p->chained, err));
-    BM_TRY(bm_page_least_show(&r->near, p, &p->near, err));
-    BM_TRY(bm_page_least_show(&r->sample, p, &p->sample, err));
+    BM_TRY(page_least_show(&r->chained, p, &p->chained, err));
+    BM_TRY(page_least_show(&r->near, p, &p->near, err));
+    BM_TRY(page_least_show(&r->sample, p, &p->sample, err));
     return what_if_end(p, err);
 }
 
@@ -671,9 +672,9 @@ bm_status bm_page_read_tables(bm_page *p, bm_error *err)
                  .sample = {.most = p->options->sample},
                  .draws = p->options->sample_seed};
     const bm_status status = walk_tables(&r, err);
-    bm_page_least_reset(&r.chained);
-    bm_page_least_reset(&r.near);
-    bm_page_least_reset(&r.sample);
+    page_least_reset(&r.chained);
+    page_least_reset(&r.near);
+    page_least_reset(&r.sample);
     bm_id_set_reset(&r.hubs);
     bm_id_set_reset(&r.keys);
     bm_free(r.group_of);

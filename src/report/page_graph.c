@@ -164,6 +164,109 @@ bm_status bm_page_graph_link(bm_page *p, bm_error *err)
     return status;
 }
 
+/* --- places --- */
+
+typedef struct force {
+    double x, y;
+} force;
+
+/* On a spiral, each a golden angle farther. */
+static void begin(bm_page_node *nodes, size_t n)
+{
+    const double turn_cos = -0.7373688780783197, turn_sin = 0.6754902942615238;
+    double x = 1, y = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double r = sqrt((double)(i + 1) / (double)n) / 2,
+                     turned = x * turn_cos - y * turn_sin;
+        nodes[i].x = r * x;
+        nodes[i].y = r * y;
+        y = x * turn_sin + y * turn_cos;
+        x = turned;
+    }
+}
+
+static void push(const bm_page_node *nodes, size_t n, double k, force *forces)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i + 1; j < n; j++) {
+            double dx = nodes[i].x - nodes[j].x, dy = nodes[i].y - nodes[j].y;
+            double square = dx * dx + dy * dy;
+            if (square < NEAR) {
+                dx = square = NEAR;
+                dy = 0;
+            }
+            const double share = k * k / square;
+            forces[i].x += dx * share;
+            forces[i].y += dy * share;
+            forces[j].x -= dx * share;
+            forces[j].y -= dy * share;
+        }
+    }
+}
+
+static void pull(const bm_page_node *nodes, const uint32_t *links, size_t n_links, double k,
+                 force *forces)
+{
+    for (size_t i = 0; i < n_links; i++) {
+        const uint32_t a = links[2 * i], b = links[2 * i + 1];
+        const double dx = nodes[a].x - nodes[b].x, dy = nodes[a].y - nodes[b].y;
+        const double share = sqrt(dx * dx + dy * dy) / k;
+        forces[a].x -= dx * share;
+        forces[a].y -= dy * share;
+        forces[b].x += dx * share;
+        forces[b].y += dy * share;
+    }
+}
+
+static void move(const force *forces, size_t n, double heat, bm_page_node *nodes)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double fx = forces[i].x - nodes[i].x * GRAVITY,
+                     fy = forces[i].y - nodes[i].y * GRAVITY;
+        const double length = sqrt(fx * fx + fy * fy);
+        const double share = length > heat ? heat / length : 1;
+        nodes[i].x += fx * share;
+        nodes[i].y += fy * share;
+    }
+}
+
+/* To 0 … 1 in both directions, in one scale each. */
+static void fit(bm_page_node *nodes, size_t n)
+{
+    force low = {INFINITY, INFINITY}, high = {-INFINITY, -INFINITY};
+    for (size_t i = 0; i < n; i++) {
+        low = (force){fmin(low.x, nodes[i].x), fmin(low.y, nodes[i].y)};
+        high = (force){fmax(high.x, nodes[i].x), fmax(high.y, nodes[i].y)};
+    }
+    for (size_t i = 0; i < n; i++) {
+        nodes[i].x = high.x > low.x ? (nodes[i].x - low.x) / (high.x - low.x) : .5;
+        nodes[i].y = high.y > low.y ? (nodes[i].y - low.y) / (high.y - low.y) : .5;
+    }
+}
+
+/* Places of n nodes (x and y of each are filled) with these links between them, numbers of nodes,
+ * two a link: linked ones near each other, by springs. Of the same graph always the same places, on
+ * every machine: additions, multiplications, divisions and roots alone. Quadratic in n, which
+ * should be some hundreds. BM_ERR_NOMEM. */
+static bm_status page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links,
+                                  size_t n_links, bm_error *err)
+{
+    const double k = sqrt(1 / (double)n);
+    force *forces = NULL;
+    BM_TRY(bm_new(&forces, n, err));
+    begin(nodes, n);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        for (size_t i = 0; i < n; i++)
+            forces[i] = (force){0, 0};
+        push(nodes, n, k, forces);
+        pull(nodes, links, n_links, k, forces);
+        move(forces, n, .1 * (double)(STEPS - step) / STEPS, nodes);
+    }
+    fit(nodes, n);
+    bm_free(forces);
+    return BM_OK;
+}
+
 /* --- the drawing --- */
 
 static int by_value(const void *x, const void *y, void *ctx)
@@ -327,7 +430,7 @@ static bm_status place_nodes(drawing *d, bm_error *err)
         links[2 * n_links] = a;
         links[2 * n_links++ + 1] = b;
     }
-    const bm_status status = bm_page_graph_place(graph->nodes, graph->n_nodes, links, n_links, err);
+    const bm_status status = page_graph_place(graph->nodes, graph->n_nodes, links, n_links, err);
     bm_free(links);
     return status;
 }
@@ -363,103 +466,4 @@ out:
     bm_free_all(d.chosen, d.before, d.queue);
     bm_link_graph_reset(&d.links);
     return status;
-}
-
-/* --- places --- */
-
-typedef struct force {
-    double x, y;
-} force;
-
-/* On a spiral, each a golden angle farther. */
-static void begin(bm_page_node *nodes, size_t n)
-{
-    const double turn_cos = -0.7373688780783197, turn_sin = 0.6754902942615238;
-    double x = 1, y = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double r = sqrt((double)(i + 1) / (double)n) / 2,
-                     turned = x * turn_cos - y * turn_sin;
-        nodes[i].x = r * x;
-        nodes[i].y = r * y;
-        y = x * turn_sin + y * turn_cos;
-        x = turned;
-    }
-}
-
-static void push(const bm_page_node *nodes, size_t n, double k, force *forces)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = i + 1; j < n; j++) {
-            double dx = nodes[i].x - nodes[j].x, dy = nodes[i].y - nodes[j].y;
-            double square = dx * dx + dy * dy;
-            if (square < NEAR) {
-                dx = square = NEAR;
-                dy = 0;
-            }
-            const double share = k * k / square;
-            forces[i].x += dx * share;
-            forces[i].y += dy * share;
-            forces[j].x -= dx * share;
-            forces[j].y -= dy * share;
-        }
-    }
-}
-
-static void pull(const bm_page_node *nodes, const uint32_t *links, size_t n_links, double k,
-                 force *forces)
-{
-    for (size_t i = 0; i < n_links; i++) {
-        const uint32_t a = links[2 * i], b = links[2 * i + 1];
-        const double dx = nodes[a].x - nodes[b].x, dy = nodes[a].y - nodes[b].y;
-        const double share = sqrt(dx * dx + dy * dy) / k;
-        forces[a].x -= dx * share;
-        forces[a].y -= dy * share;
-        forces[b].x += dx * share;
-        forces[b].y += dy * share;
-    }
-}
-
-static void move(const force *forces, size_t n, double heat, bm_page_node *nodes)
-{
-    for (size_t i = 0; i < n; i++) {
-        const double fx = forces[i].x - nodes[i].x * GRAVITY,
-                     fy = forces[i].y - nodes[i].y * GRAVITY;
-        const double length = sqrt(fx * fx + fy * fy);
-        const double share = length > heat ? heat / length : 1;
-        nodes[i].x += fx * share;
-        nodes[i].y += fy * share;
-    }
-}
-
-/* To 0 … 1 in both directions, in one scale each. */
-static void fit(bm_page_node *nodes, size_t n)
-{
-    force low = {INFINITY, INFINITY}, high = {-INFINITY, -INFINITY};
-    for (size_t i = 0; i < n; i++) {
-        low = (force){fmin(low.x, nodes[i].x), fmin(low.y, nodes[i].y)};
-        high = (force){fmax(high.x, nodes[i].x), fmax(high.y, nodes[i].y)};
-    }
-    for (size_t i = 0; i < n; i++) {
-        nodes[i].x = high.x > low.x ? (nodes[i].x - low.x) / (high.x - low.x) : .5;
-        nodes[i].y = high.y > low.y ? (nodes[i].y - low.y) / (high.y - low.y) : .5;
-    }
-}
-
-bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links, size_t n_links,
-                              bm_error *err)
-{
-    const double k = sqrt(1 / (double)n);
-    force *forces = NULL;
-    BM_TRY(bm_new(&forces, n, err));
-    begin(nodes, n);
-    for (uint32_t step = 0; step < STEPS; step++) {
-        for (size_t i = 0; i < n; i++)
-            forces[i] = (force){0, 0};
-        push(nodes, n, k, forces);
-        pull(nodes, links, n_links, k, forces);
-        move(forces, n, .1 * (double)(STEPS - step) / STEPS, nodes);
-    }
-    fit(nodes, n);
-    bm_free(forces);
-    return BM_OK;
 }

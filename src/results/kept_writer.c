@@ -23,704 +23,6 @@
 #include "json/json_write.h"
 #include "model/file_names.h"
 
-/* === kept id list ===
- *
- * The ids of kept documents, a line each, where there are no records to copy. */
-
-typedef struct id_list {
-    bm_out_file *file;
-    bm_buf line;
-} id_list;
-
-static void id_list_close(void *state)
-{
-    id_list *list = state;
-    if (list == NULL)
-        return;
-    bm_out_file_abort(list->file);
-    bm_buf_reset(&list->line);
-    bm_free(list);
-}
-
-static bm_status id_list_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
-{
-    id_list *list = NULL;
-    BM_TRY(bm_new_zero(&list, 1, err));
-    bm_status status = cfg->write != NULL
-                           ? bm_kept_file_open(NULL, cfg, 0, &list->file, err)
-                           : bm_out_dir_file(cfg->dir, BM_FILE_KEPT_IDS, &list->file, err);
-    if (status == BM_OK)
-        *state = list;
-    else
-        id_list_close(list);
-    return status;
-}
-
-static bm_status id_list_add(void *state, bm_str id, bm_error *err)
-{
-    id_list *list = state;
-    if (list->file == NULL)
-        return bm_fail(err, BM_ERR_INTERNAL, "a kept id after the end");
-    list->line.len = 0;
-    BM_TRY(bm_tsv_escape(&list->line, id, err));
-    BM_TRY(bm_buf_add(&list->line, "\n", 1, err));
-    return bm_out_file_write(list->file, list->line.data, list->line.len, err);
-}
-
-static bm_status id_list_finish(void *state, bm_error *err)
-{
-    id_list *list = state;
-    bm_out_file *file = list->file;
-    list->file = NULL;
-    return file != NULL ? bm_out_file_close(file, err) : BM_OK;
-}
-
-const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
-                                        .open = id_list_open,
-                                        .id = id_list_add,
-                                        .finish = id_list_finish,
-                                        .close = id_list_close};
-
-static bm_pack_lanes pack_lanes(const bm_kept_cfg *cfg)
-{
-    const bm_input_resources resources = bm_input_set_resources(cfg->set);
-    return (bm_pack_lanes){resources.threads, resources.memory / (cfg->halves != NULL ? 2 : 1),
-                           cfg->pool};
-}
-
-/* === kept records ===
- *
- * Kept records byte for byte, one kept file at a time, in the order of the inputs. While the blocks
- * of one are compressed, the next is begun. Any number of threads write plain files of records, at
- * places that were reserved. Names come from kept files, below. Elements of an array become an
- * array again, an element after another; a byte order mark stays before its bracket.
- *
- * A stream is one file for all inputs: a byte order mark is only at its beginning, and if the last
- * record of an input has no line ending, one is written before the next. */
-
-typedef struct records {
-    bm_kept_cfg cfg;
-    bm_kept_files files;
-    size_t next; /* inputs below it have their file */
-    bm_out_file *file;
-    bm_out_file **ended; /* n_ended from first_ended on: they are compressed meanwhile */
-    size_t first_ended, n_ended;
-    bool fresh;        /* nothing was written of the input that is open */
-    char last;         /* byte that was written */
-    bool array;        /* records are elements of one */
-    bool parts;        /* each is a member of its own, where the file is compressed */
-    uint64_t elements; /* in the file that is open */
-    bool marked;       /* that file begins with a byte order mark */
-    uint64_t reserved; /* bytes of it, where they are reserved */
-} records;
-
-static void records_close(void *state)
-{
-    records *r = state;
-    if (r == NULL)
-        return;
-    bm_out_file_abort(r->file);
-    for (size_t i = 0; i < r->n_ended; i++)
-        bm_out_file_abort(r->ended[r->first_ended + i]);
-    bm_pack_pool_close(r->cfg.pool);
-    bm_kept_files_reset(&r->files);
-    bm_free_all(r->ended, r);
-}
-
-/* With a pool, if more than one file is compressed. */
-static bm_status open_pool(records *r, bm_error *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < r->files.n; i++)
-        n += r->files.compressions[i] != BM_COMPRESSION_NONE;
-    if (n < 2)
-        return BM_OK;
-    BM_TRY(bm_new(&r->ended, r->files.n, err));
-    return bm_pack_pool_open(pack_lanes(&r->cfg), true, &r->cfg.pool, err);
-}
-
-static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
-{
-    records *r = NULL;
-    BM_TRY(bm_new_zero(&r, 1, err));
-    r->cfg = *cfg;
-    r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
-    r->parts = bm_input_set_format(cfg->set) == BM_FORMAT_WET;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_kept_files_name(&r->files, cfg, err));
-    status = cfg->write != NULL ? bm_kept_file_open(&r->files, cfg, 0, &r->file, err)
-                                : bm_out_dir_expect(cfg->dir, (const char *const *)r->files.names,
-                                                    r->files.n, err);
-    if (status == BM_OK && cfg->write == NULL)
-        status = open_pool(r, err);
-out:
-    if (status == BM_OK)
-        *state = r;
-    else
-        records_close(r);
-    return status;
-}
-
-static bm_status write_text(records *r, const char *text, bm_error *err)
-{
-    return bm_out_file_write(r->file, text, strlen(text), err);
-}
-
-/* Close files that were ended, in order, until `most` are left and others have room. */
-static bm_status close_ended(records *r, size_t most, bm_error *err)
-{
-    bm_status status = BM_OK;
-    while (status == BM_OK && r->n_ended > 0 &&
-           (r->n_ended > most || bm_pack_pool_is_crowded(r->cfg.pool))) {
-        r->n_ended--;
-        status = bm_out_file_close(r->ended[r->first_ended++], err);
-    }
-    return status;
-}
-
-static bm_status close_file(records *r, bm_error *err)
-{
-    if (r->file == NULL)
-        return BM_OK;
-    bm_status status = BM_OK;
-    if (r->array)
-        status = write_text(r, r->elements > 0 ? "\n]\n" : "[]\n", err);
-    bm_out_file *file = r->file;
-    r->file = NULL;
-    if (status != BM_OK) {
-        bm_out_file_abort(file);
-        return status;
-    }
-    if (r->cfg.pool == NULL || !bm_out_file_end(file)) {
-        status = close_ended(r, 0, err);
-        if (status == BM_OK)
-            return bm_out_file_close(file, err);
-        bm_out_file_abort(file);
-        return status;
-    }
-    r->ended[r->first_ended + r->n_ended++] = file;
-    return close_ended(r, SIZE_MAX, err);
-}
-
-static bm_status records_end_file(void *state, bm_error *err)
-{
-    records *r = state;
-    return r->cfg.write != NULL ? BM_OK : close_file(r, err);
-}
-
-static bm_status records_begin_file(void *state, size_t index, bm_error *err)
-{
-    records *r = state;
-    r->fresh = true;
-    if (r->cfg.write != NULL)
-        return BM_OK;
-    if (index >= r->files.n || index < r->next || r->file != NULL)
-        return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
-    for (; r->next <= index; r->next++) {
-        /* one that was left out */
-        BM_TRY(close_file(r, err));
-        BM_TRY(bm_kept_file_open(&r->files, &r->cfg, r->next, &r->file, err));
-        r->elements = r->reserved = 0;
-        r->marked = false;
-    }
-    return BM_OK;
-}
-
-/* The first bytes of an input follow the bytes of another one in the stream. */
-static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
-{
-    if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
-        return BM_OK;
-    const size_t mark = bm_bom_bytes(raw->data, raw->len);
-    *raw = (bm_str){raw->data + mark, raw->len - mark};
-    return r->array || r->last == '\n' ? BM_OK : write_text(r, "\n", err);
-}
-
-/* Records side by side, a member each. */
-static bm_status write_parts(records *r, bm_str raw, bm_error *err)
-{
-    bm_scan scan = {0};
-    while (raw.len > 0) {
-        const size_t end = bm_wet_end(&scan, raw.data, 0, raw.len);
-        const size_t n = end == BM_SCAN_MORE ? raw.len : end;
-        BM_TRY(bm_out_file_write(r->file, raw.data, n, err));
-        BM_TRY(bm_out_file_end_part(r->file, err));
-        raw = (bm_str){raw.data + n, raw.len - n};
-    }
-    return BM_OK;
-}
-
-static bm_status records_write(void *state, bm_str raw, bm_error *err)
-{
-    records *r = state;
-    if (r->file == NULL)
-        return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
-    BM_TRY(join_stream(r, &raw, err));
-    r->fresh = false;
-    if (raw.len == 0) /* it was a mark, and nothing else */
-        return BM_OK;
-    r->last = raw.data[raw.len - 1];
-    bool mark =
-        r->array && r->elements == 0 && !r->marked && bm_bom_bytes(raw.data, raw.len) == raw.len;
-    if (mark)
-        r->marked = true;
-    else if (r->array) {
-        BM_TRY(write_text(r, r->elements++ > 0 ? ",\n" : "[\n", err));
-    }
-    return r->parts ? write_parts(r, raw, err) : bm_out_file_write(r->file, raw.data, raw.len, err);
-}
-
-static bm_status records_more(void *state, bm_str bytes, bm_error *err)
-{
-    records *r = state;
-    return r->file != NULL ? bm_out_file_write(r->file, bytes.data, bytes.len, err)
-                           : bm_fail(err, BM_ERR_INTERNAL, "more of a record without a file");
-}
-
-static bm_status records_reserve(void *state, uint64_t len, bm_kept_place *out, bm_error *err)
-{
-    records *r = state;
-    if (r->file == NULL)
-        return bm_fail(err, BM_ERR_INTERNAL, "kept records without a file");
-    if (r->array || r->cfg.write != NULL ||
-        r->files.compressions[r->next - 1] != BM_COMPRESSION_NONE)
-        return BM_OK;
-    *out = (bm_kept_place){r->file, r->reserved};
-    r->reserved += len;
-    return BM_OK;
-}
-
-static bm_status records_finish(void *state, bm_error *err)
-{
-    records *r = state;
-    BM_TRY(close_file(r, err));
-    if (r->cfg.write == NULL && r->next < r->files.n)
-        BM_TRY(records_begin_file(r, r->files.n - 1, err));
-    BM_TRY(close_file(r, err));
-    return close_ended(r, 0, err);
-}
-
-const bm_kept_writer_ops bm_kept_records = {.names_files = true,
-                                            .open = records_open,
-                                            .begin_file = records_begin_file,
-                                            .write = records_write,
-                                            .more = records_more,
-                                            .reserve = records_reserve,
-                                            .end_file = records_end_file,
-                                            .finish = records_finish,
-                                            .close = records_close};
-
-/* === kept tables ===
- *
- * The rows of tables that stay, as files of the same kind. A record is given as the number of its
- * row, from 0 (source_columns.c); its label has the other facts about it. The library that reads
- * tables writes a file when all of its rows are known, and a stream when the rows of all tables are
- * known.
- *
- * Threads: several files are written at once, each by one thread, while the rows of the next are
- * told. They begin in order, so that the first failure by input is known. Each has its share of the
- * memory; a table for which that is too little is written once more, beside no other one. */
-
-/* The rows of a table: bits of `rows`, from a byte on. */
-typedef struct tables_part {
-    size_t index, from; /* input, byte */
-    uint64_t n_rows;
-} tables_part;
-
-/* A file, and the rows that stay in it. */
-typedef struct tables_file {
-    struct tables_tables *of;
-    bm_buf rows;       /* a bit a row */
-    bm_buf parts;      /* a tables_part each, the last of the table that is begun */
-    bm_buf labels;     /* a bm_table_label a row that stays, where they have any */
-    bm_out_file *file; /* while it is written */
-    bm_status status;  /* of the written rows */
-    bm_error error;
-} tables_file;
-
-typedef struct tables_tables {
-    bm_kept_cfg cfg;
-    bm_kept_files files;
-    size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
-    bool inside;
-    tables_file told; /* the file that is getting rows */
-    uint32_t n_lanes; /* that write files; 1: who tells the rows does */
-    uint32_t n_started;
-    pthread_t *lanes;
-    bm_queue *queue;         /* of a tables_file each */
-    pthread_rwlock_t memory; /* as cfg.halves, where that is NULL */
-    pthread_mutex_t lock;    /* of what follows */
-    pthread_cond_t ended;
-    uint32_t n_ended; /* lanes */
-    bool stop;        /* nothing more is wanted */
-    size_t failed;    /* the first input that failed, and how */
-    bm_status status;
-    bm_error error;
-} tables_tables;
-
-static void reset_file(tables_file *f)
-{
-    bm_out_file_abort(f->file);
-    bm_buf_reset(&f->rows);
-    bm_buf_reset(&f->parts);
-    bm_buf_reset(&f->labels);
-}
-
-static bool is_stopped(tables_tables *t)
-{
-    pthread_mutex_lock(&t->lock);
-    const bool stop = t->stop;
-    pthread_mutex_unlock(&t->lock);
-    return stop;
-}
-
-static void stop_lanes(tables_tables *t)
-{
-    void *left = NULL;
-    pthread_mutex_lock(&t->lock);
-    t->stop = true;
-    pthread_mutex_unlock(&t->lock);
-    if (t->queue == NULL)
-        return;
-    bm_queue_abort(t->queue);
-    while (t->n_started > 0)
-        (void)pthread_join(t->lanes[--t->n_started], NULL);
-    while (bm_queue_drain(t->queue, &left)) {
-        reset_file(left);
-        bm_free(left);
-    }
-}
-
-static void tables_close(void *state)
-{
-    tables_tables *t = state;
-    if (t == NULL)
-        return;
-    stop_lanes(t);
-    bm_queue_free(t->queue);
-    bm_free(t->lanes);
-    reset_file(&t->told);
-    bm_kept_files_reset(&t->files);
-    pthread_cond_destroy(&t->ended);
-    pthread_mutex_destroy(&t->lock);
-    pthread_rwlock_destroy(&t->memory);
-    bm_free(t);
-}
-
-static uint32_t lanes_of(const tables_tables *t)
-{
-    const uint32_t threads =
-        bm_input_set_resources(t->cfg.set).threads / (t->cfg.halves != NULL ? 2 : 1);
-    const size_t most = t->cfg.write != NULL ? 1 : t->files.n;
-    return threads <= 1 || most <= 1 ? 1 : threads < most ? threads : (uint32_t)most;
-}
-
-static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
-{
-    tables_tables *t = NULL;
-    BM_TRY(bm_new_zero(&t, 1, err));
-    t->cfg = *cfg;
-    t->told.of = t;
-    pthread_mutex_init(&t->lock, NULL);
-    pthread_rwlock_init(&t->memory, NULL);
-    pthread_cond_init(&t->ended, NULL);
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_kept_files_name(&t->files, cfg, err));
-    t->n_lanes = lanes_of(t);
-    if (cfg->write == NULL)
-        status = bm_out_dir_expect(cfg->dir, (const char *const *)t->files.names, t->files.n, err);
-out:
-    if (status == BM_OK)
-        *state = t;
-    else
-        tables_close(t);
-    return status;
-}
-
-static int write_bytes(void *ctx, const char *data, size_t len)
-{
-    tables_file *f = ctx;
-    f->status = is_stopped(f->of) ? bm_fail(&f->error, BM_ERR_CANCELLED, "interrupted")
-                                  : bm_out_file_write(f->file, data, len, &f->error);
-    return f->status != BM_OK;
-}
-
-/* Keep the rows of parts, one after the other; `how` is the same for all of them. */
-static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, size_t n,
-                            const char *rows, const bm_table_kept *how, bm_error *err)
-{
-    const char **names = NULL;
-    bm_table_kept *kept = NULL;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_new(&names, n, err));
-    BM_TRY_OUT(bm_new(&kept, n, err));
-    for (size_t i = 0; i < n; i++) {
-        const bm_source *source = bm_input_set_source(set, parts[i].index);
-        names[i] = source->name;
-        kept[i] = *how;
-        kept[i].path = bm_source_place(source);
-        kept[i].bytes = bm_table_bytes_of(source);
-        kept[i].parquet = bm_input_set_format(set) == BM_FORMAT_PARQUET;
-        kept[i].rows = rows != NULL ? (const uint8_t *)rows + parts[i].from : NULL;
-        kept[i].n_rows = parts[i].n_rows;
-        kept[i].more = i + 1 < n ? &kept[i + 1] : NULL;
-    }
-    status = bm_table_keep(names, kept, err);
-out:
-    bm_free(kept);
-    bm_free(names);
-    return status;
-}
-
-/* With the share of a lane; or `again`, with all threads and memory. */
-static bm_status write_with(tables_file *f, bool again, bm_error *err)
-{
-    const tables_tables *t = f->of;
-    const bool alone = again || t->n_lanes == 1;
-    const tables_part *parts = (const tables_part *)f->parts.data;
-    const bm_input_resources resources = bm_input_set_resources(t->cfg.set);
-    const uint64_t share = resources.memory / t->n_lanes / (t->cfg.halves != NULL ? 2 : 1);
-    /* what an aborted try wrote stays where the job can be resumed */
-    if (!again || bm_out_dir_file_again(t->cfg.dir, t->files.names[parts[0].index], 0, &f->file,
-                                        NULL) != BM_OK)
-        BM_TRY(bm_kept_file_open(&t->files, &t->cfg, parts[0].index, &f->file, err));
-    static const bm_table_label none;
-    const bm_table_label *labels = f->labels.len > 0 ? (const bm_table_label *)f->labels.data
-                                   : t->cfg.written == BM_WRITTEN_ANNOTATED ? &none
-                                                                            : NULL;
-    const bm_table_kept how = {.labels = labels,
-                               .n_labels = f->labels.len / sizeof(bm_table_label),
-                               .threads = alone ? resources.threads : 1,
-                               .memory = alone || share == 0 ? resources.memory : share,
-                               .write = write_bytes,
-                               .write_ctx = f};
-    f->status = BM_OK;
-    bm_status status =
-        keep_parts(t->cfg.set, parts, f->parts.len / sizeof *parts, f->rows.data, &how, err);
-    if (f->status != BM_OK) { /* not the table, but its output */
-        status = f->status;
-        if (err != NULL)
-            *err = f->error;
-    }
-    bm_out_file *file = f->file;
-    f->file = NULL;
-    if (status == BM_OK)
-        return bm_out_file_close(file, err);
-    bm_out_file_abort(file);
-    return status;
-}
-
-/* The file of the parts, with the rows that were told. */
-static bm_status write_file(tables_file *f, bm_error *err)
-{
-    if (f->parts.len == 0) /* all are lost: there is no table without a schema */
-        return BM_OK;
-    pthread_rwlock_t *memory = f->of->cfg.halves != NULL ? f->of->cfg.halves : &f->of->memory;
-    pthread_rwlock_rdlock(memory);
-    bm_status status = write_with(f, false, err);
-    pthread_rwlock_unlock(memory);
-    if (status != BM_ERR_NOMEM || f->of->n_lanes == 1)
-        return status;
-    pthread_rwlock_wrlock(memory);
-    status = write_with(f, true, err);
-    pthread_rwlock_unlock(memory);
-    return status;
-}
-
-static void fail_table(tables_tables *t, size_t index, bm_status status, const bm_error *error)
-{
-    pthread_mutex_lock(&t->lock);
-    if (t->status == BM_OK || index < t->failed) {
-        t->failed = index;
-        t->status = status;
-        t->error = *error;
-    }
-    pthread_mutex_unlock(&t->lock);
-    bm_queue_abort(t->queue); /* those before it were begun */
-}
-
-static void *run_tables(void *arg)
-{
-    tables_tables *t = arg;
-    void *next = NULL;
-    while (bm_queue_pop(t->queue, 0, &next)) {
-        tables_file *f = next;
-        const size_t index = f->parts.len > 0 ? ((tables_part *)f->parts.data)->index : 0;
-        bm_error error = {0};
-        const bm_status status = write_file(f, &error);
-        reset_file(f);
-        bm_free(f);
-        if (status != BM_OK)
-            fail_table(t, index, status, &error);
-    }
-    pthread_mutex_lock(&t->lock);
-    t->n_ended++;
-    pthread_cond_signal(&t->ended);
-    pthread_mutex_unlock(&t->lock);
-    return NULL;
-}
-
-/* No more rows follow. Wait until everything is written; returns the failure of the first input
- * that failed. */
-static bm_status end_lanes(tables_tables *t, bm_error *err)
-{
-    bm_status status = BM_OK;
-    bm_queue_close(t->queue);
-    pthread_mutex_lock(&t->lock);
-    while (t->n_ended < t->n_started && status == BM_OK) {
-        bm_wait_shortly(&t->ended, &t->lock);
-        pthread_mutex_unlock(&t->lock);
-        status = bm_check_cancelled(t->cfg.set->callbacks, err);
-        pthread_mutex_lock(&t->lock);
-    }
-    pthread_mutex_unlock(&t->lock);
-    BM_TRY(status); /* close stops them */
-    if (t->status != BM_OK && err != NULL)
-        *err = t->error;
-    return t->status;
-}
-
-static bm_status start_lanes(tables_tables *t, bm_error *err)
-{
-    BM_TRY(bm_queue_open(1, &t->queue, err));
-    BM_TRY(bm_new(&t->lanes, t->n_lanes, err));
-    for (; t->n_started < t->n_lanes; t->n_started++) {
-        const int code = bm_thread_start(&t->lanes[t->n_started], run_tables, t);
-        if (code != 0 && t->n_started == 0)
-            return bm_fail_thread(code, err);
-        if (code != 0)
-            break;
-    }
-    return BM_OK;
-}
-
-/* Write the file that was told, or give it to a lane. */
-static bm_status end_told(tables_tables *t, bm_error *err)
-{
-    bm_status status = BM_OK;
-    tables_file *f = NULL;
-    if (t->n_lanes == 1)
-        BM_TRY_OUT(write_file(&t->told, err));
-    else {
-        if (t->queue == NULL)
-            BM_TRY(start_lanes(t, err));
-        BM_TRY(bm_new_zero(&f, 1, err));
-        *f = t->told;
-        t->told = (tables_file){.of = t};
-        if (bm_queue_push(t->queue, f))
-            return BM_OK;
-        reset_file(f);
-        bm_free(f);
-        return end_lanes(t, err);
-    }
-out:
-    reset_file(&t->told);
-    t->told = (tables_file){.of = t};
-    return status;
-}
-
-static bm_status tables_end_file(void *state, bm_error *err)
-{
-    tables_tables *t = state;
-    if (!t->inside)
-        return BM_OK;
-    t->inside = false;
-    if (bm_input_set_source(t->cfg.set, t->begun)->lost)
-        t->told.parts.len -= sizeof(tables_part);
-    return t->cfg.write == NULL ? end_told(t, err) : BM_OK;
-}
-
-static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
-{
-    tables_tables *t = state;
-    if (index >= t->files.n || index < t->next || t->inside)
-        return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
-    for (; t->next <= index; t->next++) {
-        /* an input of which nothing is kept */
-        BM_TRY(tables_end_file(t, err));
-        const tables_part part = {t->next, t->told.rows.len, 0};
-        BM_TRY(bm_buf_add(&t->told.parts, &part, sizeof part, err));
-        t->begun = t->next;
-        t->inside = true;
-    }
-    return BM_OK;
-}
-
-/* The bit of a row, and those before it that are new and 0. */
-static bm_status set_row(tables_file *f, uint64_t row, bm_error *err)
-{
-    static const char zeros[4096];
-    tables_part *part = (tables_part *)(f->parts.data + f->parts.len) - 1;
-    const size_t at = part->from + row / 8;
-    while (at >= f->rows.len) {
-        BM_TRY(bm_buf_add(&f->rows, zeros, sizeof zeros, err));
-    }
-    f->rows.data[at] = (char)((unsigned char)f->rows.data[at] | 1u << row % 8);
-    part->n_rows = row + 1;
-    return BM_OK;
-}
-
-static bm_status tables_write(void *state, bm_str raw, bm_error *err)
-{
-    tables_tables *t = state;
-    for (size_t at = 0; at < raw.len; at += sizeof(uint64_t)) {
-        uint64_t row;
-        memcpy(&row, raw.data + at, sizeof row);
-        BM_TRY(set_row(&t->told, row, err));
-    }
-    return BM_OK;
-}
-
-/* The group of the row that was told last. */
-static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
-{
-    tables_tables *t = state;
-    return bm_buf_add(&t->told.labels, bytes.data, bytes.len, err);
-}
-
-static bm_status tables_finish(void *state, bm_error *err)
-{
-    tables_tables *t = state;
-    BM_TRY(tables_end_file(t, err));
-    if (t->next < t->files.n)
-        BM_TRY(tables_begin_file(t, t->files.n - 1, err));
-    BM_TRY(tables_end_file(t, err));
-    if (t->cfg.write != NULL)
-        return end_told(t, err);
-    return t->queue != NULL ? end_lanes(t, err) : BM_OK;
-}
-
-static int write_nowhere(void *ctx, const char *data, size_t len)
-{
-    (void)ctx, (void)data, (void)len;
-    return 0;
-}
-
-bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err)
-{
-    const bm_table_kept how = {.write = write_nowhere};
-    const size_t n = bm_format_is_table(bm_input_set_format(set)) ? bm_input_set_count(set) : 0;
-    for (size_t i = 1; i < n; i++) {
-        const tables_part parts[] = {{.index = 0}, {.index = i}};
-        bm_error first = {0};
-        if (keep_parts(set, parts, 2, "", &how, &first) != BM_ERR_USAGE)
-            continue;
-        if (err != NULL)
-            *err = first;
-        return BM_ERR_USAGE;
-    }
-    return BM_OK;
-}
-
-const bm_kept_writer_ops bm_kept_tables = {.names_files = true,
-                                           .open = tables_open,
-                                           .begin_file = tables_begin_file,
-                                           .write = tables_write,
-                                           .more = tables_more,
-                                           .end_file = tables_end_file,
-                                           .finish = tables_finish,
-                                           .close = tables_close};
-
 /* === kept names ===
  *
  * Names of kept files: endings, compression, the deepest common directory.
@@ -975,8 +277,10 @@ out:
     return status;
 }
 
-bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_naming *asked,
-                        char **names, bm_error *err)
+/* names[i] (filled, n; the caller's, bm_free each): relative, without "..". BM_ERR_USAGE where two
+ * would be the same, or one a directory of the other. */
+static bm_status names_of_kept(const bm_kept_source *sources, size_t n, const bm_kept_naming *asked,
+                               char **names, bm_error *err)
 {
     static const char *const bases[] = {[BM_WRITTEN_KEPT] = BM_FILE_KEPT,
                                         [BM_WRITTEN_REMOVED] = BM_FILE_REMOVED_RECORDS,
@@ -1042,7 +346,9 @@ static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
     return other;
 }
 
-bm_status bm_kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error *err)
+/* One for each input of the set. BM_ERR_USAGE: two would have one name. Of a stream there is no
+ * name. Good for reset whatever the status. */
+static bm_status kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error *err)
 {
     const bm_input_set *set = cfg->set;
     size_t n = bm_input_set_count(set);
@@ -1074,10 +380,10 @@ bm_status bm_kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error 
     }
     naming = (bm_kept_naming){
         .format = bm_input_set_format(set), .kept = cfg->kept, .cwd = cwd, .written = cfg->written};
-    status = bm_kept_names(sources, n, &naming, r->names, err);
+    status = names_of_kept(sources, n, &naming, r->names, err);
     if (status == BM_ERR_USAGE && name_by_path(sources, set)) {
         bm_error again = {0};
-        status = bm_kept_names(sources, n, &naming, r->names, &again);
+        status = names_of_kept(sources, n, &naming, r->names, &again);
         if (status != BM_OK && status != BM_ERR_USAGE && err != NULL)
             *err = again;
     }
@@ -1089,8 +395,16 @@ out:
     return status;
 }
 
-bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
-                            bm_out_file **out, bm_error *err)
+static bm_pack_lanes pack_lanes(const bm_kept_cfg *cfg)
+{
+    const bm_input_resources resources = bm_input_set_resources(cfg->set);
+    return (bm_pack_lanes){resources.threads, resources.memory / (cfg->halves != NULL ? 2 : 1),
+                           cfg->pool};
+}
+
+/* The file of input `index`, compressed as it is to be; or the stream of all of them. */
+static bm_status kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
+                                bm_out_file **out, bm_error *err)
 {
     const bm_pack_lanes lanes = pack_lanes(cfg);
     const bool tables = bm_format_is_table(bm_input_set_format(cfg->set));
@@ -1106,7 +420,7 @@ bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, 
     return BM_OK;
 }
 
-void bm_kept_files_reset(bm_kept_files *files)
+static void kept_files_reset(bm_kept_files *files)
 {
     for (size_t i = 0; files->names != NULL && i < files->n; i++)
         bm_free(files->names[i]);
@@ -1114,6 +428,699 @@ void bm_kept_files_reset(bm_kept_files *files)
     bm_free(files->compressions);
     *files = (bm_kept_files){0};
 }
+
+/* === kept id list ===
+ *
+ * The ids of kept documents, a line each, where there are no records to copy. */
+
+typedef struct id_list {
+    bm_out_file *file;
+    bm_buf line;
+} id_list;
+
+static void id_list_close(void *state)
+{
+    id_list *list = state;
+    if (list == NULL)
+        return;
+    bm_out_file_abort(list->file);
+    bm_buf_reset(&list->line);
+    bm_free(list);
+}
+
+static bm_status id_list_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
+{
+    id_list *list = NULL;
+    BM_TRY(bm_new_zero(&list, 1, err));
+    bm_status status = cfg->write != NULL
+                           ? kept_file_open(NULL, cfg, 0, &list->file, err)
+                           : bm_out_dir_file(cfg->dir, BM_FILE_KEPT_IDS, &list->file, err);
+    if (status == BM_OK)
+        *state = list;
+    else
+        id_list_close(list);
+    return status;
+}
+
+static bm_status id_list_add(void *state, bm_str id, bm_error *err)
+{
+    id_list *list = state;
+    if (list->file == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "a kept id after the end");
+    list->line.len = 0;
+    BM_TRY(bm_tsv_escape(&list->line, id, err));
+    BM_TRY(bm_buf_add(&list->line, "\n", 1, err));
+    return bm_out_file_write(list->file, list->line.data, list->line.len, err);
+}
+
+static bm_status id_list_finish(void *state, bm_error *err)
+{
+    id_list *list = state;
+    bm_out_file *file = list->file;
+    list->file = NULL;
+    return file != NULL ? bm_out_file_close(file, err) : BM_OK;
+}
+
+const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
+                                        .open = id_list_open,
+                                        .id = id_list_add,
+                                        .finish = id_list_finish,
+                                        .close = id_list_close};
+
+/* === kept records ===
+ *
+ * Kept records byte for byte, one kept file at a time, in the order of the inputs. While the blocks
+ * of one are compressed, the next is begun. Any number of threads write plain files of records, at
+ * places that were reserved. Names come from kept files, below. Elements of an array become an
+ * array again, an element after another; a byte order mark stays before its bracket.
+ *
+ * A stream is one file for all inputs: a byte order mark is only at its beginning, and if the last
+ * record of an input has no line ending, one is written before the next. */
+
+typedef struct records {
+    bm_kept_cfg cfg;
+    bm_kept_files files;
+    size_t next; /* inputs below it have their file */
+    bm_out_file *file;
+    bm_out_file **ended; /* n_ended from first_ended on: they are compressed meanwhile */
+    size_t first_ended, n_ended;
+    bool fresh;        /* nothing was written of the input that is open */
+    char last;         /* byte that was written */
+    bool array;        /* records are elements of one */
+    bool parts;        /* each is a member of its own, where the file is compressed */
+    uint64_t elements; /* in the file that is open */
+    bool marked;       /* that file begins with a byte order mark */
+    uint64_t reserved; /* bytes of it, where they are reserved */
+} records;
+
+static void records_close(void *state)
+{
+    records *r = state;
+    if (r == NULL)
+        return;
+    bm_out_file_abort(r->file);
+    for (size_t i = 0; i < r->n_ended; i++)
+        bm_out_file_abort(r->ended[r->first_ended + i]);
+    bm_pack_pool_close(r->cfg.pool);
+    kept_files_reset(&r->files);
+    bm_free_all(r->ended, r);
+}
+
+/* With a pool, if more than one file is compressed. */
+static bm_status open_pool(records *r, bm_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->files.n; i++)
+        n += r->files.compressions[i] != BM_COMPRESSION_NONE;
+    if (n < 2)
+        return BM_OK;
+    BM_TRY(bm_new(&r->ended, r->files.n, err));
+    return bm_pack_pool_open(pack_lanes(&r->cfg), true, &r->cfg.pool, err);
+}
+
+static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
+{
+    records *r = NULL;
+    BM_TRY(bm_new_zero(&r, 1, err));
+    r->cfg = *cfg;
+    r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
+    r->parts = bm_input_set_format(cfg->set) == BM_FORMAT_WET;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(kept_files_name(&r->files, cfg, err));
+    status = cfg->write != NULL ? kept_file_open(&r->files, cfg, 0, &r->file, err)
+                                : bm_out_dir_expect(cfg->dir, (const char *const *)r->files.names,
+                                                    r->files.n, err);
+    if (status == BM_OK && cfg->write == NULL)
+        status = open_pool(r, err);
+out:
+    if (status == BM_OK)
+        *state = r;
+    else
+        records_close(r);
+    return status;
+}
+
+static bm_status write_text(records *r, const char *text, bm_error *err)
+{
+    return bm_out_file_write(r->file, text, strlen(text), err);
+}
+
+/* Close files that were ended, in order, until `most` are left and others have room. */
+static bm_status close_ended(records *r, size_t most, bm_error *err)
+{
+    bm_status status = BM_OK;
+    while (status == BM_OK && r->n_ended > 0 &&
+           (r->n_ended > most || bm_pack_pool_is_crowded(r->cfg.pool))) {
+        r->n_ended--;
+        status = bm_out_file_close(r->ended[r->first_ended++], err);
+    }
+    return status;
+}
+
+static bm_status close_file(records *r, bm_error *err)
+{
+    if (r->file == NULL)
+        return BM_OK;
+    bm_status status = BM_OK;
+    if (r->array)
+        status = write_text(r, r->elements > 0 ? "\n]\n" : "[]\n", err);
+    bm_out_file *file = r->file;
+    r->file = NULL;
+    if (status != BM_OK) {
+        bm_out_file_abort(file);
+        return status;
+    }
+    if (r->cfg.pool == NULL || !bm_out_file_end(file)) {
+        status = close_ended(r, 0, err);
+        if (status == BM_OK)
+            return bm_out_file_close(file, err);
+        bm_out_file_abort(file);
+        return status;
+    }
+    r->ended[r->first_ended + r->n_ended++] = file;
+    return close_ended(r, SIZE_MAX, err);
+}
+
+static bm_status records_end_file(void *state, bm_error *err)
+{
+    records *r = state;
+    return r->cfg.write != NULL ? BM_OK : close_file(r, err);
+}
+
+static bm_status records_begin_file(void *state, size_t index, bm_error *err)
+{
+    records *r = state;
+    r->fresh = true;
+    if (r->cfg.write != NULL)
+        return BM_OK;
+    if (index >= r->files.n || index < r->next || r->file != NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
+    for (; r->next <= index; r->next++) {
+        /* one that was left out */
+        BM_TRY(close_file(r, err));
+        BM_TRY(kept_file_open(&r->files, &r->cfg, r->next, &r->file, err));
+        r->elements = r->reserved = 0;
+        r->marked = false;
+    }
+    return BM_OK;
+}
+
+/* The first bytes of an input follow the bytes of another one in the stream. */
+static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
+{
+    if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
+        return BM_OK;
+    const size_t mark = bm_bom_bytes(raw->data, raw->len);
+    *raw = (bm_str){raw->data + mark, raw->len - mark};
+    return r->array || r->last == '\n' ? BM_OK : write_text(r, "\n", err);
+}
+
+/* Records side by side, a member each. */
+static bm_status write_parts(records *r, bm_str raw, bm_error *err)
+{
+    bm_scan scan = {0};
+    while (raw.len > 0) {
+        const size_t end = bm_wet_end(&scan, raw.data, 0, raw.len);
+        const size_t n = end == BM_SCAN_MORE ? raw.len : end;
+        BM_TRY(bm_out_file_write(r->file, raw.data, n, err));
+        BM_TRY(bm_out_file_end_part(r->file, err));
+        raw = (bm_str){raw.data + n, raw.len - n};
+    }
+    return BM_OK;
+}
+
+static bm_status records_write(void *state, bm_str raw, bm_error *err)
+{
+    records *r = state;
+    if (r->file == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
+    BM_TRY(join_stream(r, &raw, err));
+    r->fresh = false;
+    if (raw.len == 0) /* it was a mark, and nothing else */
+        return BM_OK;
+    r->last = raw.data[raw.len - 1];
+    bool mark =
+        r->array && r->elements == 0 && !r->marked && bm_bom_bytes(raw.data, raw.len) == raw.len;
+    if (mark)
+        r->marked = true;
+    else if (r->array) {
+        BM_TRY(write_text(r, r->elements++ > 0 ? ",\n" : "[\n", err));
+    }
+    return r->parts ? write_parts(r, raw, err) : bm_out_file_write(r->file, raw.data, raw.len, err);
+}
+
+static bm_status records_more(void *state, bm_str bytes, bm_error *err)
+{
+    records *r = state;
+    return r->file != NULL ? bm_out_file_write(r->file, bytes.data, bytes.len, err)
+                           : bm_fail(err, BM_ERR_INTERNAL, "more of a record without a file");
+}
+
+static bm_status records_reserve(void *state, uint64_t len, bm_kept_place *out, bm_error *err)
+{
+    records *r = state;
+    if (r->file == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "kept records without a file");
+    if (r->array || r->cfg.write != NULL ||
+        r->files.compressions[r->next - 1] != BM_COMPRESSION_NONE)
+        return BM_OK;
+    *out = (bm_kept_place){r->file, r->reserved};
+    r->reserved += len;
+    return BM_OK;
+}
+
+static bm_status records_finish(void *state, bm_error *err)
+{
+    records *r = state;
+    BM_TRY(close_file(r, err));
+    if (r->cfg.write == NULL && r->next < r->files.n)
+        BM_TRY(records_begin_file(r, r->files.n - 1, err));
+    BM_TRY(close_file(r, err));
+    return close_ended(r, 0, err);
+}
+
+const bm_kept_writer_ops bm_kept_records = {.names_files = true,
+                                            .open = records_open,
+                                            .begin_file = records_begin_file,
+                                            .write = records_write,
+                                            .more = records_more,
+                                            .reserve = records_reserve,
+                                            .end_file = records_end_file,
+                                            .finish = records_finish,
+                                            .close = records_close};
+
+/* === kept tables ===
+ *
+ * The rows of tables that stay, as files of the same kind. A record is given as the number of its
+ * row, from 0 (source_columns.c); its label has the other facts about it. The library that reads
+ * tables writes a file when all of its rows are known, and a stream when the rows of all tables are
+ * known.
+ *
+ * Threads: several files are written at once, each by one thread, while the rows of the next are
+ * told. They begin in order, so that the first failure by input is known. Each has its share of the
+ * memory; a table for which that is too little is written once more, beside no other one. */
+
+/* The rows of a table: bits of `rows`, from a byte on. */
+typedef struct tables_part {
+    size_t index, from; /* input, byte */
+    uint64_t n_rows;
+} tables_part;
+
+/* A file, and the rows that stay in it. */
+typedef struct tables_file {
+    struct tables_tables *of;
+    bm_buf rows;       /* a bit a row */
+    bm_buf parts;      /* a tables_part each, the last of the table that is begun */
+    bm_buf labels;     /* a bm_table_label a row that stays, where they have any */
+    bm_out_file *file; /* while it is written */
+    bm_status status;  /* of the written rows */
+    bm_error error;
+} tables_file;
+
+typedef struct tables_tables {
+    bm_kept_cfg cfg;
+    bm_kept_files files;
+    size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
+    bool inside;
+    tables_file told; /* the file that is getting rows */
+    uint32_t n_lanes; /* that write files; 1: who tells the rows does */
+    uint32_t n_started;
+    pthread_t *lanes;
+    bm_queue *queue;         /* of a tables_file each */
+    pthread_rwlock_t memory; /* as cfg.halves, where that is NULL */
+    pthread_mutex_t lock;    /* of what follows */
+    pthread_cond_t ended;
+    uint32_t n_ended; /* lanes */
+    bool stop;        /* nothing more is wanted */
+    size_t failed;    /* the first input that failed, and how */
+    bm_status status;
+    bm_error error;
+} tables_tables;
+
+static void reset_file(tables_file *f)
+{
+    bm_out_file_abort(f->file);
+    bm_buf_reset(&f->rows);
+    bm_buf_reset(&f->parts);
+    bm_buf_reset(&f->labels);
+}
+
+static bool is_stopped(tables_tables *t)
+{
+    pthread_mutex_lock(&t->lock);
+    const bool stop = t->stop;
+    pthread_mutex_unlock(&t->lock);
+    return stop;
+}
+
+static void stop_lanes(tables_tables *t)
+{
+    void *left = NULL;
+    pthread_mutex_lock(&t->lock);
+    t->stop = true;
+    pthread_mutex_unlock(&t->lock);
+    if (t->queue == NULL)
+        return;
+    bm_queue_abort(t->queue);
+    while (t->n_started > 0)
+        (void)pthread_join(t->lanes[--t->n_started], NULL);
+    while (bm_queue_drain(t->queue, &left)) {
+        reset_file(left);
+        bm_free(left);
+    }
+}
+
+static void tables_close(void *state)
+{
+    tables_tables *t = state;
+    if (t == NULL)
+        return;
+    stop_lanes(t);
+    bm_queue_free(t->queue);
+    bm_free(t->lanes);
+    reset_file(&t->told);
+    kept_files_reset(&t->files);
+    pthread_cond_destroy(&t->ended);
+    pthread_mutex_destroy(&t->lock);
+    pthread_rwlock_destroy(&t->memory);
+    bm_free(t);
+}
+
+static uint32_t lanes_of(const tables_tables *t)
+{
+    const uint32_t threads =
+        bm_input_set_resources(t->cfg.set).threads / (t->cfg.halves != NULL ? 2 : 1);
+    const size_t most = t->cfg.write != NULL ? 1 : t->files.n;
+    return threads <= 1 || most <= 1 ? 1 : threads < most ? threads : (uint32_t)most;
+}
+
+static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
+{
+    tables_tables *t = NULL;
+    BM_TRY(bm_new_zero(&t, 1, err));
+    t->cfg = *cfg;
+    t->told.of = t;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_rwlock_init(&t->memory, NULL);
+    pthread_cond_init(&t->ended, NULL);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(kept_files_name(&t->files, cfg, err));
+    t->n_lanes = lanes_of(t);
+    if (cfg->write == NULL)
+        status = bm_out_dir_expect(cfg->dir, (const char *const *)t->files.names, t->files.n, err);
+out:
+    if (status == BM_OK)
+        *state = t;
+    else
+        tables_close(t);
+    return status;
+}
+
+static int write_bytes(void *ctx, const char *data, size_t len)
+{
+    tables_file *f = ctx;
+    f->status = is_stopped(f->of) ? bm_fail(&f->error, BM_ERR_CANCELLED, "interrupted")
+                                  : bm_out_file_write(f->file, data, len, &f->error);
+    return f->status != BM_OK;
+}
+
+/* Keep the rows of parts, one after the other; `how` is the same for all of them. */
+static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, size_t n,
+                            const char *rows, const bm_table_kept *how, bm_error *err)
+{
+    const char **names = NULL;
+    bm_table_kept *kept = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new(&names, n, err));
+    BM_TRY_OUT(bm_new(&kept, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const bm_source *source = bm_input_set_source(set, parts[i].index);
+        names[i] = source->name;
+        kept[i] = *how;
+        kept[i].path = bm_source_place(source);
+        kept[i].bytes = bm_table_bytes_of(source);
+        kept[i].parquet = bm_input_set_format(set) == BM_FORMAT_PARQUET;
+        kept[i].rows = rows != NULL ? (const uint8_t *)rows + parts[i].from : NULL;
+        kept[i].n_rows = parts[i].n_rows;
+        kept[i].more = i + 1 < n ? &kept[i + 1] : NULL;
+    }
+    status = bm_table_keep(names, kept, err);
+out:
+    bm_free(kept);
+    bm_free(names);
+    return status;
+}
+
+/* With the share of a lane; or `again`, with all threads and memory. */
+static bm_status write_with(tables_file *f, bool again, bm_error *err)
+{
+    const tables_tables *t = f->of;
+    const bool alone = again || t->n_lanes == 1;
+    const tables_part *parts = (const tables_part *)f->parts.data;
+    const bm_input_resources resources = bm_input_set_resources(t->cfg.set);
+    const uint64_t share = resources.memory / t->n_lanes / (t->cfg.halves != NULL ? 2 : 1);
+    /* what an aborted try wrote stays where the job can be resumed */
+    if (!again || bm_out_dir_file_again(t->cfg.dir, t->files.names[parts[0].index], 0, &f->file,
+                                        NULL) != BM_OK)
+        BM_TRY(kept_file_open(&t->files, &t->cfg, parts[0].index, &f->file, err));
+    static const bm_table_label none;
+    const bm_table_label *labels = f->labels.len > 0 ? (const bm_table_label *)f->labels.data
+                                   : t->cfg.written == BM_WRITTEN_ANNOTATED ? &none
+                                                                            : NULL;
+    const bm_table_kept how = {.labels = labels,
+                               .n_labels = f->labels.len / sizeof(bm_table_label),
+                               .threads = alone ? resources.threads : 1,
+                               .memory = alone || share == 0 ? resources.memory : share,
+                               .write = write_bytes,
+                               .write_ctx = f};
+    f->status = BM_OK;
+    bm_status status =
+        keep_parts(t->cfg.set, parts, f->parts.len / sizeof *parts, f->rows.data, &how, err);
+    if (f->status != BM_OK) { /* not the table, but its output */
+        status = f->status;
+        if (err != NULL)
+            *err = f->error;
+    }
+    bm_out_file *file = f->file;
+    f->file = NULL;
+    if (status == BM_OK)
+        return bm_out_file_close(file, err);
+    bm_out_file_abort(file);
+    return status;
+}
+
+/* The file of the parts, with the rows that were told. */
+static bm_status write_file(tables_file *f, bm_error *err)
+{
+    if (f->parts.len == 0) /* all are lost: there is no table without a schema */
+        return BM_OK;
+    pthread_rwlock_t *memory = f->of->cfg.halves != NULL ? f->of->cfg.halves : &f->of->memory;
+    pthread_rwlock_rdlock(memory);
+    bm_status status = write_with(f, false, err);
+    pthread_rwlock_unlock(memory);
+    if (status != BM_ERR_NOMEM || f->of->n_lanes == 1)
+        return status;
+    pthread_rwlock_wrlock(memory);
+    status = write_with(f, true, err);
+    pthread_rwlock_unlock(memory);
+    return status;
+}
+
+static void fail_table(tables_tables *t, size_t index, bm_status status, const bm_error *error)
+{
+    pthread_mutex_lock(&t->lock);
+    if (t->status == BM_OK || index < t->failed) {
+        t->failed = index;
+        t->status = status;
+        t->error = *error;
+    }
+    pthread_mutex_unlock(&t->lock);
+    bm_queue_abort(t->queue); /* those before it were begun */
+}
+
+static void *run_tables(void *arg)
+{
+    tables_tables *t = arg;
+    void *next = NULL;
+    while (bm_queue_pop(t->queue, 0, &next)) {
+        tables_file *f = next;
+        const size_t index = f->parts.len > 0 ? ((tables_part *)f->parts.data)->index : 0;
+        bm_error error = {0};
+        const bm_status status = write_file(f, &error);
+        reset_file(f);
+        bm_free(f);
+        if (status != BM_OK)
+            fail_table(t, index, status, &error);
+    }
+    pthread_mutex_lock(&t->lock);
+    t->n_ended++;
+    pthread_cond_signal(&t->ended);
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+/* No more rows follow. Wait until everything is written; returns the failure of the first input
+ * that failed. */
+static bm_status end_lanes(tables_tables *t, bm_error *err)
+{
+    bm_status status = BM_OK;
+    bm_queue_close(t->queue);
+    pthread_mutex_lock(&t->lock);
+    while (t->n_ended < t->n_started && status == BM_OK) {
+        bm_wait_shortly(&t->ended, &t->lock);
+        pthread_mutex_unlock(&t->lock);
+        status = bm_check_cancelled(t->cfg.set->callbacks, err);
+        pthread_mutex_lock(&t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+    BM_TRY(status); /* close stops them */
+    if (t->status != BM_OK && err != NULL)
+        *err = t->error;
+    return t->status;
+}
+
+static bm_status start_lanes(tables_tables *t, bm_error *err)
+{
+    BM_TRY(bm_queue_open(1, &t->queue, err));
+    BM_TRY(bm_new(&t->lanes, t->n_lanes, err));
+    for (; t->n_started < t->n_lanes; t->n_started++) {
+        const int code = bm_thread_start(&t->lanes[t->n_started], run_tables, t);
+        if (code != 0 && t->n_started == 0)
+            return bm_fail_thread(code, err);
+        if (code != 0)
+            break;
+    }
+    return BM_OK;
+}
+
+/* Write the file that was told, or give it to a lane. */
+static bm_status end_told(tables_tables *t, bm_error *err)
+{
+    bm_status status = BM_OK;
+    tables_file *f = NULL;
+    if (t->n_lanes == 1)
+        BM_TRY_OUT(write_file(&t->told, err));
+    else {
+        if (t->queue == NULL)
+            BM_TRY(start_lanes(t, err));
+        BM_TRY(bm_new_zero(&f, 1, err));
+        *f = t->told;
+        t->told = (tables_file){.of = t};
+        if (bm_queue_push(t->queue, f))
+            return BM_OK;
+        reset_file(f);
+        bm_free(f);
+        return end_lanes(t, err);
+    }
+out:
+    reset_file(&t->told);
+    t->told = (tables_file){.of = t};
+    return status;
+}
+
+static bm_status tables_end_file(void *state, bm_error *err)
+{
+    tables_tables *t = state;
+    if (!t->inside)
+        return BM_OK;
+    t->inside = false;
+    if (bm_input_set_source(t->cfg.set, t->begun)->lost)
+        t->told.parts.len -= sizeof(tables_part);
+    return t->cfg.write == NULL ? end_told(t, err) : BM_OK;
+}
+
+static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
+{
+    tables_tables *t = state;
+    if (index >= t->files.n || index < t->next || t->inside)
+        return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
+    for (; t->next <= index; t->next++) {
+        /* an input of which nothing is kept */
+        BM_TRY(tables_end_file(t, err));
+        const tables_part part = {t->next, t->told.rows.len, 0};
+        BM_TRY(bm_buf_add(&t->told.parts, &part, sizeof part, err));
+        t->begun = t->next;
+        t->inside = true;
+    }
+    return BM_OK;
+}
+
+/* The bit of a row, and those before it that are new and 0. */
+static bm_status set_row(tables_file *f, uint64_t row, bm_error *err)
+{
+    static const char zeros[4096];
+    tables_part *part = (tables_part *)(f->parts.data + f->parts.len) - 1;
+    const size_t at = part->from + row / 8;
+    while (at >= f->rows.len) {
+        BM_TRY(bm_buf_add(&f->rows, zeros, sizeof zeros, err));
+    }
+    f->rows.data[at] = (char)((unsigned char)f->rows.data[at] | 1u << row % 8);
+    part->n_rows = row + 1;
+    return BM_OK;
+}
+
+static bm_status tables_write(void *state, bm_str raw, bm_error *err)
+{
+    tables_tables *t = state;
+    for (size_t at = 0; at < raw.len; at += sizeof(uint64_t)) {
+        uint64_t row;
+        memcpy(&row, raw.data + at, sizeof row);
+        BM_TRY(set_row(&t->told, row, err));
+    }
+    return BM_OK;
+}
+
+/* The group of the row that was told last. */
+static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
+{
+    tables_tables *t = state;
+    return bm_buf_add(&t->told.labels, bytes.data, bytes.len, err);
+}
+
+static bm_status tables_finish(void *state, bm_error *err)
+{
+    tables_tables *t = state;
+    BM_TRY(tables_end_file(t, err));
+    if (t->next < t->files.n)
+        BM_TRY(tables_begin_file(t, t->files.n - 1, err));
+    BM_TRY(tables_end_file(t, err));
+    if (t->cfg.write != NULL)
+        return end_told(t, err);
+    return t->queue != NULL ? end_lanes(t, err) : BM_OK;
+}
+
+static int write_nowhere(void *ctx, const char *data, size_t len)
+{
+    (void)ctx, (void)data, (void)len;
+    return 0;
+}
+
+bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err)
+{
+    const bm_table_kept how = {.write = write_nowhere};
+    const size_t n = bm_format_is_table(bm_input_set_format(set)) ? bm_input_set_count(set) : 0;
+    for (size_t i = 1; i < n; i++) {
+        const tables_part parts[] = {{.index = 0}, {.index = i}};
+        bm_error first = {0};
+        if (keep_parts(set, parts, 2, "", &how, &first) != BM_ERR_USAGE)
+            continue;
+        if (err != NULL)
+            *err = first;
+        return BM_ERR_USAGE;
+    }
+    return BM_OK;
+}
+
+const bm_kept_writer_ops bm_kept_tables = {.names_files = true,
+                                           .open = tables_open,
+                                           .begin_file = tables_begin_file,
+                                           .write = tables_write,
+                                           .more = tables_more,
+                                           .end_file = tables_end_file,
+                                           .finish = tables_finish,
+                                           .close = tables_close};
+
+/* === kept writer === */
 
 struct bm_kept_writer {
     const bm_kept_writer_ops *ops;
@@ -1143,8 +1150,8 @@ bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err)
     bm_kept_files files = {0};
     if (!writer_of(cfg->set, cfg->kept)->names_files)
         return BM_OK;
-    const bm_status status = bm_kept_files_name(&files, cfg, err);
-    bm_kept_files_reset(&files);
+    const bm_status status = kept_files_name(&files, cfg, err);
+    kept_files_reset(&files);
     return status;
 }
 

@@ -133,11 +133,6 @@ typedef struct bm_kept_naming {
     bm_written written; /* `removed` or `annotated` in place of `kept` */
 } bm_kept_naming;
 
-/* names[i] (filled, n; the caller's, bm_free each): relative, without "..". BM_ERR_USAGE where two
- * would be the same, or one a directory of the other. */
-bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_naming *naming,
-                        char **names, bm_error *err);
-
 /* kept_files -- the files that kept documents go to: one for each input, its name and its
  * compression. */
 
@@ -146,11 +141,3 @@ typedef struct bm_kept_files {
     char **names;
     bm_compression *compressions;
 } bm_kept_files; /* {0} is none */
-
-/* One for each input of the set. BM_ERR_USAGE: two would have one name. Of a stream there is no
- * name. Good for reset whatever the status. */
-bm_status bm_kept_files_name(bm_kept_files *files, const bm_kept_cfg *cfg, bm_error *err);
-/* The file of input `index`, compressed as it is to be; or the stream of all of them. */
-bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
-                            bm_out_file **out, bm_error *err);
-void bm_kept_files_reset(bm_kept_files *files);

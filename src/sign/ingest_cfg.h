@@ -44,8 +44,6 @@ static inline void bm_ingest_lap(double *sum, double *mark)
     *mark = now;
 }
 
-/* Add the stages of one thread to the sums of all. */
-void bm_ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread);
 /* The stage that was busy for the greatest share of the time it could have been: "read", "text",
  * "sign", "device", "deliver", "enter" or "put". */
 const char *bm_ingest_bottleneck(const bm_ingest_times *times);

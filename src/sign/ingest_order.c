@@ -14,7 +14,8 @@
 #include "model/counts.h"
 #include "sign/ingest_cfg.h"
 
-void bm_ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread)
+/* Add the stages of one thread to the sums of all. */
+static void ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread)
 {
     all->read += thread->read;
     all->fill += thread->fill;
@@ -926,6 +927,6 @@ void bm_ingest_order_finish(bm_ingest_order *order, uint64_t n)
 void bm_ingest_order_add_times(bm_ingest_order *order, const bm_ingest_times *times)
 {
     pthread_mutex_lock(&order->lock);
-    bm_ingest_times_add(&order->times, times);
+    ingest_times_add(&order->times, times);
     pthread_mutex_unlock(&order->lock);
 }

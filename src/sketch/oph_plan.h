@@ -37,10 +37,3 @@ static inline uint32_t bm_oph_donor_of(const bm_oph_plan *plan, uint32_t bin, ui
 
 bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_error *err);
 void bm_oph_plan_reset(bm_oph_plan *plan);
-
-/* Take the words of another part of a document into `words`, which is not densified; `part` may be:
- * a word that a bin was given by another lies outside its bin, and is passed over. */
-void bm_oph_merge(const bm_oph_plan *plan, const uint32_t *part, uint32_t *words);
-/* Fill the empty bins; no effect where all are empty. For a few documents: backends have their
- * own. */
-void bm_oph_fill_empty(const bm_oph_plan *plan, uint32_t *words);

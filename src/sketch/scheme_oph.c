@@ -79,14 +79,18 @@ void bm_oph_plan_reset(bm_oph_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-void bm_oph_merge(const bm_oph_plan *plan, const uint32_t *part, uint32_t *words)
+/* Take the words of another part of a document into `words`, which is not densified; `part` may be:
+ * a word that a bin was given by another lies outside its bin, and is passed over. */
+static void merge_bins(const bm_oph_plan *plan, const uint32_t *part, uint32_t *words)
 {
     for (uint32_t bin = 0; bin < plan->bins; bin++)
         if (bm_oph_bin(part[bin], plan->bins) == bin && part[bin] < words[bin])
             words[bin] = part[bin];
 }
 
-void bm_oph_fill_empty(const bm_oph_plan *plan, uint32_t *words)
+/* Fill the empty bins; no effect where all are empty. For a few documents: backends have their
+ * own. */
+static void oph_fill_empty(const bm_oph_plan *plan, uint32_t *words)
 {
     uint32_t found[BM_PERMS_MAX];
     bool any = false;
@@ -192,12 +196,12 @@ static bm_status oph_upload(const bm_scheme_params *params, uint32_t padded, voi
 
 static void oph_merge(const bm_scheme_params *params, const void *part, void *words)
 {
-    bm_oph_merge(params->plan, part, words);
+    merge_bins(params->plan, part, words);
 }
 
 static void oph_finish(const bm_scheme_params *params, void *words)
 {
-    bm_oph_fill_empty(params->plan, words);
+    oph_fill_empty(params->plan, words);
 }
 
 static const uint32_t test_perms[] = {16, 100, 128, 300, 0};

@@ -102,8 +102,8 @@ static inline size_t scratch_count(scratch *s, const char *name)
     DIR *folder = opendir(scratch_at(s, name));
     size_t n = 0;
     cr_assert_not_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
-        n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    for (struct dirent *item; (item = readdir(folder)) != NULL;)
+        n += strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0;
     closedir(folder);
     return n;
 }

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "base/meter.h"
+#include "base/meter.c"
 
 static const bm_forecast_step steps[] = {
     {"read", 1, NULL}, {"match", 2, "compare"}, {"group", 0.5, NULL}, {"write", 1.5, NULL}};
@@ -19,7 +19,7 @@ typedef struct run {
 static void begin(run *r)
 {
     *r = (run){.now = 100};
-    bm_forecast_plan(&r->f, steps, 4, r->now);
+    forecast_plan(&r->f, steps, 4, r->now);
 }
 
 /* Let a stage take so long, and look `looks` times, the last of them at its end. Both ends of each
@@ -28,11 +28,11 @@ static void begin(run *r)
 static void pass(run *r, const char *stage, double seconds, int looks, bool tells)
 {
     const double began = r->now;
-    bm_forecast_stage(&r->f, stage, r->now);
+    forecast_stage(&r->f, stage, r->now);
     for (int i = 1; i <= looks; i++) {
         const bm_forecast_view before = r->view;
         r->now = began + seconds * i / looks;
-        r->view = bm_forecast_update(&r->f, tells ? (double)i / looks : -1, r->now);
+        r->view = forecast_update(&r->f, tells ? (double)i / looks : -1, r->now);
         cr_assert(r->view.done >= before.done && r->view.done <= 1, "%s: %g after %g", stage,
                   r->view.done, before.done);
         cr_assert_float_eq(r->view.elapsed_s, r->now - 100, 1e-9);
@@ -64,7 +64,7 @@ Test(forecast, says_which_step_of_how_many)
 {
     run r;
     begin(&r);
-    bm_forecast_view view = bm_forecast_update(&r.f, -1, 100);
+    bm_forecast_view view = forecast_update(&r.f, -1, 100);
     cr_expect(view.number == 0 && view.n == 4 && view.left_s < 0 && view.done <= 0);
     static const struct {
         const char *stage;
@@ -72,8 +72,8 @@ Test(forecast, says_which_step_of_how_many)
     } rows[] = {{"read", 1},    {"read", 1},  {"unplanned", 1}, {"match", 2},
                 {"compare", 2}, {"write", 4}, {"read", 4}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        bm_forecast_stage(&r.f, rows[i].stage, 100 + (double)i);
-        cr_expect_eq(bm_forecast_update(&r.f, 0.1, 100 + (double)i).number, rows[i].number, "%s",
+        forecast_stage(&r.f, rows[i].stage, 100 + (double)i);
+        cr_expect_eq(forecast_update(&r.f, 0.1, 100 + (double)i).number, rows[i].number, "%s",
                      rows[i].stage);
     }
 }
@@ -99,12 +99,12 @@ Test(forecast, what_a_step_shows_counts_for_more_the_more_of_it_is_done)
     run r;
     begin(&r);
     pass(&r, "read", 10, 10, true);
-    bm_forecast_stage(&r.f, "match", 110); /* 20 s were to be expected; it will take 200 */
-    bm_forecast_stage(&r.f, "compare", 110);
+    forecast_stage(&r.f, "match", 110); /* 20 s were to be expected; it will take 200 */
+    forecast_stage(&r.f, "compare", 110);
     const double behind = 20; /* of the steps after it, by the weights */
     double error = 1e9;
     for (int i = 1; i <= 10; i++) {
-        const bm_forecast_view view = bm_forecast_update(&r.f, i / 10.0, 110 + 20 * i);
+        const bm_forecast_view view = forecast_update(&r.f, i / 10.0, 110 + 20 * i);
         const double of_step = 200.0 - 20 * i, off = fabs(view.left_s - of_step) / 200;
         cr_expect_leq(off, error + behind / 10, "%d", i);
         error = off;
@@ -114,8 +114,8 @@ Test(forecast, what_a_step_shows_counts_for_more_the_more_of_it_is_done)
 Test(forecast, without_a_plan_or_a_pace_nothing_is_claimed)
 {
     bm_forecast none = {0};
-    bm_forecast_stage(&none, "read", 5);
-    const bm_forecast_view view = bm_forecast_update(&none, 0.5, 6);
+    forecast_stage(&none, "read", 5);
+    const bm_forecast_view view = forecast_update(&none, 0.5, 6);
     cr_expect(view.n == 0 && view.number == 0 && view.left_s < 0 && view.done <= 0);
     run r;
     begin(&r);

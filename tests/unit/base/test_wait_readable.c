@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "base/files.h"
+#include "base/files.c"
 
 typedef struct caller {
     unsigned asked, stop_at; /* 0: never */
@@ -27,7 +27,7 @@ static bm_status wait_for(int fd, caller *c)
 {
     const bm_callbacks callbacks = {.ctx = c, .cancelled = cancelled};
     bm_error err = {0};
-    return bm_wait_readable(&callbacks, fd, &err);
+    return wait_until_readable(&callbacks, fd, &err);
 }
 
 Test(wait_readable, who_wants_to_stop_is_asked_until_there_is_something)
@@ -64,8 +64,8 @@ Test(wait_readable, without_anybody_to_ask_there_is_no_wait_here)
     int ends[2];
     const bm_callbacks none = {0};
     cr_assert_eq(pipe(ends), 0);
-    cr_assert_eq(bm_wait_readable(NULL, ends[0], NULL), BM_OK);
-    cr_assert_eq(bm_wait_readable(&none, ends[0], NULL), BM_OK);
+    cr_assert_eq(wait_until_readable(NULL, ends[0], NULL), BM_OK);
+    cr_assert_eq(wait_until_readable(&none, ends[0], NULL), BM_OK);
 }
 
 static void *write_later(void *fd)

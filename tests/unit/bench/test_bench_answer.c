@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "bench/bench_answer.h"
+#include "bench/bench_answer.c"
 
 static const bm_bench_options options = {.price = 3, .watts = 500};
 
@@ -39,7 +39,7 @@ Test(bench_answer, a_job_slower_than_its_disk_is_as_fast_as_it_was)
                                   .threads = 4};
     const bm_bench_job native = sample_job(4, 14);
     bm_bench_job job = sample_job(2.5, 6);
-    bm_bench_answer_compute(&options, &rates, &native, &job);
+    bench_answer_compute(&options, &rates, &native, &job);
     cr_expect_float_eq(job.part[BM_BENCH_ARITHMETIC], 2, 1e-12, "2e8 shingles at 100 M/s");
     cr_expect_float_eq(job.part[BM_BENCH_LINK], .6, 1e-12, "the longer of .6 up and .25 down");
     cr_expect_float_eq(job.part[BM_BENCH_HOST], 1.5, 1e-12, "6 CPU seconds on 4 threads");
@@ -59,7 +59,7 @@ Test(bench_answer,
     const bm_bench_rates rates = {
         .mshingles_s = 100, .read_mb_s = 250, .write_mb_s = 100, .threads = 4, .cores = 4};
     bm_bench_job job = sample_job(4, 14);
-    bm_bench_answer_compute(&options, &rates, NULL, &job);
+    bench_answer_compute(&options, &rates, NULL, &job);
     cr_expect_float_eq(job.part[BM_BENCH_HOST], 1.5, 1e-12, "14 less 2 on each of 4");
     cr_expect_eq(job.part[BM_BENCH_LINK], 0, "there is none");
     cr_expect_float_eq(job.part[BM_BENCH_DISK], 5, 1e-12);
@@ -97,7 +97,7 @@ Test(bench_answer, a_model_of_rates_says_the_same)
             slowest = allowed[p] < allowed[slowest] ? p : slowest;
         const double measured = 1e6 / job.seconds;
         const double rate = measured < allowed[3] ? measured : allowed[3];
-        bm_bench_answer_compute(&options, &rates, NULL, &job);
+        bench_answer_compute(&options, &rates, NULL, &job);
         cr_assert_str_eq(job.binds, names[slowest]);
         cr_assert_float_eq(job.documents_s / rate, 1, 1e-9);
         cr_assert_float_eq(job.gb_s / (rate * 1e-6), 1, 1e-9);
@@ -116,7 +116,7 @@ Test(bench_answer, the_words_name_each_device_and_only_what_was_asked_for)
         jobs[i].job = i % 2 == 0 ? "sign" : "dedup";
         strcpy(jobs[i].device, i < 2 ? "cpu" : "opencl:0.0");
         strcpy(jobs[i].device_name, i < 2 ? "EPYC" : "H200");
-        bm_bench_answer_compute(&options, &rates, i < 2 ? NULL : &jobs[i % 2], &jobs[i]);
+        bench_answer_compute(&options, &rates, i < 2 ? NULL : &jobs[i % 2], &jobs[i]);
     }
     jobs[1].gb_s /= 2; /* so that the other is the faster one */
     const bm_bench_options used = {.threads = 4, .price = 3};

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "cpu/cpu_backend.h"
-#include "devices/text_offload.h"
+#include "devices/text_offload.c"
 
 typedef struct slow_device {
     bm_backend base;
@@ -17,7 +17,7 @@ typedef struct slow_device {
     int n_hashes, n_texts;
 } slow_device;
 
-static bm_status submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
+static bm_status fake_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
 {
     (void)err;
     slow_device *device = (slow_device *)backend;
@@ -30,7 +30,7 @@ static bm_status submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
     return task->text != NULL ? device->answer : BM_OK;
 }
 
-static bm_status wait_for(bm_backend *backend, bm_sign_task *task, bm_error *err)
+static bm_status fake_wait(bm_backend *backend, bm_sign_task *task, bm_error *err)
 {
     (void)backend, (void)task, (void)err;
     return BM_OK;
@@ -43,7 +43,7 @@ static bm_status drain(bm_backend *backend, bm_error *err)
 }
 
 static const bm_backend_ops ops = {
-    .name = "slow", .submit = submit, .wait = wait_for, .drain = drain};
+    .name = "slow", .submit = fake_submit, .wait = fake_wait, .drain = drain};
 static const bm_text_options chars = {.shingle = BM_SHINGLE_CHAR, .shingle_k = 5};
 
 static slow_device make(long hash_ms, long text_ms, bm_device_kind kind)
@@ -92,12 +92,12 @@ Test(text_offload, the_form_that_the_device_is_faster_with_is_taken)
 
 Test(text_offload, a_way_is_as_fast_as_its_slower_part_or_as_both_one_after_the_other)
 {
-    cr_assert_eq(bm_text_way_rate(300, 100, false), 100);
-    cr_assert_eq(bm_text_way_rate(50, 100, false), 50);
-    cr_assert_eq(bm_text_way_rate(100, 100, true), 50);
-    cr_assert_float_eq(bm_text_way_rate(300, 100, true), 75, 1e-9);
-    cr_assert_eq(bm_text_way_rate(100, 0, false), 0);
-    cr_assert_eq(bm_text_way_rate(0, 100, true), 0);
+    cr_assert_eq(text_way_rate(300, 100, false), 100);
+    cr_assert_eq(text_way_rate(50, 100, false), 50);
+    cr_assert_eq(text_way_rate(100, 100, true), 50);
+    cr_assert_float_eq(text_way_rate(300, 100, true), 75, 1e-9);
+    cr_assert_eq(text_way_rate(100, 0, false), 0);
+    cr_assert_eq(text_way_rate(0, 100, true), 0);
 }
 
 Test(text_offload, rates_of_several_devices_add_up)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index/index_feed.h"
+#include "index/index_feed.c"
 
 #include "tests/world/world_random.h"
 
@@ -91,7 +91,7 @@ static void gather(bm_gathered *g, const bm_gather_shape *shape)
     made *m = malloc(sizeof *m);
     for (size_t first = 0; first < ALL; first += N) {
         make_batch(m, first);
-        cr_assert_eq(bm_gathered_add(g, shape, &m->batch, NULL), BM_OK);
+        cr_assert_eq(gathered_add(g, shape, &m->batch, NULL), BM_OK);
         cr_assert_eq(g->place.file, first);
         bm_buf_reset(&m->batch.ids);
     }
@@ -147,9 +147,9 @@ static void expect_all(bm_gather_shape shape)
     for (size_t i = 0, at = 0; i < ALL; i++)
         if (stays[i])
             expect_doc(&g, &shape, at++, i);
-    cr_assert_gt(bm_gathered_bytes(&g), ALL * sizeof *g.docs);
+    cr_assert_gt(gathered_bytes(&g), ALL * sizeof *g.docs);
     bm_gathered_reset(&g);
-    cr_assert_eq(bm_gathered_bytes(&g), 0);
+    cr_assert_eq(gathered_bytes(&g), 0);
     bm_pool_close(pool);
 }
 
@@ -173,7 +173,7 @@ Test(index_gather, documents_of_a_batch_that_failed_have_only_what_was_read)
     m->batch.status = BM_ERR_INPUT;
     m->batch.keys = NULL;
     m->batch.shingles = (bm_shingle_batch){0};
-    cr_assert_eq(bm_gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
+    cr_assert_eq(gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
     bm_pool *pool = NULL;
     cr_assert_eq(bm_pool_open(1, &pool, NULL), BM_OK);
     cr_assert_eq(bm_gathered_finish(&g, &shape, pool, NULL), BM_OK);
@@ -200,17 +200,17 @@ Test(index_gather, what_is_cleared_is_not_full)
     size_t first = 0;
     for (size_t i = 0; i < 6; i++, first += N) {
         make_batch(m, first);
-        cr_assert_eq(bm_gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
+        cr_assert_eq(gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
         bm_buf_reset(&m->batch.ids);
     }
-    const uint64_t held = bm_gathered_bytes(&g);
-    cr_expect(bm_gathered_is_full(&g, &shape, held));
-    cr_expect(!bm_gathered_is_full(&g, &shape, held + 1));
+    const uint64_t held = gathered_bytes(&g);
+    cr_expect(gathered_is_full(&g, &shape, held));
+    cr_expect(!gathered_is_full(&g, &shape, held + 1));
     bm_gathered_clear(&g);
     make_batch(m, 0);
-    cr_assert_eq(bm_gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
-    cr_expect_eq(bm_gathered_bytes(&g), held);
-    cr_expect(!bm_gathered_is_full(&g, &shape, held));
+    cr_assert_eq(gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
+    cr_expect_eq(gathered_bytes(&g), held);
+    cr_expect(!gathered_is_full(&g, &shape, held));
     bm_gathered_reset(&g);
     bm_buf_reset(&m->batch.ids);
     free(m);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inmem/documents.h"
+#include "inmem/documents.c"
 
 #include "tests/world/world_random.h"
 
@@ -92,7 +92,7 @@ static void expect_ranges(bm_str *texts, size_t n, const bm_range_size *size)
     bm_doc_ranges ranges;
     bm_doc_ranges_begin(&ranges, &docs, work, size);
     size_t begin, end;
-    while (bm_doc_ranges_pop(&ranges, &begin, &end)) {
+    while (doc_ranges_pop(&ranges, &begin, &end)) {
         uint64_t sum = 0, last = 0;
         cr_assert_lt(begin, end);
         cr_assert_leq(end, n);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of a top-level array: where each begins and ends, in one piece and byte by byte; what
  * breaks the array. */
+#include "input/record_formats.c"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@ static places scan_all(const char *text, size_t len, size_t step)
     while (seen < len) {
         seen = seen + step < len ? seen + step : len;
         size_t end;
-        while ((end = bm_element_end(&scan, text, pos, seen)) != BM_SCAN_MORE) {
+        while ((end = element_end(&scan, text, pos, seen)) != BM_SCAN_MORE) {
             cr_assert_lt(out.n, 64);
             out.begin[out.n] = scan.begin;
             out.end[out.n++] = pos = end;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_annotation.c -- where a record's group goes, and what has no place for one. */
+#include "jobs/job_filter.c"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +24,7 @@ static bm_status annotate(bm_annotation *a, const char *raw, const bm_group_labe
     const bm_record record = record_of(raw, label == NULL);
     bm_insertion insertion = {0};
     const bm_annotated what = {&record, "in", label};
-    bm_status status = bm_annotation_find(a, &what, &insertion, err);
+    bm_status status = annotation_find(a, &what, &insertion, err);
     if (status == BM_OK) {
         cr_assert_leq(insertion.at, record.raw.len);
         sprintf(out, "%.*s%.*s%s", (int)insertion.at, raw, (int)insertion.text.len,
@@ -50,8 +52,7 @@ Test(annotation, it_is_the_last_member_of_an_object)
     };
     bm_annotation a;
     char out[1024];
-    cr_assert_eq(bm_annotation_open(&(bm_input_options){.format = BM_FORMAT_JSONL}, &a, NULL),
-                 BM_OK);
+    cr_assert_eq(annotation_open(&(bm_input_options){.format = BM_FORMAT_JSONL}, &a, NULL), BM_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cr_expect_eq(annotate(&a, cases[i].raw, &removed, out, NULL), BM_OK);
         cr_expect_str_eq(out, cases[i].expected);
@@ -64,25 +65,24 @@ Test(annotation, it_is_the_last_member_of_an_object)
     cr_expect_eq(annotate(&a, "{\"bandmill\":null}", &alone, out, &err), BM_ERR_INPUT);
     cr_expect_eq(err.line, 7);
     cr_expect_eq(annotate(&a, "{\"\\u0062andmill\":1}", &alone, out, NULL), BM_ERR_INPUT);
-    bm_annotation_close(&a);
+    annotation_close(&a);
 }
 
 Test(annotation, the_mark_of_an_array_stays_alone)
 {
     bm_annotation a;
     char out[1024];
-    cr_assert_eq(bm_annotation_open(&(bm_input_options){.format = BM_FORMAT_JSON}, &a, NULL),
-                 BM_OK);
+    cr_assert_eq(annotation_open(&(bm_input_options){.format = BM_FORMAT_JSON}, &a, NULL), BM_OK);
     cr_expect_eq(annotate(&a, "\xEF\xBB\xBF", NULL, out, NULL), BM_OK);
     cr_expect_str_eq(out, "\xEF\xBB\xBF");
-    bm_annotation_close(&a);
+    annotation_close(&a);
 }
 
 Test(annotation, rows_get_four_columns_below_each_other)
 {
     bm_annotation a;
     char out[1024];
-    cr_assert_eq(bm_annotation_open(&(bm_input_options){.format = BM_FORMAT_TSV}, &a, NULL), BM_OK);
+    cr_assert_eq(annotation_open(&(bm_input_options){.format = BM_FORMAT_TSV}, &a, NULL), BM_OK);
     cr_expect_eq(annotate(&a, "a\tb\r\n", NULL, out, NULL), BM_OK);
     cr_expect_str_eq(out,
                      "a\tb\tbandmill_group\tbandmill_size\tbandmill_kept\tbandmill_jaccard\r\n");
@@ -92,7 +92,7 @@ Test(annotation, rows_get_four_columns_below_each_other)
     cr_expect_str_eq(out, "\t\t\t\ttrue\t\n");
     cr_expect_eq(annotate(&a, "1\t2\t3\n", &removed, out, NULL), BM_ERR_INPUT);
     cr_expect_eq(annotate(&a, "a\tbandmill_group", NULL, out, NULL), BM_ERR_INPUT);
-    bm_annotation_close(&a);
+    annotation_close(&a);
 }
 
 Test(annotation, formats_without_a_place_are_refused)
@@ -101,9 +101,9 @@ Test(annotation, formats_without_a_place_are_refused)
     for (size_t i = 0; i < 3; i++) {
         bm_annotation a;
         bm_error err = {0};
-        cr_expect_eq(bm_annotation_open(&(bm_input_options){.format = none[i]}, &a, &err),
+        cr_expect_eq(annotation_open(&(bm_input_options){.format = none[i]}, &a, &err),
                      BM_ERR_USAGE);
         cr_expect_not_null(strstr(err.message, "annotate"));
-        bm_annotation_close(&a);
+        annotation_close(&a);
     }
 }

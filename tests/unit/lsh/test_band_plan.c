@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lsh/band_plan.h"
+#include "lsh/band_plan.c"
 
 static void near(double got, double wanted, double slack)
 {
@@ -144,7 +144,7 @@ static bm_status fixed(uint32_t perms, uint32_t bands, uint32_t rows, bm_band_pl
 {
     bm_band_plan wanted = {
         .perms = perms, .bands = bands, .rows = rows, .threshold = .5, .recall = .95};
-    return bm_band_plan_fixed(&wanted, out, err);
+    return band_plan_fixed(&wanted, out, err);
 }
 
 Test(band_plan, a_plan_by_hand_must_fit_its_permutations)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lsh/prefix_index.h"
-#include "lsh/all_pairs.h"
+#include "lsh/all_pairs.c"
 #include "lsh/verify.h"
 #include "tests/unit/base/colliding.h"
 #include "tests/unit/base/sized.h"
@@ -156,10 +156,10 @@ Test(prefix_index, a_search_finds_each_document_at_the_threshold_once_and_none_t
             bm_prefix_finder finder;
             cr_assert_eq(build(&index, (bm_prefix_block){&c.sized, begin, 1000000, 0, NULL}),
                          BM_OK);
-            cr_assert_eq(bm_prefix_finder_open(&finder, &c.sized, &index, NULL), BM_OK);
+            cr_assert_eq(prefix_finder_open(&finder, &c.sized, &index, NULL), BM_OK);
             finder.stamp = UINT32_MAX - 5; /* it begins anew soon */
             for (size_t x = begin; x < N; x++) {
-                cr_assert_eq(bm_prefix_find(&finder, x, NULL), BM_OK);
+                cr_assert_eq(prefix_find(&finder, x, NULL), BM_OK);
                 uint8_t found[N] = {0};
                 for (size_t i = 0; i < finder.n_found; i++) {
                     size_t y = finder.found[i];
@@ -174,7 +174,7 @@ Test(prefix_index, a_search_finds_each_document_at_the_threshold_once_and_none_t
                 }
                 n_found += finder.n_found;
             }
-            bm_prefix_finder_close(&finder);
+            prefix_finder_close(&finder);
             begin = index.end;
             bm_prefix_index_reset(&index);
         }

@@ -13,7 +13,7 @@
 
 #include "opencl/cl_child.h"
 #include "opencl/cl_known_drivers.h"
-#include "opencl/cl_list.h"
+#include "opencl/cl_list.c"
 #include "base/clock.h"
 #include "base/memory.h"
 
@@ -30,14 +30,14 @@ static int file_of(const bm_cl_listing *listing)
 {
     int fd = memfd_create("answer", 0);
     cr_assert_geq(fd, 0);
-    cr_assert(bm_cl_list_answer_write(fd, listing));
+    cr_assert(cl_list_answer_write(fd, listing));
     return fd;
 }
 
 static bm_status read_of(int fd)
 {
     bm_cl_listing got = {.n = 0};
-    bm_status status = bm_cl_list_answer_read(fd, &got, NULL);
+    bm_status status = cl_list_answer_read(fd, &got, NULL);
     bm_free(got.rows);
     return status;
 }
@@ -46,7 +46,7 @@ Test(cl_list_answer, comes_back_as_it_was_written)
 {
     bm_cl_listing got;
     int fd = file_of(&(bm_cl_listing){.rows = infos, .n = 2, .note = "a note"});
-    cr_assert_eq(bm_cl_list_answer_read(fd, &got, NULL), BM_OK);
+    cr_assert_eq(cl_list_answer_read(fd, &got, NULL), BM_OK);
     cr_assert_eq(got.n, 2);
     cr_assert_not(got.broken);
     cr_assert_str_eq(got.note, "a note");
@@ -54,7 +54,7 @@ Test(cl_list_answer, comes_back_as_it_was_written)
     bm_free(got.rows);
     close(fd);
     fd = file_of(&(bm_cl_listing){.n = 0});
-    cr_assert_eq(bm_cl_list_answer_read(fd, &got, NULL), BM_OK);
+    cr_assert_eq(cl_list_answer_read(fd, &got, NULL), BM_OK);
     cr_assert_eq(got.n, 0);
     bm_free(got.rows);
     close(fd);
@@ -87,7 +87,7 @@ Test(cl_list_answer, with_nonsense_in_it_is_refused_or_harmless)
         bm_cl_listing got = {.n = 0};
         cr_assert_eq(pread(fd, &was, 1, at), 1);
         cr_assert_eq(pwrite(fd, "\xff", 1, at), 1);
-        if (bm_cl_list_answer_read(fd, &got, NULL) == BM_OK) {
+        if (cl_list_answer_read(fd, &got, NULL) == BM_OK) {
             cr_assert_eq(got.n, 1);
             cr_assert_lt(strlen(got.note), sizeof got.note);
             cr_assert_lt(strlen(got.rows[0].name), sizeof got.rows[0].name);

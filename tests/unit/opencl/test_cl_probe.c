@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "opencl/cl_probe.h"
+#include "opencl/cl_probe.c"
 #include "opencl/cl_backend.h"
 #include "base/clock.h"
 
@@ -179,7 +179,7 @@ Test(cl_probe, what_it_is_told_it_reads)
                                     .settings = i & 2 ? &limited : &none};
         char device[BM_CL_PROBE_TEXT];
         bm_error err = {0};
-        bm_cl_probe_device(&cfg, i & 4 ? &row : NULL, device);
+        cl_probe_device(&cfg, i & 4 ? &row : NULL, device);
         cr_expect_eq(bm_backend_opencl_try(device, "", &err), BM_ERR_DEVICE, "%s", device);
         cr_expect_not_null(strstr(err.message, "opencl:77.0"), "%s", err.message);
     }

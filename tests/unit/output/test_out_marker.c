@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "output/out_dir.h"
-#include "output/out_lock.h"
+#include "output/out_lock.c"
 #include "output/out_target.h"
 #include "tests/unit/base/scratch.h"
 
@@ -80,12 +80,12 @@ Test(out_marker, what_is_torn_goes_before_the_next_line_is_written)
         const int folder = open(scratch_at(&s, "out.partial"), O_RDONLY | O_DIRECTORY);
         cr_assert_geq(folder, 0);
         const bm_ours_at at = {folder, "out.partial", false};
-        cr_assert_eq(bm_out_marker_open(at, false, &it, &state, NULL), BM_OK);
+        cr_assert_eq(out_marker_open(at, false, &it, &state, NULL), BM_OK);
         cr_assert_eq(state, BM_OUT_MARKER_HELD);
         cr_expect_eq(bm_ours_has(&it.ours, "output/a_long_name.txt"), bytes >= whole);
         cr_expect_not(bm_ours_has(&it.ours, "output/never_made.txt"));
-        cr_assert_eq(bm_out_marker_list(&it, at.path, &(const char *){"b"}, 1, NULL), BM_OK);
-        bm_out_marker_close(&it);
+        cr_assert_eq(out_marker_list(&it, at.path, &(const char *){"b"}, 1, NULL), BM_OK);
+        out_marker_close(&it);
         const size_t stays = bytes >= whole ? whole : sizeof HEADER - 1;
         snprintf(wanted, sizeof wanted, "%.*sb\n", (int)stays, marker);
         cr_expect(scratch_holds(&s, MARKER, wanted), "torn at %zu", bytes);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "report/page_dir.c"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -16,12 +18,12 @@ Test(page_dir, the_least_stay_and_of_equal_ones_the_first)
     bm_page_least least = {.most = 3};
     bm_page page = {0};
     for (size_t i = 0; i < 7; i++)
-        cr_assert_eq(bm_page_least_offer(&least,
-                                         &(bm_page_offer){str(names[i]), str("other"), offered[i],
-                                                          offered[i], false},
-                                         NULL),
+        cr_assert_eq(page_least_offer(&least,
+                                      &(bm_page_offer){str(names[i]), str("other"), offered[i],
+                                                       offered[i], false},
+                                      NULL),
                      BM_OK);
-    cr_assert_eq(bm_page_least_show(&least, &page, &page.near, NULL), BM_OK);
+    cr_assert_eq(page_least_show(&least, &page, &page.near, NULL), BM_OK);
     cr_assert_eq(page.near.n, 3u);
     cr_expect_eq(page.near.of, 7u);
     static const char *const wanted[] = {"f", "b", "d"};
@@ -30,7 +32,7 @@ Test(page_dir, the_least_stay_and_of_equal_ones_the_first)
         cr_expect(id.len == 1 && id.data[0] == wanted[i][0]);
         cr_expect_eq(page.near.rows[i].b, page.near.rows[0].b); /* one document */
     }
-    bm_page_least_reset(&least);
+    page_least_reset(&least);
     cr_expect_eq(least.n, 0u);
     bm_page_reset(&page);
 }
@@ -40,11 +42,10 @@ Test(page_dir, none_is_none)
     bm_page_least least = {.most = 0};
     bm_page page = {0};
     cr_expect_eq(
-        bm_page_least_offer(&least, &(bm_page_offer){str("a"), str("b"), .5, .5, false}, NULL),
-        BM_OK);
+        page_least_offer(&least, &(bm_page_offer){str("a"), str("b"), .5, .5, false}, NULL), BM_OK);
     cr_expect_eq(least.n, 0u);
     cr_expect_eq(least.of, 1u);
-    cr_expect_eq(bm_page_least_show(&least, &page, &page.near, NULL), BM_OK);
+    cr_expect_eq(page_least_show(&least, &page, &page.near, NULL), BM_OK);
     cr_expect_eq(page.near.n, 0u);
     bm_page_reset(&page);
 }

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "input/tables.h"
-#include "results/kept_writer.h"
+#include "results/kept_writer.c"
 #include "tests/unit/base/scratch.h"
 #include "input/input_set.h"
 
@@ -18,7 +18,7 @@ static void expect_name(const char *name, bm_compression compression, bm_format 
 {
     bm_kept_source source = {name, compression};
     char *got = NULL;
-    cr_assert_eq(bm_kept_names(&source, 1,
+    cr_assert_eq(names_of_kept(&source, 1,
                                &(bm_kept_naming){.format = format, .kept = kept, .cwd = "/"}, &got,
                                NULL),
                  BM_OK);
@@ -70,7 +70,7 @@ static void expect_names(size_t n, const char *const *inputs, bm_records kept, c
     for (size_t i = 0; i < n; i++)
         sources[i] = (bm_kept_source){inputs[i], BM_COMPRESSION_NONE};
     cr_assert_eq(
-        bm_kept_names(sources, n,
+        names_of_kept(sources, n,
                       &(bm_kept_naming){.format = BM_FORMAT_JSONL, .kept = kept, .cwd = cwd}, names,
                       &err),
         BM_OK, "%s", err.message);
@@ -88,7 +88,7 @@ static void expect_written(bm_written written, const char *input, bm_format form
     const bm_kept_source source = {input, BM_COMPRESSION_NONE};
     const bm_kept_naming naming = {.format = format, .kept = kept, .cwd = "/", .written = written};
     char *got = NULL;
-    cr_assert_eq(bm_kept_names(&source, 1, &naming, &got, NULL), BM_OK);
+    cr_assert_eq(names_of_kept(&source, 1, &naming, &got, NULL), BM_OK);
     cr_expect_str_eq(got, expected, "%s", input);
     bm_free(got);
 }
@@ -186,7 +186,7 @@ Test(kept_names, two_inputs_of_one_name_are_refused)
         char *names[3];
         bm_error err = {0};
         cr_expect_eq(
-            bm_kept_names(
+            names_of_kept(
                 sources, 3,
                 &(bm_kept_naming){.format = BM_FORMAT_JSONL, .kept = cases[i].kept, .cwd = "/w"},
                 names, &err),
@@ -397,7 +397,7 @@ bm_status __wrap_bm_table_keep(const char *const *names, const bm_table_kept *ke
     return kept->memory == 1000 ? BM_OK : BM_ERR_NOMEM;
 }
 
-static int write_nowhere(void *ctx, const char *data, size_t len)
+static int write_to_nothing(void *ctx, const char *data, size_t len)
 {
     (void)ctx, (void)data, (void)len;
     return 0;
@@ -423,7 +423,7 @@ Test(kept_writer, waits_for_no_table_of_a_stranger, .timeout = 60)
         BM_OK);
     bm_kept_writer *inner = nested.inner;
     cr_assert_eq(bm_kept_writer_open(
-                     &(bm_kept_cfg){.write = write_nowhere, .set = set, .kept = BM_RECORDS_SAME},
+                     &(bm_kept_cfg){.write = write_to_nothing, .set = set, .kept = BM_RECORDS_SAME},
                      &outer, NULL),
                  BM_OK);
     cr_expect_eq(bm_kept_writer_finish(outer, NULL), BM_OK);

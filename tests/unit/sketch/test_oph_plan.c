@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of donors against the definition's draws, and what is made with it. */
+#include "sketch/scheme_oph.c"
+
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -78,9 +80,9 @@ Test(oph_plan, densified_parts_merge_to_the_words_of_the_whole_document)
             for (size_t from = 0; from < n; from += 40) {
                 size_t size = n - from < 40 ? n - from : 40;
                 params.ops->sign(&params, hashes + from, size, part);
-                bm_oph_merge(&plan, part, words);
+                merge_bins(&plan, part, words);
             }
-            bm_oph_fill_empty(&plan, words);
+            oph_fill_empty(&plan, words);
             cr_assert_arr_eq(words, whole, bins[k] * sizeof *words, "%u bins, %zu hashes", bins[k],
                              n);
         }
