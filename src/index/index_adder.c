@@ -6,8 +6,7 @@
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_ids.sh,
  *        tests/cli/cases/index_resume.sh, tests/cli/cases/index_unique.sh,
- *        tests/unit/index/test_index_ids.c, tests/unit/index/test_index_near.c,
- *        tests/unit/index/test_index_notes.c */
+ *        tests/unit/index/test_index_adder.c */
 #include "index/index_adder.h"
 
 #include <errno.h>
@@ -42,7 +41,7 @@ static void clear(bm_index_ids *ids)
     bm_id_set_reset(&ids->set);
 }
 
-void bm_index_ids_reset(bm_index_ids *ids)
+static void index_ids_reset(bm_index_ids *ids)
 {
     clear(ids);
     bm_free_all(ids->texts, ids->known, ids->holder, ids->gone, ids->sorted, ids->is_gone);
@@ -130,8 +129,9 @@ static bm_status sort_known(bm_index_ids *ids, bm_error *err)
     return status;
 }
 
-bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
-                             const bm_gathered *batch, bm_error *err)
+/* Look up the ids of a finished batch in the view; both are borrowed until the next one. */
+static bm_status index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
+                                 const bm_gathered *batch, bm_error *err)
 {
     clear(ids);
     ids->view = view;
@@ -165,7 +165,8 @@ out:
     return BM_OK;
 }
 
-bm_status bm_index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
+/* The same for one more document, i, of a batch that grows. */
+static bm_status index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
     BM_TRY(bm_grow_array(&ids->known, &ids->cap_known, i + 1, err));
@@ -187,7 +188,8 @@ static size_t place_of(const bm_index_ids *ids, uint32_t number)
     return at < ids->n_sorted && ids->sorted[at] == number ? at : ids->n_sorted;
 }
 
-bool bm_index_ids_is_gone(const bm_index_ids *ids, uint32_t number)
+/* Is a document of the index among those that go? */
+static bool index_ids_is_gone(const bm_index_ids *ids, uint32_t number)
 {
     const size_t at = place_of(ids, number);
     return at < ids->n_sorted && ids->is_gone[at];
@@ -199,20 +201,23 @@ static uint32_t holder_of(const bm_index_ids *ids, bm_str id)
     return number == BM_ID_NONE ? BM_ID_NONE : ids->holder[number];
 }
 
-bool bm_index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who)
+/* Who has the id of document i: one before it in the batch (*in_batch), or one of the index. False:
+ * nobody. */
+static bool index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who)
 {
     const uint32_t holder = holder_of(ids, ids->batch->docs[i].id), known = ids->known[i];
     *in_batch = holder != BM_ID_NONE;
     if (*in_batch)
         *who = holder;
-    else if (known != BM_ID_NONE && !bm_index_ids_is_gone(ids, known))
+    else if (known != BM_ID_NONE && !index_ids_is_gone(ids, known))
         *who = known;
     else
         return false;
     return true;
 }
 
-bm_status bm_index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
+/* Document i stays, under the id docs[i].id, which nobody has. */
+static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
     BM_TRY(bm_id_set_add(&ids->set, ids->batch->docs[i].id, &number, err));
@@ -221,12 +226,14 @@ bm_status bm_index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
+/* Whoever has the id of document i goes: *dropped is the one of the batch, BM_ID_NONE: one of the
+ * index. */
+static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
 {
     bool in_batch;
     uint32_t who;
     *dropped = BM_ID_NONE;
-    if (!bm_index_ids_owner(ids, i, &in_batch, &who))
+    if (!index_ids_owner(ids, i, &in_batch, &who))
         return BM_OK;
     if (in_batch) {
         ids->holder[bm_id_set_find(&ids->set, ids->batch->docs[i].id)] = BM_ID_NONE;
@@ -241,7 +248,8 @@ bm_status bm_index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_e
 
 /* --- id#N --- */
 
-bm_status bm_index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err)
+/* *out: the first of id#2, id#3 … that nobody has, the batch's own. */
+static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err)
 {
     bm_status status = bm_grow_array(&ids->texts, &ids->cap_texts, ids->n_texts + 1, err);
     if (status != BM_OK)
@@ -273,8 +281,10 @@ bm_status bm_index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_erro
  *
  * Chains of documents that share a band key. */
 
-bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
-                              const bm_gather_shape *shape, bm_error *err)
+/* Begin with a finished batch: none of its documents is in the index yet; it may grow to `n`, and
+ * is borrowed until the next one. Questions are fewer than 2^32. */
+static bm_status index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
+                                  const bm_gather_shape *shape, bm_error *err)
 {
     const size_t entries = n * shape->bands;
     size_t n_heads = 1024;
@@ -298,7 +308,7 @@ bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, siz
     return BM_OK;
 }
 
-void bm_index_near_reset(bm_index_near *near)
+static void index_near_reset(bm_index_near *near)
 {
     bm_free_all(near->heads, near->next, near->seen, near->there);
     *near = (bm_index_near){0};
@@ -311,7 +321,7 @@ static uint32_t *head_of(const bm_index_near *near, uint64_t key)
     return &near->heads[(size_t)key & (near->n_heads - 1)];
 }
 
-void bm_index_near_add(bm_index_near *near, size_t i)
+static void index_near_add(bm_index_near *near, size_t i)
 {
     const uint32_t bands = near->shape->bands;
     near->there[i] = true;
@@ -324,7 +334,7 @@ void bm_index_near_add(bm_index_near *near, size_t i)
     }
 }
 
-void bm_index_near_remove(bm_index_near *near, size_t i)
+static void index_near_remove(bm_index_near *near, size_t i)
 {
     near->there[i] = false;
 }
@@ -344,7 +354,10 @@ static double compare(bm_index_near *near, size_t i, size_t other)
                          (bm_compared){g->words + other * shape->words, 0});
 }
 
-bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best, double *similarity)
+/* The document in it that is most like document i and reaches the threshold, of equal ones the
+ * first, but for document `but`; *similarity. False: there is none. */
+static bool index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
+                            double *similarity)
 {
     const bm_gathered *g = near->batch;
     const uint32_t bands = near->shape->bands;
@@ -437,7 +450,8 @@ bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *v
     return status;
 }
 
-bm_status bm_index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_error *err)
+/* The name of an input, unescaped, into an empty buffer; "" where there is none. */
+static bm_status index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_error *err)
 {
     const char *at = names.data, *end = names.len > 0 ? at + names.len : at;
     for (uint32_t i = 0; at < end && i < input; i++) {
@@ -579,7 +593,7 @@ out:
     return status;
 }
 
-void bm_index_add_note_reset(bm_index_add_note *note)
+static void index_add_note_reset(bm_index_add_note *note)
 {
     bm_buf_reset(&note->others);
     *note = (bm_index_add_note){0};
@@ -597,8 +611,10 @@ static bm_str last_lines(const bm_buf *lines)
     return text;
 }
 
-bm_status bm_index_add_note_save(bm_index_add_note *note, const bm_job_context *job,
-                                 const bm_index_add_place *place, bm_store *store, bm_error *err)
+/* With the next commit it has come so far. */
+static bm_status index_add_note_save(bm_index_add_note *note, const bm_job_context *job,
+                                     const bm_index_add_place *place, bm_store *store,
+                                     bm_error *err)
 {
     const bm_content_place *p = &place->place;
     bm_buf text = {0};
@@ -628,11 +644,11 @@ out:
 void bm_index_adder_reset(bm_index_adder *adder)
 {
     bm_buf_reset(&adder->input_names);
-    bm_index_add_note_reset(&adder->note);
+    index_add_note_reset(&adder->note);
     bm_rows_reset(&adder->rows);
     bm_store_view_close(adder->view);
-    bm_index_ids_reset(&adder->ids);
-    bm_index_near_reset(&adder->near);
+    index_ids_reset(&adder->ids);
+    index_near_reset(&adder->near);
     bm_search_result_reset(&adder->found);
     bm_free(adder->stays);
     *adder = (bm_index_adder){0};
@@ -646,7 +662,7 @@ static void format_place(const bm_index_adder *a, const bm_store_doc *doc, char 
     bm_buf name = {0};
     const bm_str names = {a->input_names.data, a->input_names.len};
     out[0] = '\0';
-    if (bm_index_input_name(names, doc->input, &name, NULL) == BM_OK && name.len > 0) {
+    if (index_input_name(names, doc->input, &name, NULL) == BM_OK && name.len > 0) {
         if (doc->line > 0)
             snprintf(out, cap, ", from %.350s:%" PRIu64, name.data, doc->line);
         else
@@ -666,8 +682,8 @@ static bm_status refuse(const bm_index_adder *a, const bm_store_doc *doc, const 
 {
     bm_buf name = {0};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
-                                   &name, err));
+    BM_TRY_OUT(index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
+                                &name, err));
     status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line, "%s", why);
 out:
     bm_buf_reset(&name);
@@ -731,22 +747,22 @@ static bm_status claim_id(bm_index_adder *a, size_t i, bm_error *err)
     bool in_batch;
     uint32_t who, dropped;
     bm_status status = BM_OK;
-    if (bm_index_ids_owner(&a->ids, i, &in_batch, &who)) {
+    if (index_ids_owner(&a->ids, i, &in_batch, &who)) {
         if (rule == BM_DUPLICATE_IDS_NUMBER) {
-            status = bm_index_ids_number(&a->ids, doc->id, &doc->id, err);
+            status = index_ids_number(&a->ids, doc->id, &doc->id, err);
             a->counts.numbered++;
         } else {
-            status = bm_index_ids_drop(&a->ids, i, &dropped, err);
+            status = index_ids_drop(&a->ids, i, &dropped, err);
             a->counts.replaced++;
             if (status == BM_OK && dropped != BM_ID_NONE) {
                 a->stays[dropped] = false;
                 a->counts.added--;
                 if (a->job->settings->index.unique)
-                    bm_index_near_remove(&a->near, dropped);
+                    index_near_remove(&a->near, dropped);
             }
         }
     }
-    return status == BM_OK ? bm_index_ids_add(&a->ids, i, err) : status;
+    return status == BM_OK ? index_ids_add(&a->ids, i, err) : status;
 }
 
 /* --- unique --- */
@@ -766,7 +782,7 @@ typedef struct best_match {
 static void best_of_index(const bm_index_adder *a, size_t k, best_match *best)
 {
     for (uint64_t at = a->found.begin[k]; at < a->found.begin[k + 1]; at++) {
-        if (bm_index_ids_is_gone(&a->ids, a->found.list[at].number))
+        if (index_ids_is_gone(&a->ids, a->found.list[at].number))
             continue;
         *best = (best_match){a->found.list[at].similarity, false, a->found.list[at].number};
         return;
@@ -775,13 +791,13 @@ static void best_of_index(const bm_index_adder *a, size_t k, best_match *best)
 
 static void best_of_batch(bm_index_adder *a, size_t i, best_match *best)
 {
-    size_t other;
-    double similarity;
+    size_t other = 0;
+    double similarity = 0;
     bool in_batch;
     uint32_t who;
     const bool replaces = a->job->settings->input.duplicate_ids == BM_DUPLICATE_IDS_REPLACE &&
-                          bm_index_ids_owner(&a->ids, i, &in_batch, &who) && in_batch;
-    if (bm_index_near_best(&a->near, i, replaces ? who : SIZE_MAX, &other, &similarity) &&
+                          index_ids_owner(&a->ids, i, &in_batch, &who) && in_batch;
+    if (index_near_best(&a->near, i, replaces ? who : SIZE_MAX, &other, &similarity) &&
         similarity > best->similarity)
         *best = (best_match){similarity, true, (uint32_t)other};
 }
@@ -809,7 +825,7 @@ static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err
     best_match best = {.similarity = -1};
     bool in_batch;
     uint32_t who;
-    const bool taken = bm_index_ids_owner(&a->ids, i, &in_batch, &who);
+    const bool taken = index_ids_owner(&a->ids, i, &in_batch, &who);
     a->stays[i] = false;
     if (doc->id.len == 0)
         return refuse(a, doc, "the id is empty (documents of an index have one)", err);
@@ -833,7 +849,7 @@ static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err
     a->stays[i] = true;
     a->counts.added++;
     if (s->index.unique)
-        bm_index_near_add(&a->near, i);
+        index_near_add(&a->near, i);
     return BM_OK;
 }
 
@@ -877,7 +893,7 @@ static bm_status decide_docs(bm_index_adder *a, const bm_gathered *batch, bm_err
     const bool unique = a->job->settings->index.unique;
     if (unique) {
         a->near.threshold = threshold_of(a->job->settings);
-        BM_TRY(bm_index_near_begin(&a->near, batch, batch->n, &a->shape, err));
+        BM_TRY(index_near_begin(&a->near, batch, batch->n, &a->shape, err));
     }
     for (size_t i = 0, begin = 0, end = unique ? 0 : batch->n; i < batch->n; i++) {
         if (i == end) {
@@ -920,7 +936,7 @@ static bm_status commit(bm_index_adder *a, bm_error *err)
     if (names.len > 0)
         BM_TRY_OUT(bm_store_note(a->store, BM_NOTE_INPUTS, names, err));
     if (a->commits.on)
-        BM_TRY_OUT(bm_index_add_note_save(&a->note, a->job, &a->place, a->store, err));
+        BM_TRY_OUT(index_add_note_save(&a->note, a->job, &a->place, a->store, err));
     status = bm_store_commit(a->store, err);
 out:
     a->commits.due = bm_clock_seconds() + seconds_between(a);
@@ -944,7 +960,7 @@ bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err)
     BM_TRY_OUT(bm_grow_array(&a->stays, &a->cap_stays, batch->n, err));
     BM_TRY_OUT(bm_store_view_open(a->store, &a->view, err));
     BM_TRY_OUT(a->ids_checked ? BM_OK : check_ids(a, err));
-    BM_TRY_OUT(bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
+    BM_TRY_OUT(index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
     BM_TRY_OUT(decide_docs(a, batch, err));
     /* otherwise only its ids had to be looked at */
     if (!batch->broken)
@@ -967,15 +983,15 @@ bm_status bm_index_adder_begin_batch(bm_index_adder *a, const bm_gathered *batch
     a->near.threshold = threshold_of(a->job->settings);
     BM_TRY(bm_store_view_open(a->store, &a->view, err));
     BM_TRY(a->ids_checked ? BM_OK : check_ids(a, err));
-    BM_TRY(bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
-    return bm_index_near_begin(&a->near, batch, most, &a->shape, err);
+    BM_TRY(index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
+    return index_near_begin(&a->near, batch, most, &a->shape, err);
 }
 
 bm_status bm_index_adder_add_one(bm_index_adder *a, const bm_gathered *batch, bm_error *err)
 {
     const size_t i = batch->n - 1;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_index_ids_find(&a->ids, i, err));
+    BM_TRY_OUT(index_ids_find(&a->ids, i, err));
     BM_TRY_OUT(search(a, batch, i, err));
     status = decide_doc(a, i, 0, err);
 out:

@@ -38,26 +38,6 @@ typedef struct bm_index_ids {
     size_t n_texts, cap_texts;
 } bm_index_ids;
 
-/* Look up the ids of a finished batch in the view; both are borrowed until the next one. */
-bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
-                             const bm_gathered *batch, bm_error *err);
-/* The same for one more document, i, of a batch that grows. */
-bm_status bm_index_ids_find(bm_index_ids *ids, size_t i, bm_error *err);
-void bm_index_ids_reset(bm_index_ids *ids);
-
-/* Who has the id of document i: one before it in the batch (*in_batch), or one of the index. False:
- * nobody. */
-bool bm_index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who);
-/* Document i stays, under the id docs[i].id, which nobody has. */
-bm_status bm_index_ids_add(bm_index_ids *ids, size_t i, bm_error *err);
-/* Whoever has the id of document i goes: *dropped is the one of the batch, BM_ID_NONE: one of the
- * index. */
-bm_status bm_index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err);
-/* Is a document of the index among those that go? */
-bool bm_index_ids_is_gone(const bm_index_ids *ids, uint32_t number);
-/* *out: the first of id#2, id#3 … that nobody has, the batch's own. */
-bm_status bm_index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err);
-
 /* index_near -- documents of one batch against those before them in it: the part of `unique` that
  * an index cannot answer, since they are not in it yet.
  *
@@ -77,18 +57,6 @@ typedef struct bm_index_near {
     uint64_t candidates, verified; /* summed over all batches */
 } bm_index_near;                   /* {0} is empty */
 
-/* Begin with a finished batch: none of its documents is in the index yet; it may grow to `n`, and
- * is borrowed until the next one. Questions are fewer than 2^32. */
-bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
-                              const bm_gather_shape *shape, bm_error *err);
-void bm_index_near_reset(bm_index_near *near);
-void bm_index_near_add(bm_index_near *near, size_t i);
-void bm_index_near_remove(bm_index_near *near, size_t i);
-/* The document in it that is most like document i and reaches the threshold, of equal ones the
- * first, but for document `but`; *similarity. False: there is none. */
-bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
-                        double *similarity);
-
 /* index_notes -- what an index notes of the jobs that filled it: the names of inputs, and how far
  * each add came.
  *
@@ -107,8 +75,6 @@ bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
  * caller's to reset. */
 bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *view, bm_buf *names,
                                uint32_t *first, bm_error *err);
-/* The name of an input, unescaped, into an empty buffer; "" where there is none. */
-bm_status bm_index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_error *err);
 
 /* Where an add has come to. */
 typedef struct bm_index_add_place {
@@ -130,10 +96,6 @@ typedef struct bm_index_add_note {
  * others. BM_ERR_USAGE: inputs that cannot be read again. */
 bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
                                  bm_index_add_note *note, bm_index_add_place *place, bm_error *err);
-void bm_index_add_note_reset(bm_index_add_note *note);
-/* With the next commit it has come so far. */
-bm_status bm_index_add_note_save(bm_index_add_note *note, const bm_job_context *job,
-                                 const bm_index_add_place *place, bm_store *store, bm_error *err);
 
 /* When added documents are committed before the end, if at all. */
 typedef struct bm_index_commits {

@@ -3,8 +3,8 @@
  *
  * Tests: tests/cli/cases/bad_records.sh, tests/cli/cases/dedup.sh, tests/cli/cases/hashes.sh,
  *        tests/cli/cases/oph.sh, tests/cli/cases/ownership.sh, tests/cli/cases/staged.sh,
- *        tests/identity/test_product.py, tests/unit/job/test_report_groups.c,
- *        tests/unit/job/test_report_ingest.c, tests/unit/jobs/test_public_api_job.c */
+ *        tests/identity/test_product.py, tests/unit/job/test_report_file.c,
+ *        tests/unit/jobs/test_public_api_job.c */
 #include "job/report_file.h"
 
 #include <bandmill/version.h>
@@ -164,8 +164,14 @@ bool bm_group_is_dominant(uint64_t size, uint64_t n_docs)
     return size > DOMINANT_LEAST && size > n_docs / 100;
 }
 
-bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_doc_table *docs,
-                           bm_error *err)
+/* Members of the report's object:
+ *   group_sizes      [{"size":2,"groups":10}, ...], ascending
+ *   largest_groups   [{"group":1,"kept":ID,"size":50,"chained":3}, ...], at most ten, the largest
+ *                    first, of equal ones the first
+ *   chained_share    of the removed documents; 0 where none was removed
+ *   dominant_group   {"size":5000,"helps":["cluster star", ...]}, where the largest is one */
+static bm_status report_groups(bm_json *json, const bm_grouping *grouping, const bm_doc_table *docs,
+                               bm_error *err)
 {
     BM_TRY(write_sizes(json, grouping, err));
     write_largest(json, grouping, docs);
@@ -184,7 +190,9 @@ bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_
     return BM_OK;
 }
 
-void bm_report_similarities(bm_json *json, const uint64_t *histogram)
+/* The array "similarities", [{"low":0.8,"high":0.85,"pairs":7}, ...]: bins of BM_HISTOGRAM_BINS
+ * that are not empty. */
+static void report_similarities(bm_json *json, const uint64_t *histogram)
 {
     bm_json_key_array(json, "similarities");
     for (uint32_t i = 0; i < BM_HISTOGRAM_BINS; i++) {
@@ -216,7 +224,8 @@ static void write_numbers(bm_json *json, const char *key, const named_number *ro
     bm_json_end_object(json);
 }
 
-void bm_report_ingest(bm_json *json, const bm_ingest_times *times)
+/* "flow": {…}; nothing where no documents went through. */
+static void report_ingest(bm_json *json, const bm_ingest_times *times)
 {
     const named_number rows[] = {
         {"elapsed", times->elapsed},  {"read", times->read},       {"fill", times->fill},
@@ -245,7 +254,9 @@ static void write_trial(bm_json *json, const bm_text_offload *path)
     write_numbers(json, "trial_bytes_per_second", rows, sizeof rows / sizeof rows[0]);
 }
 
-void bm_report_text_offload(bm_json *json, const bm_text_offload *path)
+/* "device_input": what devices were given, and the rule or the rates that decided it; nothing where
+ * there was no choice. */
+static void report_text_offload(bm_json *json, const bm_text_offload *path)
 {
     if (!path->able && !path->own_processors)
         return;
@@ -869,9 +880,9 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     bm_json_key_uint(json, "peak_resident_bytes", (uint64_t)usage.ru_maxrss * 1024);
     if (job->stats.n_resumed > 0)
         bm_json_key_uint(json, "resumed_documents", job->stats.n_resumed);
-    bm_report_ingest(json, &job->stats.ingest_times);
+    report_ingest(json, &job->stats.ingest_times);
     if (job->devices.open)
-        bm_report_text_offload(json, &job->devices.set.path);
+        report_text_offload(json, &job->devices.set.path);
     report_inputs_found(json, job, dir);
     report_spill(json, job);
     if (job->counts.verified > 0)
@@ -1026,9 +1037,9 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     write_against(&json, job);
     write_not_ranked(&json, &job->keep);
     if (grouping != NULL)
-        status = bm_report_groups(&json, grouping, &job->docs, err);
+        status = report_groups(&json, grouping, &job->docs, err);
     if (job->stats.similarities != NULL)
-        bm_report_similarities(&json, job->stats.similarities);
+        report_similarities(&json, job->stats.similarities);
     write_inputs(&json, job, grouping);
     if (job->against.items != NULL)
         write_items(&json, job->against.items, dir);

@@ -8,8 +8,8 @@
  * pairs are compared.
  *
  * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,
- *        tests/unit/match/test_all_pairs_counts.c, tests/unit/match/test_all_pairs_prefixes.c,
- *        tests/unit/match/test_all_pairs_window.c, tests/unit/match/test_match_all_pairs.c */
+ *        tests/unit/match/test_all_pairs_parts.c, tests/unit/match/test_all_pairs_prefixes.c,
+ *        tests/unit/match/test_match_all_pairs.c */
 #include "match/match_all_pairs.h"
 
 #include <string.h>
@@ -80,7 +80,8 @@ typedef struct counting {
     bool shared;
 } counting;
 
-uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits)
+/* Bytes of memory at most, for n shingles with a whole table of 2^table_bits counters. */
+static uint64_t part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits)
 {
     uint64_t parts = (uint64_t)1 << part_bits;
     uint64_t places = (n / BLOCK + parts * 8) * 2 * sizeof(uint64_t);
@@ -90,8 +91,22 @@ uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bit
     return places + buffers + table;
 }
 
-bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
-                              bm_part_counts **out, bm_error *err)
+/* NULL is fine */
+static void part_counts_close(bm_part_counts *c)
+{
+    if (c == NULL)
+        return;
+    for (size_t i = 0; c->parts != NULL && i < c->n_parts; i++)
+        bm_free(c->parts[i].blocks);
+    bm_spill_close(c->hash_file);
+    bm_column_reset(&c->column);
+    bm_free_all(c->parts, c->hashes, c->counts, c->dir, c);
+}
+
+/* Files go to `dir`. Counts are as in a table of 2^table_bits counters (lsh/shingle_counts.h), made
+ * in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
+static bm_status part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
+                                  bm_part_counts **out, bm_error *err)
 {
     bm_part_counts *c = NULL;
     BM_TRY(bm_new_zero(&c, 1, err));
@@ -107,7 +122,7 @@ bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned par
     status = bm_spill_open(dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->hash_file, err);
 out:
     if (status != BM_OK) {
-        bm_part_counts_close(c);
+        part_counts_close(c);
         return status;
     }
     for (size_t i = 0; i < c->n_parts; i++)
@@ -116,18 +131,8 @@ out:
     return BM_OK;
 }
 
-void bm_part_counts_close(bm_part_counts *c)
-{
-    if (c == NULL)
-        return;
-    for (size_t i = 0; c->parts != NULL && i < c->n_parts; i++)
-        bm_free(c->parts[i].blocks);
-    bm_spill_close(c->hash_file);
-    bm_column_reset(&c->column);
-    bm_free_all(c->parts, c->hashes, c->counts, c->dir, c);
-}
-
-uint64_t bm_part_counts_written(const bm_part_counts *c)
+/* bytes, to files */
+static uint64_t part_counts_written(const bm_part_counts *c)
 {
     return c->written;
 }
@@ -153,7 +158,8 @@ static bm_status write_block(bm_part_counts *c, part *p, bm_error *err)
     return bm_spill_add(c->hash_file, p->hashes, n * sizeof *p->hashes, &p->blocks[block], err);
 }
 
-bm_status bm_part_counts_add(bm_part_counts *c, uint64_t mixed, bm_error *err)
+/* Count a mixed hash. */
+static bm_status part_counts_add(bm_part_counts *c, uint64_t mixed, bm_error *err)
 {
     part *p = &c->parts[mixed >> (64 - c->part_bits)];
     p->hashes[p->n++ % BLOCK] = mixed << c->part_bits;
@@ -237,7 +243,8 @@ static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
+/* No more are added. BM_ERR_CANCELLED if the meter is told to stop. */
+static bm_status part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
 {
     counting k = {.all = c, .shared = bm_pool_size(pool) > 1};
     for (size_t i = 0; i < c->n_parts; i++) {
@@ -256,7 +263,8 @@ bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, 
 
 /* --- 3. next --- */
 
-bm_status bm_part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count, bm_error *err)
+/* The count of a hash. Hashes are asked for in the order in which they were added. */
+static bm_status part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count, bm_error *err)
 {
     part *p = &c->parts[mixed >> (64 - c->part_bits)];
     bm_status status = BM_OK;
@@ -280,7 +288,7 @@ bm_status bm_part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count
 
 #define DOC_GRAIN 512u
 
-void bm_set_window_reset(bm_set_window *w)
+static void set_window_reset(bm_set_window *w)
 {
     bm_free_all(w->words, w->at, w->places);
     w->words = NULL;
@@ -324,7 +332,7 @@ static bm_status reserve_window(bm_set_window *w, size_t words, size_t docs, bm_
     if (words <= w->cap_words && docs <= w->cap_docs)
         return BM_OK;
     size_t begin = w->begin, end = w->end;
-    bm_set_window_reset(w);
+    set_window_reset(w);
     w->begin = begin;
     w->end = end;
     w->words = bm_alloc(words, sizeof *w->words);
@@ -354,7 +362,9 @@ out:
     return status;
 }
 
-bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
+/* Fill in the first five fields before. Reads the next documents, the first time the first ones.
+ * BM_NOT_FOUND (and no error) after the last; the call after that starts again. */
+static bm_status set_window_next(bm_set_window *w, bm_error *err)
 {
     size_t end, at = 0;
     w->begin = w->end;
@@ -442,9 +452,8 @@ static bm_status share_memory(prefix_maker *m, unsigned *table_bits, bm_error *e
     *table_bits = bm_shingle_counts_bits(m->n_shingles);
     uint64_t fixed = fixed_bytes(m), least = UINT64_MAX;
     for (unsigned bits = 0; bits <= BM_PART_BITS_MAX; bits++) {
-        uint64_t bytes =
-            fixed + (bits == 0 ? bm_shingle_counts_bytes(*table_bits)
-                               : bm_part_counts_bytes(m->n_shingles, *table_bits, bits));
+        uint64_t bytes = fixed + (bits == 0 ? bm_shingle_counts_bytes(*table_bits)
+                                            : part_counts_bytes(m->n_shingles, *table_bits, bits));
         m->out->part_bits = bits;
         if (memory == 0 || bytes <= memory)
             return BM_OK;
@@ -481,7 +490,7 @@ static bm_status add_to_parts(prefix_maker *m, bm_error *err)
         const uint64_t *set = bm_set_window_set(w, position);
         size_t n = bm_set_window_size(w, position);
         for (size_t i = 0; i < n; i++)
-            BM_TRY(bm_part_counts_add(m->parts, bm_shingle_mix(set[i]), err));
+            BM_TRY(part_counts_add(m->parts, bm_shingle_mix(set[i]), err));
     }
     return BM_OK;
 }
@@ -509,7 +518,7 @@ static bm_status make_keys(prefix_maker *m, bm_error *err)
         for (size_t i = 0; i < n; i++) {
             uint64_t mixed = bm_shingle_mix(set[i]);
             uint32_t count;
-            BM_TRY(bm_part_counts_next(m->parts, mixed, &count, err));
+            BM_TRY(part_counts_next(m->parts, mixed, &count, err));
             set[n_keys] = bm_rare_key(mixed, count);
             n_keys += count > 1;
         }
@@ -589,7 +598,7 @@ static bm_status each_window(prefix_maker *m, bm_status (*fn)(prefix_maker *, bm
     bm_status status = BM_OK;
     for (;;) {
         BM_TRY_OUT(bm_meter_check(m->job->meter, err));
-        BM_TRY_OUT(bm_set_window_next(&m->window, err));
+        BM_TRY_OUT(set_window_next(&m->window, err));
         BM_TRY_OUT(fn(m, err));
         bm_meter_progress(m->job->meter, m->window.end, m->out->n, m->window.end);
     }
@@ -613,9 +622,9 @@ static bm_status count_all(prefix_maker *m, unsigned table_bits, bm_error *err)
         return each_window(m, count_window, err);
     }
     BM_TRY(bm_spill_check_space(dir, m->n_shingles * (sizeof(uint64_t) + sizeof(uint16_t)), err));
-    BM_TRY(bm_part_counts_open(dir, table_bits, part_bits, &m->parts, err));
+    BM_TRY(part_counts_open(dir, table_bits, part_bits, &m->parts, err));
     BM_TRY(each_window(m, count_window, err));
-    return bm_part_counts_end(m->parts, m->job->pool, m->job->meter, err);
+    return part_counts_end(m->parts, m->job->pool, m->job->meter, err);
 }
 
 /* Set up the order of the documents, and arrays of their ranges. */
@@ -658,11 +667,11 @@ bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *
     BM_TRY_OUT(bm_spill_flush(out->file, err));
     out->bytes_held = order_bytes(&m);
     out->bytes_written = bm_spill_bytes(out->file);
-    out->bytes_written += m.parts != NULL ? bm_part_counts_written(m.parts) : 0;
+    out->bytes_written += m.parts != NULL ? part_counts_written(m.parts) : 0;
 out:
-    bm_part_counts_close(m.parts);
+    part_counts_close(m.parts);
     bm_shingle_counts_reset(&m.table);
-    bm_set_window_reset(&m.window);
+    set_window_reset(&m.window);
     return status;
 }
 

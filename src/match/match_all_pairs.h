@@ -18,22 +18,6 @@
 
 typedef struct bm_part_counts bm_part_counts;
 
-/* Bytes of memory at most, for n shingles with a whole table of 2^table_bits counters. */
-uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits);
-/* Files go to `dir`. Counts are as in a table of 2^table_bits counters (lsh/shingle_counts.h), made
- * in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
-bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
-                              bm_part_counts **out, bm_error *err);
-void bm_part_counts_close(bm_part_counts *counts); /* NULL is fine */
-/* Count a mixed hash. */
-bm_status bm_part_counts_add(bm_part_counts *counts, uint64_t mixed, bm_error *err);
-/* No more are added. BM_ERR_CANCELLED if the meter is told to stop. */
-bm_status bm_part_counts_end(bm_part_counts *counts, bm_pool *pool, bm_meter *meter, bm_error *err);
-/* The count of a hash. Hashes are asked for in the order in which they were added. */
-bm_status bm_part_counts_next(bm_part_counts *counts, uint64_t mixed, uint32_t *count,
-                              bm_error *err);
-uint64_t bm_part_counts_written(const bm_part_counts *counts); /* bytes, to files */
-
 /* all_pairs_window -- sets of a corpus, read back from its file in the order of the documents'
  * sizes, as many at a time as a bound allows. */
 
@@ -53,11 +37,6 @@ typedef struct bm_set_window {
 } bm_set_window;
 
 #define BM_SET_WINDOW_DOC 24u /* bytes of a document beside its set */
-
-/* Fill in the first five fields before. Reads the next documents, the first time the first ones.
- * BM_NOT_FOUND (and no error) after the last; the call after that starts again. */
-bm_status bm_set_window_next(bm_set_window *window, bm_error *err);
-void bm_set_window_reset(bm_set_window *window);
 
 static inline size_t bm_set_window_size(const bm_set_window *window, size_t position)
 {

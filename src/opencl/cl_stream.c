@@ -12,8 +12,7 @@
  * the limit is halved and the batch is planned again, down to BM_CL_MIN_LIMIT.
  *
  * Tests: tests/parity/test_oclgrind.c, tests/parity/test_parity_opencl.c,
- *        tests/parity/test_parity_text.c, tests/unit/opencl/test_cl_chunks.c,
- *        tests/unit/opencl/test_cl_text.c */
+ *        tests/parity/test_parity_text.c, tests/unit/opencl/test_cl_stream.c */
 #include "opencl/cl_stream.h"
 
 #include <inttypes.h>
@@ -116,8 +115,10 @@ static uint64_t text_bytes(const bm_sign_task *task, size_t begin, size_t end)
     return bm_text_batch_bytes_end(task->text, end) - task->text->docs[begin].begin;
 }
 
-bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
-                          bm_cl_cursor *at, bm_error *err)
+/* Plan the batch at `at` and move on after it. At least one document, or a slice of one. BM_OK or
+ * BM_ERR_NOMEM (then `at` is as it was); BM_ERR_UNSUPPORTED: a text that no batch can hold. */
+static bm_status cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
+                              bm_cl_cursor *at, bm_error *err)
 {
     plan->unit = cut->unit;
     plan->first_doc = at->doc;
@@ -161,13 +162,14 @@ bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_
     return BM_OK;
 }
 
-void bm_cl_plan_reset(bm_cl_plan *plan)
+static void cl_plan_reset(bm_cl_plan *plan)
 {
     bm_free_all(plan->offsets, plan->chunks, plan->split);
     memset(plan, 0, sizeof *plan);
 }
 
-const uint64_t *bm_cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task)
+/* The first of the batch's hashes. */
+static const uint64_t *cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task)
 {
     return task->hashes + task->offsets[plan->first_doc] + plan->slice_begin * plan->sliced;
 }
@@ -180,20 +182,233 @@ static void copy_halves(uint32_t *restrict out, const uint64_t *restrict hashes,
         out[i] = (uint32_t)hashes[n - 1];
 }
 
-void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out)
+/* Copy the batch's hashes to `out` (filled). Unit 4: the low halves, 16 bytes a unit, each
+ * document's last quad filled up with its last hash. Unit 1: as they are, 8 bytes a unit. */
+static void cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out)
 {
     const uint64_t *offsets = task->offsets + plan->first_doc;
     uint32_t *halves = out;
     if (plan->unit == 1)
-        memcpy(out, bm_cl_plan_hashes(plan, task), (size_t)bm_cl_plan_units(plan) * 8);
+        memcpy(out, cl_plan_hashes(plan, task), (size_t)bm_cl_plan_units(plan) * 8);
     else if (plan->sliced)
-        copy_halves(halves, bm_cl_plan_hashes(plan, task), (size_t)plan->n_hashes);
+        copy_halves(halves, cl_plan_hashes(plan, task), (size_t)plan->n_hashes);
     else
         for (size_t i = 0; i < plan->n_docs; ++i)
             copy_halves(halves + (size_t)plan->offsets[i] * 4, task->hashes + offsets[i],
                         (size_t)(offsets[i + 1] - offsets[i]));
 }
 
+/* cl_text -- see kernels/text_hash.cl for the layout.
+ *
+ * Starts of words go as 16 bits each, and 32 bits for every 256 of them: no word that comes here is
+ * longer than a shingle, 240 bytes, so 256 of them and their blanks span less than 2^16. */
+
+#define BLOCK      256u
+#define RANKS      64u /* bytes of text for each count of code points */
+#define ASCII      UINT32_MAX
+#define SUMS_BYTES sizeof(bm_content_sums)
+#define AHEAD      8u /* bytes after a text that kernels read (kernels/xxh3.h) */
+
+static size_t quads(size_t bytes)
+{
+    return (bytes + 15) / 16;
+}
+
+/* Characters that are not all ASCII: these need counts of code points. */
+static bool is_ranked(const bm_text_batch *text, size_t doc)
+{
+    return text->options.shingle == BM_SHINGLE_CHAR && !text->docs[doc].ascii;
+}
+
+static bool has_ranks(const bm_cl_plan *plan, const bm_text_batch *text)
+{
+    bool any = false;
+    for (size_t i = 0; i < plan->n_docs && !any; ++i)
+        any = is_ranked(text, plan->first_doc + i);
+    return any;
+}
+
+/* The range of the batch's texts that the plan covers. */
+typedef struct extent {
+    uint64_t bytes_begin, starts_begin;
+    size_t n_bytes, n_starts;
+} extent;
+
+static extent extent_of(const bm_cl_plan *plan, const bm_text_batch *text)
+{
+    const bm_text_doc *first = &text->docs[plan->first_doc];
+    const size_t end = plan->first_doc + plan->n_docs;
+    extent e = {.bytes_begin = first->begin, .starts_begin = first->first_start};
+    e.n_bytes = (size_t)(bm_text_batch_bytes_end(text, end) - e.bytes_begin);
+    e.n_starts = (size_t)(bm_text_batch_starts_end(text, end) - e.starts_begin);
+    return e;
+}
+
+/* Places of the parts of the plan's texts into `at`; returns the quads that they take. */
+static size_t cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_cl_layout *at)
+{
+    const extent e = extent_of(plan, text);
+    const size_t n_bases =
+        has_ranks(plan, text) ? e.n_bytes / RANKS + 1 : (e.n_starts + BLOCK - 1) / BLOCK;
+    at->docs_at = (uint32_t)quads(e.n_bytes + AHEAD);
+    at->bases_at = at->docs_at + (uint32_t)plan->n_docs;
+    at->starts_at = at->bases_at + (uint32_t)quads(n_bases * sizeof(uint32_t));
+    return at->starts_at + quads(e.n_starts * sizeof(uint16_t));
+}
+
+static void fill_docs(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
+                      uint32_t *out)
+{
+    const bool words = text->options.shingle == BM_SHINGLE_WORD;
+    for (size_t i = 0; i < plan->n_docs; ++i, out += 4) {
+        const size_t at = plan->first_doc + i;
+        const bm_text_doc *doc = &text->docs[at];
+        const uint32_t first = (uint32_t)(doc->first_start - e->starts_begin);
+        out[0] = (uint32_t)(doc->begin - e->bytes_begin);
+        out[1] = words ? first + doc->n_starts - 1 : (uint32_t)doc->len;
+        out[2] = (uint32_t)(text->slots[at + 1] - text->slots[at]);
+        out[3] = words ? first : is_ranked(text, at) ? (uint32_t)doc->n_shingles : ASCII;
+    }
+}
+
+/* The starts, which never fall from one document to the next. */
+static void fill_starts(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
+                        uint32_t *bases, uint16_t *out)
+{
+    size_t n = 0;
+    for (size_t i = plan->first_doc; i < plan->first_doc + plan->n_docs; ++i) {
+        const bm_text_doc *doc = &text->docs[i];
+        if (doc->n_starts == 0)
+            continue;
+        const uint32_t *starts = text->starts + doc->first_start;
+        const uint32_t begin = (uint32_t)(doc->begin - e->bytes_begin);
+        for (size_t j = 0; j < doc->n_starts; ++j, ++n) {
+            if (n % BLOCK == 0)
+                bases[n / BLOCK] = begin + starts[j];
+            out[n] = (uint16_t)(begin + starts[j] - bases[n / BLOCK]);
+        }
+    }
+}
+
+/* At each RANKS-th byte of the text how many code points of its document begin before it. */
+static void fill_ranks(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
+                       uint32_t *out)
+{
+    memset(out, 0, (e->n_bytes / RANKS + 1) * sizeof *out);
+    for (size_t i = plan->first_doc; i < plan->first_doc + plan->n_docs; ++i) {
+        if (!is_ranked(text, i))
+            continue;
+        const size_t begin = (size_t)(text->docs[i].begin - e->bytes_begin);
+        const char *bytes = text->bytes.data + e->bytes_begin;
+        uint32_t rank = 0;
+        for (size_t at = begin; at < begin + text->docs[i].len; ++at) {
+            if (at % RANKS == 0)
+                out[at / RANKS] = rank;
+            rank += ((unsigned char)bytes[at] & 0xC0) != 0x80;
+        }
+    }
+}
+
+/* The parts themselves to `in` (filled up to at->offsets_at). */
+static void cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm_cl_layout *at,
+                         char *in)
+{
+    const extent e = extent_of(plan, text);
+    if (e.n_bytes > 0)
+        memcpy(in, text->bytes.data + e.bytes_begin, e.n_bytes);
+    memset(in + e.n_bytes, 0, (size_t)at->docs_at * 16 - e.n_bytes);
+    fill_docs(plan, text, &e, (uint32_t *)(void *)(in + (size_t)at->docs_at * 16));
+    uint32_t *bases = (uint32_t *)(void *)(in + (size_t)at->bases_at * 16);
+    if (has_ranks(plan, text))
+        fill_ranks(plan, text, &e, bases);
+    else
+        fill_starts(plan, text, &e, bases, (uint16_t *)(void *)(in + (size_t)at->starts_at * 16));
+}
+
+/* The place of the sums of parts, after the sums of documents. */
+static size_t parts_at(const bm_cl_plan *plan)
+{
+    return (plan->n_docs / 4 + 1) * 4;
+}
+
+/* Room on the device for hashes, tables, counts and content hashes of the slot's batch. */
+static cl_int cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
+{
+    const size_t slots = (size_t)bm_cl_plan_units(&slot->place->plan) * stream->shape->unit;
+    const size_t bytes = slots > 0 ? slots * sizeof(uint64_t) : sizeof(uint64_t);
+    const cl_int code = bm_cl_scratch_reserve(&slot->queue, &slot->hashes, bytes);
+    return code == CL_SUCCESS /* two 32-bit entries a slot */
+               ? bm_cl_scratch_reserve(&slot->queue, &slot->table, bytes)
+               : code;
+}
+
+/* Begin to bring back counts and, where the task wants them, sums of content hashes; slot->done is
+ * the last command's. */
+static cl_int cl_text_begin_read(bm_cl_slot *slot)
+{
+    const bm_cl_plan *plan = &slot->place->plan;
+    cl_int code = bm_cl_buffer_begin_read(&slot->queue, &slot->place->counts, 0,
+                                          plan->n_docs * sizeof(uint32_t), &slot->done);
+    if (code != CL_SUCCESS || !slot->place->want_content)
+        return code;
+    slot->queue.api->clReleaseEvent(slot->done);
+    slot->done = NULL;
+    const size_t n = plan->n_split > 0 ? parts_at(plan) + plan->n_chunks : plan->n_docs;
+    return bm_cl_buffer_begin_read(&slot->queue, &slot->place->content, 0, n * SUMS_BYTES,
+                                   &slot->done);
+}
+
+static cl_int cl_text_end_read(bm_cl_slot *slot)
+{
+    const cl_int code = bm_cl_buffer_end_read(&slot->queue, &slot->place->counts);
+    return code == CL_SUCCESS && slot->place->want_content
+               ? bm_cl_buffer_end_read(&slot->queue, &slot->place->content)
+               : code;
+}
+
+/* Sums of documents, those in parts added up here, to hashes. */
+static void copy_content(const bm_cl_slot *slot)
+{
+    const bm_cl_plan *plan = &slot->place->plan;
+    const bm_text_doc *docs = slot->task->text->docs + plan->first_doc;
+    bm_hash128 *out = slot->task->content + plan->first_doc;
+    const bm_content_sums *whole = slot->place->content.host, *parts = whole + parts_at(plan);
+    for (size_t i = 0; i < plan->n_docs; ++i)
+        out[i] = (bm_hash128){whole[i].c, whole[i].d};
+    for (size_t i = 0; i < plan->n_split; ++i)
+        out[plan->split[i]] = (bm_hash128){0};
+    for (size_t i = 0; i < plan->n_chunks && plan->n_split > 0; ++i) {
+        if (plan->chunks[i].n != 0)
+            continue;
+        out[plan->chunks[i].doc].lo += parts[i].c;
+        out[plan->chunks[i].doc].hi += parts[i].d;
+    }
+    for (size_t i = 0; i < plan->n_docs; ++i)
+        out[i] = bm_content_with_second(
+            bm_content_end(&(bm_content_sums){out[i].lo, out[i].hi}, docs[i].n_shingles),
+            docs[i].second);
+}
+
+static void cl_text_copy_out(const bm_cl_slot *slot)
+{
+    memcpy(slot->task->n_shingles + slot->place->plan.first_doc, slot->place->counts.host,
+           slot->place->plan.n_docs * sizeof(uint32_t));
+    if (slot->place->want_content)
+        copy_content(slot);
+}
+
+/* How texts are cut into batches under the stream's limits: so that each buffer stays within. */
+static bm_cl_cut cl_text_cut(const bm_cl_stream *stream)
+{
+    bm_cl_cut cut = stream->cut;
+    const size_t limit = stream->limit_bytes;
+    cut.max_text_bytes = limit / 2; /* its words have two bytes or more each, and a start two */
+    if (cut.max_docs > limit / 64)  /* a quad each */
+        cut.max_docs = limit / 64;
+    return cut;
+}
+
+#define MAX_LIMIT ((size_t)512 << 20)
 /* cl_launch -- a table has the arguments of each kernel; one loop sets them and starts it. At most
  * seven kernels a batch: words of split documents to all ones, hashes of texts, their counts, their
  * content hashes, the chunks, then of split documents what the scheme does at their end, and their
@@ -231,14 +446,15 @@ static const struct {
     [BM_CL_TEXT_CONTENT] = {5, {ARG_IN, ARG_HASHES, ARG_CONTENT, ARG_LAYOUT, ARG_TEXT}},
 };
 
-bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
-                             const bm_sign_task *task, bm_cl_parts parts)
+/* The layout of a plan of `task`: it includes its texts, if it has any, and `parts`. */
+static bm_cl_layout cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
+                                 const bm_sign_task *task, bm_cl_parts parts)
 {
     bm_cl_layout at = {0};
     const size_t unit_bytes = shape->unit == 4 ? 16 : 8;
     size_t hashes = parts.hashes ? ((size_t)bm_cl_plan_units(plan) * unit_bytes + 15) / 16 : 0;
     if (task->text != NULL)
-        hashes = bm_cl_text_layout(plan, task->text, &at);
+        hashes = cl_text_layout(plan, task->text, &at);
     const size_t offsets = (plan->n_docs + 1 + 3) / 4;
     const size_t split = (plan->n_split + 3) / 4;
     const size_t key_uints = parts.keys ? plan->n_docs * shape->bands * 2 : 0;
@@ -395,215 +611,6 @@ static cl_int cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layo
     return code;
 }
 
-/* cl_text -- see kernels/text_hash.cl for the layout.
- *
- * Starts of words go as 16 bits each, and 32 bits for every 256 of them: no word that comes here is
- * longer than a shingle, 240 bytes, so 256 of them and their blanks span less than 2^16. */
-
-#define BLOCK      256u
-#define RANKS      64u /* bytes of text for each count of code points */
-#define ASCII      UINT32_MAX
-#define SUMS_BYTES sizeof(bm_content_sums)
-#define AHEAD      8u /* bytes after a text that kernels read (kernels/xxh3.h) */
-
-static size_t quads(size_t bytes)
-{
-    return (bytes + 15) / 16;
-}
-
-/* Characters that are not all ASCII: these need counts of code points. */
-static bool is_ranked(const bm_text_batch *text, size_t doc)
-{
-    return text->options.shingle == BM_SHINGLE_CHAR && !text->docs[doc].ascii;
-}
-
-static bool has_ranks(const bm_cl_plan *plan, const bm_text_batch *text)
-{
-    bool any = false;
-    for (size_t i = 0; i < plan->n_docs && !any; ++i)
-        any = is_ranked(text, plan->first_doc + i);
-    return any;
-}
-
-/* The range of the batch's texts that the plan covers. */
-typedef struct extent {
-    uint64_t bytes_begin, starts_begin;
-    size_t n_bytes, n_starts;
-} extent;
-
-static extent extent_of(const bm_cl_plan *plan, const bm_text_batch *text)
-{
-    const bm_text_doc *first = &text->docs[plan->first_doc];
-    const size_t end = plan->first_doc + plan->n_docs;
-    extent e = {.bytes_begin = first->begin, .starts_begin = first->first_start};
-    e.n_bytes = (size_t)(bm_text_batch_bytes_end(text, end) - e.bytes_begin);
-    e.n_starts = (size_t)(bm_text_batch_starts_end(text, end) - e.starts_begin);
-    return e;
-}
-
-size_t bm_cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_cl_layout *at)
-{
-    const extent e = extent_of(plan, text);
-    const size_t n_bases =
-        has_ranks(plan, text) ? e.n_bytes / RANKS + 1 : (e.n_starts + BLOCK - 1) / BLOCK;
-    at->docs_at = (uint32_t)quads(e.n_bytes + AHEAD);
-    at->bases_at = at->docs_at + (uint32_t)plan->n_docs;
-    at->starts_at = at->bases_at + (uint32_t)quads(n_bases * sizeof(uint32_t));
-    return at->starts_at + quads(e.n_starts * sizeof(uint16_t));
-}
-
-static void fill_docs(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
-                      uint32_t *out)
-{
-    const bool words = text->options.shingle == BM_SHINGLE_WORD;
-    for (size_t i = 0; i < plan->n_docs; ++i, out += 4) {
-        const size_t at = plan->first_doc + i;
-        const bm_text_doc *doc = &text->docs[at];
-        const uint32_t first = (uint32_t)(doc->first_start - e->starts_begin);
-        out[0] = (uint32_t)(doc->begin - e->bytes_begin);
-        out[1] = words ? first + doc->n_starts - 1 : (uint32_t)doc->len;
-        out[2] = (uint32_t)(text->slots[at + 1] - text->slots[at]);
-        out[3] = words ? first : is_ranked(text, at) ? (uint32_t)doc->n_shingles : ASCII;
-    }
-}
-
-/* The starts, which never fall from one document to the next. */
-static void fill_starts(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
-                        uint32_t *bases, uint16_t *out)
-{
-    size_t n = 0;
-    for (size_t i = plan->first_doc; i < plan->first_doc + plan->n_docs; ++i) {
-        const bm_text_doc *doc = &text->docs[i];
-        if (doc->n_starts == 0)
-            continue;
-        const uint32_t *starts = text->starts + doc->first_start;
-        const uint32_t begin = (uint32_t)(doc->begin - e->bytes_begin);
-        for (size_t j = 0; j < doc->n_starts; ++j, ++n) {
-            if (n % BLOCK == 0)
-                bases[n / BLOCK] = begin + starts[j];
-            out[n] = (uint16_t)(begin + starts[j] - bases[n / BLOCK]);
-        }
-    }
-}
-
-/* At each RANKS-th byte of the text how many code points of its document begin before it. */
-static void fill_ranks(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
-                       uint32_t *out)
-{
-    memset(out, 0, (e->n_bytes / RANKS + 1) * sizeof *out);
-    for (size_t i = plan->first_doc; i < plan->first_doc + plan->n_docs; ++i) {
-        if (!is_ranked(text, i))
-            continue;
-        const size_t begin = (size_t)(text->docs[i].begin - e->bytes_begin);
-        const char *bytes = text->bytes.data + e->bytes_begin;
-        uint32_t rank = 0;
-        for (size_t at = begin; at < begin + text->docs[i].len; ++at) {
-            if (at % RANKS == 0)
-                out[at / RANKS] = rank;
-            rank += ((unsigned char)bytes[at] & 0xC0) != 0x80;
-        }
-    }
-}
-
-void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm_cl_layout *at,
-                     char *in)
-{
-    const extent e = extent_of(plan, text);
-    if (e.n_bytes > 0)
-        memcpy(in, text->bytes.data + e.bytes_begin, e.n_bytes);
-    memset(in + e.n_bytes, 0, (size_t)at->docs_at * 16 - e.n_bytes);
-    fill_docs(plan, text, &e, (uint32_t *)(void *)(in + (size_t)at->docs_at * 16));
-    uint32_t *bases = (uint32_t *)(void *)(in + (size_t)at->bases_at * 16);
-    if (has_ranks(plan, text))
-        fill_ranks(plan, text, &e, bases);
-    else
-        fill_starts(plan, text, &e, bases, (uint16_t *)(void *)(in + (size_t)at->starts_at * 16));
-}
-
-/* The place of the sums of parts, after the sums of documents. */
-static size_t parts_at(const bm_cl_plan *plan)
-{
-    return (plan->n_docs / 4 + 1) * 4;
-}
-
-/* Room on the device for hashes, tables, counts and content hashes of the slot's batch. */
-static cl_int cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
-{
-    const size_t slots = (size_t)bm_cl_plan_units(&slot->place->plan) * stream->shape->unit;
-    const size_t bytes = slots > 0 ? slots * sizeof(uint64_t) : sizeof(uint64_t);
-    const cl_int code = bm_cl_scratch_reserve(&slot->queue, &slot->hashes, bytes);
-    return code == CL_SUCCESS /* two 32-bit entries a slot */
-               ? bm_cl_scratch_reserve(&slot->queue, &slot->table, bytes)
-               : code;
-}
-
-/* Begin to bring back counts and, where the task wants them, sums of content hashes; slot->done is
- * the last command's. */
-static cl_int cl_text_begin_read(bm_cl_slot *slot)
-{
-    const bm_cl_plan *plan = &slot->place->plan;
-    cl_int code = bm_cl_buffer_begin_read(&slot->queue, &slot->place->counts, 0,
-                                          plan->n_docs * sizeof(uint32_t), &slot->done);
-    if (code != CL_SUCCESS || !slot->place->want_content)
-        return code;
-    slot->queue.api->clReleaseEvent(slot->done);
-    slot->done = NULL;
-    const size_t n = plan->n_split > 0 ? parts_at(plan) + plan->n_chunks : plan->n_docs;
-    return bm_cl_buffer_begin_read(&slot->queue, &slot->place->content, 0, n * SUMS_BYTES,
-                                   &slot->done);
-}
-
-static cl_int cl_text_end_read(bm_cl_slot *slot)
-{
-    const cl_int code = bm_cl_buffer_end_read(&slot->queue, &slot->place->counts);
-    return code == CL_SUCCESS && slot->place->want_content
-               ? bm_cl_buffer_end_read(&slot->queue, &slot->place->content)
-               : code;
-}
-
-/* Sums of documents, those in parts added up here, to hashes. */
-static void copy_content(const bm_cl_slot *slot)
-{
-    const bm_cl_plan *plan = &slot->place->plan;
-    const bm_text_doc *docs = slot->task->text->docs + plan->first_doc;
-    bm_hash128 *out = slot->task->content + plan->first_doc;
-    const bm_content_sums *whole = slot->place->content.host, *parts = whole + parts_at(plan);
-    for (size_t i = 0; i < plan->n_docs; ++i)
-        out[i] = (bm_hash128){whole[i].c, whole[i].d};
-    for (size_t i = 0; i < plan->n_split; ++i)
-        out[plan->split[i]] = (bm_hash128){0};
-    for (size_t i = 0; i < plan->n_chunks && plan->n_split > 0; ++i) {
-        if (plan->chunks[i].n != 0)
-            continue;
-        out[plan->chunks[i].doc].lo += parts[i].c;
-        out[plan->chunks[i].doc].hi += parts[i].d;
-    }
-    for (size_t i = 0; i < plan->n_docs; ++i)
-        out[i] = bm_content_with_second(
-            bm_content_end(&(bm_content_sums){out[i].lo, out[i].hi}, docs[i].n_shingles),
-            docs[i].second);
-}
-
-static void cl_text_copy_out(const bm_cl_slot *slot)
-{
-    memcpy(slot->task->n_shingles + slot->place->plan.first_doc, slot->place->counts.host,
-           slot->place->plan.n_docs * sizeof(uint32_t));
-    if (slot->place->want_content)
-        copy_content(slot);
-}
-
-/* How texts are cut into batches under the stream's limits: so that each buffer stays within. */
-static bm_cl_cut cl_text_cut(const bm_cl_stream *stream)
-{
-    bm_cl_cut cut = stream->cut;
-    const size_t limit = stream->limit_bytes;
-    cut.max_text_bytes = limit / 2; /* its words have two bytes or more each, and a start two */
-    if (cut.max_docs > limit / 64)  /* a quad each */
-        cut.max_docs = limit / 64;
-    return cut;
-}
-
-#define MAX_LIMIT ((size_t)512 << 20)
 /* Of a launch: systems that draw on a GPU end what keeps it busy for some seconds, which a small GPU is
  * with many words of more hashes. */
 #define MAX_HASHES ((size_t)16 << 20)
@@ -743,12 +750,12 @@ void bm_cl_stream_close(bm_cl_stream *stream)
     finish_all(stream);
     release_buffers(stream, true);
     for (uint32_t i = 0; i < BM_CL_PLACES; ++i)
-        bm_cl_plan_reset(&stream->places[i].plan);
+        cl_plan_reset(&stream->places[i].plan);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
         bm_cl_event_release(stream->api, &slot->done);
         bm_cl_event_release(stream->api, &slot->kernel);
-        bm_cl_plan_reset(&slot->own.plan);
+        cl_plan_reset(&slot->own.plan);
         if (slot->queue.commands != NULL)
             stream->api->clReleaseCommandQueue(slot->queue.commands);
     }
@@ -767,9 +774,9 @@ static void fill(const bm_cl_place *place, const bm_sign_task *task)
     const bm_cl_layout *layout = &place->layout;
     char *in = place->in.host;
     if (task->text != NULL)
-        bm_cl_text_fill(plan, task->text, layout, in);
+        cl_text_fill(plan, task->text, layout, in);
     else if (layout->offsets_at > 0)
-        bm_cl_plan_copy(plan, task, in);
+        cl_plan_copy(plan, task, in);
     memcpy(in + (size_t)layout->offsets_at * 16, plan->offsets,
            (plan->n_docs + 1) * sizeof *plan->offsets);
     memcpy(in + (size_t)layout->chunks_at * 16, plan->chunks,
@@ -787,7 +794,7 @@ static cl_int begin_zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_ta
     cl_int code = CL_SUCCESS;
     if (task->text == NULL) {
         /* The kernels only read it; the cast is because clCreateBuffer has no const. */
-        void *hashes = (void *)(uintptr_t)bm_cl_plan_hashes(plan, task);
+        void *hashes = (void *)(uintptr_t)cl_plan_hashes(plan, task);
         code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_hashes, hashes,
                                      (size_t)bm_cl_plan_units(plan) * sizeof(uint64_t), true);
     }
@@ -873,7 +880,7 @@ static void lay_out(const bm_cl_stream *stream, bm_cl_place *place, const bm_sig
     place->want_keys = task->keys != NULL && !sliced && stream->shape->bands > 0;
     const bool own_words = !stream->zero_copy || task->words == NULL || sliced;
     const bool own_keys = place->want_keys && !stream->zero_copy;
-    const bm_cl_layout layout = place->layout = bm_cl_layout_of(
+    const bm_cl_layout layout = place->layout = cl_layout_of(
         &place->plan, stream->shape, task,
         (bm_cl_parts){.hashes = !stream->zero_copy, .keys = own_keys, .words = own_words});
     place->text = task->text != NULL;
@@ -913,7 +920,7 @@ bm_staged *bm_cl_stream_stage(bm_cl_stream *stream, const bm_sign_task *task)
         stream->device->unified || task->n_docs == 0 ? NULL : acquire_place(stream, task, &cut);
     if (place == NULL)
         return NULL;
-    const bool whole = bm_cl_plan_next(&place->plan, &cut, task, &at, NULL) == BM_OK &&
+    const bool whole = cl_plan_next(&place->plan, &cut, task, &at, NULL) == BM_OK &&
                        at.doc == task->n_docs && !place->plan.sliced;
     if (whole)
         lay_out(stream, place, task);
@@ -1186,7 +1193,7 @@ bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error
         if (filled == NULL) {
             const bm_cl_cut cut = task->text != NULL ? cl_text_cut(stream) : stream->cut;
             next = at;
-            const bm_status planned = bm_cl_plan_next(&slot->own.plan, &cut, task, &next, err);
+            const bm_status planned = cl_plan_next(&slot->own.plan, &cut, task, &next, err);
             if (planned == BM_ERR_UNSUPPORTED) /* work that was begun must not write any more */
                 BM_TRY(bm_cl_stream_wait(stream, task, err));
             BM_TRY(planned);

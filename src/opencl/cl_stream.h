@@ -50,22 +50,10 @@ typedef struct bm_cl_cursor {
     uint64_t hash; /* hashes of `doc` that were in earlier batches */
 } bm_cl_cursor;
 
-/* Plan the batch at `at` and move on after it. At least one document, or a slice of one. BM_OK or
- * BM_ERR_NOMEM (then `at` is as it was); BM_ERR_UNSUPPORTED: a text that no batch can hold. */
-bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
-                          bm_cl_cursor *at, bm_error *err);
-void bm_cl_plan_reset(bm_cl_plan *plan);
-
 static inline uint64_t bm_cl_plan_units(const bm_cl_plan *plan)
 {
     return plan->n_docs == 0 ? 0 : plan->offsets[plan->n_docs];
 }
-
-/* Copy the batch's hashes to `out` (filled). Unit 4: the low halves, 16 bytes a unit, each
- * document's last quad filled up with its last hash. Unit 1: as they are, 8 bytes a unit. */
-void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out);
-/* The first of the batch's hashes. */
-const uint64_t *bm_cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task);
 
 /* cl_slot -- what a stream of batches holds, for those who fill it (cl_stream.c), start its kernels
  * (cl_stream.c) and bring results back (cl_stream.c).
@@ -190,14 +178,4 @@ typedef struct bm_cl_parts {
     bool hashes, keys, words;
 } bm_cl_parts;
 
-/* The layout of a plan of `task`: it includes its texts, if it has any, and `parts`. */
-bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
-                             const bm_sign_task *task, bm_cl_parts parts);
-
 /* cl_text -- texts in a batch: where they lie in `in`, and what the device needs beside it. */
-
-/* Places of the parts of the plan's texts into `at`; returns the quads that they take. */
-size_t bm_cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_cl_layout *at);
-/* The parts themselves to `in` (filled up to at->offsets_at). */
-void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm_cl_layout *at,
-                     char *in);

@@ -7,8 +7,7 @@
  *
  * Tests: tests/cli/cases/bad_output.sh, tests/cli/cases/bounds.sh,
  *        tests/cli/cases/damaged_outputs.sh, tests/unit/jobs/test_inspect.c,
- *        tests/unit/output/test_listed.c, tests/unit/output/test_manifest_seal.c,
- *        tests/unit/results/test_sign_dir.c */
+ *        tests/unit/output/test_manifest.c, tests/unit/results/test_sign_dir.c */
 #include "output/manifest.h"
 
 #include <errno.h>
@@ -128,6 +127,56 @@ static bm_status manifest_read(const char *path, bm_buf *out, bm_error *err)
     if (fd >= 0)
         close(fd);
     return status;
+}
+
+/* === manifest seal ===
+ *
+ * The last occurrence of the member's name is the member: its value and two brackets follow. */
+
+#define SEAL   "report_xxh3_128"
+#define QUOTED "\"" SEAL "\""
+
+void bm_manifest_seal(bm_json *json)
+{
+    bm_digests before = {0};
+    if (bm_digests_bytes(json->buf.data, json->buf.len, BM_DIGEST_XXH3, &before, NULL) != BM_OK)
+        json->status = BM_ERR_NOMEM;
+    bm_json_key(json, SEAL);
+    bm_json_text(json, before.xxh3);
+}
+
+/* Where the member's name begins; SIZE_MAX: there is none. */
+static size_t find(bm_str text)
+{
+    const size_t len = sizeof QUOTED - 1;
+    for (size_t at = text.len < len ? 0 : text.len - len + 1; at > 0; at--)
+        if (text.data[at - 1] == '"' && memcmp(text.data + at - 1, QUOTED, len) == 0)
+            return at - 1;
+    return SIZE_MAX;
+}
+
+/* Are the bytes of the report `path` those that it was written with? BM_ERR_FORMAT: no. */
+static bm_status manifest_seal_check(const char *path, bm_str text, bm_error *err)
+{
+    bm_digests before;
+    size_t at = find(text), end = at;
+    if (at == SIZE_MAX)
+        return BM_OK;
+    while (end > 0 && bm_json_is_space(text.data[end - 1]))
+        end--;
+    end -= end > 0 && text.data[end - 1] == ',';
+    BM_TRY(bm_digests_bytes(text.data, end, BM_DIGEST_XXH3, &before, err));
+    for (at += sizeof QUOTED - 1;
+         at < text.len && (bm_json_is_space(text.data[at]) || text.data[at] == ':');)
+        at++;
+    if (text.len - at >= BM_HASH128_HEX + 1 && text.data[at] == '"' &&
+        memcmp(text.data + at + 1, before.xxh3, BM_HASH128_HEX - 1) == 0 &&
+        text.data[at + BM_HASH128_HEX] == '"')
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                      "its bytes are not those that were written: \"run." SEAL
+                      "\" should be %s (if you edited it on purpose, remove that member)",
+                      before.xxh3);
 }
 
 /* === manifest fields ===
@@ -735,7 +784,7 @@ static bm_status open_text(const char *path, bm_manifest_budget budget, bm_buf *
                                 (bm_str){manifest->text.data, manifest->text.len}, &manifest->doc,
                                 err));
     BM_TRY_OUT(read_members(manifest, err));
-    status = bm_manifest_seal_check(path, (bm_str){manifest->text.data, manifest->text.len}, err);
+    status = manifest_seal_check(path, (bm_str){manifest->text.data, manifest->text.len}, err);
 out:
     if (status == BM_OK)
         *out = manifest;
@@ -935,7 +984,8 @@ const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest)
     return manifest->offsets.file != NULL ? &manifest->offsets : NULL;
 }
 
-uint64_t bm_manifest_piece_bytes(const bm_manifest *manifest)
+/* The pieces by which outputs and inputs were digested; 0: as wholes, by an earlier version. */
+static uint64_t manifest_piece_bytes(const bm_manifest *manifest)
 {
     return manifest->piece_bytes;
 }
@@ -959,55 +1009,6 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
 {
     const bm_manifest_output_row *row = find_output(manifest, name);
     return row != NULL ? row->sha256 : NULL;
-}
-
-/* === manifest seal ===
- *
- * The last occurrence of the member's name is the member: its value and two brackets follow. */
-
-#define SEAL   "report_xxh3_128"
-#define QUOTED "\"" SEAL "\""
-
-void bm_manifest_seal(bm_json *json)
-{
-    bm_digests before = {0};
-    if (bm_digests_bytes(json->buf.data, json->buf.len, BM_DIGEST_XXH3, &before, NULL) != BM_OK)
-        json->status = BM_ERR_NOMEM;
-    bm_json_key(json, SEAL);
-    bm_json_text(json, before.xxh3);
-}
-
-/* Where the member's name begins; SIZE_MAX: there is none. */
-static size_t find(bm_str text)
-{
-    const size_t len = sizeof QUOTED - 1;
-    for (size_t at = text.len < len ? 0 : text.len - len + 1; at > 0; at--)
-        if (text.data[at - 1] == '"' && memcmp(text.data + at - 1, QUOTED, len) == 0)
-            return at - 1;
-    return SIZE_MAX;
-}
-
-bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err)
-{
-    bm_digests before;
-    size_t at = find(text), end = at;
-    if (at == SIZE_MAX)
-        return BM_OK;
-    while (end > 0 && bm_json_is_space(text.data[end - 1]))
-        end--;
-    end -= end > 0 && text.data[end - 1] == ',';
-    BM_TRY(bm_digests_bytes(text.data, end, BM_DIGEST_XXH3, &before, err));
-    for (at += sizeof QUOTED - 1;
-         at < text.len && (bm_json_is_space(text.data[at]) || text.data[at] == ':');)
-        at++;
-    if (text.len - at >= BM_HASH128_HEX + 1 && text.data[at] == '"' &&
-        memcmp(text.data + at + 1, before.xxh3, BM_HASH128_HEX - 1) == 0 &&
-        text.data[at + BM_HASH128_HEX] == '"')
-        return BM_OK;
-    return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                      "its bytes are not those that were written: \"run." SEAL
-                      "\" should be %s (if you edited it on purpose, remove that member)",
-                      before.xxh3);
 }
 
 /* === manifest check ===
@@ -1072,7 +1073,7 @@ static bm_status changed(const bm_manifest *manifest, const char *path, const ch
 static bm_status changed_piece(const bm_manifest *manifest, const bm_manifest_found *found,
                                size_t index, const char *listed, bm_error *err)
 {
-    const uint64_t size = bm_manifest_piece_bytes(manifest);
+    const uint64_t size = manifest_piece_bytes(manifest);
     char is[BM_HASH128_HEX], place[96];
     bm_hash128_hex(found->pieces[index].xxh3, is);
     snprintf(place, sizeof place, "of piece %zu of %zu (from byte %" PRIu64 " on) ", index + 1,
@@ -1140,14 +1141,13 @@ static bm_status stat_output(checking *c, const char *folder, size_t index, bm_e
     BM_TRY(status);
     *file = (bm_digest_file){.shown = c->paths[index], .bytes = (uint64_t)info.st_size};
     return bm_new_zero(&file->pieces,
-                       bm_digest_count_pieces(file->bytes, bm_manifest_piece_bytes(c->manifest)),
-                       err);
+                       bm_digest_count_pieces(file->bytes, manifest_piece_bytes(c->manifest)), err);
 }
 
 static bm_status check_output(const checking *c, size_t index, bm_error *err)
 {
     const bm_digest_file *file = &c->files[index];
-    const size_t n = bm_digest_count_pieces(file->bytes, bm_manifest_piece_bytes(c->manifest));
+    const size_t n = bm_digest_count_pieces(file->bytes, manifest_piece_bytes(c->manifest));
     bm_digests whole;
     BM_TRY(bm_digests_join(file->pieces, n, BM_DIGEST_BOTH, &whole, err));
     return manifest_compare(c->manifest, bm_manifest_output_at(c->manifest, index),
@@ -1165,7 +1165,7 @@ static bm_status digest_outputs(const checking *c, bm_error *err)
         BM_TRY_OUT(bm_pool_open(bm_cpu_count(), &pool, err));
     const bm_digest_work work = {.files = c->files,
                                  .n = c->n,
-                                 .piece_bytes = bm_manifest_piece_bytes(c->manifest),
+                                 .piece_bytes = manifest_piece_bytes(c->manifest),
                                  .kinds = BM_DIGEST_BOTH,
                                  .open = open_output,
                                  .ctx = (void *)c,
@@ -1221,8 +1221,7 @@ bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const ch
     BM_TRY(bm_new_zero(&listed, 1, err));
     *listed = (bm_listed){.manifest = manifest, .row = row, .path = path};
     const unsigned kind = row->xxh3_128 != NULL ? BM_DIGEST_XXH3 : BM_DIGEST_SHA256;
-    bm_status status =
-        bm_digest_open(kind, bm_manifest_piece_bytes(manifest), &listed->digest, err);
+    bm_status status = bm_digest_open(kind, manifest_piece_bytes(manifest), &listed->digest, err);
     if (status == BM_OK)
         *out = listed;
     else

@@ -166,8 +166,6 @@ const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_
 const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest);
 /* The file of offsets beside arrays of hashes; NULL: the manifest names none. */
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
-/* The pieces by which outputs and inputs were digested; 0: as wholes, by an earlier version. */
-uint64_t bm_manifest_piece_bytes(const bm_manifest *manifest);
 size_t bm_manifest_n_outputs(const bm_manifest *manifest);
 const bm_manifest_output_row *bm_manifest_output_at(const bm_manifest *manifest, size_t index);
 /* An output, NULL if it is not listed. */
@@ -224,5 +222,3 @@ bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const b
 
 /* Write the member: only the ends of the object and of those around it follow. */
 void bm_manifest_seal(bm_json *json);
-/* Are the bytes of the report `path` those that it was written with? BM_ERR_FORMAT: no. */
-bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err);

@@ -8,8 +8,7 @@
  *
  * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c,
  *        tests/scale/long_documents.sh, tests/unit/sign/test_ingest_columns.c,
- *        tests/unit/sign/test_ingest_entries.c, tests/unit/sign/test_ingest_read.c,
- *        tests/unit/sign/test_ingest_text.c */
+ *        tests/unit/sign/test_ingest_read.c, tests/unit/sign/test_ingest_stages.c */
 #include "sign/ingest.h"
 
 #include <inttypes.h>
@@ -49,8 +48,9 @@ static bm_status copy_doc(const bm_shingle_batch *from, size_t doc, bm_shingle_b
     return BM_OK;
 }
 
-bm_status bm_ingest_entries_add(bm_ingest_entries *entries, uint64_t entry, bm_shingle_batch *batch,
-                                bool *was_made, bm_error *err)
+/* Where the document of the entry is there, append it to `batch`: then *was_made. */
+static bm_status ingest_entries_add(bm_ingest_entries *entries, uint64_t entry,
+                                    bm_shingle_batch *batch, bool *was_made, bm_error *err)
 {
     entries->n_short = batch->n_short;
     *was_made = entries->slots != NULL && slot_of(entries, entry)->number == entry;
@@ -83,8 +83,10 @@ static bool reserve_doc(bm_ingest_entries *entries, size_t n)
     return true;
 }
 
-void bm_ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
-                            const bm_shingle_batch *batch)
+/* Keep the last document of `batch` for `entry` (0: none), which was looked up in vain. If there is
+ * not enough memory, it is not kept. */
+static void ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
+                                const bm_shingle_batch *batch)
 {
     bm_shingle_batch *made = &entries->made;
     if (entry == 0)
@@ -98,7 +100,8 @@ void bm_ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
                                                  .is_short = batch->n_short > entries->n_short};
 }
 
-void bm_ingest_entries_reset(bm_ingest_entries *entries)
+/* frees */
+static void ingest_entries_reset(bm_ingest_entries *entries)
 {
     bm_free(entries->slots);
     bm_shingle_batch_reset(&entries->made);
@@ -115,12 +118,15 @@ void bm_ingest_entries_reset(bm_ingest_entries *entries)
 
 #define HOST_SHARE 8u /* more than this part of the bytes left to the host is too much: an eighth */
 
-bool bm_ingest_text_pointless(const bm_ingest_batch *batch)
+/* Is so much of the batch left to the host that it had better hash it all? */
+static bool ingest_text_pointless(const bm_ingest_batch *batch)
 {
     return batch->text.host_bytes.len > batch->text.bytes.len / HOST_SHARE;
 }
 
-bm_status bm_ingest_text_hash(bm_ingest_batch *batch, bm_shingler *shingler, bm_error *err)
+/* Make hashes of all texts of the batch, which then is one of hashes: for the native CPU, or where
+ * a device cannot take it. */
+static bm_status ingest_text_hash(bm_ingest_batch *batch, bm_shingler *shingler, bm_error *err)
 {
     bm_shingle_batch_clear(&batch->shingles);
     for (size_t i = 0; i < batch->n_docs; i++) {
@@ -150,8 +156,10 @@ static bm_status sign_one(bm_device_set *device_set, bm_ingest_batch *batch, siz
     return bm_device_set_sign_cpu(device_set, &task, err);
 }
 
-bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batch,
-                                bm_shingler *shingler, bm_error *err)
+/* The device has done its part: counts of shingles to the rows, and the documents that were left to
+ * the host are hashed and signed. */
+static bm_status ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batch,
+                                    bm_shingler *shingler, bm_error *err)
 {
     for (size_t i = 0; i < batch->n_docs; i++) {
         batch->docs[i].row.n_shingles = batch->made.n_shingles[i];
@@ -422,7 +430,7 @@ static void ingest_worker_close(bm_ingest_worker *worker)
     bm_batch_parser_close(worker->parser);
     bm_shingler_close(worker->shingler);
     bm_set_shingler_reset(&worker->sets);
-    bm_ingest_entries_reset(&worker->entries);
+    ingest_entries_reset(&worker->entries);
     if (worker->cfg->scan.close != NULL)
         worker->cfg->scan.close(worker->lane);
     worker->parser = NULL;
@@ -518,7 +526,7 @@ static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *
         status = report_too_long(worker, doc, held, err);
     if (status == BM_OK) {
         doc->row.n_shingles = bm_shingle_batch_last(&batch->shingles);
-        bm_ingest_entries_keep(&worker->entries, worker->joined_entry, &batch->shingles);
+        ingest_entries_keep(&worker->entries, worker->joined_entry, &batch->shingles);
     }
     bm_shingler_limit(worker->shingler, 0);
     return status;
@@ -585,7 +593,7 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
         return worker->cfg->scan.document(worker->lane, worker->shingler, record, batch, err);
     if (worker->shingler != NULL) {
         BM_TRY(bm_shingler_add(worker->shingler, record->text, &batch->shingles, err));
-        bm_ingest_entries_keep(&worker->entries, record->entry, &batch->shingles);
+        ingest_entries_keep(&worker->entries, record->entry, &batch->shingles);
         return BM_OK;
     }
     if (record->keys != NULL)
@@ -607,8 +615,8 @@ static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record,
     bm_ingest_batch *batch = worker->batch;
     bool was_made = false;
     if (record->entry != 0)
-        BM_TRY(bm_ingest_entries_add(&worker->entries, record->entry, &batch->shingles, &was_made,
-                                     err));
+        BM_TRY(
+            ingest_entries_add(&worker->entries, record->entry, &batch->shingles, &was_made, err));
     if (!was_made)
         BM_TRY(add_shingles(worker, record, err));
     if (batch->n_docs == batch->capacity.texts)
@@ -662,8 +670,8 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
         BM_TRY(hash_joined(worker, ingest_long_held(record->raw.len), err));
     const bool scans = worker->cfg->scan.document != NULL;
     if (record->entry != 0 && !batch->as_text && !scans)
-        BM_TRY(bm_ingest_entries_add(&worker->entries, record->entry, &batch->shingles, &was_made,
-                                     err));
+        BM_TRY(
+            ingest_entries_add(&worker->entries, record->entry, &batch->shingles, &was_made, err));
     const bool joins = batch->turn.share.alone && worker->shingler != NULL && !was_made && !scans;
     if (!joins && !was_made)
         BM_TRY(add_shingles(worker, record, err));
@@ -706,9 +714,9 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     batch->shingles.counted = cfg->weigh.fn != NULL;
     batch->status =
         bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
-    if (batch->as_text && bm_ingest_text_pointless(batch)) {
+    if (batch->as_text && ingest_text_pointless(batch)) {
         bm_error error = {0};
-        bm_status status = bm_ingest_text_hash(batch, worker->shingler, &error);
+        bm_status status = ingest_text_hash(batch, worker->shingler, &error);
         if (status != BM_OK) {
             batch->status = status;
             batch->error = error;
@@ -749,7 +757,7 @@ static bm_status ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
 {
     bm_ingest_batch_unstage(batch);
     if (batch->as_text) {
-        BM_TRY(bm_ingest_text_hash(batch, shingler, err));
+        BM_TRY(ingest_text_hash(batch, shingler, err));
         BM_TRY(bm_ingest_batch_make_task(cfg, batch, err));
     }
     BM_TRY(bm_device_set_sign_cpu(cfg->device_set, &batch->task, err));
@@ -788,7 +796,7 @@ static void settle(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
         device->n_docs += batch->n_docs;
         if (batch->as_text)
             batch->status =
-                bm_ingest_text_finish(cfg->device_set, batch, device->shingler, &batch->error);
+                ingest_text_finish(cfg->device_set, batch, device->shingler, &batch->error);
     }
     pthread_mutex_unlock(&device->lock);
 }
@@ -858,7 +866,7 @@ static void submit(device_run *run, bm_ingest_batch *batch)
     bm_status status = backend->ops->submit(backend, &batch->task, &error);
     if (status == BM_ERR_UNSUPPORTED && batch->as_text) { /* a text beyond the device's buffers */
         pthread_mutex_lock(&run->device->lock);
-        status = bm_ingest_text_hash(batch, run->device->shingler, &error);
+        status = ingest_text_hash(batch, run->device->shingler, &error);
         pthread_mutex_unlock(&run->device->lock);
         if (status == BM_OK)
             status = bm_ingest_batch_make_task(run->cfg, batch, &error);

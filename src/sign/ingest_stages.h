@@ -33,15 +33,6 @@ typedef struct bm_ingest_entries {
     uint64_t n_short; /* of a batch, before the document that was asked for last */
 } bm_ingest_entries;  /* but for most_bytes, {0} has none */
 
-/* Where the document of the entry is there, append it to `batch`: then *was_made. */
-bm_status bm_ingest_entries_add(bm_ingest_entries *entries, uint64_t entry, bm_shingle_batch *batch,
-                                bool *was_made, bm_error *err);
-/* Keep the last document of `batch` for `entry` (0: none), which was looked up in vain. If there is
- * not enough memory, it is not kept. */
-void bm_ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
-                            const bm_shingle_batch *batch);
-void bm_ingest_entries_reset(bm_ingest_entries *entries); /* frees */
-
 /* ingest_parse -- a worker's own: from a raw batch to documents with their shingles. */
 
 /* The scratch of one worker. */
@@ -85,13 +76,3 @@ typedef struct bm_ingest_long {
 
 /* ingest_text -- batches that go to a device as texts: filled, checked, finished, or turned into
  * hashes after all. */
-
-/* Make hashes of all texts of the batch, which then is one of hashes: for the native CPU, or where
- * a device cannot take it. */
-bm_status bm_ingest_text_hash(bm_ingest_batch *batch, bm_shingler *shingler, bm_error *err);
-/* The device has done its part: counts of shingles to the rows, and the documents that were left to
- * the host are hashed and signed. */
-bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batch,
-                                bm_shingler *shingler, bm_error *err);
-/* Is so much of the batch left to the host that it had better hash it all? */
-bool bm_ingest_text_pointless(const bm_ingest_batch *batch);

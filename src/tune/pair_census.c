@@ -12,8 +12,8 @@
  * nothing.
  *
  * Tests: tests/reference/test_forecast.py, tests/reference/test_tune_range.py,
- *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_pair_census.c,
- *        tests/unit/tune/test_pair_total.c, tests/unit/tune/test_trial_runs.c */
+ *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_census_parts.c,
+ *        tests/unit/tune/test_pair_census.c */
 #include "tune/pair_census.h"
 
 #include <bandmill/sketch.h>
@@ -257,8 +257,11 @@ out:
     return status;
 }
 
-bm_status bm_trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_pool *pool,
-                         bm_trials *out, bm_error *err)
+/* Runs of the drawn documents, or of as many of them as the work allows; none of a plan of more
+ * words than a signature may have, or of fewer than two documents. The same for any number of
+ * threads. BM_ERR_NOMEM; BM_ERR_USAGE: no such instruction set. */
+static bm_status trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_pool *pool,
+                             bm_trials *out, bm_error *err)
 {
     trying t = {.job = job, .to = out};
     bm_isa isa;
@@ -285,8 +288,11 @@ out:
     return status;
 }
 
-void bm_trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
-                     double *low, double *high)
+/* The range of nine runs of ten, where `candidates` are expected with a standard error, of a corpus
+ * of n_docs; both NAN: not known. Where all of it was tried, the counts themselves; else their
+ * shares of their mean, on top of 1.645 errors. */
+static void trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
+                         double *low, double *high)
 {
     const double least = (double)trials->counts[BM_TRIALS_TAIL - 1],
                  greatest = (double)trials->counts[BM_TRIALS - BM_TRIALS_TAIL];
@@ -440,7 +446,7 @@ static bm_status build_index(walk *w, bm_error *err)
     for (size_t i = 0; i < census->n; i++)
         sizes[i] = w->job->corpus->sizes[census->rows[i]];
     BM_TRY_OUT(bm_overlap_index_build(&given, &w->index, err));
-    status = bm_trials_make(&w->job->trial, &given, w->job->pool, &w->census->trials, err);
+    status = trials_make(&w->job->trial, &given, w->job->pool, &w->census->trials, err);
 out:
     bm_free_all(arena, sets, sizes);
     return status;
@@ -631,7 +637,9 @@ static double variance(const double *halves, size_t n, uint64_t n_docs)
     return d * d * (1 - (double)n / d) * squares / ((double)n - 1) / (double)n;
 }
 
-bm_total bm_pair_total(const double *halves, size_t n, uint64_t n_docs)
+/* t, and the root of v. `halves`: y_i of the n documents drawn of D. n >= 2, or D is n: then the
+ * total is exact and the error 0. */
+static bm_total pair_total(const double *halves, size_t n, uint64_t n_docs)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -640,9 +648,12 @@ bm_total bm_pair_total(const double *halves, size_t n, uint64_t n_docs)
                       sqrt(variance(halves, n, n_docs))};
 }
 
-bm_total bm_pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most)
+/* The same, but of an error that allows for what nothing in the sample shows: as if one pair more
+ * had been seen, once, with an f of `most`. Without it, nothing seen would mean that there is
+ * nothing. */
+static bm_total pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most)
 {
-    bm_total total = bm_pair_total(halves, n, n_docs);
+    bm_total total = pair_total(halves, n, n_docs);
     if (n == 0 || n == n_docs)
         return total;
     const double d = (double)n_docs, one = d / (double)n * most / 2;
@@ -688,7 +699,7 @@ static void add_halves(const bm_pair_census *census, const double *weights, uint
 
 static bm_total total_of(const bm_pair_census *census, const double *halves, double most)
 {
-    return bm_pair_total_rare(halves, census->n, census->n_docs, most);
+    return pair_total_rare(halves, census->n, census->n_docs, most);
 }
 
 static void forecast_plan(const forecasting *f, const bm_tune_plan *plan, double *halves,
@@ -784,8 +795,8 @@ bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *p
     count_removed(census, f.halves[0], &to->sample);
     BM_TRY_OUT(bm_pool_for(pool, (bm_pool_split){plans->n_plans, 1}, forecast_range, &f, err));
     const bm_tune_forecast *chosen = &to->forecasts[plans->chosen];
-    bm_trials_range(&census->trials, census->n_docs, chosen->candidates, chosen->candidates_error,
-                    &to->sample.candidates_low, &to->sample.candidates_high);
+    trials_range(&census->trials, census->n_docs, chosen->candidates, chosen->candidates_error,
+                 &to->sample.candidates_low, &to->sample.candidates_high);
 out:
     bm_free_all(f.halves, buffer);
     return status;

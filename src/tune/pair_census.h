@@ -56,17 +56,6 @@ typedef struct bm_trials {
     uint64_t counts[BM_TRIALS]; /* candidates, ascending */
 } bm_trials;
 
-/* Runs of the drawn documents, or of as many of them as the work allows; none of a plan of more
- * words than a signature may have, or of fewer than two documents. The same for any number of
- * threads. BM_ERR_NOMEM; BM_ERR_USAGE: no such instruction set. */
-bm_status bm_trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_pool *pool,
-                         bm_trials *out, bm_error *err);
-/* The range of nine runs of ten, where `candidates` are expected with a standard error, of a corpus
- * of n_docs; both NAN: not known. Where all of it was tried, the counts themselves; else their
- * shares of their mean, on top of 1.645 errors. */
-void bm_trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
-                     double *low, double *high);
-
 #define BM_CENSUS_BINS  1000u
 #define BM_CENSUS_CELLS (BM_CENSUS_BINS + 2)
 
@@ -121,14 +110,6 @@ void bm_pair_census_reset(bm_pair_census *census);
 typedef struct bm_total {
     double value, error;
 } bm_total;
-
-/* t, and the root of v. `halves`: y_i of the n documents drawn of D. n >= 2, or D is n: then the
- * total is exact and the error 0. */
-bm_total bm_pair_total(const double *halves, size_t n, uint64_t n_docs);
-/* The same, but of an error that allows for what nothing in the sample shows: as if one pair more
- * had been seen, once, with an f of `most`. Without it, nothing seen would mean that there is
- * nothing. */
-bm_total bm_pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most);
 
 /* plan_forecast -- what each plan would find in the corpus of a census. */
 

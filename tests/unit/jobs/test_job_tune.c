@@ -2,7 +2,7 @@
 /* bm_tune over documents whose similarities are known by construction: where all are sampled its
  * numbers are sums over all pairs; of a sample, what must hold whatever is drawn; the same bytes
  * for any threads, batches and places of the sets; what a caller may do wrong. That the errors are
- * right is shown in tests/unit/tune/test_pair_total.c and tests/reference/test_forecast.py. */
+ * right is shown in tests/unit/tune/test_census_parts.c and tests/reference/test_forecast.py. */
 #include <criterion/criterion.h>
 
 #include <math.h>

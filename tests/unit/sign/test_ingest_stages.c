@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ingest_text.c -- a batch of texts ends as one of hashes does: after a device, after none,
- * and where some documents were left to the host. The device is played by the scalar reference. */
+/* test_ingest_stages.c -- static functions of src/sign/ingest.c. */
+#include "sign/ingest.c"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,122 @@
 #include "cpu/cpu_backend.h"
 #include "sign/ingest_stages.h"
 #include "sketch/scheme.h"
+
+/* === entries ===
+ *
+ * What was made of an entry of a dictionary is given out again as it was: hashes, counts,
+ * content hash, and what it is counted as; and the memory for it is bounded. */
+
+#define KIB ((size_t)1 << 10)
+
+/* A document of n hashes, first, first + 1 …, as a shingler would append it. */
+static void append(bm_shingle_batch *batch, uint64_t first, size_t n, bool is_short)
+{
+    cr_assert_eq(bm_shingle_batch_reserve(batch, 1, n, NULL), BM_OK);
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = bm_shingle_batch_hashes(batch) + i;
+        batch->hashes[at] = first + i;
+        if (batch->counted)
+            batch->counts[at] = (uint32_t)(first + 2 * i);
+    }
+    bm_shingle_batch_commit(batch, n, (bm_hash128){first, n});
+    batch->n_short += is_short;
+    batch->n_empty += n == 0 && !is_short;
+}
+
+/* The document of the entry, made where it is not there. */
+static bool get(bm_ingest_entries *entries, uint64_t entry, size_t n, bm_shingle_batch *batch)
+{
+    bool was_made;
+    cr_assert_eq(ingest_entries_add(entries, entry, batch, &was_made, NULL), BM_OK);
+    if (!was_made) {
+        append(batch, entry * 1000, n, false);
+        ingest_entries_keep(entries, entry, batch);
+    }
+    return was_made;
+}
+
+static void check_same(const bm_shingle_batch *a, const bm_shingle_batch *b)
+{
+    const size_t n = bm_shingle_batch_hashes(b);
+    cr_assert(a->n_docs == b->n_docs && bm_shingle_batch_hashes(a) == n);
+    cr_assert(a->n_empty == b->n_empty && a->n_short == b->n_short);
+    cr_assert_eq(memcmp(a->offsets, b->offsets, (a->n_docs + 1) * sizeof *a->offsets), 0);
+    cr_assert_eq(memcmp(a->content, b->content, a->n_docs * sizeof *a->content), 0);
+    cr_assert(n == 0 || memcmp(a->hashes, b->hashes, n * sizeof *a->hashes) == 0);
+    cr_assert(!b->counted || memcmp(a->counts, b->counts, n * sizeof *a->counts) == 0);
+}
+
+Test(ingest_entries, the_same_document_again)
+{
+    static const uint64_t asked[] = {7, 8, 7, 9, 9, 8, 7, 4096 + 7, 7, 7};
+    static const bool there[] = {0, 0, 1, 0, 1, 1, 1, 0, 0, 1}; /* 4096 + 7 takes the place of 7 */
+    for (int counted = 0; counted < 2; counted++) {
+        bm_ingest_entries entries = {.most_bytes = 64 * KIB};
+        bm_shingle_batch got = {.counted = counted}, wanted = {.counted = counted};
+        for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+            cr_assert_eq(get(&entries, asked[i], asked[i] % 10, &got), there[i], "%zu", i);
+            append(&wanted, asked[i] * 1000, asked[i] % 10, false);
+        }
+        check_same(&got, &wanted);
+        ingest_entries_reset(&entries);
+        bm_shingle_batch_reset(&got);
+        bm_shingle_batch_reset(&wanted);
+    }
+}
+
+Test(ingest_entries, documents_without_shingles_are_counted_as_they_were)
+{
+    bm_ingest_entries entries = {.most_bytes = 64 * KIB};
+    bm_shingle_batch got = {0}, wanted = {0};
+    bool was_made;
+    for (uint64_t entry = 1; entry < 3; entry++) { /* 1 is empty, 2 short */
+        cr_assert_eq(ingest_entries_add(&entries, entry, &got, &was_made, NULL), BM_OK);
+        append(&got, entry, 0, entry == 2);
+        ingest_entries_keep(&entries, entry, &got);
+        append(&wanted, entry, 0, entry == 2);
+    }
+    for (uint64_t i = 0; i < 5; i++) {
+        cr_assert_eq(ingest_entries_add(&entries, 1 + i % 2, &got, &was_made, NULL), BM_OK);
+        cr_assert(was_made);
+        append(&wanted, 1 + i % 2, 0, i % 2 == 1);
+    }
+    check_same(&got, &wanted);
+    ingest_entries_reset(&entries);
+    bm_shingle_batch_reset(&got);
+    bm_shingle_batch_reset(&wanted);
+}
+
+Test(ingest_entries, memory_is_bounded_and_used_anew)
+{
+    bm_ingest_entries entries = {.most_bytes = 64 * KIB};
+    bm_shingle_batch batch = {0};
+    cr_assert_not(get(&entries, 1, 64 * KIB / sizeof(uint64_t), &batch));
+    cr_assert_not(get(&entries, 1, 10, &batch), "one that is too large is not kept");
+    for (uint64_t entry = 2; entry < 200; entry++) {
+        cr_assert_not(get(&entries, entry, 300, &batch));
+        cr_assert(get(&entries, entry, 300, &batch), "the last one is there");
+        cr_assert_leq(bm_shingle_batch_hashes(&entries.made) * sizeof(uint64_t), 64 * KIB);
+    }
+    cr_assert_not(get(&entries, 2, 300, &batch), "the first has gone");
+    ingest_entries_reset(&entries);
+    bm_shingle_batch_reset(&batch);
+}
+
+Test(ingest_entries, texts_that_are_no_entries_take_nothing)
+{
+    bm_ingest_entries entries = {.most_bytes = 64 * KIB};
+    bm_shingle_batch batch = {0};
+    append(&batch, 5, 5, false);
+    ingest_entries_keep(&entries, 0, &batch);
+    cr_assert_null(entries.slots);
+    bm_shingle_batch_reset(&batch);
+}
+
+/* === text ===
+ *
+ * A batch of texts ends as one of hashes does: after a device, after none, and where some
+ * documents were left to the host. The device is played by the scalar reference. */
 
 enum { PERMS = 24, BANDS = 6, ROWS = 4, N = 7 };
 
@@ -99,7 +216,7 @@ Test(ingest_text, what_a_device_left_to_the_host_is_signed_into_its_own_row)
         memcpy(s.keys + i * BANDS, s.right_keys + i * BANDS, BANDS * sizeof *s.keys);
         s.n_shingles[i] = (uint32_t)(s.right.offsets[i + 1] - s.right.offsets[i]);
     }
-    cr_assert_eq(bm_ingest_text_finish(&s.device_set, &s.batch, s.shingler, NULL), BM_OK);
+    cr_assert_eq(ingest_text_finish(&s.device_set, &s.batch, s.shingler, NULL), BM_OK);
     cr_assert_arr_eq(s.words, s.right_words, sizeof s.words);
     cr_assert_arr_eq(s.keys, s.right_keys, sizeof s.keys);
     check_counts(&s);
@@ -115,7 +232,7 @@ Test(ingest_text, keys_alone_and_words_alone_are_signed_as_well)
         memset(s.keys, 0xFF, sizeof s.keys);
         s.batch.task.words = words ? s.words : NULL;
         s.batch.task.keys = words ? NULL : s.keys;
-        cr_assert_eq(bm_ingest_text_finish(&s.device_set, &s.batch, s.shingler, NULL), BM_OK);
+        cr_assert_eq(ingest_text_finish(&s.device_set, &s.batch, s.shingler, NULL), BM_OK);
         for (size_t i = 3; i < N; i += 3) {
             cr_assert_eq(memcmp(s.words + i * PERMS, s.right_words + i * PERMS,
                                 sizeof(uint32_t) * PERMS) == 0,
@@ -132,7 +249,7 @@ Test(ingest_text, a_batch_that_no_device_took_has_the_hashes_of_the_shingler)
 {
     setting s;
     begin(&s);
-    cr_assert_eq(bm_ingest_text_hash(&s.batch, s.shingler, NULL), BM_OK);
+    cr_assert_eq(ingest_text_hash(&s.batch, s.shingler, NULL), BM_OK);
     cr_assert_not(s.batch.as_text);
     cr_assert_eq(s.batch.shingles.n_docs, N);
     cr_assert_arr_eq(s.batch.shingles.offsets, s.right.offsets, (N + 1) * sizeof *s.right.offsets);
@@ -145,11 +262,11 @@ Test(ingest_text, a_batch_that_no_device_took_has_the_hashes_of_the_shingler)
 Test(ingest_text, a_batch_is_hashed_here_where_more_than_an_eighth_of_it_is_left_to_the_host)
 {
     bm_ingest_batch batch = {.text.bytes.len = 800, .text.host_bytes.len = 100};
-    cr_assert_not(bm_ingest_text_pointless(&batch));
+    cr_assert_not(ingest_text_pointless(&batch));
     batch.text.host_bytes.len = 101;
-    cr_assert(bm_ingest_text_pointless(&batch));
+    cr_assert(ingest_text_pointless(&batch));
     batch.text.bytes.len = 0;
-    cr_assert(bm_ingest_text_pointless(&batch));
+    cr_assert(ingest_text_pointless(&batch));
     batch.text.host_bytes.len = 0;
-    cr_assert_not(bm_ingest_text_pointless(&batch), "nothing at all");
+    cr_assert_not(ingest_text_pointless(&batch), "nothing at all");
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_listed.c -- a file that is read in any steps is the one that its manifest lists, or it is
- * refused; by XXH3 where that is listed, else by SHA-256. "abc" is FIPS 180-2's example; its XXH3
- * is that of the `xxhash` package for Python. */
+/* test_manifest.c -- static functions of src/output/manifest.c. */
+#include "output/manifest.c"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "output/manifest.h"
 #include "tests/unit/base/scratch.h"
+
+/* === listed ===
+ *
+ * A file that is read in any steps is the one that its manifest lists, or it is refused; by XXH3
+ * where that is listed, else by SHA-256. "abc" is FIPS 180-2's example; its XXH3 is that of the
+ * `xxhash` package for Python. */
 
 #define OURS   "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\","
 #define HEAD   OURS "\"outputs\":"
@@ -105,7 +110,7 @@ Test(listed, a_file_is_compared_by_the_pieces_that_the_manifest_says)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         bm_error err = {0};
         bm_manifest *manifest = manifest_of(&s, texts[i]);
-        cr_expect_eq(bm_manifest_piece_bytes(manifest), 2);
+        cr_expect_eq(manifest_piece_bytes(manifest), 2);
         cr_expect_eq(compare(manifest, "abc", 1, &err), BM_OK, "%zu: %s", i, err.message);
         cr_expect_eq(compare(manifest, "abd", 3, &err), BM_ERR_FORMAT);
         cr_expect_null(strstr(err.message, "piece"), "%s", err.message);
@@ -148,4 +153,71 @@ Test(listed, digests_of_a_later_version_or_of_no_pieces_are_refused)
                      BM_ERR_FORMAT, "%zu", i);
     }
     scratch_close(&s);
+}
+
+/* === seal ===
+ *
+ * A report that has its own digest: any other bytes are refused. The digests are those of the
+ * `xxhash` package for Python. */
+
+static bm_status check(const char *text, size_t len, bm_error *err)
+{
+    return manifest_seal_check("r.json", (bm_str){text, len}, err);
+}
+
+/* {"a":1,"run":{"s":2 and its seal */
+static void write_report(bm_json *json)
+{
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "a", 1);
+    bm_json_key(json, "run");
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "s", 2);
+    bm_manifest_seal(json);
+    bm_json_end_object(json);
+    bm_json_end_object(json);
+    cr_assert_eq(bm_json_finish(json, NULL), BM_OK);
+}
+
+Test(manifest_seal, is_the_digest_of_what_stands_before_it)
+{
+    bm_json json = {0};
+    write_report(&json);
+    cr_expect_str_eq(
+        json.buf.data,
+        "{\"a\":1,\"run\":{\"s\":2,\"report_xxh3_128\":\"3d3efcac0da369dea4cc460944c6e8e7\"}}\n");
+    bm_buf_reset(&json.buf);
+}
+
+Test(manifest_seal, every_flipped_bit_and_every_cut_is_refused_or_changes_no_value)
+{
+    for (int pretty = 0; pretty < 2; pretty++) {
+        bm_json json = {.pretty = pretty != 0};
+        write_report(&json);
+        char *text = json.buf.data;
+        const size_t len = strlen(text), name = (size_t)(strstr(text, "report_") - text);
+        const size_t value = (size_t)(strstr(text + name, pretty != 0 ? "\": " : "\":") - text) +
+                             (pretty != 0 ? 3 : 2);
+        bm_error err = {0};
+        cr_assert_eq(check(text, len, &err), BM_OK, "%s", err.message);
+        for (size_t bit = 0; bit < 8 * len; bit++) {
+            const size_t at = bit / 8;
+            text[at] = (char)(text[at] ^ 1 << bit % 8);
+            const bm_status status = check(text, len, &err);
+            text[at] = (char)(text[at] ^ 1 << bit % 8);
+            if (at + 2 < name || (at > value && at < value + 33))
+                cr_expect_eq(status, BM_ERR_FORMAT, "bit %zu", bit);
+        }
+        for (size_t cut = value; cut < value + 34; cut++)
+            cr_expect_eq(check(text, cut, &err), BM_ERR_FORMAT);
+        cr_expect_str_eq(err.file, "r.json");
+        bm_buf_reset(&json.buf);
+    }
+}
+
+Test(manifest_seal, a_report_without_one_is_taken)
+{
+    static const char *const texts[] = {"", "{}", "{\"report_xxh3_12\":\"\"}"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        cr_expect_eq(check(texts[i], strlen(texts[i]), NULL), BM_OK, "%s", texts[i]);
 }
