@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash_table.h"
 #include "base/heap.h"
 #include "base/memory.h"
 #include "base/orders.h"
@@ -52,17 +53,18 @@
 typedef struct worker {
     _Alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX];
     uint32_t block[BM_SIGN_BLOCK];
-    uint64_t *keys;  /* of each document */
-    uint64_t *bits;  /* of each document, those that it shares a band with, as rows of `n_words` */
-    uint64_t *mask;  /* of one bucket */
-    uint32_t *slots; /* the first document of each key */
-    uint32_t *next;  /* in its bucket */
+    uint64_t *keys; /* of each document, a key a band */
+    uint64_t *bits; /* of each document, those that it shares a band with, as rows of `n_words` */
+    uint64_t *mask; /* of one bucket */
+    uint32_t *next; /* in its bucket */
+    bm_hash_table heads; /* the first document of each key of `band` */
+    uint32_t band, bands;
 } worker;
 
 typedef struct trying {
     const bm_trial_job *job;
     bm_hash_sets docs;
-    size_t n_words, n_slots;
+    size_t n_words;
     const bm_sign_loops *loops;
     worker *benches;
     bm_trials *to;
@@ -73,19 +75,11 @@ static uint32_t words_of(const bm_trial_job *job)
     return job->plan->bands * job->plan->rows;
 }
 
-static size_t slots_for(size_t n)
-{
-    size_t slots = 16;
-    while (slots < 2 * n)
-        slots *= 2;
-    return slots;
-}
-
 static uint64_t bench_bytes(const bm_trial_job *job, size_t n)
 {
     const size_t n_words = n / 64 + 1;
     return n * job->plan->bands * sizeof(uint64_t) + (n + 1) * n_words * sizeof(uint64_t) +
-           (slots_for(n) + n) * sizeof(uint32_t) + sizeof(worker);
+           n * sizeof(uint32_t) + bm_hash_table_bytes(n) + sizeof(worker);
 }
 
 /* Bytes that it takes for n drawn documents. */
@@ -116,20 +110,40 @@ static bm_status make_keys(const trying *t, uint32_t seed, worker *b, bm_error *
     return BM_OK;
 }
 
-/* Each document into the bucket of its key, before the others; `slots` has the last of each bucket.
- */
-static void fill_buckets(const trying *t, uint32_t band, worker *b)
+static uint64_t key_of(const worker *b, size_t doc)
 {
-    const uint32_t bands = t->job->plan->bands;
-    memset(b->slots, 0xFF, t->n_slots * sizeof *b->slots);
+    return b->keys[doc * b->bands + b->band];
+}
+
+static bool has_key(const void *owner, uint32_t doc, const void *key)
+{
+    return key_of(owner, doc) == *(const uint64_t *)key;
+}
+
+static uint64_t hash_again(const void *owner, uint32_t doc, uint64_t seed)
+{
+    return bm_hash_seeded(key_of(owner, doc), 0, seed);
+}
+
+/* Put each document into the bucket of its key, before the others there. */
+static bm_status fill_buckets(const trying *t, worker *b, bm_error *err)
+{
+    bm_hash_table *heads = &b->heads;
+    BM_TRY(bm_hash_table_clear(heads, t->docs.n, err));
     for (size_t doc = 0; doc < t->docs.n; doc++) {
-        const uint64_t key = b->keys[doc * bands + band];
-        size_t at = (size_t)key & (t->n_slots - 1);
-        while (b->slots[at] != NO_DOC && b->keys[(size_t)b->slots[at] * bands + band] != key)
-            at = (at + 1) & (t->n_slots - 1);
-        b->next[doc] = b->slots[at];
-        b->slots[at] = (uint32_t)doc;
+        const uint64_t key = key_of(b, doc);
+        BM_TRY(bm_hash_table_reserve(heads, hash_again, b, err));
+        const uint64_t hash = heads->seed == 0 ? key : bm_hash_seeded(key, 0, heads->seed);
+        const size_t at = bm_hash_table_find(heads, hash, has_key, b, &key);
+        if (bm_hash_table_is_free(heads, at)) {
+            b->next[doc] = NO_DOC;
+            bm_hash_table_put(heads, at, hash, (uint32_t)doc);
+        } else {
+            b->next[doc] = bm_hash_table_number(heads, at);
+            bm_hash_table_renumber(heads, at, (uint32_t)doc);
+        }
     }
+    return BM_OK;
 }
 
 static void set_bit(const trying *t, worker *b, uint32_t row, uint32_t bit)
@@ -180,11 +194,11 @@ static bm_status run_once(const trying *t, uint32_t seed, worker *b, uint64_t *c
 {
     BM_TRY(make_keys(t, seed, b, err));
     memset(b->bits, 0, t->docs.n * t->n_words * sizeof *b->bits);
-    for (uint32_t band = 0; band < t->job->plan->bands; band++) {
-        fill_buckets(t, band, b);
-        for (size_t at = 0; at < t->n_slots; at++)
-            if (b->slots[at] != NO_DOC)
-                join_bucket(t, b->slots[at], b);
+    for (b->band = 0; b->band < b->bands; b->band++) {
+        BM_TRY(fill_buckets(t, b, err));
+        for (size_t at = 0; at < b->heads.n_slots; at++)
+            if (!bm_hash_table_is_free(&b->heads, at))
+                join_bucket(t, bm_hash_table_number(&b->heads, at), b);
     }
     *count = count_pairs(t, b);
     return BM_OK;
@@ -227,13 +241,12 @@ static void choose_docs(const bm_trial_job *job, const bm_hash_sets *drawn, tryi
 static bm_status open_bench(const trying *t, worker *b, bm_error *err)
 {
     const size_t n = t->docs.n;
-    b->keys = bm_alloc(n * t->job->plan->bands, sizeof *b->keys);
+    b->bands = t->job->plan->bands;
+    b->keys = bm_alloc(n * b->bands, sizeof *b->keys);
     b->bits = bm_alloc(n * t->n_words, sizeof *b->bits);
     b->mask = bm_alloc(t->n_words, sizeof *b->mask);
-    b->slots = bm_alloc(t->n_slots, sizeof *b->slots);
     b->next = bm_alloc(n, sizeof *b->next);
-    return b->keys != NULL && b->bits != NULL && b->mask != NULL && b->slots != NULL &&
-                   b->next != NULL
+    return b->keys != NULL && b->bits != NULL && b->mask != NULL && b->next != NULL
                ? BM_OK
                : bm_fail_nomem(err, (size_t)bench_bytes(t->job, n));
 }
@@ -242,7 +255,6 @@ static bm_status try_all(trying *t, bm_pool *pool, bm_error *err)
 {
     const uint32_t n_threads = bm_pool_size(pool);
     t->n_words = t->docs.n / 64 + 1;
-    t->n_slots = slots_for(t->docs.n);
     BM_TRY(bm_new_aligned(&t->benches, n_threads, err));
     memset(t->benches, 0, n_threads * sizeof *t->benches);
     bm_status status = BM_OK;
@@ -250,9 +262,10 @@ static bm_status try_all(trying *t, bm_pool *pool, bm_error *err)
         BM_TRY_OUT(open_bench(t, &t->benches[i], err));
     status = bm_pool_for(pool, (bm_pool_split){BM_TRIALS, 1}, run_range, t, err);
 out:
-    for (uint32_t i = 0; i < n_threads; i++)
-        bm_free_all(t->benches[i].keys, t->benches[i].bits, t->benches[i].mask, t->benches[i].slots,
-                    t->benches[i].next);
+    for (uint32_t i = 0; i < n_threads; i++) {
+        bm_free_all(t->benches[i].keys, t->benches[i].bits, t->benches[i].mask, t->benches[i].next);
+        bm_hash_table_reset(&t->benches[i].heads);
+    }
     bm_free(t->benches);
     return status;
 }
