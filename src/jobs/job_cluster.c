@@ -23,7 +23,7 @@
 #include "base/files.h"
 #include "base/meter.h"
 #include "base/sized_struct.h"
-#include "jobs/cluster_groups.h"
+#include "job/rows.h"
 #include "json/json_write.h"
 #include "lsh/groups.h"
 #include "model/file_names.h"
@@ -36,10 +36,19 @@
 
 /* === cluster groups ===
  *
- * By counting: sizes by label, groups numbered as their first members are met, then each document
- * put into its place. Linear; 8 bytes a document while it works. */
+ * From labels of documents to groups, and from a group to a row of groups.jsonl. By counting:
+ * sizes by label, groups numbered as their first members are met, then each document put into
+ * its place. Linear; 8 bytes a document while it works. */
 
 #define NO_GROUP UINT32_MAX
+
+typedef struct bm_cluster_groups {
+    size_t n;
+    size_t *begins;    /* n + 1 places in `members` */
+    uint32_t *members; /* by group, in order of their first members; ascending in each */
+    uint32_t *kept;    /* n */
+    uint64_t n_members, largest;
+} bm_cluster_groups; /* {0} is empty */
 
 static bm_status fill(const uint32_t *labels, size_t n_docs, uint32_t *group_of,
                       bm_cluster_groups *g, bm_error *err)

@@ -7,7 +7,7 @@
  * the inputs are read once for their ids first. An input corresponds to the one at its position in
  * the report, so files may have moved; their digests must be the same.
  *
- * With `annotate` the removed ones are written too, each record with its group (annotation.h).
+ * With `annotate` the removed ones are written too, each record with its group.
  *
  * Tests: tests/cli/cases/annotate.sh, tests/cli/cases/dedup.sh, tests/cli/cases/filter.sh,
  *        tests/cli/cases/staged.sh, tests/unit/jobs/test_annotation.c,
@@ -25,6 +25,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "input/parser.h"
+#include "input/record.h"
 #include "input/record_format.h"
 #include "input/record_rules.h"
 #include "input/tables.h"
@@ -33,8 +34,8 @@
 #include "job/kept_pass.h"
 #include "job/recipe.h"
 #include "job/settings.h"
-#include "jobs/annotation.h"
 #include "jobs/group_labels.h"
+#include "json/json_exact.h"
 #include "json/json_scan.h"
 #include "model/file_names.h"
 #include "model/ids.h"
@@ -265,7 +266,40 @@ static bool drops_has_id(const bm_drops *drops, bm_str id)
 
 /* === annotation ===
  *
- * Where a record's group goes, and its words. See annotation.h. */
+ * A record with its group: one field more at the end of a JSON object, three
+ * columns more at the end of a row of tsv or csv. All other bytes stay.
+ *
+ *     {"id":"a","text":"..."}  ->  {"id":"a","text":"...","bandmill":{"group":1,"kept":false,
+ *                                  "jaccard":0.843750}}
+ *     id,text                  ->  id,text,bandmill_group,bandmill_kept,bandmill_jaccard
+ *     a,...                    ->  a,...,1,false,0.843750
+ *
+ * In files of tables it is a column more, a struct of the three: a value put in there is a
+ * bm_table_label.
+ *
+ * Unknown values, and the group of a document that is in none, are null, or an empty field. A row
+ * that is shorter than the header (without a header, than its file's first row) gets empty fields
+ * before the columns; a longer one is BM_ERR_INPUT, and so is a record that has the field, or a
+ * header that has one of the columns. */
+
+typedef struct bm_annotation {
+    bool table;           /* rows of tsv or csv */
+    bool labels;          /* rows of files of tables */
+    bm_row_syntax syntax; /* of its rows */
+    bm_json_exact *json;  /* of JSON: finds the field that must not be there */
+    bool begun;           /* n_columns is the number of columns of `file` */
+    uint32_t file;
+    size_t n_columns;
+    bm_buf text; /* the value put in */
+} bm_annotation;
+
+/* A record that is written. */
+typedef struct bm_annotated {
+    const bm_record
+        *record;      /* a document that can be read; else a header row, or an array's mark */
+    const char *file; /* its name, for messages */
+    const bm_group_label *label; /* NULL: a header */
+} bm_annotated;
 
 #define FIELD   "bandmill"
 #define JACCARD "jaccard"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a thread
- * of its own, its device worker (ingest_stages.h).
+ * of its own, its device worker.
  *
  * One mutex guards the reading, and who waits for it helps to unpack what will be read; another
  * guards the order (ingest_order.h). A failure to read becomes a batch of its own that fails in its
@@ -23,10 +23,40 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "input/raw_batch.h"
+#include "model/batches.h"
+#include "sign/ingest_cfg.h"
 #include "sign/ingest_order.h"
-#include "sign/ingest_stages.h"
+#include "text/set_shingler.h"
+#include "text/shingler.h"
+#include "text/unit_text.h"
+
+/* === ingest entries ===
+ *
+ * The shingles of texts that are entries of dictionaries, each made once by a
+ * worker: a file of a few kB may have a long text in every row.
+ *
+ *     slots    entry -> document          one for all entries whose numbers end alike: the last of
+ *                                         them
+ *     made     documents of a batch       until they would take more than `most_bytes`; then all
+ *                                         begins anew
+ *
+ * Whoever has no dictionaries pays for nothing. */
 
 #define SLOTS ((size_t)4096)
+
+typedef struct bm_ingest_entry {
+    uint64_t number; /* bm_record.entry; 0: none */
+    uint32_t doc;    /* of `made` */
+    bool is_short;   /* it was counted so */
+} bm_ingest_entry;
+
+typedef struct bm_ingest_entries {
+    size_t most_bytes;
+    bm_ingest_entry *slots; /* NULL while there was no entry */
+    bm_shingle_batch made;
+    uint64_t n_short; /* of a batch, before the document that was asked for last */
+} bm_ingest_entries;  /* but for most_bytes, {0} has none */
 
 static bm_ingest_entry *slot_of(const bm_ingest_entries *entries, uint64_t entry)
 {
@@ -110,6 +140,7 @@ static void ingest_entries_reset(bm_ingest_entries *entries)
 
 /* === ingest text ===
  *
+ * Batches that go to a device as texts: filled, checked, finished, or turned into hashes after all.
  * Whichever way a batch goes, its rows, words and keys are the same.
  *
  * A document with a shingle of more than BM_TEXT_SHINGLE_MAX bytes (a long line of base64, say)
@@ -270,6 +301,33 @@ static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, d
     batch->turn.place = batch->raw->place;
 }
 
+/* === ingest long ===
+ *
+ * Documents that are longer than a batch, and the memory that they get.
+ *
+ * The memory that a document needs in the worst case is computed from its bytes: the record, its
+ * text, joined text, a hash of each shingle and the table that finds the distinct ones.
+ *
+ *     fits into the share of batches    it waits until so much of the share is free, and then goes
+ *                                       its way beside others
+ *     else                              it is *alone*: everything before it is delivered first, and
+ *                                       nothing more is read until it is delivered itself. It may
+ *                                       then use all memory that no other batch holds, and its real
+ *                                       need is counted while it is shingled
+ *     more than that                    BM_ERR_NOMEM, naming the document and what would do
+ *
+ * The reader is the only one who waits for memory, and those before it only give theirs back: so
+ * there is always one who can go on. */
+
+/* The memory granted to the batch that is being read; one thread at a time. */
+typedef struct bm_ingest_long {
+    const bm_ingest_cfg *cfg;
+    bm_ingest_order *order;
+    uint64_t number; /* of the batch */
+    bm_ingest_share share;
+    bm_long_gate gate;
+} bm_ingest_long;
+
 #define MIB ((uint64_t)1 << 20)
 
 /* Bytes of memory for a byte of a record in the worst case: itself, two copies on the way to joined
@@ -422,8 +480,22 @@ static void ingest_long_begin(bm_ingest_long *now, uint64_t n)
 
 /* === ingest parse ===
  *
- * A bad record ends the batch under `--on-error fail`: the documents before it stay, since an
- * earlier repeated id must be reported first. */
+ * From a raw batch to documents with their shingles. A bad record ends the batch under `--on-error
+ * fail`: the documents before it stay, since an earlier repeated id must be reported first. */
+
+/* The scratch of one worker. */
+typedef struct bm_ingest_worker {
+    const bm_ingest_cfg *cfg;
+    bm_batch_parser *parser;
+    bm_hash64_fn *hash;     /* of texts, for the document table; NULL: there are none */
+    bm_shingler *shingler;  /* NULL where the source has no texts */
+    void *lane;             /* of cfg->scan; else NULL */
+    bm_set_shingler sets;   /* of shingle hashes that were read */
+    bm_ingest_batch *batch; /* being filled by the parser's callback */
+    bm_ingest_entries entries;
+    size_t joined; /* 1 + the document that is joined and not yet hashed; 0: there is none */
+    uint64_t joined_entry; /* of its record */
+} bm_ingest_worker;
 
 static void ingest_worker_close(bm_ingest_worker *worker)
 {
@@ -496,7 +568,7 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
     return BM_OK;
 }
 
-/* --- a batch that is alone (ingest_stages.h) --- */
+/* --- a batch that is alone --- */
 
 /* A document does not fit, if that is why the shingler has failed; `held` bytes of its record are
  * still held. */

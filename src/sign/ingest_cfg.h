@@ -72,7 +72,7 @@ typedef struct bm_ingest_made {
     bm_hash128 *content;
 } bm_ingest_made;
 
-/* The memory that a batch with a document longer than a batch may use (ingest_stages.h). */
+/* The memory that a batch with a document longer than a batch may use (ingest.c). */
 typedef struct bm_ingest_share {
     uint64_t cost; /* of the share of batches; 0: a batch like others */
     bool alone;    /* nothing else is in flight, and it may use ... */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "jobs/annotation.h"
 
 /* A record's bytes, with the readable ones after that a batch has. */
 static bm_record record_of(const char *raw, bool is_header)

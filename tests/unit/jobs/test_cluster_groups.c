@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "jobs/cluster_groups.h"
-
 static bm_id_set ids_of(const char *const *ids, size_t n)
 {
     bm_id_set set = {0};

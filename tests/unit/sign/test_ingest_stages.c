@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cpu/cpu_backend.h"
-#include "sign/ingest_stages.h"
 #include "sketch/scheme.h"
 
 /* === entries ===
