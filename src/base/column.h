@@ -47,8 +47,9 @@ void bm_column_reset(bm_column *column);
 /* Pages of a file count as memory of the process once they are looked at. After this call they do
  * not, until they are looked at again. Any thread, while others read and write them. */
 void bm_column_leave(const bm_column *column);
-/* Copy `n` bytes that begin at `at`. For a few bytes here and there in a file this costs less than
- * looking at its pages. False: they are in memory, or the file cannot be read in this way. */
+/* Copy `n` bytes that begin at `at`. For a few bytes here and there this reads and holds less of a
+ * file than looking at its pages, which brings their neighbours. False: they are in memory, or the
+ * file cannot be read in this way. */
 bool bm_column_read(const bm_column *column, void *out, size_t n, uint64_t at);
 
 /* The same of a column that lies in a file as a whole, all of `bytes` at once: memory is short.
