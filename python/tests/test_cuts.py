@@ -156,9 +156,17 @@ def test_a_cut_is_explained(pages, written, program, tmp_path):
     text = pages["text"].to_pylist()[row["line"] - 1].encode()
     cut, kept = text[row["from"] : row["to"]], ours.data["kept_text"].encode()[row["kept_from"] : ours.data["kept_to"]]
     assert ours.data["cut"] == [row["from"], row["to"]] and cut == kept and ours.data["in_common"] >= 9
-    with pytest.raises(bandmill.Error, match="was (not )?cut") as e:
+    with pytest.raises(bandmill.Error, match=r"was (not )?cut") as e:
         r.explain(row["kept"], row["kept_from"])
     assert e.value.status == "not_found"
+
+
+def test_a_page_shows_cuts_of_tables_too(pages, written, program, tmp_path):
+    program("dedup", written, "--unit", "line", "-o", tmp_path / "out")
+    assert bandmill.report(tmp_path / "out") == program("report", tmp_path / "out").decode()
+    page = bandmill.dedup(pages, unit="line").to_html()
+    assert repr(page).startswith("<bandmill.Page 'Parts of documents: 148 cuts'") and page.count(f"<mark>{LINES[0]}") >= 3
+    assert "<mark>Cookies" not in bandmill.dedup(pages, unit="line").to_html(texts=False)
 
 
 def test_other_rows_are_refused(pages):

@@ -165,7 +165,8 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "from the inputs if these have not changed. With pairs.tsv (dedup --pairs) it shows "
          "more.\n"
          "Where overlap wrote DIR: how many items have which coverage, and texts of those that are "
-         "held most.",
+         "held most.\n"
+         "Where dedup --unit did: the parts cut most often, and documents before and after.",
          {{"bandmill report result -o report.html",
            "one file, which you can share: what was removed, and why"},
           {"bandmill report result -o more.html --groups 50 --pairs 100 --text-bytes 5000",

@@ -5,7 +5,7 @@
  *     the inputs   both texts
  *
  * cuts.tsv does not say where the kept part ends. It ends behind the last of its units that the
- * cut part has in the same order.
+ * cut part has in the same order; a near part also has the rest of its line.
  *
  * Tests: tests/cli/cases/explain_units.sh */
 #include <inttypes.h>
@@ -134,6 +134,11 @@ static bm_status find_kept_end(bm_explained_cut *c, const bm_text_options *optio
     if (n == units[0].n && kept.len - begin >= to - from &&
         memcmp(cut.data + from, kept.data + begin, to - from) == 0)
         end = begin + (to - from); /* what follows the last unit is the same too */
+    if (n < units[0].n) {          /* a near part: its line */
+        const char *newline = memchr(kept.data + begin, '\n', kept.len - begin);
+        const size_t line = newline != NULL ? (size_t)(newline - kept.data) + 1 : kept.len;
+        end = end > line ? end : line;
+    }
     c->kept.to =
         bm_utf8_before_repair(kept, (bm_str){c->kept.as_read.data, c->kept.as_read.len}, end);
 out:

@@ -140,6 +140,20 @@ static bm_status fill_overlap(bm_page *p, bm_error *err)
     return bm_page_overlap_end(p, err);
 }
 
+static bm_status fill_units(bm_page *p, bm_error *err)
+{
+    if (p->options->sample_labels != NULL)
+        return bm_fail_field(err, "sample_labels",
+                             "`sample_labels` of %s, which has parts of documents: nothing of it "
+                             "is a sample",
+                             p->options->path);
+    BM_TRY(bm_page_units_tables(p, err));
+    BM_TRY(bm_page_check_inputs(p, err));
+    BM_TRY(check_outputs(p, err));
+    warn_of_gone(p);
+    return read_texts(p, err);
+}
+
 static bm_status fill(bm_page *p, bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     BM_TRY(bm_page_read_facts(p, err));
@@ -148,6 +162,8 @@ static bm_status fill(bm_page *p, bm_recipe *recipe, bm_settings *settings, bm_e
     p->has_texts = bm_format_has_text(settings->input.format);
     if (p->overlap.is)
         return fill_overlap(p, err);
+    if (p->units.is)
+        return fill_units(p, err);
     BM_TRY(bm_page_read_tables(p, err));
     BM_TRY(bm_page_read_labels(p, err));
     BM_TRY(bm_page_graph_load(p, err));
@@ -192,6 +208,7 @@ static bm_status run_job(const bm_report_options *options, bm_settings *settings
     status = bm_sized_write(&result, BM_SIZED_TYPE(bm_report_result, inputs_gone), out, err);
 out:
     bm_page_overlap_reset(&page.overlap);
+    bm_page_units_reset(&page.units);
     bm_page_reset(&page);
     bm_recipe_reset(&recipe);
     bm_manifest_close(manifest);

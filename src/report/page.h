@@ -11,6 +11,7 @@
  *                                                    sets of documents shown
  *     a group                       page_graph.c     its links, what holds it together, a drawing
  *     items.tsv, overlap.tsv        page_overlap.c   of a directory that overlap wrote: the items
+ *     cuts.tsv                      page_units.c     of parts of documents: those repeated most
  *
  *     page -> page_json.c                            a member a part of the page
  *          -> page.html, template.c                  for people
@@ -162,6 +163,59 @@ typedef struct bm_page_overlap {
     char *no_texts; /* of items: why they could not be read; NULL: they could */
 } bm_page_overlap;
 
+/* --- of parts of documents --- */
+
+typedef struct bm_page_range {
+    uint64_t from, to;
+} bm_page_range;
+
+/* A row of cuts.tsv. */
+typedef struct bm_page_cut {
+    bm_str id, kept;
+    uint64_t from, to, kept_from, line;
+    uint64_t hash; /* of the kept part */
+} bm_page_cut;
+
+typedef struct bm_page_unit_count {
+    uint64_t hash, n; /* cuts; n 0: a free place */
+} bm_page_unit_count;
+
+/* A part of documents that was cut out of others. */
+typedef struct bm_page_unit {
+    uint64_t hash, cuts;
+    bm_buf kept; /* the document where it stays, */
+    uint64_t kept_from;
+    bm_buf id; /* and the first one out of which it was cut */
+    uint64_t from, to, line;
+    uint32_t doc;    /* its number among the documents that are shown */
+    uint32_t *files; /* cuts in each input */
+    size_t n_files;  /* with any */
+    bm_page_run run;
+} bm_page_unit;
+
+/* A document before and after: a stretch of it. */
+typedef struct bm_page_shortened {
+    bm_buf id;
+    uint32_t doc;
+    uint64_t line, cut_bytes;
+    bm_page_range *ranges; /* that were cut; of `text` once it is found */
+    size_t n, cap;
+    bool found;
+    char *text;
+    size_t held;
+    uint64_t begin, bytes; /* of the whole text: before the stretch, and in all */
+} bm_page_shortened;
+
+typedef struct bm_page_units {
+    bool is;                    /* the directory is of units */
+    bm_page_unit_count *counts; /* by hash */
+    size_t cap_counts, of;      /* parts that were cut out of documents */
+    bm_page_unit *units;        /* those cut most often, of equal ones the first */
+    size_t n, cap;
+    bm_page_shortened *docs; /* that lost most, and are not empty */
+    size_t n_docs;
+} bm_page_units;
+
 /* --- the graph of one group --- */
 
 typedef struct bm_page_node {
@@ -226,6 +280,7 @@ typedef struct bm_page {
     bm_page_what_if what_if;
     bm_page_graph graph;
     bm_page_overlap overlap;
+    bm_page_units units;
     /* documents shown */
     bm_id_set ids;
     bm_id_set known_ids; /* of known ones, by their numbers without BM_PAGE_KNOWN */
@@ -312,6 +367,20 @@ bm_status bm_page_overlap_document(bm_page *page, uint32_t number, const bm_reco
 /* All were read: of an item without its document the beginning stays. */
 bm_status bm_page_overlap_end(bm_page *page, bm_error *err);
 void bm_page_overlap_reset(bm_page_overlap *overlap);
+
+/* Hold the part of a text around from … to: a quarter of `most` before and after; only the
+ * beginning of a long run. */
+bm_status bm_page_run_set(bm_page_run *run, bm_str text, size_t from, size_t to, size_t most,
+                          bm_error *err);
+
+/* --- page_units.c --- */
+
+/* Fill what cuts.tsv says. BM_ERR_FORMAT names file and line; BM_ERR_NOMEM. */
+bm_status bm_page_units_tables(bm_page *page, bm_error *err);
+/* A document of this number was met: fill in what is shown of it. */
+bm_status bm_page_units_document(bm_page *page, uint32_t number, const bm_record *record,
+                                 bm_error *err);
+void bm_page_units_reset(bm_page_units *units);
 
 /* --- page_inputs.c --- */
 

@@ -248,8 +248,9 @@ out:
 bm_status bm_page_read_facts(bm_page *p, bm_error *err)
 {
     p->overlap.is = bm_result_is_overlap(p->manifest);
+    p->units.is = bm_result_is_of_units(p->manifest);
     if (!p->overlap.is)
-        BM_TRY(bm_result_check_documents(p->manifest, bm_manifest_path(p->manifest), err));
+        BM_TRY(bm_result_check_kind(p->manifest, bm_manifest_path(p->manifest), err));
     BM_TRY(read_parameters(p, err));
     p->dir = (bm_result_dir){p->manifest, &p->settings->callbacks, p->settings->memory};
     p->has_pairs = bm_manifest_output(p->manifest, BM_FILE_PAIRS) != NULL;

@@ -19,6 +19,7 @@
 #include <bandmill/version.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "json/json_scan.h"
 #include "lsh/verify.h"
 #include "job/assets.h"
@@ -29,6 +30,7 @@
 #define LINKS_MAX   4000u /* that are drawn, beside bridges */
 #define COMMAND_MAX 4000u /* bytes that are shown */
 #define OPEN_PAIRS  2u    /* of each kind: the others are folded */
+#define UNIT_SHOWN  120u  /* bytes of a part of documents in a table */
 #define AROUND      12u   /* words that stay at both ends of a stretch that is folded */
 #define FOLD_AT     40u   /* words, from which on a stretch is folded */
 
@@ -363,6 +365,78 @@ static void write_overlap(bm_json *json, const bm_page *p, bool whole)
     bm_json_key_text(json, "no_item_texts", p->overlap.no_texts);
 }
 
+/* --- parts of documents --- */
+
+static void repeated_unit(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_unit *unit = &p->units.units[i];
+    const size_t n = bm_manifest_n_inputs(p->manifest);
+    size_t most = 0;
+    for (size_t k = 1; k < n; k++)
+        most = unit->files[k] > unit->files[most] ? k : most;
+    bm_json_key_uint(json, "cuts", unit->cuts);
+    bm_json_key_string(json, "kept", str_of(&unit->kept));
+    bm_json_key_uint(json, "kept_from", unit->kept_from);
+    bm_json_key_uint(json, "files", unit->n_files);
+    if (unit->n_files > 0) {
+        bm_json_key_text(json, "most_in", bm_manifest_input_at(p->manifest, most)->file);
+        bm_json_key_uint(json, "cuts_there", unit->files[most]);
+    }
+    bm_json_key_string(json, "document", str_of(&unit->id));
+    bm_json_key_uint(json, "from", unit->from);
+    bm_json_key_uint(json, "to", unit->to);
+}
+
+static void shown_unit(bm_json *json, const bm_page *p, size_t i)
+{
+    repeated_unit(json, p, i);
+    put_run(json, "document_text", &p->units.units[i].run);
+}
+
+/* The beginning of a unit in a cell of a table. */
+static void unit_in_table(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_run *run = &p->units.units[i].run;
+    repeated_unit(json, p, i);
+    if (run->found) {
+        const size_t len = run->to - run->from, shown = len < UNIT_SHOWN ? len : UNIT_SHOWN;
+        bm_json_key_string(
+            json, "text",
+            (bm_str){run->text + run->from, bm_utf8_valid_prefix(run->text + run->from, shown)});
+    }
+}
+
+static void shortened(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_shortened *doc = &p->units.docs[i];
+    bm_json_key_string(json, "document", str_of(&doc->id));
+    bm_json_key_uint(json, "line", doc->line);
+    bm_json_key_uint(json, "cut_bytes", doc->cut_bytes);
+    bm_json_key_bool(json, "found", doc->found);
+    if (!doc->found)
+        return;
+    bm_json_key_uint(json, "bytes", doc->bytes);
+    bm_json_key_uint(json, "begin", doc->begin);
+    bm_json_key_string(json, "text", (bm_str){doc->text, doc->held});
+    bm_json_key_array(json, "cuts");
+    for (size_t k = 0; k < doc->n; k++) {
+        bm_json_begin_array(json);
+        bm_json_uint(json, doc->ranges[k].from);
+        bm_json_uint(json, doc->ranges[k].to);
+        bm_json_end_array(json);
+    }
+    bm_json_end_array(json);
+}
+
+/* The part in place of groups and pairs, for a directory of units. */
+static void write_units(bm_json *json, const bm_page *p, bool whole)
+{
+    bm_json_key_uint(json, "repeated_units", p->units.of);
+    put_list(json, "most_repeated", p, NULL, p->units.n, whole ? shown_unit : unit_in_table);
+    if (whole)
+        put_list(json, "before_and_after", p, NULL, p->units.n_docs, shortened);
+}
+
 /* `whole`: with all inputs and texts; the page shows parts of them. */
 static void write_groups(bm_json *json, const bm_page *p, bool whole)
 {
@@ -403,6 +477,8 @@ static void write_public(bm_json *json, const bm_page *p, bool whole)
     put_object(json, "similarities", p, similarities);
     if (p->overlap.is)
         write_overlap(json, p, whole);
+    else if (p->units.is)
+        write_units(json, p, whole);
     else
         write_groups(json, p, whole);
     bm_json_key_text(json, "no_texts", p->no_texts);
@@ -452,6 +528,7 @@ static void write_shares(bm_json *json, const bm_page *p)
                   {"pale", "removed, equal to the one kept in all shingles", equal},
                   {"amber",
                    p->overlap.is                      ? "removed"
+                   : p->units.is                      ? "left empty, removed"
                    : p->verify == BM_VERIFY_CONTAINED ? "removed, contained in the one kept"
                                                       : "removed, near the one kept",
                    near},
@@ -677,6 +754,13 @@ static void items_section(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "of", p->overlap.of);
 }
 
+static void units_section(bm_json *json, const bm_page *p, size_t i)
+{
+    bm_json_key_text(json, "id", i == 0 ? "units" : "before");
+    bm_json_key_uint(json, "pairs", i == 0 ? p->units.n : p->units.n_docs);
+    bm_json_key_uint(json, "of", i == 0 ? p->units.of : p->units.n_docs);
+}
+
 static void section(bm_json *json, const bm_page *p, size_t i)
 {
     const char *const ids[] = {"sample", "near", "chained", "of-groups"};
@@ -843,11 +927,14 @@ static void write_inside(bm_json *json, const bm_page *p)
     const bool of_groups = p->n_groups > 0 && p->keep != BM_KEEP_NONE;
     if (p->overlap.is)
         put_list(json, "text_sections", p, NULL, p->overlap.n > 0, items_section);
+    else if (p->units.is)
+        put_list(json, "text_sections", p, NULL,
+                 p->units.n == 0 ? 0 : 1 + (size_t)(p->units.n_docs > 0), units_section);
     else
         put_list(json, "text_sections", p, NULL,
                  p->sample.n + p->near.n + p->chained.n + of_groups > 0 ? 3 + of_groups : 0,
                  section);
-    if (p->graph.why_not == NULL && !p->overlap.is)
+    if (p->graph.why_not == NULL && !p->overlap.is && !p->units.is)
         put_object(json, "drawing", p, drawing);
     bm_json_key_text(json, "nothing_known",
                      what_if->why_not == what_if->why_no_stars ? what_if->why_not : NULL);
@@ -1052,6 +1139,79 @@ out:
     return status;
 }
 
+static const char *file_of(const bm_page *p, uint32_t doc)
+{
+    return bm_manifest_n_inputs(p->manifest) > 1
+               ? bm_manifest_input_at(p->manifest, bm_page_doc_of(p, doc)->file)->file
+               : NULL;
+}
+
+static void write_unit_pair(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_unit *unit = &p->units.units[i];
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "cuts", unit->cuts);
+    bm_json_key_string(json, "a", str_of(&unit->kept));
+    bm_json_key_uint(json, "kept_from", unit->kept_from);
+    bm_json_key_bool(json, "open", i < OPEN_PAIRS);
+    bm_json_key_array(json, "sides");
+    write_run_side(json, &unit->run, "Cut out of", str_of(&unit->id), file_of(p, unit->doc),
+                   unit->line);
+    bm_json_end_array(json);
+    bm_json_end_object(json);
+}
+
+static void write_shortened(bm_json *json, const bm_page *p, const bm_page_shortened *doc,
+                            bool after)
+{
+    size_t at = 0;
+    bm_json_begin_object(json);
+    bm_json_key_text(json, "role", after ? "After" : "Before");
+    bm_json_key_string(json, "id", str_of(&doc->id));
+    bm_json_key_bool(json, "found", doc->found);
+    bm_json_key_uint(json, "bytes", after ? minus(doc->bytes, doc->cut_bytes) : doc->bytes);
+    bm_json_key_uint(json, "line", doc->line);
+    if (file_of(p, doc->doc) != NULL)
+        bm_json_key_text(json, "file", file_of(p, doc->doc));
+    bm_json_key_array(json, "words");
+    if (doc->found) {
+        side s = {.json = json};
+        put_left_out(json, doc->begin);
+        for (size_t k = 0; k < doc->n; k++) {
+            const size_t from = (size_t)doc->ranges[k].from, to = (size_t)doc->ranges[k].to;
+            put_piece(&s, "both", doc->text + at, from - at);
+            if (!after)
+                put_piece(&s, "run", doc->text + from, to - from);
+            at = to;
+        }
+        put_piece(&s, "both", doc->text + at, doc->held - at);
+        put_left_out(json, doc->bytes - doc->begin - doc->held);
+    }
+    bm_json_end_array(json);
+    bm_json_end_object(json);
+}
+
+static void write_before(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_shortened *doc = &p->units.docs[i];
+    bm_json_begin_object(json);
+    bm_json_key_string(json, "before", str_of(&doc->id));
+    bm_json_key_uint(json, "cut_bytes", doc->cut_bytes);
+    bm_json_key_bool(json, "open", i == 0);
+    bm_json_key_array(json, "sides");
+    write_shortened(json, p, doc, false);
+    write_shortened(json, p, doc, true);
+    bm_json_end_array(json);
+    bm_json_end_object(json);
+}
+
+static void next_unit(const bm_page *p, bool before, size_t i, bm_json *json, bool *more)
+{
+    *more = i < (before ? p->units.n_docs : p->units.n);
+    if (*more)
+        (before ? write_before : write_unit_pair)(json, p, i);
+}
+
 /* A stream of bm_template: the pairs of a section. */
 typedef struct pair_stream {
     const bm_page *page;
@@ -1071,6 +1231,10 @@ static bm_status next_pair(void *ctx, bm_str name, size_t i, bm_json *json, bool
     bm_page_pair pair = {0};
     if (p->overlap.is)
         return next_item(p, i, json, more, err);
+    if (p->units.is) {
+        next_unit(p, bm_json_scan_is(name, "\"before\""), i, json, more);
+        return BM_OK;
+    }
     if (bm_json_scan_is(name, "\"of-groups\"")) {
         while (s->group < p->n_groups && p->groups[s->group].least_doc == BM_PAGE_NO_DOC)
             s->group++;

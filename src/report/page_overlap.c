@@ -169,9 +169,7 @@ static bool is_inside(const char *text, size_t at)
     return ((unsigned char)text[at] & 0xC0) == 0x80;
 }
 
-/* Hold the part of a text around from … to: a quarter of `most` before and after; only the
- * beginning of a long run. */
-static bm_status cut_text(bm_page_run *run, bm_str text, size_t from, size_t to, size_t most,
+bm_status bm_page_run_set(bm_page_run *run, bm_str text, size_t from, size_t to, size_t most,
                           bm_error *err)
 {
     const size_t around = most / 4, longest = most - 2 * around;
@@ -210,7 +208,7 @@ static bm_status cut_item(const bm_page *p, bm_page_item *item, bm_str document_
         return BM_OK;
     BM_TRY(bm_shared_run_find(&p->settings->text, (const bm_str[]){text, document_run}, &run, err));
     bm_buf_reset(&run.text);
-    return cut_text(&item->item, text, run.from[0], run.to[0], p->options->text_bytes, err);
+    return bm_page_run_set(&item->item, text, run.from[0], run.to[0], p->options->text_bytes, err);
 }
 
 bm_status bm_page_overlap_document(bm_page *p, uint32_t number, const bm_record *record,
@@ -227,7 +225,7 @@ bm_status bm_page_overlap_document(bm_page *p, uint32_t number, const bm_record 
         if (from > to || to > text.len || item->document.found) /* the table is of another text */
             continue;
         BM_TRY(cut_item(p, item, (bm_str){text.data + from, to - from}, err));
-        BM_TRY(cut_text(&item->document, text, from, to, p->options->text_bytes, err));
+        BM_TRY(bm_page_run_set(&item->document, text, from, to, p->options->text_bytes, err));
     }
     return BM_OK;
 }
@@ -238,8 +236,8 @@ bm_status bm_page_overlap_end(bm_page *p, bm_error *err)
     for (size_t i = 0; i < o->n; i++) {
         bm_page_run *run = &o->items[i].item;
         if (run->found && !o->items[i].document.found)
-            BM_TRY(
-                cut_text(run, (bm_str){run->text, run->held}, 0, 0, p->options->text_bytes, err));
+            BM_TRY(bm_page_run_set(run, (bm_str){run->text, run->held}, 0, 0,
+                                   p->options->text_bytes, err));
     }
     return BM_OK;
 }

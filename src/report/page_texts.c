@@ -280,6 +280,10 @@ static bm_status set_wanted(reader *r, const bm_record *record, bool is_shown, b
         status = bm_page_overlap_document(r->page, (uint32_t)(doc - r->page->docs), record, err);
         goto out;
     }
+    if (r->page->units.is) {
+        status = bm_page_units_document(r->page, (uint32_t)(doc - r->page->docs), record, err);
+        goto out;
+    }
     if (is_shown)
         BM_TRY_OUT(set_text(r->page, record->text, doc, err));
     status = set_shingles(r, record->text, doc, err);

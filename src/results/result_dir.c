@@ -25,18 +25,6 @@ bool bm_result_is_of_units(const bm_manifest *manifest)
     return bm_manifest_member(manifest, "parameters.unit", &unit) && !bm_json_scan_is(unit, "null");
 }
 
-bm_status bm_result_check_documents(const bm_manifest *manifest, const char *path, bm_error *err)
-{
-    BM_TRY(bm_result_check_kind(manifest, path, err));
-    return !bm_result_is_of_units(manifest)
-               ? BM_OK
-               : bm_fail_field(
-                     err, "path",
-                     "%s holds groups of parts of documents (`dedup` without `unit` groups "
-                     "documents; " BM_FILE_CUTS " says which parts were cut)",
-                     path);
-}
-
 bool bm_result_is_overlap(const bm_manifest *manifest)
 {
     return strcmp(bm_manifest_kind(manifest), "overlap") == 0;

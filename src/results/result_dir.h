@@ -33,8 +33,6 @@ bm_status bm_result_check_kind(const bm_manifest *manifest, const char *path, bm
 
 /* Were lines or paragraphs compared, and not documents? */
 bool bm_result_is_of_units(const bm_manifest *manifest);
-/* The same, and BM_ERR_USAGE where it is of units. */
-bm_status bm_result_check_documents(const bm_manifest *manifest, const char *path, bm_error *err);
 /* Is it one that `overlap` wrote? */
 bool bm_result_is_overlap(const bm_manifest *manifest);
 

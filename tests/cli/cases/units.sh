@@ -143,5 +143,3 @@ bm sign in.jsonl -q -o signed; exits 0
 bm dedup signed --unit line -o never; refused 2 '.*documents, not signatures'
 printf 'some text' > plain; bm dedup plain --unit line -o never; refused 2 '--unit with --format files'
 bm filter out --annotate -o never; refused 2 '.*parts of documents'
-bm explain out one two; refused 2 '.*parts of documents'
-bm report out -o never; refused 2 '.*parts of documents'
