@@ -62,3 +62,25 @@ def test_groups_pairs_and_signatures_are_the_programs(connected):
     with pytest.raises(bandmill.Error, match="id '000' stands in several rows") as e:
         bandmill.spark.dedup(df.union(df))
     assert e.value.field == "id"
+
+
+@pytest.mark.parametrize("framed", [True, False], ids=["dataframe", "table"])
+def test_items_of_a_test_set_are_found_as_the_program_finds_them(connected, framed):
+    words = [f"word{i}" for i in range(90)]
+    texts = [" ".join(words[i : i + 40]) for i in range(0, 60, 5)] + ["", None, "a text that holds no item"]
+    table = pa.table({"id": [f"{i:03}" for i in range(len(texts))], "text": texts})
+    items = pa.table(
+        {"key": [7, 9, 11], "question": [" ".join(words[20:40]), " ".join(words[70:88]), "no document has these words"]}
+    )
+    names = ["id", "item", "coverage", "hits", "longest", "from", "to"]
+    options = {"threshold": 0.5, "shingle": "word:5"}
+    wanted = bandmill.overlap(table, items, id="id", against_text="question", against_id="key", **options).overlap
+    test_set = connected.createDataFrame(items) if framed else items
+    df = connected.createDataFrame(table).repartition(3)
+    found = bandmill.spark.overlap(df, test_set, items_text="question", items_id="key", **options)
+    assert found.columns == names
+    rows = sorted(tuple(r) for r in found.collect())
+    assert rows == sorted(tuple(r.values()) for r in wanted.select(names).to_pylist())
+    assert {r[1] for r in rows} == {7, 9} and len(rows) > 5
+    with pytest.raises(bandmill.Error, match="items: no column 'nothing'"):
+        bandmill.spark.overlap(df, connected.createDataFrame(items), items_text="nothing")
