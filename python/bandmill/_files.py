@@ -73,13 +73,18 @@ def read_lines(data: bytes) -> list[str]:
     return [unescape(line) for line in data.decode("utf-8").split("\n")[:-1]]
 
 
+def group_lines(path: pathlib.Path) -> list[dict[str, Any]]:
+    """groups.jsonl, an object for each group."""
+    return [json.loads(line) for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
+
+
 def read_groups(path: pathlib.Path, ids: str = TEXT, known: str | None = None, units: bool = False) -> pa.Table:
     """groups.jsonl: group, kept, size, members, and known where some document was known before.
 
     ``ids``, ``known``: the kind of the documents' ids, and of those that were known. ``units``: members are parts of documents.
     """
     pa = arrow()
-    rows = [json.loads(line) for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
+    rows = group_lines(path)
     of_ids = getattr(pa, ids)()
     if units:
         of_ids = pa.struct([("id", of_ids), ("from", pa.int64())])

@@ -28,6 +28,7 @@ import numpy as np
 from bandmill import _files
 from bandmill._apart import owned
 from bandmill._call import Call
+from bandmill._columns import array, flags, numbers, table
 from bandmill._data import _capsule
 from bandmill._dedup import dedup
 from bandmill._errors import Error
@@ -194,8 +195,8 @@ class Plan:
             if _column(batch, self.id).null_count:
                 batch = batch.filter(_column(batch, self.id).is_valid())
             task = components.task_of(self.id_hashes(batch, known=known))
-            chosen = pa.array(task >= 0)
-            columns = [*batch.columns, pa.array(task)]
+            chosen = array(task >= 0)
+            columns = [*batch.columns, array(task)]
             yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "task"]).filter(chosen)
 
     def dedup(self, documents: Any, known: Any = None, **options: Any) -> tuple[Any, dict[str, int]]:
@@ -207,14 +208,13 @@ class Plan:
         the document that it goes for, or null. ``known``: the known documents of the task, in their order. ``options``:
         ``memory`` and ``temp_dir`` of this worker. Raises Error, also of an id that stands in several rows.
         """
-        pa = _files.arrow()
-        documents = pa.table(documents)
+        documents = table(documents)
         rest = documents.drop_columns([self.id]) if self.id in documents.column_names else documents
         call = Call()
         own = {**self._with_stopwords(self.options, call), **options, "decimals": ALL_DECIMALS}
         own.pop("max_errors", None)  # of all documents
         if known is not None:
-            known = pa.table(known)
+            known = table(known)
             self._refuse_repeats(_column(known, self.id), [])
             own.update(against=known, against_text=list(self.text), against_id="none")
         found = dedup(rest, list(self.text), "none", threads=1, **own)
@@ -233,21 +233,20 @@ class Plan:
         rows.
         """
         pa = _files.arrow()
-        documents = pa.table(documents)
+        documents = table(documents)
         rest = documents.drop_columns([self.id]) if self.id in documents.column_names else documents
         call = Call()
         own = {**self._with_stopwords(self.options, call), **options, "decimals": ALL_DECIMALS}
         own.pop("max_errors", None)
         found = pairs(rest, list(self.text), "none", threads=1, **own)
         self._refuse_repeats(_column(documents, self.id), [])
-        a, b = (_numbers(found.column(name)) for name in ("id_a", "id_b"))
-        return pa.table({"a": a, "b": b, "jaccard": found.column("jaccard")})
+        return pa.table({"a": found.column("id_a"), "b": found.column("id_b"), "jaccard": found.column("jaccard")})
 
     def _refuse_repeats(self, ids: Any, skipped: list[int]) -> None:
         import pyarrow.compute as pc
 
         if skipped:
-            ids = ids.filter(_files.arrow().array(~np.isin(np.arange(len(ids)), skipped)))
+            ids = ids.filter(array(~np.isin(np.arange(len(ids)), skipped)))
         if pc.count_distinct(ids).as_py() == len(ids):
             return
         counts = ids.value_counts()
@@ -258,47 +257,41 @@ class Plan:
 def _members(found: Any) -> Any:
     """A row for each document of a group, as `Plan.dedup` returns them."""
     pa = _files.arrow()
-    groups, removed = found.groups, found.removed
-    members = groups.column("members").combine_chunks()
-    members = members.chunk(0) if isinstance(members, pa.ChunkedArray) else members
-    offsets = np.asarray(members.offsets)
-    row = np.asarray(members.flatten()).astype(np.int64)
-    sizes = np.diff(offsets)
-    firsts = np.minimum.reduceat(row, offsets[:-1] - offsets[0]) if len(row) else row
-    kept = np.repeat(_numbers(groups.column("kept")), sizes)
-    outside = np.zeros(len(row), dtype=bool)  # in a group with known documents, which keeps none of its own
-    if "known" in groups.column_names:
-        outside = np.repeat(np.asarray(groups.column("known").is_valid()), sizes)
+    groups, removed = _files.group_lines(found.path / "groups.jsonl"), found.removed
+    sizes = _integers((len(g["members"]) for g in groups), len(groups))
+    row = _integers((int(id) for g in groups for id in g["members"]), int(sizes.sum()))
+    firsts = np.minimum.reduceat(row, np.cumsum(sizes) - sizes) if len(row) else row
+    kept = np.repeat(_integers((-1 if g["kept"] is None else int(g["kept"]) for g in groups), len(groups)), sizes)
+    # in a group with known documents, which keeps none of its own
+    outside = np.repeat(np.array(["known" in g for g in groups], dtype=bool), sizes)
     jaccard, known = np.ones(len(row)), np.ones(len(row), dtype=bool)
     reasons = pa.nulls(len(row), pa.string())
     if len(removed):
-        gone = _numbers(removed.column("id"))
+        gone = numbers(removed.column("id"))
         order = np.argsort(gone, kind="stable")
         goes = (row != kept) | outside
         place = order[np.searchsorted(gone[order], row[goes])]
-        kept[goes] = _numbers(removed.column("kept"))[place]
+        kept[goes] = numbers(removed.column("kept"), -1)[place]
         values = removed.column("jaccard")
-        known[goes] = np.asarray(values.is_valid())[place]
-        jaccard[goes] = np.asarray(values.fill_null(0.0))[place]
+        known[goes] = flags(values.is_valid())[place]
+        jaccard[goes] = numbers(values, 0.0)[place]
         at = np.zeros(len(row), dtype=np.int64)
         at[goes] = place
-        reasons = removed.column("reason").take(pa.array(at, mask=~goes))
+        reasons = removed.column("reason").take(array(at, ~goes))
     return pa.table(
         {
-            "row": pa.array(row),
-            "first": pa.array(np.repeat(firsts, sizes)),
-            "kept": pa.array((row == kept) & ~outside),
-            "jaccard": pa.array(jaccard, mask=~known),
+            "row": array(row),
+            "first": array(np.repeat(firsts, sizes)),
+            "kept": array((row == kept) & ~outside),
+            "jaccard": array(jaccard, ~known),
             "reason": reasons,
-            "known": pa.array(kept, mask=~outside),
+            "known": array(kept, ~outside),
         }
     )
 
 
-def _numbers(column: Any) -> Array:
-    """Rows; -1 where there is none."""
-    found: Array = np.asarray(column.fill_null(-1)).astype(np.int64)
-    return found
+def _integers(values: Iterable[int], n: int) -> Array:
+    return np.fromiter(values, np.int64, n)
 
 
 def _column(batch: Any, name: str) -> Any:
@@ -366,8 +359,8 @@ class Components:
         counts = lib.bm_joiner_count(joiner.handle[0])
         names = ("documents", "empty", "unreadable", "skipped", "shingles")
         self.counts = {name: int(getattr(counts, name)) for name in names}
-        self.id_hashes: Array = np.asarray(rows.column("id_hash")).view(np.uint64)
-        of = np.unique(np.asarray(rows.column("component")), return_inverse=True)[1]
+        self.id_hashes: Array = numbers(rows.column("id_hash")).view(np.uint64)
+        of = np.unique(numbers(rows.column("component")), return_inverse=True)[1]
         known = (self.id_hashes & np.uint64(lib.BM_ID_HASH_KNOWN)).astype(bool)
         if known.any():  # those of known documents alone give no groups
             wanted = (np.bincount(of, weights=~known) > 0)[of]

@@ -4,9 +4,12 @@
 import json
 import os
 import pathlib
+import pickle
 import random
 import shutil
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -279,6 +282,34 @@ def expect_whole(whole, rows):
     assert list(zip(whole["id"].to_pylist(), texts))[4:] == list(zip(rows["id"].to_pylist(), rows["text"].to_pylist()))[2:]
     assert texts[:4] == [b"text 0", b"text 0", b"text 1", b"text 1"]
     assert len(whole.column("text").chunk(0).dictionary) == 3
+
+
+STEPS = """
+import pickle, sys
+plan, blocks = pickle.load(sys.stdin.buffer)
+import pyarrow as pa
+from bandmill.distributed import join
+from bandmill.spark import _tasks
+rows = list(pa.ipc.open_stream(blocks))
+split = list(_tasks.split(plan, _tasks.salts(plan.parts))(iter(rows)))
+assert list(_tasks.forests(iter(split[:1])))
+found = plan.components(join(split))
+chosen = list(_tasks.thin(plan.select(rows, found)))
+for task in _tasks.dedup, lambda *given: _tasks.pairs(*given, {}):
+    assert pa.Table.from_batches(task(plan, _tasks.task_sizes(found))(iter(chosen))).num_rows > 10
+assert "pandas" not in sys.modules
+"""
+
+
+def test_a_worker_does_without_pandas():
+    plan = bandmill.distributed.Plan(parts=1)
+    sink = pa.BufferOutputStream()
+    rows = TABLE.filter(TABLE["text"].is_valid()).cast(pa.schema([("id", pa.string()), ("text", pa.binary())]))
+    with pa.ipc.new_stream(sink, rows.schema) as out:
+        out.write_table(rows)
+    given = pickle.dumps((plan, sink.getvalue().to_pybytes()))
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", STEPS], input=given, stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 def test_thousands_of_copies(spark):

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from bandmill._apart import owned
 from bandmill._call import Call
+from bandmill._columns import array, flags, numbers
 from bandmill._data import texts_of
 from bandmill._native import ffi, lib
 from bandmill._options import fill_device, fill_hash, fill_sketch, fill_text, new
@@ -94,8 +95,8 @@ class Signer:
         """The rows that are no documents, and why."""
         import pyarrow.compute as pc
 
-        too_long = np.asarray(pc.fill_null(pc.binary_length(texts), 0)) > self.recipe.max_doc_bytes
-        suspect = np.asarray(ids.is_null()) | too_long | self.recipe.strict_utf8
+        too_long = numbers(pc.binary_length(texts), 0) > self.recipe.max_doc_bytes
+        suspect = flags(ids.is_null()) | too_long | self.recipe.strict_utf8
         found = {int(i): self.why_bad(ids[int(i)], texts[int(i)]) for i in np.flatnonzero(suspect)}
         return {i: why for i, why in found.items() if why is not None}
 
@@ -115,10 +116,10 @@ def sign(recipe: Recipe) -> Callable[[Batches], Batches]:
                 row, why = min(bad.items())
                 raise ValueError(f"document {ids[row].as_py()!r}: {why}")
             if bad:
-                batch = batch.filter(pa.array([i not in bad for i in range(batch.num_rows)]))
+                batch = batch.filter(array(~np.isin(np.arange(batch.num_rows), list(bad))))
                 texts, ids = batch.column("text"), batch.column("id")
             words, n_shingles, keys = signer.sign(texts)
-            columns = {"id": ids, "signature": _lists(words), "n_shingles": pa.array(n_shingles.astype(np.int64))}
+            columns = {"id": ids, "signature": _lists(words), "n_shingles": array(n_shingles.astype(np.int64))}
             if recipe.bands:
                 columns["band_keys"] = _lists(keys)
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
@@ -129,4 +130,4 @@ def sign(recipe: Recipe) -> Callable[[Batches], Batches]:
 def _lists(rows: Array) -> pa.Array:
     n, width = rows.shape
     flat = rows.reshape(-1).astype(np.int64) if rows.dtype == np.uint32 else rows.reshape(-1).view(np.int64)
-    return pa.ListArray.from_arrays(pa.array(np.arange(n + 1, dtype=np.int32) * width), pa.array(flat))
+    return pa.ListArray.from_arrays(array(np.arange(n + 1, dtype=np.int32) * width), array(flat))

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bandmill._columns import array, flags, numbers, one_chunk
 from bandmill._errors import Error
 from bandmill._options import size
 from bandmill.distributed import Components, Plan, join, text_digests
@@ -89,8 +90,8 @@ def split(plan: Plan, salt: Array, known: bool = False) -> Callable[[Batches], B
 
     def run(batches: Batches) -> Batches:
         for rows in plan.split(batches, known=known):
-            part = salt[np.asarray(rows.column("part"))]
-            yield pa.RecordBatch.from_arrays([pa.array(part), rows.column("block")], names=["part", "block"])
+            part = salt[numbers(rows.column("part"))]
+            yield pa.RecordBatch.from_arrays([array(part), rows.column("block")], names=["part", "block"])
 
     return told(run)
 
@@ -101,7 +102,7 @@ def forests(batches: Batches) -> Batches:
     first = next(rows, None)
     if first is not None:
         for found in join(itertools.chain([first], rows)):
-            whole = pa.array([found.nbytes] * len(found), pa.int64())
+            whole = array(np.full(len(found), found.nbytes))
             yield pa.RecordBatch.from_arrays([found.column("block"), whole], names=["block", "bytes"])
 
 
@@ -123,7 +124,7 @@ def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
 def label_table(found: Components) -> pa.Table:
     """Candidates and their tasks, (id_hash, task), as Spark sends them."""
     salt = salts(found.n_tasks)
-    return pa.table({"id_hash": found.id_hashes.view(np.int64), "task": salt[found.tasks]})
+    return pa.table({"id_hash": array(found.id_hashes.view(np.int64)), "task": array(salt[found.tasks])})
 
 
 def task_sizes(found: Components) -> list[int]:
@@ -142,15 +143,17 @@ def thin(batches: Batches) -> Batches:
         if batch.num_rows == 0:
             continue
         place = batch.schema.get_field_index("text")
-        texts = batch.column(place).fill_null(b"")
+        texts = batch.column(place)
+        if texts.null_count:
+            texts = texts.fill_null(b"")
         digests = text_digests(texts)
-        n, again = len(seen), []
-        for digest in digests.to_pylist():
+        n, again = len(seen), np.zeros(len(texts), dtype=bool)
+        for row, digest in enumerate(digests.to_pylist()):
             seen.add(digest)
-            again.append(len(seen) == n)
+            again[row] = len(seen) == n
             n = len(seen)
-        if any(again):
-            texts = pc.if_else(pa.array(again), pa.scalar(None, texts.type), texts)
+        if again.any():
+            texts = texts.take(array(np.arange(len(texts)), again))
         columns = [*batch.columns, digests.cast(pa.binary())]
         columns[place] = texts
         yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "digest"])
@@ -175,14 +178,14 @@ class _Texts:
 
     def add(self, texts: pa.Array, digests: pa.Array) -> None:
         """Those that are new; null is a text that stands in another row."""
-        there, new = np.flatnonzero(np.asarray(texts.is_valid())), []
-        for row, digest in zip(there.tolist(), digests.take(pa.array(there)).to_pylist()):
+        there, new = np.flatnonzero(flags(texts.is_valid())), list[int]()
+        for row, digest in zip(there.tolist(), digests.take(array(there)).to_pylist()):
             if digest not in self._place:
                 self._place[digest] = len(self._place)
                 new.append(row)
         if not new:
             return
-        values = texts.take(pa.array(new)).cast(pa.large_binary())
+        values = texts.take(array(np.array(new))).cast(pa.large_binary())
         ends = np.frombuffer(values.buffers()[1], dtype=np.int64)[values.offset : values.offset + len(values) + 1]
         data = values.buffers()[2].slice(int(ends[0]), int(ends[-1] - ends[0]))
         self._ends.append(ends[1:] - ends[0] + self._bytes)
@@ -206,7 +209,7 @@ class _Texts:
         texts = pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, [None, pa.py_buffer(ends), data])
         coded = digests.dictionary_encode()
         place = np.array([self._place[digest] for digest in coded.dictionary.to_pylist()], dtype=np.int64)
-        return pa.DictionaryArray.from_arrays(pa.array(place[np.asarray(coded.indices)]), texts)
+        return pa.DictionaryArray.from_arrays(array(place[numbers(coded.indices)]), texts)
 
 
 def _most(plan: Plan) -> int:
@@ -221,7 +224,7 @@ def _whole(batches: Batches, sizes: list[int], most: int) -> pa.Table | None:
         digests = batch.column("digest")
         texts.add(batch.column("text"), digests)
         rest = batch.select([name for name in batch.schema.names if name not in ("text", "task")])
-        rows.append(rest.take(pa.array(np.arange(len(rest)))))  # a copy, which does not hold the texts of the batch
+        rows.append(rest.take(array(np.arange(len(rest)))))  # a copy, which does not hold the texts of the batch
     n, wanted = sum(len(b) for b in rows), sizes[_partition()]
     if n < wanted:
         raise Error(
@@ -232,13 +235,8 @@ def _whole(batches: Batches, sizes: list[int], most: int) -> pa.Table | None:
     if not rows:
         return None
     table = pa.Table.from_batches(rows)
-    column = texts.column(_one_chunk(table.column("digest")))
+    column = texts.column(one_chunk(table.column("digest")))
     return table.append_column("text", column).drop_columns(["digest"])
-
-
-def _one_chunk(column: Any) -> Any:
-    found = column.combine_chunks()
-    return found.chunk(0) if isinstance(found, pa.ChunkedArray) else found
 
 
 def folder(name: str = "temp_dir") -> dict[str, Any]:
@@ -265,10 +263,12 @@ def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
         columns.update({name: found[name] for name in ("kept", "jaccard", "reason")})
         if others is not None:
             columns["known"] = others.column("id").combine_chunks().take(found["known"].combine_chunks())
-        of_task = pa.array([None] * len(found), pa.list_(pa.int64()))
+        of_task = pa.nulls(len(found), pa.list_(pa.int64()))
         yield from pa.table({**columns, "counts": of_task}).to_batches(max_chunksize=PAIR_BATCH)
         nothing = {name: pa.nulls(1, column.type) for name, column in columns.items()}
-        yield from pa.table({**nothing, "counts": [[counts.get(name, 0) for name in COUNTS]]}).to_batches()
+        own = np.array([counts.get(name, 0) for name in COUNTS])
+        row = pa.ListArray.from_arrays(array(np.array([0, len(own)], dtype=np.int32)), array(own))
+        yield from pa.table({**nothing, "counts": row}).to_batches()
 
     return told(run)
 
@@ -302,7 +302,7 @@ def _starts(batch: pa.RecordBatch, last: Any) -> tuple[Array, Any]:
     """Which rows begin a group, in rows sorted by the groups' first ids; and the first id of the last group."""
     first = batch.column("first")
     begins = np.ones(len(first), dtype=bool)
-    begins[1:] = np.asarray(pc.not_equal(first.slice(1), first.slice(0, len(first) - 1)))
+    begins[1:] = flags(pc.not_equal(first.slice(1), first.slice(0, len(first) - 1)))
     begins[0] = first[0].as_py() != last
     return begins, first[len(first) - 1].as_py()
 
@@ -314,7 +314,9 @@ def count_groups(batches: Batches) -> Batches:
         if batch.num_rows:
             begins, last = _starts(batch, last)
             n += int(begins.sum())
-    yield pa.RecordBatch.from_arrays([pa.array([_partition()], pa.int32()), pa.array([n])], names=["part", "n"])
+    yield pa.RecordBatch.from_arrays(
+        [array(np.array([_partition()], dtype=np.int32)), array(np.array([n]))], names=["part", "n"]
+    )
 
 
 def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
@@ -329,7 +331,7 @@ def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
             begins, last = _starts(batch, last)
             group = n + np.cumsum(begins)
             n = int(group[-1])
-            columns = {"id": batch.column("id"), "group": pa.array(group)}
+            columns = {"id": batch.column("id"), "group": array(group)}
             columns.update({name: batch.column(name) for name in batch.schema.names if name not in ("first", "id")})
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
