@@ -200,7 +200,7 @@ bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err)
 
 /* BM_OK once a read of `fd` would not wait (of a file: at once), or would fail, and then reports
  * why. Until then callbacks->cancelled is asked five times a second: BM_ERR_CANCELLED if it says
- * so. Without that callback BM_OK comes at once, and the read is what waits. */
+ * so. Without that callback BM_OK comes at once, and the read itself waits. */
 static bm_status wait_until_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};

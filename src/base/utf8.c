@@ -143,7 +143,7 @@ static bool has_mark(bm_str text, size_t at)
     return text.len - at >= 3 && memcmp(text.data + at, MARK, 3) == 0;
 }
 
-/* Behind one byte, or one U+FFFD with what it stands for. */
+/* Move past one byte, or past one U+FFFD and the bytes that it replaces. */
 static void step_both(bm_str text, bm_str as_read, size_t *at, size_t *from)
 {
     const bool mark = has_mark(text, *at), same = mark && has_mark(as_read, *from);
@@ -159,8 +159,8 @@ static void step_both(bm_str text, bm_str as_read, size_t *at, size_t *from)
     *from += surrogate ? 3 : utf8_broken_len(as_read.data + *from, left);
 }
 
-/* Behind all U+FFFD that stand in a row. Which of them stands for which bytes is not known where
- * bytes look like a surrogate: as an escape it is one U+FFFD, and as bytes it is three. */
+/* Move past a run of U+FFFD. Which of them replaces which bytes is not known where bytes look like
+ * a surrogate: as an escape it is one U+FFFD, and as bytes it is three. */
 static void pass_marks(bm_str text, bm_str as_read, size_t *at, size_t *from)
 {
     while (has_mark(text, *at))
@@ -262,7 +262,7 @@ bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err)
         bool hidden = false;
         for (; !hidden && at < text.len; at += bytes)
             bytes = bm_text_next(text.data + at, text.len - at, &code, &hidden);
-        bytes = hidden ? bytes : 0; /* of the hidden one, after which `at` stands */
+        bytes = hidden ? bytes : 0; /* of the hidden character before `at` */
         BM_TRY_OUT(bm_buf_add(out, text.data + from, at - bytes - from, err));
         for (; bytes > 0; bytes--)
             BM_TRY_OUT(

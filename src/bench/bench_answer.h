@@ -11,7 +11,7 @@
  *     arithmetic   shingles, at the rate of resident hashes; `dedup` has b * r permutations
  *     link         what must be sent (the lesser of hashes and texts), or comes back, over the
  *                  link's rate
- *     host         CPU seconds over threads, without those of the arithmetic
+ *     host         CPU seconds without the arithmetic, over threads
  *     disk         the documents and what the job writes, at the rates of the disk
  *
  * The longest binds. A job in the page cache waits for no disk: where the disk's part is longer

@@ -77,7 +77,7 @@ static void put_words_json(FILE *to, const arg_option *option)
     }
 }
 
-/* Whether `word` is among those of arg_option.offer. */
+/* Is `word` one that arg_option.offer lists? */
 static bool offers(const arg_option *option, const char *word)
 {
     return option->offer != NULL && strstr(option->offer, word) != NULL;

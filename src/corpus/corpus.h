@@ -63,7 +63,7 @@ typedef struct bm_comparison {
 bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair *pairs, size_t n,
                             bm_error *err);
 
-/* --- what went to files, in bytes --- */
+/* --- bytes written to files --- */
 
 typedef struct bm_corpus_spilled {
     uint64_t set_bytes, key_bytes; /* of the files, once adding has ended; 0: there was none */

@@ -56,7 +56,7 @@ typedef struct bm_corpus_copies {
 
 /* Where the sets are. They leave memory once at most (corpus_sets.c). */
 typedef enum bm_sets_state {
-    BM_SETS_IN_MEMORY, /* and, if there is a file, in that too as far as `saved` says */
+    BM_SETS_IN_MEMORY, /* the first `saved` of them also in a file, if there is one */
     BM_SETS_IN_FILE,
     BM_SETS_AGAIN /* nowhere: they are made again of their texts */
 } bm_sets_state;
@@ -260,7 +260,8 @@ typedef struct bm_set_reader {
 } bm_set_reader;
 
 void bm_set_reader_reset(bm_set_reader *reader);
-/* The set of `row` as it is held; until the next call where it is in the file. */
+/* The set of `row`, in the form that the corpus holds. If sets are in a file, *out is good until the
+ * next call. */
 bm_status bm_set_reader_get(bm_set_reader *reader, size_t row, const void **out, bm_error *err);
 /* Copy it, `len` bytes, to `to`. */
 bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t len,
@@ -317,11 +318,11 @@ void bm_corpus_made_close(struct bm_corpus_made *made); /* NULL is fine */
 
 /* Room for the keys of n documents in all, where keys are in memory. */
 bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t n, bm_error *err);
-/* The keys of n documents from `first`, bands of each side by side, where they go to a file. */
+/* Append the keys of n documents, those of one document side by side, to the file of keys. */
 bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *keys, size_t n, bm_error *err);
-/* The same, where they are in memory: any thread. */
+/* The same for keys in memory, at document `first`. Any thread. */
 void bm_corpus_put_keys(const bm_corpus *corpus, const uint64_t *keys, size_t first, size_t n);
-/* From memory to a file. BM_OK where there are no keys, or they went before. */
+/* Move the keys from memory to a file. BM_OK also where there are none, or they are in one. */
 bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_error *err);
 /* Adding has ended: write the buffered bytes. A second call is fine. */
 bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err);

@@ -4,8 +4,9 @@
  *     memory   [ 0 | 1 | 4 … ][ … ]                     blocks of many sets, nothing is ever moved
  *     file     [ record of 0 | of 1 | of 4 | … ]          representatives, in input order
  *
- * Places are given in input order, and filled by whoever has the set. Saved records stand
- * at the beginning of the file, side by side: the sizes of the documents tell every place.
+ * Places are given in input order, and any thread fills the place of a set that it has. Saved
+ * records are at the beginning of the file, side by side, so the sizes of the documents give every
+ * place.
  *
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_spill.c,
  *        tests/unit/match/test_match_all_pairs.c */

@@ -2,7 +2,7 @@
 /* native_cws.c -- cws on the native CPU: a weighted document at a time.
  *
  *     elements -> block: logarithms and limits of the weights (cws_loops.h)
- *              -> what is kept of each element, or is worked out now and kept (cws_kept.h)
+ *              -> numbers of each element, computed once and then kept (cws_kept.h)
  *              -> by its bytes the permutations in which it is a candidate -> batch
  *              -> their values, exactly -> the least of each permutation
  *

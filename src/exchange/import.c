@@ -705,7 +705,7 @@ static bm_status fetch(table_table *t, bm_error *err)
     return BM_OK;
 }
 
-/* The row at hand into row n of the block. */
+/* Copy the current row of the table to row n of the block. */
 static bm_status read_row(table_table *t, uint64_t number, size_t n, char *words, bm_error *err)
 {
     BM_TRY(copy_words(t, t->at, number, words, err));

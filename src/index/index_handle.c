@@ -56,7 +56,8 @@ typedef struct bm_handle_worker {
     size_t cap_docs;
 } bm_handle_worker;
 
-/* Since the last commit: ids that are there now (with their numbers), or are not (BM_ID_NONE). */
+/* The ids that calls added since the last commit, with their numbers, and those that they removed
+ * (BM_ID_NONE). */
 typedef struct bm_handle_changes {
     bm_id_set ids;
     uint32_t *numbers;
@@ -859,7 +860,7 @@ out:
     bm_free(stored);
     for (size_t i = 0; status == BM_OK && i < chunk->n; i++)
         status = note_id(index, ids[i], first + (uint32_t)i, err);
-    index->changes.failed = status != BM_OK; /* what the store has then is not known */
+    index->changes.failed = status != BM_OK; /* nobody knows then what the store has */
     return status;
 }
 

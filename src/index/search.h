@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.h -- documents against an index: those of it that reach a threshold.
+/* search.h -- finds the documents of an index that reach a threshold with given documents.
  *
  * For each document that is asked for:
  *

@@ -249,8 +249,9 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
  *                              the same of the second
  *     who has a key            a bit a document, in the order of the kinds
  *
- * A query counts what it shares with each kind, from the lists of the shingles that it has and of
- * those of the core that it lacks, then with the few documents that share a rare shingle with it.
+ * A query counts the shingles that it shares with each kind, from the lists of its own shingles and
+ * of the core shingles that it lacks. Then it does so with the few documents that share a rare
+ * shingle with it.
  * The counts are exact, so the similarity equals that of a merge of the two sets. n documents that
  * differ in one word are a few hundred kinds, however large n is.
  *

@@ -49,8 +49,8 @@ typedef struct bm_batch_limits {
     /* Of tables, if `helped`: the most bytes of rows that one thread reads in one go, beside
      * others, and divides into several batches; 0: none. */
     size_t range_bytes;
-    /* Several threads call `next` in turn: who waits for his calls `help` meanwhile, and who got a
-     * batch calls `fill` at once. */
+    /* Several threads call `next` in turn. A thread that waits for its turn calls `help` meanwhile,
+     * and a thread that got a batch calls `fill` at once. */
     bool helped;
 } bm_batch_limits;
 

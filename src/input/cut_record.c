@@ -22,7 +22,7 @@
 
 /* --- parts --- */
 
-/* Append a part. In the text, a newline stands between it and the part before. */
+/* Append a part. In the text, a newline separates it from the part before. */
 static bm_status add_part(struct bm_parser *parser, bm_text_coding coding, bm_str bytes,
                           const char *raw, uint64_t len, bm_error *err)
 {
@@ -48,7 +48,7 @@ static const char *own_end(bm_text_coding coding, const char *at, const char *en
     return found != NULL ? found : end;
 }
 
-/* What stands there instead: bytes of the record, and of the text. */
+/* The bytes that replace it, in the record and in the text. */
 typedef struct step {
     size_t raw, text;
 } step;
@@ -214,7 +214,7 @@ static int by_place(const void *a, const void *b)
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
 }
 
-/* Fields stand in a record in any order, and one may be named twice. */
+/* Fields come in a record in any order, and one may come twice. */
 static void unite(struct bm_parser *parser)
 {
     bm_record_edit *edits = (bm_record_edit *)parser->edits.data;

@@ -15,7 +15,7 @@
  *                                             also for none. An unused pattern in the data: refused
  *     no code for the end of a block   refused
  *
- * Method: that of libdeflate and of zlib-ng's chunked loop. A table that is indexed with the next
+ * The method is libdeflate's, with zlib-ng's chunked loop. A table that is indexed with the next
  * bits gives a literal, a length with the number of its extra bits, or a smaller table for longer
  * codes. Eight bytes of input are loaded at a time. While 32 bytes of input and 320 of output are
  * left no bounds are checked within a symbol; the rest goes symbol by symbol.

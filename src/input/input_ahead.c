@@ -112,7 +112,7 @@ struct bm_input_ahead {
 
 /* --- granted memory --- */
 
-/* Can others than the reader do something for this source? */
+/* Can threads other than the reader unpack this source? */
 static bool is_open_to(const bm_input_set *set, size_t index)
 {
     const bm_source *source = bm_input_set_source(set, index);

@@ -245,7 +245,7 @@ static size_t behind_space(bm_str text, size_t at)
     return at;
 }
 
-/* `{ "key" :`, of a line of which only the beginning is here. */
+/* Does a line begin with `{ "key" :`? Only its beginning is here. */
 static bool begins_object(bm_str line)
 {
     size_t at = behind_space(line, 1);
@@ -908,8 +908,8 @@ static bm_status read_head(const struct bm_input_set *set, int fd, const char *n
     return BM_OK;
 }
 
-/* A pipe of 64 KiB stands still whenever either side is busy. A larger size is only requested: the
- * system may have a limit, and other files than pipes have no such size. */
+/* A pipe of 64 KiB makes one side wait whenever the other one is busy. A larger size is only
+ * requested: the system may have a limit, and other files than pipes have no such size. */
 static void widen(int fd)
 {
 #if defined(F_SETPIPE_SZ)

@@ -532,7 +532,7 @@ static bm_status set_jsonl_id(struct bm_parser *parser, bm_str content, bm_recor
     return BM_OK;
 }
 
-/* Set the values of the fields of `keep`, which follow those of the text and the id. */
+/* Set the values of the fields of `keep`, which come after the fields of text and id. */
 static void set_jsonl_values(struct bm_parser *parser)
 {
     const bm_record_rules *rules = parser->rules;

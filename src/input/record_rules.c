@@ -277,8 +277,8 @@ static bool all_given_are_numbers(const bm_input_options *options, const bm_reco
     return !rules->id_given || is_number(rules->id);
 }
 
-/* Every field of a table without header must be a number from 1. Messages have `whose` after the
- * name of the field. */
+/* Every field of a table without header must be a number from 1. In messages `whose` comes after
+ * the name of the field. */
 static bm_status check_number(const char *name, const char *field, const char *whose, bm_error *err)
 {
     if (!is_number(field))

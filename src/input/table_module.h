@@ -33,8 +33,8 @@ typedef struct bm_table_cut {
      * BM_ERR_NOMEM like the stream, but only the stream has the message. Any thread. */
     bm_status (*read)(void *own, const bm_table_range *range, struct ArrowArray *out);
     void (*drop)(bm_table_range *range); /* its `own` */
-    /* The stream goes on with this row, and ends where a range ends at `end`, or the table does
-     * (UINT64_MAX). By who reads the stream. */
+    /* Go on with this row, and end the stream where a range ends at `end`, or with the table
+     * (UINT64_MAX). The reader of the stream calls it. */
     void (*seek)(void *own, uint64_t row, uint64_t end);
     void (*release)(void *own); /* once no range is left */
 } bm_table_cut;                 /* {0} is none */

@@ -138,8 +138,8 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
 #define BATCH_BYTES  (1u << 20)
 #define BATCH_HASHES (1u << 17)
 
-/* Bytes that the job may hold beside the rows of its documents; what dedup holds of a corpus
- * shrinks for its longest record (corpus_sets.c). */
+/* Bytes that the job may hold beside the rows of its documents. For the longest record, dedup moves
+ * parts of its corpus out of memory (corpus_sets.c). */
 static uint64_t free_bytes(const bm_job_context *job)
 {
     const uint64_t held = job->budget.fixed + bm_doc_table_bytes(&job->docs);

@@ -4,14 +4,14 @@
  *
  *     reading    | batch 0 | batch 1 | batch 2 |          one thread at a time
  *     split        [0     ]  [1     ]  [2     ]           any, and which records are kept
- *     in turn              0          1          2        places in the outputs, or what is
- *                                                         compressed
+ *     in turn              0          1          2        places in the outputs, or
+ *                                                         compression
  *     write                    [0   ]     [1   ]             any, at these places
  *
  * A batch brings runs: records of one copy that lie side by side. Where a rule cannot say where in
  * the records it is, batches are split in turn too. The failure of the first batch that fails is
- * reported. A batch with a record that is longer than a batch is alone: the room for it is that of
- * the whole job.
+ * reported. A batch with a record that is longer than a batch is alone: it may use the memory
+ * of the whole job.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh, tests/race/race_pipeline.c */

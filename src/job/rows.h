@@ -60,8 +60,8 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
  * (rows.c) --- */
 
 #define BM_EDIT_UNKNOWN UINT64_MAX
-/* Cells of the table that defines the distance, code points times code points: of more none is
- * computed. */
+/* The distance of two texts is computed with a table of code points times code points. A table of
+ * more cells than this is not made. */
 #define BM_EDIT_CELLS_MAX UINT64_C(10000000000)
 
 typedef struct bm_pair_texts {

@@ -190,8 +190,8 @@ static bm_status compare(const comparison *c, const bm_field_row *field, bm_erro
                                asked, c->what, c->dir, are);
 }
 
-/* Choices first, then values, and last the fields that follow the scheme: so that of several
- * contradictions the message names the one that causes the others. */
+/* Choices are compared first, then values, and last the fields that follow from the scheme: the
+ * message names the contradiction that causes the others. */
 static bm_status compare_all(const comparison *c, bool (*wanted)(const bm_field_row *),
                              bm_error *err)
 {
@@ -388,7 +388,7 @@ static void emit_field(const listing *l, const bm_field_row *field, const bm_set
     }
 }
 
-/* `format` is that of the inputs, once they are open. */
+/* `format`: of the inputs, once they are open. */
 static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
 {
     const bool given = format == BM_FORMAT_KEYS;
@@ -865,7 +865,7 @@ static bm_status check_has_output(const bm_settings *s, bm_error *err)
                                   : bm_fail_field(err, "output", "no output given (`output`)");
 }
 
-/* The kept records go to the caller as one stream: what else would be written has no place. */
+/* The kept records go to the caller as one stream: options that write other files are refused. */
 static bm_status check_stream(const bm_settings *s, bm_error *err)
 {
     const bm_result_settings *r = &s->results;

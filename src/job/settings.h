@@ -111,7 +111,7 @@ typedef struct bm_settings {
     bm_index_settings index; /* its path is output.path, but for a query */
     bm_stop_settings stop;
     bm_keep_rules keep; /* pairs.keep, taken apart */
-    /* The documents are parts of those of another job (job_context.h); NULL: they are not. */
+    /* The documents are parts of another job's documents (job_context.h); NULL: they are not. */
     const struct bm_part_source *parts;
     /* resolved */
     bm_band_plan plan;     /* bands 0: none */
@@ -255,5 +255,5 @@ typedef struct bm_setting {
 
 typedef void (*bm_setting_fn)(void *ctx, const bm_setting *setting);
 
-/* Call back for each, section after section. `format` is that of the inputs, once they are open. */
+/* Call back for each, section after section. `format`: of the inputs, once they are open. */
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx);

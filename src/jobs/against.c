@@ -1030,8 +1030,8 @@ out:
     context->against.found = known->n_links;
     if (against->view != NULL)
         context->against.ids = bm_store_view_counts(against->view).ids;
-    /* If the inputs of a directory were read again, only candidates were asked for: the count is
-     * that of all documents. */
+    /* If the inputs of a directory were read again, only candidates were asked for: the count then
+     * covers all documents. */
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)

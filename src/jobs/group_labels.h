@@ -26,9 +26,9 @@ typedef struct bm_group_labels {
     uint64_t bytes; /* that they take */
 } bm_group_labels;  /* {0} is empty, but for `settings` */
 
-/* Read both files of the directory whose report is open. BM_ERR_FORMAT names file and line, or a
- * file that does not match its digest in the report; BM_ERR_NOMEM names a `memory` that is enough.
- * */
+/* Read both files of the directory that the open report belongs to. BM_ERR_FORMAT names file and
+ * line, or a file that does not match its digest in the report; BM_ERR_NOMEM names a `memory` that
+ * is enough. */
 bm_status bm_group_labels_load(const bm_manifest *manifest, bm_group_labels *out, bm_error *err);
 void bm_group_labels_reset(bm_group_labels *labels); /* frees */
 /* The label of a document; one of no group is kept. Each document is asked for once. */

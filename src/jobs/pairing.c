@@ -139,7 +139,7 @@ static bm_status put_parts(void *ctx, const bm_ingest_batch *batch, size_t first
     return s->sink.put != NULL ? s->sink.put(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
 
-/* Where the documents are parts: whose job they are of is told of them on the way to the sink. */
+/* Where the documents are parts, the job that cuts them sees each batch on its way to the sink. */
 static void tell_parts(const bm_settings *s, parts_sink *out, bm_ingest_request *request)
 {
     if (s->parts == NULL)

@@ -114,7 +114,7 @@ typedef struct bm_json_row {
 } bm_json_row;
 
 typedef struct bm_json_reader {
-    const bm_json_doc *doc; /* NULL: the members are those of `object` */
+    const bm_json_doc *doc; /* NULL: members are read from `object` */
     bm_str object;
     void *context; /* for `own` and `bad` */
     /* Make a text of a string in quotes. BM_ERR_FORMAT: the member is reported as wrong. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_simd.h -- simdjson's check of UTF-8, and C++'s reading of numbers, behind C functions.
+/* json_simd.h -- C functions for simdjson's check of UTF-8 and for C++'s reading of numbers.
  * json_simd.cpp is the only C++ source of the library. Any thread. */
 #pragma once
 

@@ -133,7 +133,7 @@ static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, 
         f->found[f->n_found++] = entry->position;
 }
 
-/* From now on no document of the block was met. */
+/* Forget which documents of the block were met. */
 static void new_stamp(bm_prefix_finder *f)
 {
     if (++f->stamp != 0)

@@ -65,7 +65,8 @@ size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length
  *
  *     [ 16 heads | keys of the first | keys of the second | … ]
  *
- * A head says how many shingles a document has alone, and how many keys (bm_prefix_head). */
+ * A head has two numbers of a document: the shingles that it has alone, and its keys
+ * (bm_prefix_head). */
 typedef struct bm_prefix_store {
     /* Read the record of range k; any thread. */
     bm_status (*read)(void *ctx, size_t range, uint64_t *record, bm_error *err);

@@ -47,7 +47,7 @@ typedef struct bm_share {
 /* The decimal fraction that was rounded to this double. False: it is not in (0, 1], or has more
  * decimals. */
 bool bm_share_of(double share, bm_share *out);
-/* The least number of n hashes that is enough: at least 1 of any. */
+/* How many of n hashes reach the share; at least 1. */
 uint32_t bm_share_least(bm_share share, uint32_t n);
 /* The similarity of two sorted distinct sets (verify.h) where one of them, or each, is held by the
  * other; else a negative number, as soon as that is certain. */

@@ -33,7 +33,7 @@
  *     1. add     hashes go to a file, by part, a block of 2,048 at a time
  *                    [ part 0 | part 3 | part 0 | part 1 | … ]
  *     2. end     part by part: its blocks are read, counted, and read again, and their counts go to
- *                a column in the same order, part behind part
+ *                a column in the same order, one part after another
  *                    [ counts of part 0 | of part 1 | of part 2 | … ]
  *     3. next    hashes come again in the same order, and take the next count of their part
  *
@@ -403,8 +403,8 @@ static bm_status set_window_next(bm_set_window *w, bm_error *err)
  * file of sets; each block of the search reads this one only. Counts are the same as where all is
  * in memory, and so are the prefixes and the pairs that are compared.
  *
- * Memory beside the table: a window of sets, an eighth of what is given, and a scratch of the
- * longest set for each thread. Threads: sets are read, counted and cut by all. */
+ * Memory beside the table: a window of sets, which takes an eighth of the memory that is given, and
+ * for each thread a buffer for the longest set. Threads: sets are read, counted and cut by all. */
 
 #define PREFIXES_WRITE_BYTES ((size_t)256 << 10)
 #define WINDOW_LEAST         ((uint64_t)256 << 10)

@@ -104,8 +104,8 @@ static uint64_t hash_of(const bm_hash_table *table, bm_doc_id id)
                             : XXH3_64bits_withSeed(id.text.data, id.text.len, table->seed);
 }
 
-/* The slot of an id of the set in its table, or in a shard of it; or the free one where it
- * belongs. */
+/* The slot that an id has in the table of the set, or in a shard of that table; if it has none, the
+ * free slot where it belongs. */
 static size_t find(const bm_id_set *set, const bm_hash_table *table, bm_doc_id id)
 {
     return bm_hash_table_find(table, hash_of(table, id), has_id, set, &id.text);
@@ -275,7 +275,7 @@ static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error 
                    (unsigned long long)(least / (1 << 20)) + 1);
 }
 
-/* Before `more` documents, none or one. */
+/* Is there memory for `more` documents (0 or 1)? */
 static bm_status check_bytes(const bm_doc_table *table, size_t more, bm_error *err)
 {
     const bm_doc_sums all = sums_of(table);

@@ -198,7 +198,7 @@ static bool read_words(running *r)
     }
 }
 
-/* The child has closed stderr, so it is at its end; but not for ever. */
+/* Wait for the end of the child, which has closed stderr, as long as patience lasts. */
 static bool reap(running *r)
 {
     while (!has_ended(r)) {

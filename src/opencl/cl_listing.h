@@ -22,11 +22,11 @@ typedef enum bm_cl_need {
     BM_CL_NEED_GPUS /* GPUs now; where a listing of the last minutes found none, its rows will do */
 } bm_cl_need;
 
-/* Every OpenCL device, asked for in this process, by this thread: a driver that hangs or dies takes
- * it along. No loader, no platform: zero devices and a note. BM_ERR_DEVICE: what the drivers say
+/* List every OpenCL device from this process: a driver that hangs or dies takes the process with
+ * it. No loader, no platform: zero devices and a note. BM_ERR_DEVICE: what the drivers say
  * makes no sense. In cl_device.c. */
 bm_status bm_cl_list(bm_cl_listing *out, bm_error *err);
-/* The same, but safe from drivers (cl_list.c): a broken one is no error but zero devices, `broken`
+/* The same, in a child process (cl_list.c): a broken driver is no error but zero devices, `broken`
  * and a note. `settings` may be NULL; `cache_dir` as in cl_cache.h. Of `callbacks` (may be NULL)
  * `log` is told where it takes long, and `cancelled` ends it: BM_ERR_CANCELLED. */
 bm_status bm_cl_list_safely(bm_cl_need need, const bm_device_settings *settings,

@@ -524,7 +524,7 @@ bm_status bm_digest_follow_end(bm_digest_follow *follow, const char *shown,
 {
     join(follow, false);
     bm_status status = follow->status;
-    if (status == BM_ERR_IO && follow->error.code != 0) /* the file's, not of what digests it */
+    if (status == BM_ERR_IO && follow->error.code != 0) /* reading failed, not the digest */
         BM_TRY_OUT(bm_fail_errno(err, (int)follow->error.code, shown, "cannot read"));
     if (status != BM_OK)
         BM_TRY_OUT(bm_fail_at(err, status, shown, 0, "%s", follow->error.message));

@@ -486,7 +486,7 @@ struct bm_out_dir {
     bm_out_claim claim;
     bool preserves; /* close and abort leave the files */
     bool committed;
-    pthread_mutex_t lock; /* of the claim and the entries, while files are made and closed */
+    pthread_mutex_t lock; /* protects the claim and the entries while files are made and closed */
     out_entries entries;  /* files that were closed */
     bm_out_parents parents;
     bool finished;

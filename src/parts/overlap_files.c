@@ -73,7 +73,8 @@ static bool is_apart(const doc_rows *d, uint32_t class)
 
 /* --- sums --- */
 
-/* Rows of groups, by the last member of each; what is summed from the end are those of each. */
+/* Add rows of groups to their members: each at the last member of its group, then summed from the
+ * end. */
 static void spread(const bm_items *items, uint32_t group, const uint64_t *last, uint64_t *holders)
 {
     const uint64_t begin = items->members.begin[group], end = items->members.begin[group + 1];
@@ -195,7 +196,8 @@ static bm_status list_items(writing *w, const doc_rows *d, bm_error *err)
     return BM_OK;
 }
 
-/* Of an item's shingles, which are those of its class, though a row may be of a group. */
+/* The share of an item's shingles that count. The shingles are its class's, also if the row is a
+ * group's. */
 static double coverage(const writing *w, const item_row *at, const bm_overlap_row *row)
 {
     const bm_items *items = w->found->items;
@@ -261,8 +263,7 @@ static bm_status write_rows(writing *w, bm_error *err)
     return found->cuts ? BM_OK : bm_rows_flush(&w->removed, true, err);
 }
 
-/* Shingles of the class or group that stand in any document; those that do not count are not seen.
- */
+/* How many shingles of the class or group are in any document, without those that do not count. */
 static uint64_t together(const bm_overlap_found *found, const bm_item_class *class)
 {
     uint64_t n = 0;

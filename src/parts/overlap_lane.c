@@ -2,16 +2,16 @@
 /* overlap_lane.c -- a document looked up among the shingles of the items.
  *
  *     hashes of a window   -> those that the filter lets pass -> those in the table
- *     places               (shingle, unit), sorted: for each shingle where it stands
- *     touched              (class or group, how many of its shingles stand here), sorted
+ *     places               (shingle, unit), sorted: where each shingle is
+ *     touched              (class or group, how many of its shingles are here), sorted
  *     rows                 classes at the threshold, with their longest run
  *
  * A document without a place ends after the first step. Its joined text is one stretch, whatever
  * lines and paragraphs it has, and so runs cross them. Bytes are looked for only where a document
  * holds an item: its text is gone through once more (text/unit_text.h).
  *
- * Of a class that belongs to a group the shingles of both count. Where those of the group suffice,
- * the group has one row for all its members.
+ * If a class belongs to a group, the shingles of both count. If the group's shingles suffice, the
+ * group has one row for all its members.
  *
  * What a lane finds goes to the ordered end as bytes, where it is news: a shingle that was seen
  * before, or a class that had as many shingles in an earlier document, is left out. Lanes look at
@@ -57,7 +57,7 @@ typedef struct overlap_lane {
     bm_stretch *stretches; /* of the group at hand */
     size_t n_stretches, cap_stretches;
     bm_stretch longest; /* of these */
-    /* Where rows stand. */
+    /* Where the texts of rows are in the document. */
     bm_overlap_rows rows;
     words ends; /* unit << 32 | 2 * row, the unit with which it begins; or with 1 more, ends */
     size_t at;  /* in `ends` */
@@ -105,7 +105,7 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-/* Where the n-th unit behind the one at `at` ends; SIZE_MAX: there are fewer. */
+/* Where the n-th unit after the one at `at` ends; SIZE_MAX: there are fewer. */
 static size_t end_of_units(const bm_joined *joined, bm_shingle_kind kind, size_t at, uint32_t n)
 {
     if (kind == BM_SHINGLE_BYTE)
@@ -199,7 +199,7 @@ static size_t first_place(const words *places, uint64_t place)
     return b.low;
 }
 
-/* Sort what was touched, and add up what is the same. */
+/* Sort the touched classes and groups, and add up the counts of each. */
 static bm_status add_up(overlap_lane *lane, bm_error *err)
 {
     words *w = &lane->touched;
@@ -324,7 +324,7 @@ static bm_status add_row(overlap_lane *lane, uint32_t class, uint32_t hits, bm_s
     return push(&lane->ends, (run.first + longest - 1) << 32 | (2 * n + 1), err);
 }
 
-/* --- where a run stands --- */
+/* --- the place of a run --- */
 
 typedef struct finding {
     overlap_lane *lane;
@@ -369,7 +369,7 @@ static bm_status find_bytes(overlap_lane *lane, const bm_record *record, bm_erro
 
 /* --- a document --- */
 
-/* Shingles of a group that stand in the document; groups are touched from number `first` on. */
+/* How many shingles of a group the document has. Touched groups begin at number `first`. */
 static uint32_t group_hits(const overlap_lane *lane, size_t first, uint32_t group)
 {
     const uint64_t *list = lane->touched.list;
@@ -388,7 +388,7 @@ static bm_status note_hits(overlap_lane *lane, uint32_t number, uint32_t hits, b
                : BM_OK;
 }
 
-/* Classes of which the document has a shingle of their own, group by group. */
+/* Hold classes with a shingle of their own in the document, group by group. */
 static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -423,7 +423,7 @@ static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *er
     return BM_OK;
 }
 
-/* Groups whose shingles suffice for members. */
+/* Hold groups with enough shingles in the document for some of their members. */
 static bm_status hold_groups(overlap_lane *lane, size_t first, bm_error *err)
 {
     for (size_t i = first; i < lane->touched.n; i++) {
@@ -499,7 +499,7 @@ static bm_status add_cuts(overlap_lane *lane, bm_error *err)
     for (size_t i = 0; i < lane->run.n; i++) {
         const uint32_t by = (uint32_t)lane->run.list[i], units = lane->items->classes[by].units;
         const uint64_t at = lane->run.list[i] >> 32;
-        /* shingles of one unit stand in a row and do not overlap */
+        /* shingles of one unit follow each other and do not overlap */
         if (i > 0 && at >= end + (units == 1))
             BM_TRY(add_cut(lane, class, first, end, err));
         if (i == 0 || at >= end + (units == 1)) {

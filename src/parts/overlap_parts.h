@@ -4,15 +4,15 @@
  *
  *     items      texts of the test set -> shingles, each with a number -> classes of equal items
  *     table      a filter of a few bits for each shingle, and an exact table
- *     lane       a document: places where a shingle of an item stands -> items that it holds
- *     found      in input order: rows, and what is known of each shingle and class
+ *     lane       a document: places of shingles that items have -> items that it holds
+ *     found      in input order: rows, and facts about each shingle and class
  *
- * A *class* is a set of shingles that one item or several have: equal items cost what one does.
+ * A *class* is a set of shingles that one item or several have: equal items cost as much as one.
  *
- * A shingle that stands in very many classes belongs to *groups*: a group is a set of such
- * shingles, once for all classes that have the same ones, which are its members. A document that
- * has them costs work for each group, and for the members of which it has a shingle more. Groups
- * have numbers behind those of the classes.
+ * A shingle of very many classes belongs to *groups*: a group is a set of such shingles, kept once
+ * for all classes that have the same ones. These classes are its members. A document with such
+ * shingles costs work for each group, and for members of which it has another shingle. Groups are
+ * numbered after the classes.
  *
  * A *place* is the unit of a document with which a shingle begins. */
 #pragma once
@@ -71,7 +71,7 @@ static inline bool bm_shingle_table_may_have(const bm_shingle_table *table, uint
  * An item's run costs its own places, and not those that it shares. */
 /* Units of a document with which shingles begin, one after another. */
 typedef struct bm_stretch {
-    uint64_t first, end; /* `end` is behind the last; equal: it is empty */
+    uint64_t first, end; /* `end` is one past the last; equal: it is empty */
 } bm_stretch;
 
 /* Places, ascending and each once, become stretches, at most as many. Returns how many. */
@@ -98,11 +98,11 @@ typedef struct bm_item_class {
     uint64_t begin; /* of its own in bm_items.sets, ascending numbers; they end at ... */
     uint64_t end;
     uint64_t n;     /* that count, its group's too: all but the stopped ones */
-    uint32_t units; /* of each shingle: those of the job, or fewer where the items are short */
+    uint32_t units; /* of each shingle: as many as the job's, or fewer where the items are short */
     uint32_t group; /* which has its other shingles; BM_NO_CLASS: there are none */
 } bm_item_class;
 
-/* Lists of numbers: those of key k are list[begin[k]] ... list[begin[k + 1] - 1], ascending. */
+/* Lists of numbers: key k has list[begin[k]] ... list[begin[k + 1] - 1], ascending. */
 typedef struct bm_lists {
     uint64_t *begin;
     uint32_t *list;
@@ -118,7 +118,7 @@ typedef struct bm_items {
     size_t n_own;     /* the first of its shingles, which are of items; those behind only say where
                          a short one may begin */
     uint8_t *stopped; /* a bit for each shingle: it does not count; NULL: all do */
-    /* Classes and behind them groups, and their shingles one after another. */
+    /* Classes, then groups, and their shingles one after another. */
     bm_item_class *classes;
     size_t n_classes, n_groups, cap_classes;
     uint32_t *sets;
@@ -162,12 +162,12 @@ static inline uint64_t bm_items_of_class(const bm_items *items, uint32_t class)
 
 /* --- documents (overlap_lane.c) --- */
 
-/* A class that a document holds; or a group, for all members that its shingles suffice for, but
- * those of which the document has a row of their own. */
+/* A class that a document holds; or a group, for all members that its shingles suffice for, except
+ * those that have a row of their own in the document. */
 typedef struct bm_overlap_row {
     uint32_t doc; /* its number */
     uint32_t class;
-    uint32_t hits;     /* shingles that stand in the document, and count */
+    uint32_t hits;     /* shingles that the document has, and that count */
     uint32_t longest;  /* units of the longest run */
     uint64_t from, to; /* its bytes in the text before repair */
 } bm_overlap_row;
@@ -244,7 +244,7 @@ bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *agai
  * them cuts. */
 bm_status bm_overlap_cuts_end(const bm_overlap_found *found, const bm_record *record,
                               bm_overlap_rows *rows, size_t first, bm_error *err);
-/* dropped[i] stays not 0 only for documents of which nothing is left. */
+/* dropped[i] stays other than 0 only for documents that lost all of their text. */
 void bm_overlap_count_cuts(const bm_overlap_found *found, uint8_t *dropped, bm_unit_counts *counts);
 /* cuts.tsv and removed.tsv. */
 bm_status bm_overlap_write_cuts(const bm_job_context *job, const bm_job_context *against,

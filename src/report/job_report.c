@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_report.c -- from a directory that dedup wrote, and its inputs, to one page.
  *
- *     report, tables, pairs -> what is to be shown -> inputs: digests, then texts -> the group
+ *     report, tables, pairs -> facts to show -> inputs: digests, then texts -> the group
  *                           -> JSON or the page
  *
  * Files are walked and hardly held; memory holds the shown parts, one group, and ids if groups are

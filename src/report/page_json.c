@@ -57,7 +57,7 @@ static void put_list(bm_json *json, const char *key, const bm_page *p, const siz
     bm_json_end_array(json);
 }
 
-/* A text of ours that was made in a buffer, which is freed. */
+/* Write a member from a buffer, and free the buffer. */
 static void key_made(bm_json *json, const char *key, bm_buf *text, bm_status status)
 {
     bm_json_key_string(json, key, (bm_str){text->data, text->len});

@@ -1035,7 +1035,7 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     if (index >= t->files.n || index < t->next || t->inside)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; t->next <= index; t->next++) {
-        /* an input of which nothing is kept */
+        /* an input that keeps nothing */
         BM_TRY(tables_end_file(t, err));
         const tables_part part = {t->next, t->told.rows.len, 0};
         BM_TRY(bm_buf_add(&t->told.parts, &part, sizeof part, err));

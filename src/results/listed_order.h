@@ -80,8 +80,8 @@ typedef struct bm_listed_order {
     uint32_t *rep;    /* of each place, the place of the first of its copies, or itself */
 } bm_listed_order;    /* {0} is empty */
 
-/* All rows were added. `ids` are those of the documents; `dir`: of the file, NULL where its groups
- * are stars. BM_ERR_FORMAT: groups.jsonl is missing, or another than that of the report;
+/* All rows were added. `ids`: of the documents; `dir`: of the file, NULL where its groups are
+ * stars. BM_ERR_FORMAT: groups.jsonl is missing, or is not the one that the report lists;
  * BM_ERR_CANCELLED; `out` is empty then. */
 bm_status bm_listed_docs_order(bm_listed_docs *docs, const bm_result_dir *dir, const bm_id_set *ids,
                                bm_listed_order *out, bm_error *err);

@@ -44,7 +44,7 @@ typedef struct bm_npy_writer {
 
 bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_writer *out,
                              bm_error *err);
-/* After a take-over (bm_out_dir_file_again): an array of which `n_rows` rows were written and
+/* After a take-over (bm_out_dir_file_again): `n_rows` rows of the array were written and
  * flushed. Bytes after them are cut off, and new rows go there. BM_ERR_FORMAT: there are fewer. */
 bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, uint64_t n_rows,
                                    bm_npy_writer *out, bm_error *err);

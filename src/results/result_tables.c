@@ -173,9 +173,9 @@ static bm_status add_all_digits(bm_buf *out, double similarity, bm_error *err)
                : bm_buf_add_format(out, err, "%.*f", (int)BM_ALL_DECIMALS, similarity);
 }
 
-/* Six decimals; nothing where it is not known. They are those of printf, which takes ten times as
- * long: the product is off by 2^-33 at most, so only where it lies about in the middle between two
- * numbers is it printf that decides. */
+/* Write six decimals; nothing for a number that is not known. They are the decimals that printf
+ * writes, in a tenth of its time: the product is off by 2^-33 at most, so printf is only asked
+ * about a product near the middle between two numbers. */
 static bm_status add_similarity(bm_buf *out, double similarity, bm_error *err)
 {
     if (isnan(similarity))

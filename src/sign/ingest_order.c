@@ -56,7 +56,7 @@ void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     batch->raw = NULL;
 }
 
-/* Exchange the outputs of the batch for those of the place, or back. */
+/* Exchange the outputs of the batch and the outputs of the place. */
 static void exchange(bm_ingest_batch *batch)
 {
     bm_staged *staged = batch->task.staged;

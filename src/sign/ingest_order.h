@@ -9,7 +9,7 @@
  *               and the sink may claim it
  *     enter     its rows, ids and, where it is         any thread; each shard in order
  *               claimed, content hashes, by shards
- *     deliver   what is wrong with it; counts; sink    in order, one at a time
+ *     deliver   its failure, counts, sink              in order, one at a time
  *     put       to the places that the sink gave       any thread, in any order
  *
  * Steps that are done one at a time take the same time for a batch of any size. A shard of the

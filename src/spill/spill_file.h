@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_file.h -- a temporary file of records (spill_file.h), appended once, read at any place,
- * every record checked.
+/* spill_file.h -- a temporary file of records: each is appended once, and checked whenever it is
+ * read.
  *
- * A record is read where it was put: place and length are asked for, and a length, a kind or a
- * checksum that differs is BM_ERR_FORMAT, a file that is shorter too; errors of the system are
- * BM_ERR_IO. So neither a changed byte nor a block of another file can turn into a result. A reader
- * of the whole file finds every record by its length.
+ * The reader names a record's place and length. BM_ERR_FORMAT: the length, the kind or the
+ * checksum there is another, or the file is shorter. BM_ERR_IO: an error of the system. So neither
+ * a changed byte nor a block of another file can turn into a result. A reader of the whole file
+ * finds every record by its length.
  *
  * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left when the
  * process ends in whatever way, and nobody else can open it by its path. spill_saved.h gives it

@@ -783,7 +783,7 @@ bm_status bm_filter_writer_add(bm_filter_writer *w, const uint8_t *code, uint32_
 {
     BM_TRY(bm_grow_array(&w->sizes, &w->cap_sizes, w->n + (size_t)1, err));
     w->sizes[w->n] = (bm_filter_size){w->lows.len, n_shingles};
-    if (w->lows.cap == 0) /* a buffer that grows leaves gaps behind */
+    if (w->lows.cap == 0) /* a buffer that grows leaves gaps in memory */
         BM_TRY(bm_buf_reserve(&w->lows, BM_FILTER_WRITER_BYTES, err));
     BM_TRY(bm_buf_add(&w->lows, code, n_shingles * (size_t)set_code_low(n_shingles), err));
     w->n++;

@@ -212,7 +212,7 @@ bool bm_document_piece_valid(const bm_document_piece *piece);
 
 /* posting_piece -- (key, document number) entries, ascending by key, then number.
  *
- *     head, the first key of each block,     BM_PIECE_HEAD bytes, what is not used 0
+ *     head, the first key of each block,     BM_PIECE_HEAD bytes, unused ones 0
  *     its sum (bytes 2,072 on)
  *     block 0 … 254, a page each             340 keys, 340 numbers, 16 bytes of 0
  *
@@ -306,8 +306,7 @@ typedef struct bm_filter_writer {
     uint32_t first, n;     /* documents */
     bm_filter_size *sizes; /* of each */
     bm_buf lows;           /* the low bytes of their hashes, as they are in their codes */
-    uint32_t
-        *order; /* of its columns, when it is planned: documents, those of like size side by side */
+    uint32_t *order; /* of its columns, when it is planned: documents, similar sizes side by side */
     bm_filter_group *groups;
     uint64_t *words; /* one a row of the largest group */
     size_t n_shingles, n_columns, n_groups, cap_sizes, cap_order, cap_groups, cap_words;

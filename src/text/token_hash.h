@@ -4,7 +4,7 @@
  *     xxh3      XXH3_64bits, seed 0
  *     xxh64     XXH64, seed 0
  *     sha1      the first 8 bytes of the SHA-1, little-endian
- *     murmur3   low half: MurmurHash3_x86_32, seed 0; high half: that of XXH3_64bits
+ *     murmur3   low half: MurmurHash3_x86_32, seed 0; high half: the high half of XXH3_64bits
  *
  * Under the scheme nemo murmur3 has a seed, under lance xxh64, and words are joined by the byte
  * 0x1F (bm_scheme_set_hashing).

@@ -215,8 +215,8 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
  * Joined text (join_exact.h) made segment by segment, so that each of its bytes leads back to the
  * text.
  *
- *     text      | A | l | m | a |   |   | e | U+0301 | .        a segment: what no normaliser
- *                                                               composes with what is before it
+ *     text      | A | l | m | a |   |   | e | U+0301 | .        a segment: no normaliser
+ *                                                               composes it with text before it
  *     joined      a   l   m   a  20       é ............        its bytes come from the segment
  *     units     [ a   l   m   a ]       [ é            ]
  *
@@ -407,8 +407,7 @@ static bm_status end_units(mapping *m, size_t len, bm_error *err)
     return left || each ? end_unit(m, m->joined.len, m->to, m->joined.len, err) : BM_OK;
 }
 
-/* Walk through bytes from ... to-1 of the text, of which nothing goes together with what is around
- * them. */
+/* Walk through bytes from ... to-1 of the text. No character of them combines with one outside. */
 static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, bm_error *err)
 {
     const bm_str stretch = {text.data, to};
