@@ -260,8 +260,8 @@ typedef struct bm_set_reader {
 } bm_set_reader;
 
 void bm_set_reader_reset(bm_set_reader *reader);
-/* The set of `row`, in the form that the corpus holds. If sets are in a file, *out is good until the
- * next call. */
+/* The set of `row`, in the form that the corpus holds. If sets are in a file, *out is good until
+ * the next call. */
 bm_status bm_set_reader_get(bm_set_reader *reader, size_t row, const void **out, bm_error *err);
 /* Copy it, `len` bytes, to `to`. */
 bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t len,

@@ -447,7 +447,7 @@ typedef struct stretch {
     size_t skip, n;
 } stretch;
 
-/* Append the ids of a stretch of rows to `text`; their ends go to `ends` and the places after it. */
+/* Append the ids of a stretch of rows to `text`; their ends go to `ends` and places after it. */
 static bm_status append_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
                             bm_error *err)
 {

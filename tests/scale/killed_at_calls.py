@@ -183,7 +183,7 @@ def main():
         Case(whole, made).check(claims, "hashes", step)
         Case(torn, pairs, first, then).check(claims, "torn, pairs", 2 * step)
         Case(torn, sign).check(claims, "torn, sign", 2 * step)
-        # Killed behind half its calls, with some documents sealed.
+        # Killed after half its calls, with some documents sealed.
         plain = Case(whole, Job("twice", ["dedup", "--pairs", *STEP], [one, two], at("twice")))
         n = plain.peace()
         plain.prepare()

@@ -63,7 +63,7 @@ for command in sign dedup pairs; do
     measure opencl $command "$peak"
 done
 
-# the --memory that is named is enough, and the bytes are those of a job with all the memory there is
+# the --memory that the message names is enough, and gives the same bytes as unlimited memory
 bm dedup d20.jsonl d5.jsonl --device cpu --duplicate-ids number --pairs -o all -q; exits 0
 rm -rf out
 peak dedup d20.jsonl d5.jsonl --device cpu --duplicate-ids number --pairs --threads 2 --memory 40M -o out

@@ -72,7 +72,7 @@ bm sign "$at/plain/large.jsonl" --shard 2/3 -o part --perms 16; exits 0
 bm sign web/large.jsonl --shard 2/3 -o local-part --perms 16; exits 0
 checks=$((checks + 1)); cmp -s part/signatures.npy local-part/signatures.npy || fail "the share is another"
 
-# sets of a file here may be made again of its records; those of an address are kept in a file
+# sets of local files may be made again of their records; sets of files at addresses are kept in a file
 awk 'BEGIN {
     for (i = 0; i < 24000; i++) {
         t = ""; k = s = i % 20 == 19 ? i - 1 : i

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# dedup --against documents, such as a test set: removed as by an index of them, never written; what is refused; --resume.
+# dedup --against documents, such as a test set: removed as by an index of them, never written; refusals; --resume.
 # With 40 bands of one row no pair at .5 is missed. The documents are words w1 w2 ...: J of w1...w20 and w3...w22 is 18/22.
 # shellcheck shell=sh disable=SC2086,SC2154
 words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
@@ -65,11 +65,11 @@ says held/removed.tsv '^1	1	0.818182	known'
 bm dedup train.jsonl --against tests $fields $plan -o - -q; exits 0
 holds ../out < kept
 
-# without its fields those of the inputs
+# without fields of its own, the fields of the inputs count
 bm dedup train.jsonl --against train.jsonl $plan -o self; exits 0
 holds self/kept.jsonl < /dev/null
 
-# what is refused, before anything is written
+# refusals, before anything is written
 bm dedup train.jsonl --against - $plan -o x < tests/a.jsonl; refused 2 '.*--against.* standard input'
 bm dedup train.jsonl --against signed --against tests $plan -o x; refused 2 '.*comes alone'
 bm dedup train.jsonl --against signed --against-id-field qid -o x; refused 2 '.*signed has no fields'

@@ -58,7 +58,7 @@ bm sign k.jsonl -o out; exits 0
 printf 'k.jsonl:1\nk.jsonl:2\n' | holds out/ids.txt
 rm -r out
 
-# what is no error: null and empty texts, escaped and repeated keys, blank lines, CRLF, a BOM, no final newline
+# these are no errors: null and empty texts, escaped and repeated keys, blank lines, CRLF, a BOM, no final newline
 printf '\357\273\277{"id":1.50,"text":null}\r\n\r\n{"id":"b","text":""}\n{"id":"c","te\\u0078t":"x y","text":"last one counts"}\n{"\\u0069d":"d","text":"q"}' > fine.jsonl
 bm sign fine.jsonl -o out; exits 0
 printf '1.50\nb\nc\nd\n' | holds out/ids.txt

@@ -43,7 +43,7 @@ for kind in gz zst xz bz2 lz4; do
     checks=$((checks + 1))
     [ "$(wc -l < out/skipped.tsv)" -eq 2 ] || fail "more than one record was skipped"
     says out/sources.tsv "^b\.jsonl\.$kind	40	$n	1	$((n / 2))	$((n - n / 2))\$"
-    # what is kept: the odd lines of what was read, and all of the others as ever
+    # kept: the odd lines of the part that was read, and all lines of the other files
     head -n "$n" b.jsonl | awk 'NR % 2' > odd
     case $kind in
     gz) gzip -dc ;; zst) zstd -qdc ;; xz) xz -dc ;; bz2) bzip2 -dc ;; lz4) lz4 -qdc ;;
@@ -68,7 +68,7 @@ for kind in gz zst xz bz2 lz4; do
     bm filter find -o repaired; refused 7 "b\.jsonl\.$kind: "; absent repaired
     rm -r out find clean
 
-    # damage in the middle, and behind the end
+    # damage in the middle, and after the end
     { head -c $((size / 2)) "whole.$kind"; printf 'XXXXXXXXXXXXXXXX'; tail -c +$((size / 2 + 17)) "whole.$kind"; } > "b.jsonl.$kind"
     bm dedup a.jsonl "b.jsonl.$kind" c.jsonl --on-error skip -o out; exits 0
     adds_up out/report.json
@@ -94,7 +94,7 @@ for kind in gz zst xz bz2 lz4; do
     rm "b.jsonl.$kind"
 done
 
-# the checksum of a gzip member is behind all of it
+# the checksum of a gzip member is at its end
 { head -c $(($(wc -c < whole.gz) - 8)) whole.gz; printf 'XXXX'; tail -c 4 whole.gz; } > b.jsonl.gz
 bm sign b.jsonl.gz -o out; refused 3 'b\.jsonl\.gz: '; absent out
 bm sign b.jsonl.gz --on-error skip -o out; exits 0
@@ -178,7 +178,7 @@ says out/report.json '"documents": ?3\b'
 says out/skipped.tsv '^cut\.json	3	the rest of the file cannot be read: broken JSON'
 rm -r out
 
-# --resume goes on behind a broken file
+# --resume goes on after a broken file
 gzip -c b.jsonl | head -c 150000 > cut.jsonl.gz
 set -- dedup cut.jsonl.gz missing.jsonl c.jsonl --on-error skip
 bm "$@" -o whole; exits 0

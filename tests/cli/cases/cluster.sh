@@ -58,7 +58,7 @@ printf 'threshold\tpairs\tgroups\tlargest\tremoved\n0.9\t3\t2\t2\t2\n0.7\t4\t2\t
 says ../err '^bandmill: 5 pairs of 5 documents$'
 bm cluster r.tsv --cluster star --keep last --threshold 0.6; exits 0
 printf '{"group":1,"kept":"c","size":2,"members":["b","c"]}\n{"group":2,"kept":"e","size":2,"members":["d","e"]}\n' | holds ../out
-# the groups do not depend on the order of the rows; only their order does, which is that of first appearance
+# the groups do not depend on the order of the rows; only their order does: groups come in the order in which rows first name them
 { head -n 1 p.tsv; tail -n +2 p.tsv | sort -r; } > turned.tsv
 bm cluster turned.tsv --threshold 0.7,0.95,0.85,0.8; exits 0
 holds ../out < table
@@ -74,7 +74,7 @@ bm cluster cut.tsv -o cut.jsonl; exits 0
 printf '{"group":1,"kept":"a","size":2,"members":["a","b"]}\n' | holds cut.jsonl
 bm cluster e.tsv --threshold 0.5,1 --json; exits 0
 printf '%s\n' '{"schema":1,"kind":"cluster","cluster":"components","pairs":1,"documents":2,"unknown":1,"thresholds":[{"threshold":0.5,"pairs":1,"groups":1,"largest":2,"removed":1},{"threshold":1,"pairs":1,"groups":1,"largest":2,"removed":1}]}' | holds ../out
-# a bad row leaves no output behind
+# a bad row leaves no output
 printf 'id_a\tid_b\tjaccard\na\tb\t1\na\tb\n' > bad.tsv
 bm cluster bad.tsv -o bad.jsonl; refused 3 'bad\.tsv:3: '
 absent bad.jsonl

@@ -60,7 +60,7 @@ for kind in link folder; do
 done
 [ -z "$(find . -name '*.[0-9]*')" ] || fail "something is left: $(find . -name '*.[0-9]*')"
 
-# --- what is refused ---
+# --- refusals ---
 bm completions; refused 2 'completions without a task \(expected completions install\)'
 bm completions remove; refused 2 'completions without a task'
 bm completions install csh; refused 2 'no completions for the shell "csh" \(bash, zsh or fish\)'

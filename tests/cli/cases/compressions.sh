@@ -58,7 +58,7 @@ for kind in gz zst xz bz2 lz4; do
     : | pack $kind > "none.jsonl.$kind"
     bm sign "none.jsonl.$kind" -o out; exits 0; silent out/ids.txt; rm -r out
 
-    # damage: cut short, a byte changed, bytes behind the end, another compression than the name says
+    # damage: cut short, a byte changed, bytes after the end, another compression than the name says
     size=$(wc -c < "a.jsonl.$kind")
     for keep in 0 1 5 11 $((size / 2)) $((size - 2)); do
         head -c "$keep" "a.jsonl.$kind" > "cut.jsonl.$kind"

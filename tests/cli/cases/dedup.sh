@@ -111,7 +111,7 @@ bm dedup in.jsonl "$@" --threshold 0.8 -o json --json --report report.json; exit
 says ../out '"schema": ?1'
 holds report.json < ../out
 
-# rows are written in ranges: those of 9,000 documents, of which each is there three times
+# rows are written in ranges: of 9,000 documents, each of them three times
 awk 'BEGIN { for (i = 0; i < 9000; i++) printf "{\"id\":\"%d\",\"text\":\"a %d b\"}\n", i, i % 3000 }' > many.jsonl
 awk 'BEGIN { for (i = 0; i < 3000; i++)
     printf "{\"group\":%d,\"kept\":\"%d\",\"size\":3,\"members\":[\"%d\",\"%d\",\"%d\"]}\n", i + 1, i, i, i + 3000, i + 6000 }' > groups

@@ -163,7 +163,7 @@ bm explain plain a d; refused 4 'in\.jsonl'
 bm explain pairs --group 1; exits 0
 cp same.jsonl in.jsonl
 
-# files of the directory that are not those of its report
+# files of the directory that do not match its report
 sed -i 's/0.777778/0.877778/' pairs/pairs.tsv
 bm explain pairs a d; refused 7 'pairs/pairs\.tsv: the file has changed'
 rm pairs/pairs.tsv

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # explain of a result of overlap: an item and a document, both texts with the run marked; broken bytes, repeated ids, runs in another order;
-# texts that are gone; what is refused.
+# texts that are gone; refusals.
 # shellcheck shell=sh disable=SC2154
 words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
 mkdir tests

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # explain of parts of documents: a cut and the place where its text stood first; broken bytes, repeated ids, parts of one document, texts that are
-# gone; what is refused.
+# gone; refusals.
 # shellcheck shell=sh disable=SC2154
 mkdir in
 {

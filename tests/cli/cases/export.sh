@@ -37,7 +37,7 @@ bm export signed --to tsv -o j --json
 exits 0
 says ../out '"kind": ?"export"'
 
-# what is there stays, unless --force replaces an output of ours
+# an existing output stays, unless it is ours and --force is given
 bm export signed --to tsv -o x-tsv
 refused 2 "x-tsv: "
 bm export signed --to npy -o x-tsv --force
@@ -48,7 +48,7 @@ bm export signed --to tsv -o mine --force
 refused 2 "mine"
 says mine/report.json mine
 
-# what a form has no place for; what is no directory of signatures
+# values that a form cannot hold; inputs that are no directory of signatures
 bm export binned --to leanminhash -o none
 refused 2 "--to leanminhash has no place for signatures of the scheme oph \(affine32, affine64 or legacy\)"
 bm sign a.jsonl -o wide --perms 32 --scheme affine64 -q
@@ -65,7 +65,7 @@ bm export signed --to milvus --threshold 0.5 -o none
 refused 2 "--threshold means nothing for signatures in the form of milvus"
 bm export signed --to npy --recall 0.5 -o none
 refused 2 "--recall means nothing for signatures in the form of npy"
-# a threshold that was asked for decides before the bands of the directory and those of the tool
+# a given threshold decides before the bands of the directory, and these before the bands of the tool
 bm export keyed --to datatrove --threshold 0.3 -o asked -v
 exits 0
 says ../err "finds 9[5-9].* of the pairs at 0.3$"

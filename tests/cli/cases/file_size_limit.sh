@@ -32,7 +32,7 @@ for kept in gz zst; do
     limited 2 dedup in.jsonl -o out --kept $kept; refused 4 'out.*[Ff]ile too large'; absent out
 done
 
-# Rows on standard output, and what is written beside them.
+# Rows on standard output, and the files beside them.
 limited 1 pairs in.jsonl; exits 4; says ../err 'standard output: .*[Ff]ile too large'
 limited 1 pairs few.jsonl --histogram histogram.tsv; exits 4; says ../err 'histogram\.tsv: .*[Ff]ile too large'
 absent histogram.tsv

@@ -54,7 +54,7 @@ holds hashed.kept/kept_ids.txt < hashed/kept_ids.txt
 bm filter hashed h.npy -q -o hashed.given; exits 0
 holds hashed.given/kept_ids.txt < hashed/kept_ids.txt
 bm explain hashed 0 1 -q; exits 0; says ../out '1\.000000'
-# both files have a digest, that of their bytes as they are
+# each file has the digest of its own bytes
 bm sign --format hashes h.npy --offsets o.npy --perms 16 -q -o sig; exits 0
 says sig/manifest.json '"file": "h.npy"'
 says sig/manifest.json '"file": "o.npy"'

@@ -42,7 +42,7 @@ for command in every["commands"]:
     assert command["summary"] and command["text"] and len(command["examples"]) == 3, command
     assert all(example["line"] and example["does"] for example in command["examples"])
 
-# The options of dedup are those of its help, below the same headings, with the same heads and words.
+# The options of dedup are the ones in its help, below the same headings, with the same heads and words.
 heads = {}
 for line in text("text").partition("\nPresets:")[0].splitlines():
     if re.match(r"[A-Z].*:$", line):

@@ -24,7 +24,7 @@ refused 3 "second.jsonl:2: the id 'b' is in the index already, from first.jsonl:
 holding 3; has d 1
 head -n 3 second.jsonl | sed 2d > within.jsonl
 bm index add idx within.jsonl; refused 3 "within.jsonl:2: the id 'd' is in the index already, from within.jsonl:1 "
-# an error in the records before comes first, one behind it second
+# an error in earlier records comes first, an error in later records second
 { cat second.jsonl; echo '{"id":'; } > later.jsonl
 bm index add idx later.jsonl; refused 3 'later.jsonl:2: the id '
 bm index build dup second.jsonl; refused 3 "second.jsonl:3: the id 'd' is in the index already, from second.jsonl:1 "; absent dup

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# index: the words of the command line, and what is refused with exit 2 and one line.
+# index: the words of the command line, and refusals with exit 2 and one line.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n' > a.jsonl
 printf '{"id":"b","text":"seven eight nine ten eleven"}\n' > b.jsonl
@@ -38,7 +38,7 @@ bm index build new a.jsonl --duplicate-ids maybe; refused 2 '--duplicate-ids: .*
 bm dedup a.jsonl -o out --duplicate-ids skip; refused 2 '--duplicate-ids: '
 bm index build new a.jsonl --store keys; refused 2 '--store: '
 
-# what is fixed in an index contradicts
+# options that contradict the fixed settings of an index
 while read -r options; do
     # shellcheck disable=SC2086 # words
     bm index add idx b.jsonl $options

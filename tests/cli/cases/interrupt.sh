@@ -161,7 +161,7 @@ if [ "${BANDMILL_TEST_SIZE:-}" != small ]; then
     rm long.gz
 fi
 
-# the line of an error stands alone behind those of the meter, in the midst of work too
+# the line of an error comes after the lines of the meter, alone on its line, in the midst of work too
 meter='[a-z]+( [1-9] of [1-9])?( +[0-9]+ %)?( .*/s)?( +[0-9,]+ documents)?( .*left)?'
 for pair in TERM:143 INT:130; do
     signal=${pair%%:*}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# --keep with lists of rules: fields of every format, what could not be compared, sources, none, and what is refused.
+# --keep with lists of rules: fields of every format, what could not be compared, sources, none, and refusals.
 # shellcheck shell=sh disable=SC2034,SC2154
 text='one two three four five six seven eight nine'
 put() { printf '{"id":"%s","text":"%s %s","score":%s,"lang":%s}\n' "$1" "$text" "$2" "$3" "$4"; }

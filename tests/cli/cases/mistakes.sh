@@ -89,7 +89,7 @@ echo 'one two three four five six' | "$PROGRAM" query index - --format lines > .
 says ../out '^-:1	a	1\.000000$'
 absent no
 
-# what is said of a file that is cut off holds
+# the message about a file that is cut off is true
 bm dedup cut.jsonl.gz -o before --kept none --on-error skip; exits 0
 says before/kept.jsonl '^{"id":"a",'
 says before/skipped.tsv '^cut\.jsonl\.gz	2	the rest of the file cannot be read: the gzip data is cut short$'

@@ -70,7 +70,7 @@ same /dev/null help dedup
 sed -n 's/.*"id":"\([^"]*\)".*/\1/p' some.jsonl > ids
 unblocked ids index remove ix --ids -; exits 0; says ../err '^bandmill: 20 removed'
 
-# messages too: 3,000 warnings, of which none is cut or lost
+# messages too: 3,000 warnings, and none is cut or lost
 i=0
 while [ $i -lt 3000 ]; do echo 'this line is no JSON at all'; i=$((i + 1)); done > bad.jsonl
 cat some.jsonl >> bad.jsonl

@@ -14,7 +14,7 @@ bm sign in.jsonl -o sig; exits 0
 
 flip() { printf "\\$(printf %03o $(($(od -An -tu1 -j "$2" -N 1 "$1") ^ $3)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 
-# The rules of `cluster` are those of the report beside the pairs: a damaged one is not another's.
+# `cluster` takes its rules from the report beside the pairs: a damaged one is not another's.
 cp out/report.json ../report.json
 size=$(wc -c < ../report.json)
 for i in $(seq 0 59); do

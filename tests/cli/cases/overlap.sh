@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# overlap: items of a test set in documents, verbatim, wrapped, embedded and cropped; short items; stop shingles; what is refused.
+# overlap: items of a test set in documents, verbatim, wrapped, embedded and cropped; short items; stop shingles; refusals.
 # shellcheck shell=sh disable=SC2086,SC2154
 words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
 doc() { printf '{"id":"%s","text":"%s"}\n' "$1" "$2"; }
@@ -82,7 +82,7 @@ holds stdin < kept
 bm overlap train.jsonl --against tests $fields -o out --resume; exits 0
 says ../err 'done'
 
-# broken behind the eighth document: what was read before is saved, and once it is repaired the job goes on, if the items are the same
+# broken after the eighth document: the work before it is saved, and once it is repaired the job goes on, if the items are the same
 { head -n 8 train.jsonl; echo '{"id":'; } > broken.jsonl
 BANDMILL_SEAL_SECONDS=0
 export BANDMILL_SEAL_SECONDS
@@ -108,7 +108,7 @@ says own/items.tsv '^7	28	4	1.000000	1.000000	own.tsv	2'
 bm overlap train.raw --format lines --against own.tsv --against tests $fields -o refused; exits 2
 says ../err 'differ in format: own.tsv is tsv, tests/a.jsonl is jsonl .all of them have one format'
 
-# short items and those of few words; a lower threshold; other units
+# short items, items of few words; a lower threshold; other units
 bm overlap train.jsonl --against tests $fields -o lower --threshold 0.4 -q; exits 0
 says lower/overlap.tsv '^less	1	0.464286	13	25	0	90'
 bm overlap train.jsonl --against tests $fields -o few --min-words 3 -q; exits 0
@@ -147,7 +147,7 @@ done
 exits 0
 [ "$(wc -l < large/overlap.tsv)" -eq 6001 ] || fail "$(wc -l < large/overlap.tsv) lines of overlap.tsv"
 
-# what is refused
+# refusals
 for option in '--bag' '--weights tfidf' '--perms 64' '--scheme oph' '--bands 4' '--verify exact' '--shingle stopword:3' \
     '--threshold 0' '--min-words 0' '--hash sha1'; do
     bm overlap train.jsonl --against tests $fields -o refused $option; exits 2

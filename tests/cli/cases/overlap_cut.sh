@@ -47,7 +47,7 @@ tr -d ' \n' < out/report.json > flat
 says flat '"cut":1'
 says flat '"cuts":8,"cut_bytes":632'
 
-# a stretch that crosses fields is cut in each of them; what is no string stays
+# a stretch that crosses fields is cut in each of them; a value that is no string stays
 printf '{"id":"two","title":"x %s","n":7,"text":"%s y"}\n{"id":"all","title":"%s","n":8,"text":"%s"}\n' "$(words 1 12)" "$(words 13 20)" \
     "$(words 1 5)" "$(words 6 30)" > two.jsonl
 bm overlap two.jsonl --text-field title --text-field text $against -o fields; exits 0
@@ -58,7 +58,7 @@ printf '{"id":"p","t":["x %s",7,null,"%s"]}\n' "$(words 1 20)" "$(words 10 30)" 
 bm overlap parts.jsonl --text-field 't[]' $against -o parts; exits 0
 printf '{"id":"p","t":["x ",7,null,""]}\n' | holds parts/kept.jsonl
 
-# other formats, compressed, and what is refused
+# other formats, compressed, and refusals
 printf 'id,text\r\n1,"say ""%s"" so"\r\n' "$(words 1 20)" > in.csv
 bm overlap in.csv $against -o csv; exits 0; printf 'id,text\r\n1,"say """" so"\r\n' | holds csv/kept.csv
 gzip -c train.jsonl > packed.jsonl.gz

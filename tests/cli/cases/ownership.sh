@@ -237,7 +237,7 @@ done
 bm dedup in.jsonl -o out -q; exits 0
 bm dedup in.jsonl -o out --resume --kept zst; refused 2 'out: the output exists already'
 bm dedup in.jsonl -o out --resume --kept no; refused 2 'out: the output exists already'
-# killed behind its rename, it has left its marker, which goes now
+# killed after its rename, it has left its marker, which goes now
 mkdir out.partial
 printf 'bandmill work directory 1\noutput/kept.jsonl\n' > out.partial/.bandmill-work
 bm dedup in.jsonl -o out --resume; exits 0; absent out.partial; whole out

@@ -55,7 +55,7 @@ printf 'query\ttarget\tjaccard\nq1\tsame\t1.000000\nnear\tnear\t1.000000\n' | ho
 bm query ix q.jsonl --skip-same-id --top 2; exits 0
 printf 'query\ttarget\tjaccard\nq1\tsame\t1.000000\nq1\ttoo\\tsame\t1.000000\nnear\tsame\t0.818182\nnear\ttoo\\tsame\t0.818182\n' | holds ../out
 
-# another threshold than that of the plan: its recall is told
+# another threshold than the plan's: the output tells its recall
 bm query ix q.jsonl --threshold 0.9; exits 0
 printf 'query\ttarget\tjaccard\nq1\tsame\t1.000000\nq1\ttoo\\tsame\t1.000000\nnear\tnear\t1.000000\n' | holds ../out
 says ../err 'chosen for --threshold 0.25: they find 100.0 % of the pairs at 0.9'

@@ -5,7 +5,7 @@ printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"seven
 bm index build ix t.jsonl; exits 0
 q='{"id":"q","text":"one two three four five six"}'
 
-# rows, and an empty line behind each answer; no header
+# rows, and an empty line after each answer; no header
 printf '%s\n{"id":"r","text":"none of these words is in there"}\n\n%s' "$q" '{"text":"seven eight nine ten eleven twelve"}' > lines
 bm query ix --follow < lines; exits 0
 printf 'q\ta\t1.000000\n\n\n\n-:4\tb\t1.000000\n\n' | holds ../out

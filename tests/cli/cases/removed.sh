@@ -26,7 +26,7 @@ done
 holds out/removed.tsv < plain/removed.tsv
 says out/report.json '"removed\.jsonl": *"[0-9a-f]{64}"'
 bm inspect out; exits 0
-# the other files are those of a run without it, and filter does not mind
+# the other files are the same as without it, and filter accepts the directory
 holds out/groups.jsonl < plain/groups.jsonl
 bm filter out -o filtered -q; exits 0; holds filtered/kept.jsonl < stays
 # without the kept ones; compressed; of standard input

@@ -110,7 +110,7 @@ bm report dir -o in.jsonl --force; refused 2 'in.jsonl'
 bm report dir -o dir/page.html; refused 2 'dir/page.html'
 absent dir/page.html
 
-# what is no directory of dedup, or not what it was
+# a directory that dedup did not write, or one that was changed
 bm report; refused 2 '0 operands'
 bm report dir plain; refused 2 '2 operands'
 bm filter nowhere -o no; refused 4 'nowhere: cannot open: No such file or directory'; absent no

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # report of a result of overlap: how many items have which coverage, the items that are held most, both texts with the run marked, files that hold
-# most first; hostile texts, texts that are gone, what is refused.
+# most first; hostile texts, texts that are gone, refusals.
 # shellcheck shell=sh disable=SC2154
 words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
 doc() { printf '{"id":"%s","text":"%s"}\n' "$1" "$2"; }
@@ -46,7 +46,7 @@ one.jsonl
 two.jsonl
 END1
 
-# the run is marked in both; what is far from it is left out; no text is markup
+# the run is marked in both; text far from it is left out; no text is markup
 says page.html "<div class=\"side\" dir=\"auto\">&lt;b&gt;<mark>$(words 1 19)</mark></div>"
 says page.html "<span class=\"gap\"> \[… 2,[0-9]{3} bytes …\] </span>[0-9][0-9 w]* &lt;i&gt;<mark>$(words 1 19)</mark>&lt;/i&gt; .*1,[0-9]{3} bytes …\] </span></div>"
 says page.html "<span class=\"u\">U\+202E</span> <mark>$(words 101 125)</mark> . and on"
@@ -78,7 +78,7 @@ says gone.html 'The texts of the items could not be read'
 says gone.html "<mark>$(words 1 19)</mark>"
 bm report dir --sources . --json -q; exits 0
 
-# nothing is held; what is refused
+# nothing is held; refusals
 doc alone "$(words 5000 5100)" > none.jsonl
 bm overlap one.jsonl --against none.jsonl -o none -q; exits 0
 bm report none -o none.html; exits 0

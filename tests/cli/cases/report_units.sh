@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # report of parts of documents: those that are repeated most and the files that repeat them, documents before and after; hostile texts, texts that
-# are gone, what is refused.
+# are gone, refusals.
 # shellcheck shell=sh disable=SC2154
 banner='We keep two cookies on your machine &amp; tell <b>nobody</b>.'
 {

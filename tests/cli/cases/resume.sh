@@ -34,7 +34,7 @@ start_and_stop() {
     fail "fifty jobs were done before they could be stopped"
 }
 
-# the_same WHOLE: every file of `out` is that of WHOLE; the report and the manifest are so but for "run".
+# the_same WHOLE: every file of `out` has the bytes of the one in WHOLE; the report and the manifest are so but for "run".
 the_same() {
     checks=$((checks + 1))
     [ "$(ls -A out)" = "$(ls -A "$1")" ] || fail "other files: $(ls -A out)"

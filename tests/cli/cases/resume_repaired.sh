@@ -17,7 +17,7 @@ docs 4000 5000 > c.jsonl
 touch -d '2020-01-01' a.jsonl good.jsonl c.jsonl
 { head -n 1500 good.jsonl; echo '{"id":9999,"text":'; tail -n 500 good.jsonl; } > broken.jsonl
 
-# the_same: every file of `out` is that of `whole`, and the reports are but for "run"
+# the_same: every file of `out` has the bytes of the one in `whole`, reports but for "run"
 the_same() {
     checks=$((checks + 1))
     [ "$(ls -A out)" = "$(ls -A whole)" ] || fail "other files: $(ls -A out)"
@@ -45,7 +45,7 @@ for command in 'sign --band-keys' 'dedup --pairs'; do
     cp -p good.jsonl b.jsonl
     # shellcheck disable=SC2086
     bm $command a.jsonl b.jsonl c.jsonl -o whole --force -q; exits 0
-    # repaired by hand; by leaving the record out, with what follows it changed; with a file behind it changed too
+    # repaired by hand; by leaving the record out, with later records changed; with a later file changed too
     cp broken.jsonl b.jsonl
     # shellcheck disable=SC2086
     breaks $command a.jsonl b.jsonl c.jsonl

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# sign --shard: what is refused, what the manifest says, shares that are missing, and the way to a report. That shares are the whole is
+# sign --shard: refusals, what the manifest says, shares that are missing, and the way to a report. That shares are the whole is
 # reference/test_shards.py.
 # shellcheck shell=sh disable=SC2034,SC2154
 for i in 1 2 3 4 5 6; do

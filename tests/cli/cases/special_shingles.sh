@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# --shingle stopword:K with --stopwords, and --bag: what they find, what is refused, that signatures and indexes know them, that a list that
+# --shingle stopword:K with --stopwords, and --bag: what they find, refusals, that signatures and indexes know them, that a list that
 # is gone is not missed, and that a job is not resumed with another list. (What they come to exactly: tests/reference/test_special.py.)
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '%s\n' '{"id":"a","text":"The cat sat on the mat and the dog sat on the mat."}' \

@@ -33,7 +33,7 @@ rows ';' | head -n 4 > expected_semi # c has the words of a, and so has d
 holds semi/kept.csv < expected_semi
 bm filter semi -o semi2; exits 0
 holds semi2/kept.csv < expected_semi
-# what is refused
+# refusals
 for c in '"' '' ,, '\n' "$(printf '\r')" "$(printf '\303\244')"; do
     bm sign comma.csv --delimiter "$c" -o out; refused 2 '.*--delimiter.*one character'; absent out
 done
@@ -76,7 +76,7 @@ says strays/manifest.json '"skipped": ?40\b'
 printf 'id,text\n1,fine\n2,"stray\n3,lost\n4,lost\n' > open.csv
 bm sign open.csv -o out
 refused 3 'open\.csv:3: broken row: a quoted field is never closed: field 2 begins with a quote on line 3 and swallowed the 2 lines after it'; absent out
-# the line is that of the field, not of its row
+# the message names the line where the field begins, not its row
 printf 'id,text,note\n1,"two\nlines","stray\n2,lost,x\n' > second_line.csv
 bm sign second_line.csv -o out
 refused 3 'second_line\.csv:2: .*field 3 begins with a quote on line 3 and swallowed the 1 line after it'; absent out

@@ -26,7 +26,7 @@ exits 0
 says ../out '^word:1	5	1	1	1	3	3'
 bm tune - --shingle word:1 --shingle word:2; refused 2 'standard input can be read once'
 
-# the picture: whole, and not over what is not ours
+# the picture: whole, and never over a file that is not ours
 bm tune in.jsonl --svg plans.svg --shingle word:1 --shingle word:2 -q; exits 0
 says plans.svg '^<title id="title">Band plans over similarities</title>$'
 says plans.svg '</svg>$'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Options: help, version, and what is refused with exit 2 and one line.
+# Options: help, version, and refusals with exit 2 and one line.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three"}\n' > a.jsonl
 

@@ -72,7 +72,7 @@ sed -i 's/here/gone/' in.jsonl
 bm pairs moved --verify exact; refused 7 'in.jsonl: .*'
 cp was.jsonl in.jsonl
 
-# --- a document of which nothing weighs anything is one without shingles ---
+# --- a document with no shingle of any weight counts as one without shingles ---
 printf 'one and all\none and all\n' > alike.txt
 bm pairs alike.txt $how --format lines --threshold 0.1; exits 0
 printf 'id_a\tid_b\tjaccard\n' | holds ../out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# --format wet: Common Crawl's text files. What is a document, its id, what is kept, and what is refused.
+# --format wet: Common Crawl's text files. What is a document, its id, what is kept, and refusals.
 # shellcheck shell=sh disable=SC2034,SC2154
 text='one two three four five six seven eight nine ten'
 # record TYPE NAME TEXT

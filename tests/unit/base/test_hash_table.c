@@ -57,7 +57,7 @@ static uint64_t again_badly(const void *owner, uint32_t number, uint64_t seed)
     return seed == k->bad ? 0 : again(owner, number, seed);
 }
 
-/* Steps for n keys, each of which is looked for twice. */
+/* Steps for n keys. Each is looked up twice. */
 static uint64_t steps_for(size_t n, unsigned shift, uint64_t times, bool draws)
 {
     keys k = {.list = malloc(n * sizeof *k.list), .shift = shift};

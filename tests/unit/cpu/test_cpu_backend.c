@@ -93,7 +93,7 @@ static void free_expected(expected *e)
     bm_free(e->keys);
 }
 
-/* What the task has of words and keys, either of which may be NULL, is what was expected. */
+/* The words and the keys of the task are as expected. Either may be NULL. */
 static void expect_same(bm_scheme scheme, const bm_sign_task *task, const uint32_t plan[3],
                         const expected *right, const char *what)
 {

@@ -468,7 +468,7 @@ static bool is_refused(bm_status status, const bm_error *err)
            strstr(err->message, "process that opened it") != NULL;
 }
 
-/* Of documents of their own, the first of which the index has. */
+/* Of documents of their own; the index has the first of them. */
 static int use_in_child(bm_index *index, scratch *s, const corpus *c)
 {
     const bm_documents docs = bm_documents_of_texts(c->text, N_DOCS);

@@ -34,7 +34,7 @@ static bm_doc_recipe recipe_of(bool words)
         .text = &text_options, .sketch = &sketch, .bands = BANDS, .rows = ROWS, .words = words};
 }
 
-/* Sets, keys and words of what was signed are those of the public calls. */
+/* Sets, keys and words are the same as from the public calls. */
 static void expect_as_public(const bm_doc_signer *signer)
 {
     bm_signer_options options;

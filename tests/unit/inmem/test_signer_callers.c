@@ -55,7 +55,7 @@ static void make(void)
     bm_signer_close(signer);
 }
 
-/* --- callers get what is right --- */
+/* --- callers get right results --- */
 
 typedef struct caller {
     bm_signer *signer;

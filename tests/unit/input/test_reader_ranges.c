@@ -66,7 +66,7 @@ static records read_text(const char *path, size_t n, size_t batch, uint32_t limi
     return test_read_set_by(*set, batch, limit, false, lanes);
 }
 
-/* One line of each length around the ends of batches, and what is left behind it. */
+/* One line of each length around the ends of batches, and the lines after it. */
 Test(reader_ranges, a_line_may_end_anywhere_around_the_end_of_a_batch)
 {
     char *dir = test_dir();

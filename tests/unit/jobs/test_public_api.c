@@ -62,7 +62,7 @@ static bool names(const text *where, const char *name, size_t len)
     return false;
 }
 
-/* The word before the first bracket behind `at`. */
+/* The word before the first bracket after `at`. */
 static void name_behind(const char *at, char *name, size_t cap)
 {
     const char *end = strchr(at, '(');

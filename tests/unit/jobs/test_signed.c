@@ -275,7 +275,7 @@ Test(signed_table, what_takes_a_job_leaves_the_table_as_it_was)
     cr_assert_eq(bm_sign_table(&options, NULL, &err), BM_ERR_USAGE);
 }
 
-/* The same words, place and status as those of a job. */
+/* The same words, place and status as in a job. */
 static void fails_alike(const bm_sign_options *base, const test_array *arrays)
 {
     atomic_int alive = 0;

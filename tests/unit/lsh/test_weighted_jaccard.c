@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements 0 … 63 of which the bits say which are there; element i weighs weights[i]. */
+/* Elements 0 … 63; a bit for each tells whether it is there. Element i weighs weights[i]. */
 static bm_weighted_set make(uint64_t bits, const double weights[64], uint64_t block[128])
 {
     size_t n = 0, k = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_turn_links.c -- links are those of the time when they were opened, whatever is found later.
+/* test_turn_links.c -- links stay as they were when they were opened, whatever is found later.
  */
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_digest_follow.c -- a digest that runs behind the writer, against NIST's vector and the
+/* test_digest_follow.c -- a digest that follows the writer, against NIST's vector and the
  * system's sha256sum. */
 #include "output/digest.h"
 

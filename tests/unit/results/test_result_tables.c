@@ -90,7 +90,7 @@ Test(result_tables, similarities_are_rounded_as_printf_does)
     expect_decimals(0x1p-1074);
 }
 
-/* The places of columns that readers ask for are those of the header. */
+/* Columns have the places that the header gives them. */
 Test(result_tables, columns_stand_where_their_names_do)
 {
     static const struct {

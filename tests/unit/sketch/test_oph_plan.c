@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of donors against the definition's draws, and what is made with it. */
+/* The plan of donors against the definition's draws; signatures that it makes. */
 #include "sketch/scheme_oph.c"
 
 #include <criterion/criterion.h>

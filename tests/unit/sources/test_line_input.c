@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "sources/line_input.h"
 
-static int to; /* what is written here is standard input */
+static int to; /* bytes that are written here become standard input */
 
 static bm_input_options options_of(bm_format format)
 {

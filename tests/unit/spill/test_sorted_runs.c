@@ -22,7 +22,7 @@ static int by_key_then_value(const void *x, const void *y)
     return p->value < q->value ? -1 : p->value > q->value;
 }
 
-/* Values are 0, 1, 2 … as added, so that a stable order is that of key, then value. */
+/* Values are 0, 1, 2 … as added, so a stable order goes by key, then value. */
 static void check_order(const char *dir, size_t n, size_t memory, uint64_t key_mask)
 {
     bm_sorted_runs *runs = NULL;

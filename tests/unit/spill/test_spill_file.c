@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spill_file.c -- what is read is what was added, and damage is an error, never a result. */
+/* test_spill_file.c -- records are read as they were added; damage is an error, never a result. */
 #include "spill/spill_saved.h"
 
 #include <criterion/criterion.h>

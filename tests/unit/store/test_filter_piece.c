@@ -20,7 +20,7 @@ typedef struct made {
     size_t size;
 } made;
 
-/* Documents of 0 to `most` hashes, of which some share many. */
+/* Documents of 0 to `most` hashes. Some share many. */
 static void make(made *m, uint32_t n, uint32_t most)
 {
     bm_filter_writer w = {0};

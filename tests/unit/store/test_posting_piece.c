@@ -131,7 +131,7 @@ Test(posting_piece, a_full_piece_takes_pages_and_a_small_one_what_it_needs)
     cr_assert_eq(bm_posting_piece_size(BM_POSTING_SMALL + 1), BM_PIECE_HEAD + 12 * 338);
 }
 
-/* Whether it opens or not, what is asked of it stays within its bytes. */
+/* Whether it opens or not, no question reads beyond its bytes. */
 static void ask_all(const uint8_t *bytes, size_t size)
 {
     bm_posting_piece piece;
@@ -202,7 +202,7 @@ Test(posting_piece, no_changed_bit_is_believed)
     }
 }
 
-/* As piece.h has it: the sums of blocks, and that of the head over them. */
+/* As piece.h has it: sums of blocks, and a sum of the head over them. */
 static void seal_all(uint8_t *bytes, size_t size)
 {
     for (size_t b = 0, at = BM_PIECE_HEAD; at < size; b++, at += BM_PIECE_PAGE) {

@@ -46,7 +46,7 @@ static bool answers(const model *m, const char *dir)
     return same;
 }
 
-/* A writer refuses what is damaged, or goes on; it does not end the process. */
+/* A writer refuses damaged pieces, or goes on; it does not end the process. */
 static void write_on(const model *m, const char *dir)
 {
     const bm_store_cfg cfg = {.mode = BM_STORE_WRITE};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_errors.c -- what is no index, what is not allowed, what is broken off: an error that
- * says so, and nothing changed. */
+/* test_store_errors.c -- folders that are no index, calls that are not allowed, writes that are
+ * broken off: an error names the cause, and nothing is changed. */
 #include "tests/unit/store/store_model.h"
 
 #include <sys/stat.h>

@@ -29,7 +29,7 @@ typedef struct hash_list {
     size_t n;
 } hash_list;
 
-/* The counts of the list are those of its values in the run. */
+/* The list counts how often each of its values is in the run. */
 static void expect_counts(hash_list run, const bm_distinct_list *list)
 {
     uint64_t *sorted = malloc((run.n + 1) * sizeof *sorted);
