@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* piece.c -- keys, heads and sums of pieces.
+/* piece.c -- keys, heads and sums of pieces, then each kind of piece: see piece.h.
  *
  * Tests: tests/unit/store/test_document_piece.c, tests/unit/store/test_filter_piece.c,
  *        tests/unit/store/test_piece.c, tests/unit/store/test_posting_piece.c,
@@ -15,7 +15,7 @@
 
 _Static_assert(sizeof(bm_piece_head) == BM_PIECE_HEAD_BYTES, "the fields of a head, and no gap");
 
-/* The sum of the piece, computed as if the sum in it were 0. */
+/* The sum of the piece, computed as if its sum field were 0. */
 static uint64_t sum_of(const uint8_t *piece, size_t size)
 {
     static const uint8_t none[8];
@@ -116,16 +116,16 @@ int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b)
 
 /* === set code ===
  *
- * The layout: piece.h.
+ * The layout is in piece.h.
  *
- * The code is read in words of 64 bits at any address. A low part is read as a whole word and cut:
- * the bits of the high parts are after it, at least 8 bytes of them wherever L is less than 8,
- * so that such a word never passes the end. */
+ * The code is read in unaligned 64-bit words. A low part is read as a whole word and masked. At
+ * least 8 bytes of high parts follow the low parts wherever L is less than 8, so such a read never
+ * passes the end. */
 
-#define PREFETCH 2048u /* bytes of a code that are asked for before they are read */
+#define PREFETCH 2048u /* bytes of a code that are prefetched ahead of the reading */
 
-/* L: how many bytes of each hash are stored plainly. Of two values that give the same size, the
- * larger. */
+/* L: the number of low bytes of each hash that are stored as they are. If two values give the same
+ * size, the larger. */
 static unsigned low_bytes(uint64_t n)
 {
     unsigned low = 8;
@@ -141,7 +141,7 @@ static unsigned low_bytes(uint64_t n)
     return low;
 }
 
-/* Bits of the high parts: n ones, and a zero from each value to the next. */
+/* Number of bits of the high parts: n ones, and one zero for each step from a value to the next. */
 static size_t high_bits(size_t n, unsigned low)
 {
     return low == 8 ? 0 : n + ((size_t)1 << (64 - 8 * low)) - 1;
@@ -164,7 +164,7 @@ void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out)
         return;
     uint8_t *high = out + n * low;
     for (size_t i = 0; i < n; i++)
-        bm_le64_put(out + i * low, hashes[i]); /* the next one overwrites the excess */
+        bm_le64_put(out + i * low, hashes[i]); /* the next hash overwrites the excess bytes */
     if (low == 8)
         return;
     memset(high, 0, (high_bits(n, low) + 7) / 8);
@@ -174,7 +174,7 @@ void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out)
     }
 }
 
-/* L, 4 or more: of a code of n hashes the first n * L bytes are the low ones of each. */
+/* L, 4 or more: in a code of n hashes, the first n * L bytes are the low parts. */
 static unsigned set_code_low(size_t n)
 {
     return low_bytes(n);
@@ -190,8 +190,8 @@ static uint64_t word_at(const uint8_t *bytes, size_t at, size_t size)
     return bm_le64_get(tail);
 }
 
-/* Ask for the lines of bytes from … from+n-1 of a code, those that it has. A set is read where it
- * lies in a file that is mapped: what would be a wait for each line in turn is one for all. */
+/* Prefetch the cache lines of bytes from … from+n-1 of a code, up to its end. A set is read in
+ * place in a mapped file: the lines are awaited all at once, not one after the other. */
 static inline void prefetch(const uint8_t *code, size_t size, size_t from, size_t n)
 {
     for (size_t at = from; at < size && at < from + n; at += 64)
@@ -210,15 +210,15 @@ static bool read_plain(const uint8_t *code, size_t n, uint64_t *out)
     return rising == n || (rising == n - 1 && out[0] == 0);
 }
 
-/* Is the rest of the last byte 0, as it was written? */
+/* Are the unused bits of the last byte 0? */
 static bool rest_is_zero(const uint8_t *high, size_t bits)
 {
     return bits % 8 == 0 || high[bits / 8] >> (bits % 8) == 0;
 }
 
-/* L = 7: high parts are bytes. A byte of the code has the high parts of up to 8 hashes, and a table
- * unpacks them at once. All are unpacked first, as many as there can be bits, so that no byte of
- * the code is tested. */
+/* L = 7: high parts are single bytes. A byte of the code gives the high parts of up to 8 hashes,
+ * which a table unpacks at once. All high parts are unpacked first, into room for as many as there
+ * are bits, so no branch depends on a byte of the code. */
 #define SEVEN_MAX  8160u
 #define SEVEN_BITS (SEVEN_MAX + 255u)
 
@@ -232,7 +232,7 @@ static bool rest_is_zero(const uint8_t *high, size_t bits)
 #define ZEROS16(b) ZEROS4(b), ZEROS4((b) + 4u), ZEROS4((b) + 8u), ZEROS4((b) + 12u)
 #define ZEROS64(b) ZEROS16(b), ZEROS16((b) + 16u), ZEROS16((b) + 32u), ZEROS16((b) + 48u)
 
-/* For each byte, the number of zeros before each of its ones, a byte each. */
+/* For each byte value, the number of zeros before each of its ones, one byte for each one. */
 static const uint64_t zeros_of[256] = {ZEROS64(0u), ZEROS64(64u), ZEROS64(128u), ZEROS64(192u)};
 
 #define ONES(b)   (uint8_t) __builtin_popcount(b)
@@ -268,7 +268,7 @@ static bool read_seven(const uint8_t *code, size_t n, uint64_t *out)
     return rising == n || (rising == n - 1 && out[0] == 0);
 }
 
-/* L < 7: words of the high parts, one after the other. */
+/* L < 7: the bits of the high parts are read in words. */
 static inline bool read_cut(const uint8_t *code, size_t n, unsigned low, uint64_t *out)
 {
     const size_t bits = high_bits(n, low), size = (bits + 7) / 8;
@@ -307,11 +307,11 @@ bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out)
 
 /* === document piece ===
  *
- * The layout: piece.h. */
+ * The layout is in piece.h. */
 
 #define OFFSETS_AT BM_PIECE_HEAD_BYTES
 #define NUMBERS    BM_DOCUMENT_NUMBERS
-#define FETCHED    256u /* bytes of a document ahead of its use: the rest follows by itself */
+#define FETCHED    256u /* bytes of a document to prefetch; the hardware prefetches the rest */
 
 void bm_document_writer_begin(bm_document_writer *writer, uint32_t first)
 {
@@ -327,7 +327,7 @@ void bm_document_writer_reset(bm_document_writer *writer)
     *writer = (bm_document_writer){0};
 }
 
-/* The size of the piece with one more document of `bytes`. */
+/* The size of the piece with one more document of this many bytes. */
 static uint64_t size_with(const bm_document_writer *writer, uint64_t bytes)
 {
     return OFFSETS_AT + 4 * ((uint64_t)writer->n + 2) + writer->documents.len + bytes;
@@ -335,7 +335,7 @@ static uint64_t size_with(const bm_document_writer *writer, uint64_t bytes)
 
 static uint64_t document_bytes(size_t id_len, size_t body_len)
 {
-    const uint64_t most = UINT64_C(1) << 40; /* far too much, and no sum of such passes 64 bits */
+    const uint64_t most = UINT64_C(1) << 40; /* beyond any limit, yet sums of it fit in 64 bits */
     return NUMBERS + (id_len < most ? id_len : most) + (body_len < most ? body_len : most);
 }
 
@@ -472,13 +472,13 @@ bool bm_document_piece_valid(const bm_document_piece *piece)
 
 /* === posting piece ===
  *
- * The layout: piece.h. */
+ * The layout is in piece.h. */
 
-#define KEYS_AT BM_PIECE_HEAD_BYTES /* the first keys of blocks; of a small piece its keys */
+#define KEYS_AT BM_PIECE_HEAD_BYTES /* first keys of the blocks; in a small piece all its keys */
 #define SUMS_AT (KEYS_AT + 8 * BM_POSTING_BLOCKS)
 
-/* If n hashes are spread evenly, a guess of how many are below a value is off by sqrt(n) / 2 at
- * most: 147 of a full piece, half a block, and 9 of a block. */
+/* The estimate of how many of n evenly spread hashes are below a value has a standard deviation of
+ * at most sqrt(n) / 2: 147 for a full piece (half a block), 9 for a block. */
 #define NEAR_BLOCKS 2u
 #define NEAR_KEYS   8u
 
@@ -487,7 +487,7 @@ _Static_assert(12 * BM_POSTING_BLOCK <= BM_PIECE_PAGE, "a block fits into a page
 _Static_assert(KEYS_AT + 12 * BM_POSTING_SMALL <= BM_PIECE_HEAD, "a small piece is one page");
 _Static_assert(BM_POSTING_SMALL < BM_POSTING_BLOCK, "and one block");
 
-/* One block: the places of its keys and its numbers, and how many there are. */
+/* One block: the offsets of its keys and numbers in the piece, and its number of entries. */
 typedef struct block {
     size_t keys, numbers, n;
 } block;
@@ -509,7 +509,7 @@ static block block_at(size_t n, size_t number)
     return found;
 }
 
-/* The sum of a block of a large piece of n entries: of all bytes up to the next block. */
+/* The sum of a block of a large piece of n entries. It covers all bytes up to the next block. */
 static uint32_t block_sum(const uint8_t *bytes, size_t n, size_t number)
 {
     const block at = block_at(n, number);
@@ -539,7 +539,8 @@ void bm_posting_piece_write(const bm_posting *entries, size_t n, uint8_t *out)
             bm_le64_put(out + at.keys + 8 * i, of[i].key);
             bm_le32_put(out + at.numbers + 4 * i, of[i].number);
         }
-        bm_le64_put(out + KEYS_AT + 8 * b, of[0].key); /* a small piece's first key is this too */
+        bm_le64_put(out + KEYS_AT + 8 * b, of[0].key); /* in a small piece this writes its first key
+                                                          again */
         if (n > BM_POSTING_SMALL)
             bm_le32_put(out + SUMS_AT + 4 * b, block_sum(out, n, b));
     }
@@ -552,7 +553,7 @@ static bool was_compared(const bm_posting_piece *piece, size_t part)
            __atomic_load_n(&piece->compared[part], __ATOMIC_RELAXED) != 0;
 }
 
-/* Note that a part was compared, if it is whole. Returns `whole`. */
+/* Record that a part was checked, if it is whole. Returns `whole`. */
 static bool note_compared(const bm_posting_piece *piece, size_t part, bool whole)
 {
     if (piece->compared != NULL && whole)
@@ -591,7 +592,7 @@ bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i)
 
 /* --- search --- */
 
-/* A run of keys in a piece, and the place of one of them. */
+/* Consecutive keys in a piece. */
 typedef struct keys {
     const uint8_t *bytes;
     size_t n;
@@ -602,8 +603,8 @@ static inline uint64_t key_at(keys k, size_t i)
     return bm_le64_get(k.bytes + 8 * i);
 }
 
-/* How many of the keys begin … begin+n-1 are less than `key`, where they ascend. No branch depends
- * on a key, and three are asked at once, so that their lines are fetched at once. */
+/* How many of the keys begin … begin+n-1, which ascend, are less than `key`. No branch depends on a
+ * key, and each step reads three keys at once, so their cache lines are fetched in parallel. */
 static inline size_t count_less(keys k, size_t begin, size_t n, uint64_t key)
 {
     size_t low = begin, more = 0;
@@ -619,14 +620,14 @@ static inline size_t count_less(keys k, size_t begin, size_t n, uint64_t key)
     return low + more - begin;
 }
 
-/* Are those before `begin` less than `key`, and those from `end` on not? */
+/* Are all keys before `begin` less than `key`, and all from `end` on not? */
 static inline bool is_between(keys k, size_t begin, size_t end, uint64_t key)
 {
     return (begin == 0 || key_at(k, begin - 1) < key) && (end == k.n || key_at(k, end) >= key);
 }
 
-/* How many of the keys are less than `key`: about `guess`. A few keys before it and after it are
- * searched first; if they are not enough, four times as many, then all. */
+/* How many of the keys are less than `key`, starting from an estimate. First the `few` keys before
+ * and after it are searched, then four times as many, then all. */
 static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t key)
 {
     for (size_t around = few; around <= 4 * few; around *= 4) {
@@ -638,7 +639,7 @@ static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t 
     return count_less(k, 0, k.n, key);
 }
 
-/* A part of n, as large as the part of the way from a to b that `key` has come; a < key <= b. */
+/* Interpolate: n times the fraction (key - a) / (b - a), at most n; a < key <= b. */
 static inline size_t part_of(size_t n, uint64_t a, uint64_t b, uint64_t key)
 {
     const double way = (double)(int64_t)((b - a) >> 1 | 1),
@@ -647,21 +648,21 @@ static inline size_t part_of(size_t n, uint64_t a, uint64_t b, uint64_t key)
     return part < n ? part : n;
 }
 
-/* Where a key is looked for: the keys of one block, and about how many of them are less. */
+/* Where to look for a key: the keys of one block, and an estimate of how many of them are less. */
 typedef struct place {
-    size_t before; /* entries of the blocks before it */
+    size_t before; /* entries in all blocks before this one */
     keys block;
     size_t guess;
 } place;
 
-/* first < key <= last. */
+/* Requires first < key <= last. */
 static inline place place_of(const bm_posting_piece *piece, uint64_t key)
 {
     const bm_piece_head *head = &piece->head;
     place p = {.block = {piece->bytes + KEYS_AT, head->n}};
     uint64_t first = head->first, last = head->last;
     if (head->n > BM_POSTING_SMALL) {
-        /* The last block with a smaller first key: the wanted key is in it, or begins the next
+        /* The last block whose first key is smaller: the wanted key is in it, or begins the next
          * one. */
         const keys firsts = {piece->bytes + KEYS_AT, blocks_of(head->n)};
         const size_t guess = part_of(head->n, first, last, key) / BM_POSTING_BLOCK;
@@ -673,7 +674,7 @@ static inline place place_of(const bm_posting_piece *piece, uint64_t key)
         first = key_at(firsts, b);
         last = b + 1 < firsts.n ? key_at(firsts, b + 1) : last;
     }
-    if (key > first && key <= last) /* else damaged, or the first */
+    if (key > first && key <= last) /* else the piece is damaged, or it is the first key */
         p.guess = part_of(p.block.n, first, last, key);
     return p;
 }
@@ -686,7 +687,7 @@ size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key)
         return piece->head.n;
     const place p = place_of(piece, key);
     __builtin_prefetch(p.block.bytes + 8 * p.block.n +
-                       4 * p.guess); /* its number is asked for next */
+                       4 * p.guess); /* the caller reads its number next */
     if (!bm_posting_piece_whole_at(piece, p.before))
         return BM_POSTING_DAMAGED;
     return p.before + count_less_near(p.block, p.guess, NEAR_KEYS, key);
@@ -747,14 +748,15 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece)
 
 /* === filter piece ===
  *
- * Missing hashes are counted, 64 documents at a time: counters lie as planes of bits and begin so
- * that they overflow with the first hash that is one too many. Where all 64 have overflowed, the
- * other rows are not read. A document that has a hash has its bit, so none is lost; of one that has
- * not, a bit is set in some share of 1 - exp(-1 / BM_FILTER_BITS) of all rows. */
+ * A query counts the missing hashes of 64 documents at a time, in bit-sliced counters: plane p has
+ * bit p of each counter. Counters start so that they overflow when one hash more than allowed is
+ * missing. Once all 64 have overflowed, no more rows are read. If a document has a hash, its bit is
+ * set, so no match is lost; if it has not, its bit is set with a probability of about 1 - exp(-1 /
+ * BM_FILTER_BITS). */
 
-#define GROUP_MOST  512u /* columns: a row is a line of the cache */
-#define GROUP_LEAST 8u   /* a byte of columns */
-#define OCTAVE      8u   /* classes of sizes, from one to its double */
+#define GROUP_MOST  512u /* columns: a row is one cache line */
+#define GROUP_LEAST 8u   /* columns: one byte of a row */
+#define OCTAVE      8u   /* size classes from one size to its double */
 #define CLASSES     (33u * OCTAVE)
 #define GROUP_BYTES 12u
 #define GROUPS_AT   (BM_PIECE_HEAD_BYTES + 4u)
@@ -783,7 +785,7 @@ bm_status bm_filter_writer_add(bm_filter_writer *w, const uint8_t *code, uint32_
 {
     BM_TRY(bm_grow_array(&w->sizes, &w->cap_sizes, w->n + (size_t)1, err));
     w->sizes[w->n] = (bm_filter_size){w->lows.len, n_shingles};
-    if (w->lows.cap == 0) /* a buffer that grows leaves gaps in memory */
+    if (w->lows.cap == 0) /* growing it step by step would fragment memory */
         BM_TRY(bm_buf_reserve(&w->lows, BM_FILTER_WRITER_BYTES, err));
     BM_TRY(bm_buf_add(&w->lows, code, n_shingles * (size_t)set_code_low(n_shingles), err));
     w->n++;
@@ -796,7 +798,8 @@ bool bm_filter_writer_is_full(const bm_filter_writer *w)
     return w->n_shingles >= BM_FILTER_SHINGLES || w->n == BM_FILTER_DOCUMENTS;
 }
 
-/* Sizes of a class differ by an eighth. */
+/* The class of a document by its number of shingles: sizes in a class differ by an eighth at
+ * most. */
 static unsigned class_of(uint32_t n)
 {
     if (n < OCTAVE)
@@ -805,7 +808,7 @@ static unsigned class_of(uint32_t n)
     return (digits - 2u) * OCTAVE + (n >> (digits - 3u) & (OCTAVE - 1u));
 }
 
-/* Documents with shingles, class by class, in each in their order. */
+/* Order the documents with shingles by class, and within a class by number. */
 static void order_columns(bm_filter_writer *w)
 {
     uint32_t begin[CLASSES + 1] = {0};
@@ -875,7 +878,7 @@ static void set_bits(const uint8_t *code, uint32_t n, uint32_t rows, uint64_t bi
         words[row_of(mix(bm_le32_get(code)), rows)] |= bit;
 }
 
-/* 64 columns at a time: a row of them is one word, and all rows stay in the cache. */
+/* 64 columns at a time: a row of them is one word, so all rows stay in the cache. */
 static void write_group(const bm_filter_writer *w, const bm_filter_group *group,
                         const uint32_t *columns, uint8_t *bits)
 {
@@ -963,21 +966,21 @@ bool bm_filter_piece_open(const void *bytes, size_t size, bm_filter_piece *out)
     return n_columns == p.head.n && most <= p.head.last - p.head.first && need + END_BYTES == size;
 }
 
-/* A word of columns of a group. */
+/* 64 columns of a group. */
 typedef struct filter_piece_word {
     const uint8_t *bits;
     size_t row_bytes;
     uint32_t rows;
-    uint64_t columns; /* that there are */
+    uint64_t columns; /* those that exist */
 } filter_piece_word;
 
-/* The columns of a word that may hold the hashes asked for. */
+/* The columns that may have the hashes asked for. */
 static uint64_t find_word(const filter_piece_word *w, const bm_filter_ask *ask)
 {
     const uint32_t spare = ask->n - ask->least; /* hashes that may be missing */
     const unsigned n_planes = spare == 0 ? 0 : 32u - (unsigned)__builtin_clz(spare);
     uint64_t planes[32], held = w->columns;
-    /* They count up from 2^n_planes - 1 - spare. */
+    /* The counters start at 2^n_planes - 1 - spare. */
     for (unsigned p = 0; p < n_planes; p++)
         planes[p] = spare >> p & 1 ? 0 : UINT64_MAX;
     for (uint32_t i = 0; held != 0 && i < ask->n; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_check.c -- is every byte of an index right?
  *
- * LMDB's own pages are compared when a view opens. Then each piece by itself; then the tables: in
- * the table of each band every document with shingles is once, in the table of ids every document.
+ * Opening a view checks LMDB's own pages. Then each piece is checked by itself, then the tables:
+ * every document with shingles must be in the table of each band exactly once, and every document
+ * in the table of ids.
  *
  * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_model.c */
 #include <inttypes.h>
@@ -29,10 +30,10 @@ struct checker {
     bm_store_view *view;
     pthread_mutex_t mutex;
     unsigned said;
-    bm_store_counts found; /* of documents */
-    uint8_t *full;         /* a bit a number: it has shingles */
-    bool documents_right;  /* nothing was reported of them */
-    check_fn *fn;          /* the function that is called for each on several threads */
+    bm_store_counts found; /* sums over documents */
+    uint8_t *full;         /* one bit for each number: the document has shingles */
+    bool documents_right;  /* no defect of documents was reported */
+    check_fn *fn;          /* called for each item, on several threads */
 };
 
 static void report(checker *c, const char *format, ...) BM_PRINTF(2, 3);
@@ -50,7 +51,8 @@ static void report(checker *c, const char *format, ...)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* BM_OK where the failure was one of the index, which is reported. */
+/* Report a failure that is a defect of the index, and return BM_OK for it; return all other
+ * failures. */
 static bm_status report_failure(checker *c, bm_status status, const bm_error *why, bm_error *err)
 {
     if (status == BM_OK)
@@ -69,7 +71,7 @@ static bool has_bit(const uint8_t *bits, uint64_t i)
 
 /* --- pieces --- */
 
-/* Its set can be read, which is in order then. */
+/* The set must be decodable; decoding checks its order. */
 static bm_status check_set(checker *c, const bm_store_doc *doc, bm_error *err)
 {
     bm_error why = {0};
@@ -114,7 +116,7 @@ static bm_status check_documents(checker *c, size_t i, bm_error *err)
         return report_failure(c, status, &why, err);
     for (uint64_t n = piece.head.first; status == BM_OK && n <= piece.head.last; n++) {
         bm_store_doc doc;
-        (void)bm_document_piece_again(&piece, (uint32_t)n, &doc); /* it is valid */
+        (void)bm_document_piece_again(&piece, (uint32_t)n, &doc); /* the piece was validated */
         status = check_doc(c, (uint32_t)n, &doc, err);
         if (bm_store_view_removed(c->view, (uint32_t)n))
             continue;
@@ -144,7 +146,7 @@ static bm_status check_filter(checker *c, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* As many bits as there are removed documents, each of one that there was. */
+/* There must be as many bits as removed documents, all below next_number. */
 static void check_removed(checker *c)
 {
     const bm_store_counts *counts = &c->view->snapshot.state.counts;
@@ -163,10 +165,10 @@ static void check_removed(checker *c)
 typedef struct marking {
     const checker *checker;
     uint32_t table;
-    uint8_t *seen; /* a bit a number */
+    uint8_t *seen; /* one bit for each number */
 } marking;
 
-/* A posting: of a document, and not the second one of it. */
+/* A posting must be of an existing document, and be its only one in the table. */
 static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
 {
     marking *m = ctx;
@@ -179,7 +181,8 @@ static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
     return BM_OK;
 }
 
-/* Every piece of it; and, where documents are right, each that is to be in it is. */
+/* Check every piece of a table, and, if the documents are right, that exactly those that belong in
+ * it are in it. */
 static bm_status check_table(checker *c, size_t table, bm_error *err)
 {
     const bm_state *state = &c->view->snapshot.state;
@@ -260,18 +263,18 @@ out:
  *
  * An index without its removed documents.
  *
- * The documents that are there get new numbers in the same order, so that the entries of a table,
- * merged from all runs, are in order again with the new ones. A new number is the old less those
- * removed before it: a count for each 64 bits, and their bits. */
+ * The remaining documents get new numbers in the same order, so the entries of a table, merged from
+ * all runs, stay in order. A new number is the old one minus the number of removed documents before
+ * it: a stored count for every 64 documents, plus the bits set in between. */
 
 typedef struct copying {
     const bm_store_view *view;
     bm_store *to;
-    uint32_t *before; /* removed before number i * 64 */
+    uint32_t *before; /* number of removed documents before number i * 64 */
     bm_run_writer *out;
 } copying;
 
-/* The bits of numbers 64 * i …, 1: removed. */
+/* The bits of numbers 64 * i … 64 * i + 63; 1: removed. */
 static uint64_t bits_at(const bm_store_view *view, size_t i)
 {
     uint8_t bytes[8] = {0};
@@ -323,7 +326,7 @@ static bm_status copy_documents(const copying *c, bm_error *err)
             bm_store_doc doc;
             if (bm_store_view_removed(c->view, (uint32_t)n))
                 continue;
-            (void)bm_document_piece_again(&piece, (uint32_t)n, &doc); /* it is valid */
+            (void)bm_document_piece_again(&piece, (uint32_t)n, &doc); /* the piece was validated */
             BM_TRY(bm_writer_document(c->to, &doc, err));
         }
         bm_snapshot_read(&s->pieces.list[i]);
@@ -331,13 +334,15 @@ static bm_status copy_documents(const copying *c, bm_error *err)
     return BM_OK;
 }
 
-/* No id that was given to a document is given again, also not an id of a removed one. */
+/* No id that was ever given to a document may be given again, not even that of a removed one. */
 static void copy_ids(copying *c)
 {
     const bm_store_counts from = bm_store_view_counts(c->view);
     bm_store_counts *to = &c->to->writer->state.counts;
     const uint64_t least =
-        from.next_id != BM_NEXT_ID_UNKNOWN ? from.next_id : from.next_number; /* at least these */
+        from.next_id != BM_NEXT_ID_UNKNOWN ? from.next_id : from.next_number; /* earlier versions
+                                                                                 gave these numbers
+                                                                                 as ids */
     to->next_id = to->next_id < least ? least : to->next_id;
     to->ids = from.ids;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_filter.h -- the filters of an index of sets (bytes/filter_piece.h), which a writer adds as
+/* store_filter.h -- the filters of an index of sets (store/piece.h), which a writer adds as
  * documents come.
  *
- * They are about the documents from 0 on, piece by piece; the last ones, too few for a piece, are
- * in none, and those that come next are put together with them. */
+ * Filters cover the documents from 0 on, piece by piece. The last documents, too few for a piece,
+ * have no filter; the next writer combines them with those that it adds. */
 #pragma once
 
 #include "store/piece.h"
@@ -13,7 +13,7 @@ typedef struct bm_store_filters {
     bm_filter_writer next;
     bm_store_env *env;
     bm_state *state; /* of the writer */
-    bool none;       /* there are to be none */
+    bool none;       /* this index has no filters */
 } bm_store_filters;
 
 /* Begin with the documents that no filter of the snapshot covers; new ones follow. */
@@ -22,10 +22,11 @@ bm_status bm_store_filters_begin(bm_store_filters *filters, const bm_snapshot *s
 /* The next document, with its body. */
 bm_status bm_store_filters_add(bm_store_filters *filters, const bm_store_doc *doc, bm_error *err);
 
-/* The first number that no filter is about. */
+/* The first document number that no filter covers. */
 uint64_t bm_store_filters_end(const bm_snapshot *snapshot);
-/* The filter of a piece; its sum is not looked at. false: damaged. */
+/* Open the filter in a piece; the sum is not checked. false: damaged. */
 bool bm_store_filter_open(const bm_snapshot *snapshot, const bm_piece_ref *ref,
                           bm_filter_piece *out);
-/* *right: filter i follows the one before it, and is what its documents make it. */
+/* *right: filter i directly follows the one before it, and equals the filter made anew from its
+ * documents. */
 bm_status bm_store_filter_check(const bm_snapshot *snapshot, size_t i, bool *right, bm_error *err);

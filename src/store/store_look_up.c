@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_look_up.c -- views: see store_view.h.
  *
- * A key is looked up in each run that has the table: the piece by its first entry, then the place
- * in it. Documents that were removed are left out by their bits.
+ * A key is looked up in each run that has the table: first the piece, by the first keys of pieces,
+ * then the entry in it. Removed documents are skipped by their bits.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "base/bisect.h"
@@ -80,8 +80,8 @@ void bm_store_view_close(bm_store_view *v)
     bm_free_all(v->bits, v->compared, v->docs_compared, v);
 }
 
-/* Asked often, by readers that live long: so nothing of the index is looked at but the record of
- * its last commit. In doubt nothing is newer: whoever asks will ask again. */
+/* Long-lived readers call this often, so it reads only the record of the last commit. If that
+ * fails, the answer is that nothing is newer; the caller will ask again. */
 bool bm_store_view_is_last(const bm_store_view *v)
 {
     const bm_snapshot *s = &v->snapshot;
@@ -113,20 +113,20 @@ bool bm_store_view_removed(const bm_store_view *v, uint32_t number)
     return number / 8 < v->removed_bytes && (v->removed[number / 8] >> number % 8 & 1) != 0;
 }
 
-/* One key of an ask. */
+/* One key of an ask, and its index. */
 typedef struct ask_key {
     uint64_t key;
     uint32_t asked, most;
 } ask_key;
 
-#define KEYS_AHEAD 8u /* of the key that is looked up: the place that is prefetched */
+#define KEYS_AHEAD 8u /* how many keys ahead of the current one a place is prefetched */
 
-/* A table of one run, asked for keys that ascend. */
+/* A table of one run, searched for ascending keys. */
 typedef struct table_walk {
     const bm_store_view *view;
     const bm_piece_ref *refs;
-    size_t n, at;           /* `at`: where the last key began */
-    bm_posting_piece piece; /* of refs[opened] */
+    size_t n, at;           /* pieces; the one where the last key began */
+    bm_posting_piece piece; /* refs[opened], once opened */
     size_t opened;
 } table_walk;
 
@@ -145,7 +145,7 @@ static bm_status open_piece(table_walk *t, size_t at, bm_error *err)
     return BM_OK;
 }
 
-/* The first entry of the piece with this key or a larger one. */
+/* The first entry of the piece with a key >= `key`. */
 static bm_status find_entry(const table_walk *t, uint64_t key, size_t *i, bm_error *err)
 {
     *i = bm_posting_piece_find(&t->piece, key);
@@ -154,7 +154,7 @@ static bm_status find_entry(const table_walk *t, uint64_t key, size_t *i, bm_err
                : bm_snapshot_damaged(&t->view->snapshot, err, "a block of postings");
 }
 
-/* Entry i, which may be the first one that is read of its block. */
+/* Entry i, after checking the sum of its block. */
 static bm_status read_entry(const table_walk *t, size_t i, bm_posting *out, bm_error *err)
 {
     if (!bm_posting_piece_whole_at(&t->piece, i))
@@ -163,7 +163,8 @@ static bm_status read_entry(const table_walk *t, size_t i, bm_posting *out, bm_e
     return BM_OK;
 }
 
-/* The last piece that begins before `key`, where its first entries may be; else the first. */
+/* Move to the last piece that begins before `key`, where its first entries may be; else to the
+ * first piece. */
 static void seek(table_walk *t, uint64_t key)
 {
     bm_bisect b = {t->at + 1, t->n};
@@ -186,8 +187,8 @@ static bm_status add_hit(const bm_store_view *v, bm_store_hits *hits, bm_store_h
     return BM_OK;
 }
 
-/* Count the entries of the key that are left from entry i of piece `at` on, but for removed
- * documents: where none was removed, the last of them is looked for, and no other is read. */
+/* Count the remaining entries of the key, from entry i of piece `at` on, without removed documents.
+ * If nothing was removed, only the end of the entries is searched and none is read. */
 static bm_status count_rest(table_walk *t, size_t at, size_t i, uint64_t key, uint64_t *n,
                             bm_error *err)
 {
@@ -225,7 +226,7 @@ static bm_status add_rest(table_walk *t, size_t at, size_t i, ask_key ask, bm_st
     return BM_OK;
 }
 
-/* All entries of a key, which may reach into later pieces; the next key may be the same. */
+/* All entries of a key, which may continue in later pieces. The next key may be the same one. */
 static bm_status find_key(table_walk *t, ask_key ask, bm_store_hits *hits, bm_error *err)
 {
     const size_t before = hits->n, most = ask.most == 0 ? SIZE_MAX : ask.most;
@@ -266,7 +267,7 @@ bm_status bm_store_view_find(const bm_store_view *v, const bm_store_ask *ask, bm
 
 /* --- documents --- */
 
-/* The document of a number below next_number, whether or not it was removed. */
+/* The document of a number below next_number, removed or not. */
 static bm_status read_doc(const bm_store_view *v, uint32_t number, bm_store_doc *out, bm_error *err)
 {
     const bm_piece_ref *ref = bm_snapshot_docs(&v->snapshot, number);
@@ -350,7 +351,7 @@ void bm_store_view_unfiltered(const bm_store_view *v, uint8_t *bits)
         bits[n / 8] |= (uint8_t)(1u << n % 8);
 }
 
-/* Who asks reads most of a filter: it is compared whole. */
+/* A query reads most of a filter, so the whole filter is checked at once. */
 bm_status bm_store_view_filter(const bm_store_view *v, size_t filter, const bm_filter_ask *asks,
                                size_t n_asks, uint8_t *bits, bm_error *err)
 {

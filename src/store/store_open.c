@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_open.c -- opening and closing an index, making a new one.
  *
- * LMDB opens no file before its pages were compared with the record of the last commit
+ * LMDB opens a file only after its pages were compared with the record of the last commit
  * (store_snapshot.h).
  *
  * Tests: tests/unit/store/test_store_processes.c, tests/unit/store/test_store_errors.c */
@@ -22,12 +22,12 @@
 
 /* --- one store of an index in a process ---
  *
- * LMDB holds lock.mdb by record locks of POSIX, which belong to the process: if it opened the file
- * again it would take itself for the only user and empty the table of readers, and the first close
- * of either would let go of both. So the files that are open are in a list of the process. Who
- * opens one again to read gets the store that is there; beside a writer that is BM_ERR_BUSY, and so
- * is a writer beside anybody. An entry of another process is of a parent that forked, and counts
- * for nothing. */
+ * LMDB holds lock.mdb by POSIX record locks, which belong to the process. If a process opened the
+ * file twice, LMDB would take it for the only user and clear the table of readers, and the first
+ * close of either would release the locks of both. So the process keeps a list of its open files.
+ * Opening an index again to read returns the store that is open already. If either of the two would
+ * write, that is BM_ERR_BUSY. Entries with another process id were inherited from a parent at a
+ * fork, and are ignored. */
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t open_changed = PTHREAD_COND_INITIALIZER;
@@ -49,7 +49,7 @@ static void guard_forks(void)
     (void)pthread_atfork(lock_list, unlock_list, unlock_list);
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 static bm_store_open_file *find_open(const struct stat *info)
 {
     bm_store_open_file *f = open_list;
@@ -59,8 +59,9 @@ static bm_store_open_file *find_open(const struct stat *info)
     return f;
 }
 
-/* The store of the index that this process has open already, which is to be read; NULL: it has
- * none. Before the directory is locked, where a writer would take this process for another. */
+/* Find the store of this index that the process has open already, and count a user of it; NULL:
+ * there is none. Called before the directory is locked: otherwise a writer would take this process
+ * for another one. */
 static bm_status join_open(const char *dir, bool writes, bm_store **out, bm_error *err)
 {
     char *path = NULL;
@@ -85,7 +86,7 @@ static bm_status join_open(const char *dir, bool writes, bm_store **out, bm_erro
                 : BM_OK;
 }
 
-/* BM_NOT_FOUND: another thread was faster. */
+/* BM_NOT_FOUND: another thread opened it first. */
 static bm_status enter_list(bm_store *store, bm_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -112,7 +113,7 @@ static void count_user(bm_store *store)
     unlock_list();
 }
 
-/* Is it nobody's now? */
+/* Drop one user. true: it was the last. */
 static bool leave_user(bm_store *store)
 {
     bm_store_open_file *file = &store->open_file;
@@ -123,7 +124,7 @@ static bool leave_user(bm_store *store)
     return last;
 }
 
-/* Once nothing of it is open. */
+/* Remove it from the list, once nothing of it is open. */
 static void leave_list(bm_store *store)
 {
     bm_store_open_file *file = &store->open_file, **at = &open_list;
@@ -180,7 +181,7 @@ static bm_status keep_facts(bm_store *store, const bm_store_facts *facts, bm_err
 
 /* --- opening --- */
 
-/* BM_NOT_FOUND: another index replaced it at this moment. */
+/* BM_NOT_FOUND: another index just replaced it. */
 static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
 {
     const bm_store_place *place = &store->place;
@@ -202,7 +203,7 @@ static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
     return BM_OK;
 }
 
-/* One that reads has a slot in lock.mdb; where it cannot have one, it holds the data file. */
+/* A reader takes a slot in lock.mdb; if it cannot, it holds the data file. */
 static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
 {
     const bool writes = store->cfg.mode == BM_STORE_WRITE;
@@ -217,18 +218,19 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
     BM_TRY(bm_store_place_lock(&store->place, writes, &has_slots, err));
     if (writes) {
         BM_TRY(open_env(store, 0, err));
-        (void)store->env.lib.mdb_reader_check(store->env.env, &dead); /* slots of killed ones */
+        (void)store->env.lib.mdb_reader_check(store->env.env, &dead); /* frees slots of killed
+                                                                         processes */
         return BM_OK;
     }
-    /* LMDB's write of a slot could end the process if lock.mdb lacks some of its blocks. */
+    /* If lock.mdb lacked blocks, LMDB's write of a slot could kill the process on a full disk. */
     if (has_slots && bm_store_place_reserve_lock(&store->place, NULL) == BM_OK)
         return open_env(store, MDB_RDONLY, err);
     BM_TRY(bm_store_place_lock_data(&store->place, false, err));
     return open_env(store, MDB_RDONLY | MDB_NOLOCK, err);
 }
 
-/* If a writer was interrupted after its commit, record this commit, so that the next one is not two
- * ahead, and delete what the writer left. */
+/* After a writer that was interrupted after its commit: record this commit, so that the next one is
+ * not two ahead of the record, and delete leftovers. */
 static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_error *err)
 {
     BM_TRY(bm_writer_record(store, err));
@@ -239,7 +241,7 @@ static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_er
     return bm_store_commit(store, err);
 }
 
-/* Read the facts, and for a writer the state from which it continues. */
+/* Read the facts, and, for a writer, the state from which it continues. */
 static bm_status begin(bm_store *store, bm_error *err)
 {
     bm_snapshot s = {0};
@@ -281,9 +283,9 @@ bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out
     return status == BM_NOT_FOUND ? BM_ERR_LOCKED : status;
 }
 
-/* --- a new one --- */
+/* --- creating --- */
 
-/* In a directory that is open. */
+/* Create an index in the open directory of store->place. */
 static bm_status create(bm_store *store, const bm_store_facts *facts, bm_error *err)
 {
     const bm_store_place *place = &store->place;
@@ -318,7 +320,7 @@ out:
     return status == BM_NOT_FOUND ? BM_ERR_LOCKED : status;
 }
 
-/* LMDB opens its files by name; then the names go. */
+/* LMDB opens its files by name; then they are unlinked. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err)
 {
@@ -347,7 +349,7 @@ out:
     }
     close(store->place.dir);
     bm_free(store->place.path);
-    store->place.dir = -1; /* it is not recorded */
+    store->place.dir = -1; /* its commits are not recorded */
     store->env.name = store->place.path = path;
     *out = store;
     return BM_OK;

@@ -34,8 +34,10 @@
 #define TXN_BYTES   (UINT64_C(16) << 20)
 #define MAP_STEP    (UINT64_C(64) << 20)
 #define PROBE_BYTES (UINT64_C(1) << 20)
-#define RESIZES     16   /* of one look: no writer makes it larger so often meanwhile */
-#define MODE        0666 /* the umask takes its part */
+#define RESIZES                                                                                    \
+    16            /* attempts for one read: no writer enlarges the map that often in this
+                            time */
+#define MODE 0666 /* the umask applies */
 
 static const char *const names[] = {BM_LMDB_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 
@@ -59,9 +61,9 @@ bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, c
     return status;
 }
 
-/* LMDB returns EIO where the system wrote less than it was asked to, as it does on a full disk, at
- * a quota and at the limit of a file's size; LMDB does not write the rest, which would show the
- * cause. So the cause is found here, by writing as much to a file without a name beside it. */
+/* LMDB returns EIO after a short write, as it occurs on a full disk, at a quota, and at the limit
+ * of a file's size. LMDB does not try to write the rest, which would show the cause. So the cause
+ * is found here, by writing as much to an unnamed file in the same directory. */
 static int cause_of(const bm_store_env *env)
 {
     static const char block[64 << 10];
@@ -126,8 +128,8 @@ void bm_store_env_close(bm_store_env *env)
     *env = (bm_store_env){0};
 }
 
-/* Grow the map so that it holds a transaction of `bytes` values, its branches and leaves and its
- * lists of free pages. None is being written. */
+/* Grow the map so that it has room for a transaction with `bytes` of values, its branch and leaf
+ * pages, and its lists of free pages. No transaction may be open for writing. */
 static int grow_map(bm_store_env *env, uint64_t bytes)
 {
     MDB_envinfo info;
@@ -181,7 +183,7 @@ bm_status bm_store_env_commit(bm_store_env *env, bm_error *err)
     return end(env, true, err);
 }
 
-/* A transaction that takes `more` bytes is open. */
+/* Ensure that a transaction with room for `more` bytes is open. */
 static bm_status open_for(bm_store_env *env, uint64_t more, bm_error *err)
 {
     if (env->txn != NULL && !env->together && env->bytes + more > TXN_BYTES) {
@@ -207,7 +209,7 @@ bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t si
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err)
 {
     char bytes[BM_PIECE_KEY_BYTES];
-    const uint64_t size = UINT64_C(256) << 10; /* few values a transaction */
+    const uint64_t size = UINT64_C(256) << 10; /* few deletions in one transaction */
     BM_TRY(open_for(env, size, err));
     MDB_val k = {bm_piece_key_write(key, bytes).len, bytes};
     const int rc = env->lib.mdb_del(env->txn, env->table, &k, NULL);
@@ -229,9 +231,10 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
         int dead, rc = env->lib.mdb_txn_begin(env->env, NULL, MDB_RDONLY, out);
         if (rc == 0)
             return BM_OK;
-        if (rc == MDB_MAP_RESIZED && resizes++ < RESIZES) { /* another process has made it larger */
+        if (rc == MDB_MAP_RESIZED && resizes++ < RESIZES) { /* another process has enlarged it */
             rc = env->lib.mdb_env_set_mapsize(env->env, 0);
-        } else if (rc == MDB_READERS_FULL && !cleared) { /* of processes that were killed */
+        } else if (rc == MDB_READERS_FULL && !cleared) { /* perhaps with slots of processes that
+                                                            were killed */
             rc = env->lib.mdb_reader_check(env->env, &dead);
             cleared = true;
         }
@@ -246,7 +249,7 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
 #define FIXED      offsetof(bm_store_record, spans)
 #define SUM_BYTES  sizeof(uint64_t)
 #define SPANS_MOST ((BM_RECORD_SLOT - FIXED - SUM_BYTES) / sizeof(bm_page_span))
-/* Bytes of each slot that are allocated at the start, so that a full disk stops few commits. */
+/* Bytes of each slot that are allocated in advance, so that a full disk stops few commits. */
 #define ALLOCATED ((size_t)16 << 10)
 
 void bm_store_record_reset(bm_store_record *record)
@@ -255,7 +258,7 @@ void bm_store_record_reset(bm_store_record *record)
     *record = (bm_store_record){0};
 }
 
-/* The sum of the record's bytes in the file. */
+/* The sum of the record's bytes as they are in the file. */
 static uint64_t sum_of(const bm_store_record *record)
 {
     XXH3_state_t state;
@@ -267,7 +270,7 @@ static uint64_t sum_of(const bm_store_record *record)
 
 /* --- the file --- */
 
-/* BM_NOT_FOUND: there is no whole one in this slot. */
+/* BM_NOT_FOUND: this slot has no intact record. */
 static bm_status read_slot(int fd, uint32_t slot, bm_store_record *out, bm_error *err)
 {
     const uint64_t place = slot * BM_RECORD_SLOT;
@@ -277,7 +280,8 @@ static bm_status read_slot(int fd, uint32_t slot, bm_store_record *out, bm_error
         out->n_spans > SPANS_MOST)
         return BM_NOT_FOUND;
     const size_t n = (size_t)out->n_spans, bytes = n * sizeof *out->spans;
-    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* and the sum after them */
+    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* with room for the sum after
+                                                                        them */
     out->slot = slot;
     if (bm_pread_all(fd, out->spans, bytes + SUM_BYTES, place + FIXED, &got) != 0 ||
         got < bytes + SUM_BYTES)
@@ -339,8 +343,8 @@ bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out
     return status;
 }
 
-/* Is the file of a place an index's? By LMDB's first page, or where that is damaged by the record
- * beside it. */
+/* Is the data file an index? LMDB's first page tells, or, if that is damaged, the presence of the
+ * record beside it. */
 static bm_status is_index(const bm_store_place *place, bool *is, bm_error *err)
 {
     uint8_t head[24];
@@ -366,14 +370,15 @@ bm_status bm_store_is(const char *dir, bool *is, bm_error *err)
     status = bm_store_place_data(&place, err);
     if (status == BM_OK)
         status = is_index(&place, is, err);
-    else if (status == BM_ERR_FORMAT) /* it has no such file */
+    else if (status == BM_ERR_FORMAT) /* there is no such file */
         status = BM_OK;
 out:
     bm_store_place_close(&place);
     return status;
 }
 
-/* A record (NULL: none) into a slot of the file, with zeros after it up to ALLOCATED. */
+/* Write a record (NULL: none) into a slot of the file, padded with zeros to at least ALLOCATED
+ * bytes. */
 static bm_status put(const bm_store_place *place, uint32_t slot, int flags,
                      const bm_store_record *record, bm_error *err)
 {
@@ -447,19 +452,21 @@ bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes
            now.first[own] == record->first[own];
 }
 
-#define FREE_TABLE  0u /* as mdb_stat has it */
-#define FIRST_PAGE  2u /* after the two that say which transaction is the last */
-#define VALUE_AT    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* in pages of its own */
+#define FREE_TABLE 0u /* the number of LMDB's table of free pages, as mdb_stat takes it */
+#define FIRST_PAGE 2u /* after the two first pages, which tell the last transaction */
+#define VALUE_AT                                                                                   \
+    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* offset of a value that has pages of its
+                                                       own */
 #define MAP_ALIGNED ((uint32_t)sysconf(_SC_PAGESIZE))
 
 typedef struct reading {
     const bm_pages_of *of;
     bm_piece_refs *pieces;
     bm_store_record *out;
-    uint64_t *owned; /* a bit a page: it is free, or a value's */
+    uint64_t *owned; /* one bit for each page: it is free, or belongs to a value */
     size_t cap_owned;
     uint64_t n_owned, last_owned;
-    size_t last_freed; /* the transaction whose free pages were read last */
+    size_t last_freed; /* the transaction of the last list of free pages that was read */
     bm_error *err;
 } reading;
 
@@ -473,8 +480,8 @@ static bool is_owned(const reading *r, uint64_t page)
     return page / 64 < r->cap_owned && (r->owned[page / 64] >> page % 64 & 1) != 0;
 }
 
-/* Pages first … first+n-1 get an owner. Of free pages at the end some may never have been written,
- * but each has a number in the file. */
+/* Mark pages first … first+n-1 as owned. Free pages at the end may never have been written to the
+ * file, yet their numbers are valid. */
 static bm_status own(reading *r, uint64_t first, uint64_t n)
 {
     const uint64_t most = r->of->size / r->out->page_bytes + r->of->size / sizeof(size_t);
@@ -509,7 +516,7 @@ static bm_status visit_piece(reading *r, const MDB_val *key, const MDB_val *valu
     return BM_OK;
 }
 
-/* The pages that a transaction has freed: how many, and their numbers. */
+/* Mark the pages that a transaction has freed: their count, then their numbers. */
 static bm_status visit_free(reading *r, const MDB_val *key, const MDB_val *value)
 {
     const char *at = value->mv_data;
@@ -548,9 +555,9 @@ out:
     return status;
 }
 
-/* *base: where page 0 is in LMDB's map. The page of the value with the lowest address is found by
- * its bytes: it is the first page in the file that equals it, among the pages that are neither
- * LMDB's own nor free. */
+/* *base: the address of page 0 in LMDB's map. The page at the lowest address of a value is
+ * identified by its bytes: it is the first page in the file that equals it, among the pages that
+ * are neither free nor LMDB's own. */
 static bm_status find_base(const reading *r, const uint8_t **base)
 {
     const size_t page_bytes = r->out->page_bytes;
@@ -567,7 +574,8 @@ static bm_status find_base(const reading *r, const uint8_t **base)
     return pages_damaged(r, "a value is not in the file");
 }
 
-/* Each piece to its place in our map. */
+/* Change each piece's address to the one in our map, and mark the pages of those that have pages of
+ * their own. */
 static bm_status place_pieces(reading *r, uint64_t n_pages)
 {
     const size_t page_bytes = r->out->page_bytes;
@@ -593,7 +601,7 @@ static bm_status place_pieces(reading *r, uint64_t n_pages)
     return n_pages == 0 ? BM_OK : pages_damaged(r, "a value has other pages than LMDB counts");
 }
 
-/* List the remaining pages, which are LMDB's own. Their number gives the last page. */
+/* List the remaining pages, which are LMDB's own. Their number, n_pages, gives the last page. */
 static bm_status list_spans(reading *r, uint64_t n_pages)
 {
     bm_store_record *out = r->out;
@@ -649,7 +657,7 @@ bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_r
     return status;
 }
 
-/* --- in a child, which calls LMDB and ends; nothing that the process holds is changed by it --- */
+/* --- in a child process, which calls LMDB and exits: nothing in the parent changes --- */
 
 static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err)
 {
@@ -666,7 +674,7 @@ static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err
                                   MDB_RDONLY | (slot ? 0 : MDB_NOLOCK), (uint64_t)info.st_size};
     BM_TRY(bm_store_env_open(&cfg, &env, err));
     BM_TRY(bm_store_env_read(&env, &txn, err));
-    if (fstat(place->data, &info) != 0) /* it may have grown before the transaction began */
+    if (fstat(place->data, &info) != 0) /* the file may have grown before the transaction began */
         return bm_fail_errno(err, errno, place->path, "cannot read the index");
     const bm_pages_of of = {&env, txn,
                             mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, place->data, 0),
@@ -674,19 +682,19 @@ static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err
     if (of.bytes == MAP_FAILED)
         return bm_fail_errno(err, errno, place->path, "cannot read the index");
     const bm_status status = bm_pages_read(&of, &pieces, &record, err);
-    env.lib.mdb_txn_abort(txn); /* its slot is free */
+    env.lib.mdb_txn_abort(txn); /* frees its slot */
     bm_store_env_close(&env);
     return status;
 }
 
-/* Its own errors, and the system's errors for impossible sizes. */
+/* LMDB's own errors, and system errors that impossible sizes cause. */
 static bool is_damage(const bm_error *err)
 {
     return err->code < 0 || err->code == EINVAL || err->code == ENOMEM || err->code == EOVERFLOW ||
            err->code == EFBIG;
 }
 
-/* It may end in any way; its memory goes with it. */
+/* The child may crash anywhere; its memory ends with it. */
 _Noreturn static void run_child(const bm_store_place *place, bool slot, int out)
 {
     static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -697,7 +705,7 @@ _Noreturn static void run_child(const bm_store_place *place, bool slot, int out)
         signal(ends[i], SIG_DFL);
     (void)setrlimit(RLIMIT_CORE, &none);
     if (nothing >= 0)
-        (void)dup2(nothing, STDERR_FILENO); /* LMDB's last words */
+        (void)dup2(nothing, STDERR_FILENO); /* discards messages of LMDB's assertions */
     bm_status status = read_anew(place, slot, &err);
     if (status != BM_OK && is_damage(&err))
         status = BM_ERR_FORMAT;
@@ -709,7 +717,7 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
 {
     const char *name = place->path;
     int ends[2];
-    uint8_t byte = (uint8_t)BM_ERR_FORMAT; /* it was ended */
+    uint8_t byte = (uint8_t)BM_ERR_FORMAT; /* the result if the child crashes */
     if (pipe2(ends, O_CLOEXEC) != 0)
         return bm_fail_errno(err, errno, name, "cannot look at the index");
     const pid_t child = fork();
@@ -755,7 +763,7 @@ static bm_str text_of(const bm_state *state, size_t i)
     return i == 0 ? state->facts.settings : state->notes[i - 1];
 }
 
-/* Numbers that a state of this version has beside NUMBERS. */
+/* Numbers, beyond NUMBERS, of a state of BM_STATE_VERSION. */
 #define MORE 4u
 
 static size_t n_more(uint32_t version)
@@ -910,7 +918,7 @@ bool bm_state_names(const bm_state *state, const bm_piece_key *key)
 
 /* === store place === */
 
-#define LOCK_BYTES ((off_t)64 << 10) /* what LMDB wants for so many readers as are allowed here */
+#define LOCK_BYTES ((off_t)64 << 10) /* what LMDB needs for BM_STORE_READERS readers */
 
 static int lock(int fd, int how)
 {
@@ -1013,7 +1021,7 @@ bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_e
                           "its " BM_STORE_DATA
                           " has another name too (a hard link), and would change there (write to a "
                           "copy: cp -a makes one, cp -al does not)");
-    /* Some file systems of networks have no such locks: then nobody else has one either, and
+    /* Some network file systems have no such locks: then no other process has one either, and
      * writers hold the directory. */
     if (lock(place->data, alone ? LOCK_EX : LOCK_SH) != EWOULDBLOCK)
         return BM_OK;
@@ -1041,7 +1049,8 @@ bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *ha
                    ? BM_OK
                    : bm_fail_errno(err, errno, place->path, "cannot look at its " BM_STORE_LOCK);
     if (S_ISREG(lock_file.st_mode) && lock_file.st_nlink > 1 && !writes &&
-        bm_store_place_is_linked(place)) /* a copy by hard links: its lock is left alone */
+        bm_store_place_is_linked(place)) /* a copy made of hard links: its lock file is left
+                                            alone */
         return BM_OK;
     if (!S_ISREG(lock_file.st_mode) || lock_file.st_nlink != 1)
         return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
@@ -1084,12 +1093,12 @@ bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err
         made = fd >= 0;
     }
     if (fd < 0 && errno != ENOSPC && errno != EDQUOT)
-        return BM_OK; /* LMDB gives the reason */
+        return BM_OK; /* LMDB reports the reason */
     int code = fd < 0 ? errno : 0;
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         const off_t size = info.st_size > LOCK_BYTES ? info.st_size : LOCK_BYTES;
         if (info.st_blocks < size / 512 && fallocate(fd, 0, 0, size) != 0 &&
-            (errno == ENOSPC || errno == EDQUOT)) /* not every file system supports it */
+            (errno == ENOSPC || errno == EDQUOT)) /* not every file system supports fallocate */
             code = errno;
     }
     if (fd >= 0)

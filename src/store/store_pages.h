@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_pages.h -- what LMDB's own calls tell of its file: each key with the place of its value,
- * the lists of free pages, and so which pages hold LMDB's trees: those that are neither free nor a
- * value's.
+/* store_pages.h -- what LMDB's functions tell about its file: every key with the address of its
+ * value, and the lists of free pages. All other pages, neither free nor a value's, hold LMDB's
+ * trees.
  *
- * Nothing here knows the format of LMDB's pages. It hands out addresses in a map of its own: the
+ * This code does not know the format of LMDB's pages. LMDB returns addresses in its own map; the
  * page of the file at such an address is found by comparing it with the pages of our map. */
 #pragma once
 
@@ -16,14 +16,14 @@
 #include "store/piece.h"
 #include "store/store.h"
 
-/* store_env -- the environment of LMDB: transactions, and a map that grows before it is full.
+/* store_env -- the LMDB environment: transactions, and a map that grows before it is full.
  *
- * Values are put into a transaction that is open until it has 16 MiB of them; then it is committed
- * and the next begun. Each is whole, but only bm_store_env_commit waits for the disk. The map grows
- * by what a transaction may take before it begins, so that MDB_MAP_FULL cannot come in the midst of
- * one. */
+ * Values are put into the open transaction until it has 16 MiB of them; then it is committed and
+ * the next one begins. Each commit is atomic, but only bm_store_env_commit waits for the disk.
+ * Before a transaction begins, the map grows by what the transaction may need, so MDB_MAP_FULL
+ * cannot occur in the middle of one. */
 
-/* The functions of liblmdb that the store calls; the library is opened with an index. */
+/* The functions of liblmdb that the store calls; the library is loaded when an index is opened. */
 #define BM_LMDB_FUNCTIONS(X)                                                                       \
     X(mdb_env_create)                                                                              \
     X(mdb_env_open)                                                                                \
@@ -55,8 +55,8 @@ typedef struct bm_lmdb_library {
 
 /* BM_ERR_IO: it is not installed. BM_ERR_NOMEM. */
 bm_status bm_lmdb_library_open(bm_lmdb_library *lib, bm_error *err);
-/* "`what`: " and what the code means, of `file`. Damage is BM_ERR_FORMAT, errors of the system as
- * in bm_fail_errno, the rest BM_ERR_IO. */
+/* Report "`what`: " and the meaning of the code, for `file`. Damage is BM_ERR_FORMAT, system errors
+ * are as in bm_fail_errno, all others BM_ERR_IO. */
 bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, const char *what,
                        bm_error *err);
 
@@ -64,142 +64,148 @@ typedef struct bm_store_env {
     bm_lmdb_library lib;
     MDB_env *env;     /* NULL: none */
     const char *name; /* for messages; borrowed */
-    MDB_txn *txn;     /* that is being written; NULL: none */
+    MDB_txn *txn;     /* being written; NULL: none */
     MDB_dbi table;    /* of keys, in txn */
-    uint64_t bytes;   /* that were put into it */
-    bool together;    /* until the commit all goes into one transaction */
+    uint64_t bytes;   /* put into txn so far */
+    bool together;    /* until the commit, everything goes into one transaction */
 } bm_store_env;
 
 typedef struct bm_store_env_cfg {
-    const char *path;    /* of the directory, or with MDB_NOSUBDIR of the file */
+    const char *path;    /* of the directory, or, with MDB_NOSUBDIR, of the file */
     const char *name;    /* for messages */
     unsigned flags;      /* MDB_NOTLS is added */
-    uint64_t file_bytes; /* that it has now */
+    uint64_t file_bytes; /* its present size */
 } bm_store_env_cfg;
 
 /* *out: {0} before. */
 bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err);
 void bm_store_env_close(bm_store_env *env); /* {0} is fine; uncommitted values are lost */
 
-/* A value of `size` bytes, to be filled before the next call for this environment. */
+/* Reserve a value of `size` bytes; the caller fills it before the next call for this
+ * environment. */
 bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t size, void **value,
                            bm_error *err);
-/* BM_OK also where there is none. */
+/* BM_OK also if there is none. */
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err);
-/* Make all values that were put readable. */
+/* Make all values put so far readable. */
 bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
-/* From here to the commit all of `bytes` goes into one transaction. */
+/* From here to the commit, `bytes` of values go into one transaction. */
 bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err);
-/* Write all values that were put to the disk. */
+/* Write all values put so far to the disk. */
 bm_status bm_store_env_commit(bm_store_env *env, bm_error *err);
 
-/* A transaction that reads: while it is open, nothing that it sees is written over. */
+/* Begin a read transaction: while it is open, no page that it sees is overwritten. */
 bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err);
 
 /* store_place -- the directory of an index: its files, and who holds them.
  *
- * A writer holds the directory itself with flock, so that no lock is left, in whatever way it ends,
- * and also its data file, which may have come there from another directory. A reader that has no
- * slot in lock.mdb holds the data file shared, for which nothing is written. */
+ * A writer holds flock on the directory itself, so no lock remains however the process ends, and on
+ * the data file, which may have been moved there from another directory. A reader without a slot in
+ * lock.mdb holds a shared flock on the data file, which writes nothing. */
 
-/* LMDB's own names. */
+/* Names given by LMDB. */
 #define BM_STORE_DATA "data.mdb"
 #define BM_STORE_LOCK "lock.mdb"
-/* Ours (store_pages.h). */
+/* Our own file (store_record, below). */
 #define BM_STORE_RECORD "last_commit"
-/* Readers at once, of all processes; a slot takes 64 bytes of lock.mdb. */
+/* The most readers at once, over all processes; a slot takes 64 bytes of lock.mdb. */
 #define BM_STORE_READERS 1022u
 
 typedef struct bm_store_place {
-    char *path;    /* of the directory, as it was given */
-    char name[40]; /* the same for LMDB: through the descriptor, so that no other can come to its
-                      place; "": no /proc */
+    char *path;    /* of the directory, as given */
+    char name[40]; /* the path for LMDB, through the descriptor, so that no other directory can take
+                      its place; "": there is no /proc */
     int dir, data /* read only */; /* descriptors, -1: none */
 } bm_store_place;
 
-/* Open the directory; `alone`: and lock it. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND, with a message:
- * another process replaced it at this moment (compact). Close *out in any case. */
+/* Open the directory, and lock it if `alone`. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND, with a
+ * message: another process just replaced it (compact). Close *out in any case. */
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err);
-/* Open its data file, a regular file and no link. BM_ERR_FORMAT: there is none. */
+/* Open its data file, which must be a regular file, not a symbolic link. BM_ERR_FORMAT: it is not
+ * there. */
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
-/* Can it be mapped? BM_ERR_IO: its file system has no such maps, and whoever read the index would
- * find it damaged. */
+/* Can the data file be mapped? BM_ERR_IO: its file system has no shared maps, and a reader would
+ * take the index for damaged. */
 bm_status bm_store_place_map(const bm_store_place *place, bm_error *err);
-/* Hold the data file, shared or alone. BM_ERR_LOCKED. Alone, BM_ERR_FORMAT: it has more than one
- * name, so that it would change in another directory too. */
+/* Hold the data file, shared or exclusively (`alone`). BM_ERR_LOCKED. If `alone`, BM_ERR_FORMAT: it
+ * has more than one hard link, so it would change in another directory too. */
 bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_error *err);
-/* May LMDB see lock.mdb, which it opens by its name, and writes to? BM_OK: it is a regular file of
- * one name, or is not there; or it has another name, as the data file has (a copy by hard links),
- * and who reads leaves it alone. BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is
- * there, and this user's own, as the directory is, in which nobody else can exchange it for a link;
- * nothing is made or grown by that. */
+/* May LMDB use lock.mdb, which it opens by name and writes to? BM_OK: it is a regular file with one
+ * hard link; or it is missing; or, for a reader, both it and the data file have further hard links
+ * (a copy made of links), and the reader must not touch it. BM_ERR_FORMAT: otherwise. *has_slots: a
+ * reader may take a slot in it: the file exists, and this user owns it and the directory, so nobody
+ * else can replace it by a link. The check creates and extends nothing. */
 bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *has_slots,
                               bm_error *err);
 /* Its path for LMDB. */
 const char *bm_store_place_name(const bm_store_place *place);
-/* Has its data file another name too (a hard link)? */
+/* Does its data file have another hard link? */
 bool bm_store_place_is_linked(const bm_store_place *place);
-/* Is this descriptor of the same file as place->data? */
+/* Does this descriptor refer to the same file as place->data? */
 bool bm_store_place_same(const bm_store_place *place, int fd);
-/* Is another file at its path now? */
+/* Is there another file at its path now? */
 bool bm_store_place_is_replaced(const bm_store_place *place);
-/* Allocate the blocks of lock.mdb: LMDB writes it through a map, which on a full disk would end the
- * process. BM_ERR_IO with ENOSPC or EDQUOT: the disk is full, and no file is left that was not
- * there; LMDB reports all else. */
+/* Allocate the blocks of lock.mdb: LMDB writes it through a map, and on a full disk that would kill
+ * the process. BM_ERR_IO with ENOSPC or EDQUOT: the disk is full, and no new file is left behind.
+ * LMDB reports all other errors. */
 bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err);
 void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is fine */
 
 /* store_record -- the record of the last commit: `last_commit`, a file of ours beside LMDB's two.
  *
- * It has the transaction of the last commit, the pages that are LMDB's own at that time (its trees,
- * its lists of free pages), and the sums of the bytes of those pages. So no code here has to
- * understand these pages: if the sums are right, LMDB has written the pages, and may read them. And
- * where LMDB, misled by a damaged first page, goes back to the commit before, its transaction is
- * older than the record's.
+ * It has the transaction of the last commit, the list of LMDB's own pages at that time (its trees,
+ * its lists of free pages), and sums of their bytes. So no code here has to understand these pages:
+ * if the sums match, LMDB wrote the pages and can read them safely. If a damaged first page makes
+ * LMDB fall back to the commit before, its transaction is older than the recorded one, which shows
+ * it.
  *
- * The file has two slots of BM_RECORD_SLOT bytes, which are written in turn, each with a sum of its
- * own: a record that was torn leaves the one before. docs/formats.md has each byte. */
+ * The file has two slots of BM_RECORD_SLOT bytes, each with a sum of its own, which are written in
+ * turn: if a write is torn, the record before it remains. docs/formats.md has each byte. */
 
 #define BM_RECORD_SLOT ((size_t)256 << 10)
 
-/* Pages that follow each other. */
+/* Consecutive pages. */
 typedef struct bm_page_span {
     uint64_t first, n;
 } bm_page_span;
 
-/* Up to `spans` as it is in the file, in the byte order of LMDB's pages, which is the machine's. */
+/* The members before `spans` are as in the file, in the machine's byte order, which LMDB uses
+ * too. */
 typedef struct bm_store_record {
     uint64_t magic;
     uint32_t version, page_bytes;
-    uint64_t index, commit; /* which index; how many commits there were */
+    uint64_t index, commit; /* id of the index; number of its commits */
     uint64_t txn, last_page, n_free;
-    uint64_t first[2];   /* XXH3_64bits of each of LMDB's two first pages */
-    uint64_t tree;       /* of its other pages, in the order of `spans` */
-    uint64_t heads;      /* of the bytes that it keeps before each value on pages of its own */
-    uint64_t n_spans;    /* which follow, and the XXH3_64bits of everything before */
+    uint64_t first[2];   /* XXH3_64bits of each of LMDB's first two pages */
+    uint64_t tree;       /* sum of LMDB's other pages, in the order of `spans` */
+    uint64_t heads;      /* sum of the bytes that LMDB stores before each value that has pages of
+                            its own */
+    uint64_t n_spans;    /* number of spans; in the file they follow, then the XXH3_64bits of
+                            everything before it */
     bm_page_span *spans; /* ascending */
     size_t cap_spans;
-    uint32_t slot; /* its place */
+    uint32_t slot; /* which of the two it was read from */
 } bm_store_record; /* {0}; reset */
 
-/* The newest that is whole. BM_ERR_FORMAT: there is none, or it is one of another version. */
+/* Read the newest intact record. BM_ERR_FORMAT: there is none, or it is of another version. */
 bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out, bm_error *err);
-/* The other slot than `slot` becomes empty, and its blocks are allocated, so that a full disk fails
- * before the commit. `make`: the file is new. */
+/* Clear the slot other than `slot`, and allocate its blocks, so that a full disk fails before the
+ * commit. `make`: create the file. */
 bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bool make,
                                   bm_error *err);
-/* On the disk before it returns, in the slot that is not record->slot, which it then is. */
+/* Write it to the slot other than record->slot, and update record->slot. It is on the disk when the
+ * function returns. */
 bm_status bm_store_record_write(const bm_store_place *place, bm_store_record *record,
                                 bm_error *err);
 void bm_store_record_reset(bm_store_record *record); /* frees */
 
-/* Fill in `first` and `tree` of the file as it is. false: a page is not in it. */
+/* Fill in `first` and `tree` from the bytes of the file. false: a page is beyond its end. */
 bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t size);
-/* Are these pages as they were recorded? Of the two first pages only the one of the transaction is
- * checked: LMDB writes them in turn, and the other one may be half of an unfinished commit. */
+/* Do these pages match the record? Of the first two pages only the one of the recorded transaction
+ * is checked: LMDB writes them in turn, and the other one may be a part of an unfinished commit. */
 bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes, size_t size);
 
-/* A piece as it lies in the map; nothing in it was looked at. */
+/* A piece in the map of the file; nothing in it was checked. */
 typedef struct bm_piece_ref {
     bm_piece_key key;
     uint32_t size;
@@ -211,7 +217,7 @@ typedef struct bm_piece_refs {
     size_t n, cap;
 } bm_piece_refs;
 
-/* A transaction that reads, and our map of the file. */
+/* A read transaction, and our map of the file. */
 typedef struct bm_pages_of {
     const bm_store_env *env;
     MDB_txn *txn;
@@ -219,22 +225,21 @@ typedef struct bm_pages_of {
     size_t size;
 } bm_pages_of;
 
-/* All pieces, in the order of their keys, as they lie in our map; and of `out` all but index,
- * commit and the sums of pages. BM_ERR_FORMAT: LMDB cannot read it, or a page has two owners, or
- * none. */
+/* List all pieces by key, as they are in our map, and fill in all of `out` except index, commit and
+ * the sums of pages. BM_ERR_FORMAT: LMDB cannot read the file, or a page has two owners or none. */
 bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_record *out,
                         bm_error *err);
 
-/* The same in a child of this process, which LMDB may crash. BM_OK: the child came to its end;
+/* Like bm_pages_read, in a child process, because LMDB may crash. BM_OK: the child finished;
  * BM_ERR_FORMAT: it ended in another way. `slot`: the child takes a slot in lock.mdb, so that no
- * writer overwrites the pages that it reads (false: the caller holds one for it). */
+ * writer overwrites the pages that it reads (false: the caller has one for it). */
 bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err);
 
 /* store_state -- what a commit makes visible: the piece of state, 'S'.
  *
- * It names the runs of postings, and the last piece of documents. This piece may hold more
- * documents than there are, from a writer that was interrupted. Pieces without a name are
- * leftovers. Removals ('R') are written in the transaction of the state, and need no name.
+ * It names the runs of postings and the last piece of documents. That piece may have documents
+ * beyond the state's count, left by an interrupted writer. Pieces that the state does not name are
+ * leftovers. Removals ('R') are written in the same transaction as the state and need no name.
  *
  *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty,
  *     shingles, text_bytes, next number; next run; first number of the last documents; runs
@@ -246,15 +251,16 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
  *
  * The record of the last commit has index and commit too (store_pages.h). */
 
-/* States of earlier versions are read: a state of BM_STORE_VERSION has none of the last four
- * numbers, and a state of the next version only the first of them. New states have this version. */
+/* States of earlier versions can be read: one of BM_STORE_VERSION has none of the last four
+ * numbers, one of the next version only the first of them. New states are written in this
+ * version. */
 #define BM_STATE_VERSION (BM_STORE_VERSION + 2u)
 
-/* Runs of one state: three of each power of four that numbers of documents can be, of bands and of
- * ids; and those that a merge is about to replace. */
+/* The most runs of one state: three for each power of four that a number of documents can be, for
+ * bands and for ids; and those that a merge is about to replace. */
 #define BM_STORE_RUNS 128u
 
-/* Postings that are sorted together: of each of its tables so many entries. */
+/* Postings that were sorted together; each table has `entries` entries. */
 typedef struct bm_store_run {
     uint64_t id, first_table, n_tables;
     uint64_t entries; /* of each table */
@@ -262,11 +268,12 @@ typedef struct bm_store_run {
 
 typedef struct bm_state {
     bm_store_facts facts;
-    uint64_t index;         /* of the documents that it was built of, so that no other has it */
-    uint64_t commit;        /* how many there were */
-    bm_store_counts counts; /* but for runs and bytes */
+    uint64_t index;         /* id of the index, computed from the documents of its build, so that no
+                               other index has it */
+    uint64_t commit;        /* number of commits */
+    bm_store_counts counts; /* except runs and bytes */
     uint64_t next_run;
-    uint64_t tail_first; /* of the last piece of documents */
+    uint64_t tail_first; /* first number of the last piece of documents */
     uint64_t n_runs;
     bm_str notes[BM_STORE_NOTES];
     bm_store_run runs[BM_STORE_RUNS]; /* ascending by id */
@@ -275,7 +282,7 @@ typedef struct bm_state {
 bm_status bm_state_add_run(bm_state *state, const bm_store_run *run, bm_error *err);
 
 size_t bm_state_size(const bm_state *state);           /* of its piece */
-void bm_state_write(const bm_state *state, void *out); /* so many bytes */
+void bm_state_write(const bm_state *state, void *out); /* bm_state_size bytes */
 /* *out borrows the bytes. BM_ERR_FORMAT: damaged or of another version. */
 bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error *err);
 

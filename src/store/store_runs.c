@@ -12,16 +12,16 @@
 
 #define FACTOR    4u
 #define VERY_MANY 16u
-#define SIZES     33u /* of 0 … 32 digits to the base of 4 */
+#define SIZES     33u /* for 0 … 32 base-4 digits */
 
 /* --- reading --- */
 
 typedef struct source {
     const bm_piece_ref *refs;
-    size_t n, at;  /* pieces; the one that is read */
+    size_t n, at;  /* pieces; index of the current one */
     uint64_t left; /* entries that follow `head` */
     bm_posting_piece piece;
-    size_t next; /* entry of it */
+    size_t next; /* index of the current entry in the piece */
     bm_posting head;
 } source;
 
@@ -55,7 +55,7 @@ static bm_status open_piece(const bm_snapshot *s, source *from, bm_error *err)
                       ref->key.run, ref->key.band);
 }
 
-/* The next entry is its head. BM_NOT_FOUND: there is none. */
+/* Advance to the next entry, which becomes the head. BM_NOT_FOUND: there is none. */
 static bm_status advance(const bm_snapshot *s, source *from, bm_error *err)
 {
     if (++from->next < from->piece.head.n) {
@@ -103,9 +103,9 @@ bm_status bm_postings_each(const bm_snapshot *s, const bool chosen[BM_STORE_RUNS
 struct bm_run_writer {
     bm_store *store;
     bm_store_run run;
-    uint32_t table;   /* of the entries that come */
-    uint64_t entries; /* of it so far */
-    bm_posting *list; /* of its next piece */
+    uint32_t table;   /* of the entries being added */
+    uint64_t entries; /* of this table so far */
+    bm_posting *list; /* entries of its next piece */
     size_t n, cap;
 };
 
@@ -163,7 +163,7 @@ out:
 
 /* --- merging --- */
 
-/* Digits of n to the base of FACTOR. */
+/* The number of base-FACTOR digits of n. */
 static unsigned size_of(uint64_t n)
 {
     unsigned digits = 0;
@@ -172,8 +172,8 @@ static unsigned size_of(uint64_t n)
     return digits;
 }
 
-/* Choose the runs that begin with table `first` and become one; false: none, since there are few of
- * each size. */
+/* Choose the runs with first table `first` that are merged into one. false: none, since each size
+ * class has few. */
 static bool choose(const bm_state *state, uint64_t first, bm_merge_rule rule,
                    bool chosen[BM_STORE_RUNS])
 {
@@ -206,7 +206,7 @@ static bm_status fill_table(void *ctx, uint32_t table, bm_run_writer *out, bm_er
     return bm_postings_each(&m->snapshot, m->chosen, table, bm_run_add, out, err);
 }
 
-/* The chosen runs of one kind into one, which takes their place in the state. */
+/* Merge the chosen runs of one kind into one, which replaces them in the state. */
 static bm_status merge_runs(bm_store *store, merging *m, uint32_t first, bm_error *err)
 {
     const bm_snapshot *s = &m->snapshot;

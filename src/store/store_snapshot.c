@@ -17,7 +17,7 @@
 
 #define ATTEMPTS  4 /* of a child */
 #define TRIES     32
-#define MAP_MORE  ((size_t)64 << 20) /* addresses for a file that grows */
+#define MAP_MORE  ((size_t)64 << 20) /* address space for the file to grow */
 #define PAGE_MASK ((uintptr_t)BM_PIECE_PAGE - 1)
 
 static bm_status damaged(const bm_store *store, bm_error *err, const char *what)
@@ -39,7 +39,7 @@ bm_status bm_store_check_cancelled(const bm_store *store, bm_error *err)
 
 /* --- the map --- */
 
-/* *bytes: the file as it is now, of *size bytes. */
+/* Map the file. *bytes, *size: its bytes and its present size. */
 static bm_status map_file(bm_store *store, const uint8_t **bytes, size_t *size, bm_error *err)
 {
     struct stat info;
@@ -82,7 +82,8 @@ bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err)
         const uint8_t *bytes = NULL;
         size_t size;
         if (i > 0)
-            sched_yield(); /* both slots were being written, or a child read beside a writer */
+            sched_yield(); /* both slots were being written, or the child read while a writer
+                              wrote */
         status = bm_store_record_read(&store->place, &record, err);
         if (status == BM_OK)
             status = map_file(store, &bytes, &size, err);
@@ -102,7 +103,7 @@ static void release(bm_snapshot *s)
     s->txn = NULL;
 }
 
-/* May LMDB read this transaction, which is held? */
+/* May LMDB read the transaction of this snapshot? */
 static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
     const uint64_t txn = s->store->env.lib.mdb_txn_id(s->txn);
@@ -116,8 +117,9 @@ static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *
                : damaged(s->store, err, "its pages are others than its last commit has written");
 }
 
-/* The transaction begins first: the record that is read then is of its commit or the one before.
- * Where it is of a later one, a writer has gone on meanwhile, and another try sees that. */
+/* The transaction begins before the record is read, so the record is of the transaction's commit or
+ * of the one before. If the record is newer, a writer has committed in between, and another try
+ * will match. */
 static bm_status acquire_once(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     BM_TRY(bm_store_env_read(&s->store->env, &s->txn, err));
@@ -135,7 +137,7 @@ static bm_status acquire_once(bm_snapshot *s, bool own, bm_store_record *record,
     return BM_OK;
 }
 
-/* `own`: what this process has written, which nothing is compared with. */
+/* `own`: this process wrote the state, and nothing is compared. */
 static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -146,7 +148,7 @@ static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_e
         if (status != BM_ERR_FORMAT || own)
             break;
         release(s);
-        sched_yield(); /* first pages that another process writes at this moment */
+        sched_yield(); /* another process may be writing the first pages just now */
     }
     pthread_mutex_unlock(&s->store->mutex);
     return status;
@@ -154,7 +156,7 @@ static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_e
 
 /* --- the pieces --- */
 
-/* The first piece of a key, or after it. */
+/* The index of the first piece with this key or a larger one. */
 static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
 {
     bm_bisect b = {0, s->pieces.n};
@@ -171,8 +173,8 @@ const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *
                : NULL;
 }
 
-/* The state in the file: of the last recorded commit, or of the next one, if its writer was ended
- * before it recorded the commit. */
+/* Read the state in the file: that of the last recorded commit, or of the next one if its writer
+ * was killed before it recorded the commit. */
 static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
     const bm_piece_ref *last = bm_snapshot_piece(s, &(bm_piece_key){.kind = BM_PIECE_STATE});
@@ -186,7 +188,7 @@ static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_er
     return BM_OK;
 }
 
-/* Move pieces that the state does not name to `others`, and close the gaps in the list. */
+/* Move pieces that the state does not name to `others`, and compact the list. */
 static bm_status split_leftovers(bm_snapshot *s, bm_error *err)
 {
     bm_piece_refs *all = &s->pieces, *others = &s->others;

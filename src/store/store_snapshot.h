@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_snapshot.h -- where each piece of a state lies: a transaction that holds the pages, our map
- * of the file, and the keys of the tree, read once.
+/* store_snapshot.h -- a snapshot: a transaction that keeps the pages of a state, our map of the
+ * file, and the list of its pieces, read once from the tree of keys.
  *
- * LMDB does not check its pages, so a changed byte can crash the process. Before it reads a
- * transaction, the pages of its own are compared with the record of the last commit
- * (store_pages.h). Where the transaction is a later one (another process writes at this moment, or
- * was ended before its commit), there is no record of it: then a child reads it all first. */
+ * LMDB does not check its pages, so a changed byte can crash the process. Before LMDB reads a
+ * transaction, its own pages are compared with the record of the last commit (store_record). If the
+ * transaction is newer than the record (another process is writing just now, or was killed before
+ * it recorded its commit), a child process first reads everything. */
 #pragma once
 
 #include <pthread.h>
@@ -16,20 +16,20 @@
 
 typedef struct bm_writer bm_writer; /* store_writer.h */
 
-/* The data file in memory. Where the file has outgrown it, another one follows; views may still
- * read the one before. */
+/* A map of the data file. When the file outgrows it, a larger one is made; views may still read the
+ * smaller ones. */
 typedef struct bm_store_map {
     uint8_t *bytes;
-    size_t size; /* of the map; the file may be shorter */
+    size_t size; /* its length; the file may be shorter */
     struct bm_store_map *before;
 } bm_store_map;
 
-/* A data file that this process has open (store_open.c). */
+/* A data file that this process has open (the list is in store_open.c). */
 typedef struct bm_store_open_file {
     dev_t device;
     ino_t inode;
-    pid_t process;  /* 0: it is not in the list */
-    uint32_t users; /* who opened the store; 0: it is being opened, or closed */
+    pid_t process;  /* 0: not in the list */
+    uint32_t users; /* handles that were opened; 0: it is being opened or closed */
     bm_store *store;
     struct bm_store_open_file *next;
 } bm_store_open_file;
@@ -39,14 +39,14 @@ struct bm_store {
     bm_store_place place;
     bm_store_open_file open_file;
     bm_store_env env;
-    pthread_mutex_t mutex; /* views begin and end: slots of readers, map */
-    bm_store_map *map;     /* the last one; all end with the store */
-    bm_store_facts facts;  /* settings: its own */
-    uint32_t record_slot;  /* of a writer: the place of the record of the last commit */
-    bm_writer *writer;     /* NULL: it reads */
+    pthread_mutex_t mutex; /* guards begin and end of views: reader slots, the map */
+    bm_store_map *map;     /* the newest; all are unmapped when the store closes */
+    bm_store_facts facts;  /* the settings are a copy */
+    uint32_t record_slot;  /* of a writer: slot of the record of the last commit */
+    bm_writer *writer;     /* NULL: the store reads */
 };
 
-/* BM_ERR_CANCELLED where the caller wants to stop. */
+/* BM_ERR_CANCELLED: the caller wants to stop. */
 bm_status bm_store_check_cancelled(const bm_store *store, bm_error *err);
 void bm_store_unmap(bm_store *store);
 
@@ -55,48 +55,49 @@ typedef struct bm_snapshot {
     MDB_txn *txn;
     const uint8_t *map;
     size_t file_bytes;     /* when the snapshot was opened */
-    bm_store_record pages; /* of the transaction; its sums are not filled in */
-    bool recorded;         /* it is the state of the last commit */
+    bm_store_record pages; /* pages of the transaction; its sums are not filled in */
+    bool recorded;         /* it is the transaction of the last recorded commit */
     bm_state state;
-    bm_piece_refs pieces;                    /* that the state names, in the order of their keys */
+    bm_piece_refs pieces;                    /* those that the state names, in the order of their
+                                                keys */
     bm_piece_refs others;                    /* leftovers */
-    size_t postings, filters, after_filters; /* of `pieces`: documents are the first */
+    size_t postings, filters, after_filters; /* begins in `pieces`; documents come first */
 } bm_snapshot;
 
 struct bm_store_view {
     bm_snapshot snapshot;
-    const uint8_t *removed; /* a bit a number */
-    size_t removed_bytes;   /* 0: no document was removed; numbers after them were not */
-    uint8_t *bits;          /* the entries of a writer that are not in the file */
+    const uint8_t *removed; /* one bit for each number */
+    size_t removed_bytes;   /* 0: none was removed; larger numbers were not removed */
+    uint8_t *bits;          /* a copy of the writer's bits, if they are not in the file yet */
     bm_buf notes[BM_STORE_NOTES];
-    uint8_t *compared;      /* of each piece of postings BM_POSTING_COMPARED bytes */
-    uint8_t *docs_compared; /* of each document a bit */
+    uint8_t *compared;      /* BM_POSTING_COMPARED bytes for each piece of postings or filter */
+    uint8_t *docs_compared; /* one bit for each document: its sum was checked */
 };
 
-/* Was this number removed, which is below next_number? */
+/* Was this number removed? It is below next_number. */
 bool bm_store_view_removed(const bm_store_view *view, uint32_t number);
 
-/* May LMDB open the file? Before it has. `slot`: a child may take one in lock.mdb. */
+/* May LMDB open the file? Called before it does. `slot`: a child may take a slot in lock.mdb. */
 bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err);
-/* `state`: the state of a writer that has flushed; NULL: the state in the file, which is borrowed.
- * *out: {0}. */
+/* `state`: the state of a writer that has flushed; NULL: read the state from the file and borrow
+ * it. *out must be {0}. */
 bm_status bm_snapshot_open(bm_store *store, const bm_state *state, bm_snapshot *out, bm_error *err);
 void bm_snapshot_close(bm_snapshot *snapshot); /* {0} is fine */
 
-/* The piece of a key; NULL: there is none. */
+/* The piece with this key; NULL: there is none. */
 const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *snapshot, const bm_piece_key *key);
-/* The pieces of a table of state.runs[run], where it has that table; else none. */
+/* The pieces of one table of state.runs[run]; *n is 0 if the run does not have the table. */
 const bm_piece_ref *bm_snapshot_table(const bm_snapshot *snapshot, size_t run, uint32_t table,
                                       size_t *n);
-/* Piece i of documents, i < snapshot->postings, with all its sums compared; out->head.last is the
- * last that the state knows. */
+/* Piece i of documents, i < snapshot->postings, with all its sums checked. out->head.last is
+ * lowered to the last document that the state counts. */
 bm_status bm_snapshot_documents(const bm_snapshot *snapshot, size_t i, bm_document_piece *out,
                                 bm_error *err);
-/* The piece in which a document of this number would be; NULL: there are none before it. */
+/* The piece that would contain the document of this number; NULL: there are no pieces up to it. */
 const bm_piece_ref *bm_snapshot_docs(const bm_snapshot *snapshot, uint32_t number);
-/* All of a piece is read soon: the system need not read it from the disk page by page. */
+/* Advise the system that all of the piece is read soon, so that it need not read page by page. */
 void bm_snapshot_expect(const bm_piece_ref *piece);
-/* The memory of this piece may be freed: it was read, and is not soon read again. */
+/* Advise the system that the piece was read and is not needed soon. */
 void bm_snapshot_read(const bm_piece_ref *piece);
-/* BM_ERR_FORMAT: the index is damaged, and what. */
+/* Report BM_ERR_FORMAT: the index is damaged, and `what`. */
 bm_status bm_snapshot_damaged(const bm_snapshot *snapshot, bm_error *err, const char *what);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_write.c -- adding, removing, and the commit: see store_write.h.
  *
- * The ids of a batch are sorted and written as a run of their own, and so are the keys of each
- * band; the entries of a build are sorted aside until its commit.
+ * The ids of a batch are sorted and written as one run, the keys of all bands as another. In a
+ * build, the keys of bands are sorted separately until the commit.
  *
- * A commit's pieces may take several transactions; the last one writes the state and the removals,
- * and deletes pieces that are no longer named. After it all of them are on the disk, and the commit
- * is recorded.
+ * The pieces of a commit may take several transactions. The last one writes the state and the
+ * removals, and deletes the pieces that are no longer named. Then everything is on the disk, and
+ * the commit is recorded.
  *
  * Tests: tests/unit/store/test_store_model.c, tests/fault/store_calls.c */
 #include "store/store_write.h"
@@ -25,11 +25,11 @@
 #include "store/piece.h"
 #include "store/store_runs.h"
 
-#define RECORD_BYTES 40u /* that sorting takes for each in memory */
+#define RECORD_BYTES 40u /* memory that sorting needs for each entry */
 
 /* --- adding --- */
 
-/* Its set, or its words, as bytes. */
+/* Encode the set or the words of document i into w->body. */
 static bm_status encode(bm_store *store, const bm_store_batch *batch, size_t i, bm_error *err)
 {
     bm_writer *w = store->writer;
@@ -55,7 +55,7 @@ typedef struct added {
     uint64_t first;
 } added;
 
-/* The entries of a table: of band keys, or after them of ids. */
+/* The entries of one table: of band keys, or, for table `bands`, of ids. */
 static bm_status sort_table(const added *a, uint32_t table, bm_sorted_runs *records, bm_error *err)
 {
     const uint32_t bands = a->store->facts.bands;
@@ -157,7 +157,7 @@ static bm_status remove_one(bm_store *store, const bm_store_view *view, uint32_t
     return BM_OK;
 }
 
-/* The writer has the same bits as the view, for all numbers that there are now. */
+/* Give the writer the view's bits of removed documents, extended to all present numbers. */
 static bm_status load_bits(bm_writer *w, const bm_store_view *view, bm_error *err)
 {
     const size_t size = (size_t)(w->state.counts.next_number / 8 + 1);
@@ -202,7 +202,8 @@ bm_status bm_store_set_ids(bm_store *store, bm_id_kind ids, bm_error *err)
     return BM_OK;
 }
 
-/* Earlier versions gave documents without an id the number of documents there had been. */
+/* Earlier versions gave a document without an id the number of documents so far as its id. So ids
+ * up to next_number count as given, along with those read. */
 static bm_status find_next_id(bm_store *store, uint64_t *out, bm_error *err)
 {
     bm_store_view *view = NULL;
@@ -215,7 +216,7 @@ static bm_status find_next_id(bm_store *store, uint64_t *out, bm_error *err)
         status = bm_store_view_doc(view, (uint32_t)number, &doc, err);
         if (status == BM_OK)
             bm_next_id_pass(out, doc.id);
-        else if (status != BM_NOT_FOUND) /* it was removed */
+        else if (status != BM_NOT_FOUND) /* not a removed document */
             BM_TRY_OUT(status);
     }
     status = BM_OK;
@@ -258,7 +259,7 @@ static bm_status put_removed(bm_store *store, bm_error *err)
     return BM_OK;
 }
 
-/* Write the removed documents, delete dropped pieces, write the state: all at once. */
+/* Write removals, delete dropped pieces, and write the state, in one transaction. */
 static bm_status put_state(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
@@ -278,14 +279,15 @@ static bm_status put_state(bm_store *store, bm_error *err)
     return bm_store_env_commit(&store->env, err);
 }
 
-/* A build has synced nothing before. */
+/* Until its commit, a build syncs nothing. */
 static bm_status sync_build(bm_store *store, bm_error *err)
 {
     const bm_store_env *env = &store->env;
     int rc = env->lib.mdb_env_sync(env->env, 1);
     if (rc == 0)
         rc = env->lib.mdb_env_set_flags(env->env, MDB_NOSYNC, 0);
-    if (rc == 0 && fsync(store->place.dir) != 0 && errno != EINVAL) /* a file system without */
+    if (rc == 0 && fsync(store->place.dir) != 0 && errno != EINVAL) /* EINVAL: the file system
+                                                                       cannot sync a directory */
         rc = errno;
     return rc == 0 ? BM_OK
                    : bm_lmdb_fail(&env->lib, rc, env->name, "cannot write to the index", err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_writer.c -- see store_writer.h.
  *
- * The last piece of documents is put again while it is small, before a commit too: then it has more
- * documents than the state knows, and the same ones before them.
+ * While the last piece of documents is small, it is written again with more documents, even before
+ * a commit: it then has more documents than the committed state counts, after the same ones as
+ * before.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "store/store_writer.h"
@@ -16,7 +17,7 @@
 #include "base/memory.h"
 #include "model/ids.h"
 
-#define TAIL_MOST ((size_t)512 << 10) /* a piece of so many bytes stays as it is */
+#define TAIL_MOST ((size_t)512 << 10) /* a piece of this many bytes is not extended */
 
 bm_status bm_writer_open(bm_store *store, const bm_state *state, bm_error *err)
 {
@@ -117,12 +118,12 @@ bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err
 
 /* --- documents --- */
 
-/* Reopen the last piece for more documents, where it is not full. */
+/* Load the last piece to add more documents to it, unless it is full. */
 static bm_status reopen_tail(bm_writer *w, const bm_snapshot *s, bm_error *err)
 {
     const bm_piece_ref *ref = &s->pieces.list[s->postings - 1];
     bm_document_piece piece;
-    /* An interrupted writer has put more into it: it is to end at the last commit again. */
+    /* If an interrupted writer added documents to it, it is rewritten to end at the last commit. */
     w->tail_new = bm_document_piece_open(ref->bytes, ref->size, &piece) &&
                   piece.head.last >= s->state.counts.next_number;
     if (ref->size >= TAIL_MOST && !w->tail_new)
@@ -131,7 +132,7 @@ static bm_status reopen_tail(bm_writer *w, const bm_snapshot *s, bm_error *err)
     bm_document_writer_begin(&w->tail, ref->key.number);
     for (uint32_t i = ref->key.number; i <= piece.head.last; i++) {
         bm_store_doc doc;
-        (void)bm_document_piece_again(&piece, i, &doc); /* it is valid */
+        (void)bm_document_piece_again(&piece, i, &doc); /* the piece was validated */
         BM_TRY(bm_document_writer_add(&w->tail, &doc, err));
     }
     return BM_OK;
