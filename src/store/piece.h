@@ -310,7 +310,7 @@ typedef struct bm_filter_writer {
     bm_filter_size *sizes; /* of each document */
     bm_buf lows;           /* the low parts of all hashes, as in their codes */
     uint32_t *order; /* filled by plan: the documents of the columns, those of similar size side by
-                   side */
+                        side */
     bm_filter_group *groups;
     uint64_t *words; /* one for each row of the largest group */
     size_t n_shingles, n_columns, n_groups, cap_sizes, cap_order, cap_groups, cap_words;

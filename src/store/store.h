@@ -67,7 +67,7 @@ typedef struct bm_store_counts {
     uint64_t shingles, text_bytes; /* sums over all documents */
     uint64_t next_number;          /* documents + removed */
     uint64_t next_id; /* greater than any number that was ever an id (model/ids.h), including ids of
-                       removed documents; BM_NEXT_ID_UNKNOWN */
+                         removed documents; BM_NEXT_ID_UNKNOWN */
     bm_id_kind ids; /* the kind that all its ids must have; UNTYPED: none were added, or an earlier
                        version did not record it */
     uint64_t runs;  /* of band postings; each look-up searches all of them */
