@@ -34,8 +34,7 @@
 #define TXN_BYTES   (UINT64_C(16) << 20)
 #define MAP_STEP    (UINT64_C(64) << 20)
 #define PROBE_BYTES (UINT64_C(1) << 20)
-#define RESIZES     16 /* attempts for one read: no writer enlarges the map that often in this
-                          time */
+#define RESIZES     16   /* attempts at one read, in case writers keep enlarging the map */
 #define MODE        0666 /* the umask applies */
 
 static const char *const names[] = {BM_LMDB_FUNCTIONS(BM_LIBRARY_NAME) NULL};
@@ -451,10 +450,10 @@ bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes
            now.first[own] == record->first[own];
 }
 
-#define FREE_TABLE  0u /* the number of LMDB's table of free pages, as mdb_stat takes it */
-#define FIRST_PAGE  2u /* after the two first pages, which tell the last transaction */
-#define VALUE_AT    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* offset of a value that has pages of its
-                                                       own */
+#define FREE_TABLE 0u /* the number of LMDB's table of free pages, as mdb_stat takes it */
+#define FIRST_PAGE 2u /* offset of a value on pages of its own */
+#define VALUE_AT                                                                                   \
+    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* offset of a value that has pages of its own */
 #define MAP_ALIGNED ((uint32_t)sysconf(_SC_PAGESIZE))
 
 typedef struct reading {
