@@ -450,10 +450,9 @@ bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes
            now.first[own] == record->first[own];
 }
 
-#define FREE_TABLE 0u /* the number of LMDB's table of free pages, as mdb_stat takes it */
-#define FIRST_PAGE 2u /* offset of a value on pages of its own */
-#define VALUE_AT                                                                                   \
-    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* offset of a value that has pages of its own */
+#define FREE_TABLE  0u /* LMDB's number of its table of free pages */
+#define FIRST_PAGE  2u /* after the two first pages, which tell the last transaction */
+#define VALUE_AT    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* offset in pages of its own */
 #define MAP_ALIGNED ((uint32_t)sysconf(_SC_PAGESIZE))
 
 typedef struct reading {
