@@ -55,7 +55,7 @@ bm_status bm_schema_make(const bm_schema_parts *parts, struct ArrowSchema *out, 
     return BM_OK;
 }
 
-/* A length and the bytes; returns where they end. */
+/* Write a length and the bytes; returns the position after them. */
 static char *put(char *at, bm_str text)
 {
     const int32_t len = (int32_t)text.len;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch_source.c -- what does not depend on the row: passing over.
+/* batch_source.c -- the functions common to all sources; above all, skipping records.
  *
- * To pass over a record its bounds are enough, so it is counted and not parsed. Nothing is sought:
- * the digest of an input is of all its bytes, and a compressed one has to be read from its
- * beginning anyhow.
+ * To skip a record its bounds are enough, so it is counted and not parsed. There is no seeking: the
+ * digest of an input covers all its bytes, and compressed data has to be read from the beginning
+ * anyway.
  *
  * Tests: tests/unit/sources/test_batch_sources.c */
 #include "input/batch_source.h"
@@ -51,7 +51,7 @@ bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, 
     return source->ops->fill != NULL ? source->ops->fill(source, batch, in_turn, err) : BM_OK;
 }
 
-/* Records of the batch are still to be passed over: all of it? */
+/* Skip records of this batch. *all: every record of it is skipped. */
 static bm_status pass_over(bm_batch_source *source, bm_source_batch *batch, bool *all,
                            bm_error *err)
 {

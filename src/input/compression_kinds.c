@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compression_kinds.c -- a row a kind: its name, the ending of a file's name, and its first bytes.
- * How it is taken off is in decompress.c.
+/* compression_kinds.c -- one row per kind: its name, the ending of file names, and its first bytes.
+ * Decompression is in decompress.c.
  *
  * Tests: tests/unit/input/test_compression_kinds.c, tests/unit/input/test_refused_formats.c */
 #include "input/compression_kinds.h"
 
 #include <stdint.h>
 
-/* "BZh", a digit, and the magic of a block or of the end: three letters alone may begin a text. */
+/* "BZh", a digit, and the magic of a block or of the end; a text may begin with "BZh" alone. */
 static bool begins_bz2(const char *head, size_t len)
 {
     return len >= 10 && memcmp(head, "BZh", 3) == 0 && head[3] >= '1' && head[3] <= '9' &&
@@ -18,7 +18,7 @@ static const struct {
     const char *name, *ending;
     size_t n_magic;
     const char *magic;
-    bool (*begins)(const char *head, size_t len); /* where a magic is not enough */
+    bool (*begins)(const char *head, size_t len); /* if a magic number is not enough */
 } kinds[BM_COMPRESSIONS] = {
     [BM_COMPRESSION_NONE] = {.ending = ""},
     [BM_COMPRESSION_GZ] = {"gzip", ".gz", 2, "\x1F\x8B", NULL},
@@ -36,7 +36,7 @@ static bool is_skippable_frame(const char *head, size_t len)
     return len >= 4 && (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2A\x4D\x18", 3) == 0;
 }
 
-/* Bytes of the skippable frame at head, which may be more than are there. */
+/* Bytes of the skippable frame at head; may exceed len. */
 static uint64_t skippable_bytes(const char *head, size_t len)
 {
     uint64_t n = 0;
@@ -91,10 +91,11 @@ const char *bm_compression_ending(bm_compression kind)
 
 /* === refused formats ===
  *
- * Marks at fixed places, and one that needs a closer look: text in units of two or four bytes.
+ * Magic bytes at fixed offsets, and one check that looks closer: text in units of two or four
+ * bytes.
  *
- * UTF-16 and UTF-32 read as bytes would be texts without words. A byte order mark tells them;
- * without one, the first eight units (all, of a shorter file, and eight bytes at least) must be
+ * UTF-16 and UTF-32 read as bytes would be texts without words. A byte order mark gives them away;
+ * without one, the first eight units (in a shorter file all, at least eight bytes) must be
  * printable ASCII or white space in that encoding. */
 
 #define PLAIN_UNITS 8u
@@ -109,7 +110,7 @@ typedef struct mark {
     bm_refused_format format;
 } mark;
 
-/* Files of tables are never unpacked here (input). */
+/* Compressed Parquet and Arrow files are refused: tables are never decompressed as streams. */
 static const mark marks[] = {
     {0, "PAR1", 4, {"a Parquet file", "decompress it"}},
     {0, "ARROW1", 6, {"an Arrow file", "decompress it"}},
@@ -125,7 +126,7 @@ static const mark marks[] = {
 };
 
 static const struct {
-    size_t width, at; /* bytes of a unit, and the place of the ASCII byte among them */
+    size_t width, at; /* bytes per unit, and the offset of the ASCII byte in it */
     bm_refused_format format;
 } encodings[] = {
     {4, 0, {"text in UTF-32", ICONV("UTF-32LE")}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compression_kinds.h -- the kinds of compression that are taken off: how a name promises one, and
- * how the first bytes tell it. */
+/* compression_kinds.h -- the kinds of compression that are read, and how a file's name and its
+ * first bytes reveal one. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,10 +9,9 @@
 
 #include "model/file_names.h"
 
-/* name_ending -- how the name of a file ends: what tells its format and its compression. */
+/* name_ending -- the ending of a file's name, which reveals its format and its compression. */
 
-/* Do the first `len` bytes of `name` end in `ending` (in small letters), in capitals or small
- * letters of ASCII? */
+/* Do the first `len` bytes of `name` end in `ending` (in lower case), whatever their ASCII case? */
 static inline bool bm_name_ends(const char *name, size_t len, const char *ending)
 {
     size_t n = strlen(ending);
@@ -26,26 +25,26 @@ static inline bool bm_name_ends(const char *name, size_t len, const char *ending
     return true;
 }
 
-/* The kind of a file by its first bytes. A file of Zstandard or LZ4 may begin with skippable
- * frames, which the two share: then the bytes after them decide, if `head` has them, else the
- * name's promise. */
+/* The compression of a file by its first bytes. A Zstandard or LZ4 file may begin with skippable
+ * frames, which both formats share: then the bytes after them decide or, if `head` ends before,
+ * what the name promises. */
 bm_compression bm_compression_of_bytes(const char *head, size_t len, bm_compression promised);
-/* The kind that a name's ending promises, in either case. *len, the length of the name, is
- * shortened by that ending. */
+/* The kind that a name's ending promises, in upper or lower case. *len, the length of the name, is
+ * reduced by that ending. */
 bm_compression bm_compression_of_name(const char *name, size_t *len);
-/* For people: "gzip", "Zstandard"; NULL for NONE. */
+/* Display name: "gzip", "Zstandard"; NULL for NONE. */
 const char *bm_compression_name(bm_compression kind);
-/* Names end in it: ".gz"; "" for NONE. */
+/* The ending of file names: ".gz"; "" for NONE. */
 const char *bm_compression_ending(bm_compression kind);
 
-/* refused_formats -- formats and encodings that are not read, by a file's first bytes. */
+/* refused_formats -- formats and encodings that are not read, told by a file's first bytes. */
 
-#define BM_HEAD_BYTES 4096u /* as many first bytes as are looked at, where there are so many */
+#define BM_HEAD_BYTES 4096u /* how many first bytes are examined, if the file has as many */
 
 typedef struct bm_refused_format {
     const char *what; /* "a zip archive"; NULL: none of these */
     const char *hint; /* how to read its contents otherwise */
 } bm_refused_format;
 
-/* The first bytes of a file, all of it where it has fewer than BM_HEAD_BYTES. */
+/* Examines the first bytes of a file: all of it if it has fewer than BM_HEAD_BYTES. */
 bm_refused_format bm_refused_format_of(const char *head, size_t len);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cut_record.c -- the place of a record's text in its bytes, and the bytes that encode a range of
- * it.
+/* cut_record.c -- locates a record's text in its bytes, and the bytes that encode a range of that
+ * text.
  *
  *     content --find--> parts --walk--> edits --sort, unite--> edits
  *
- * A part is found by the same rules as its text was: the last of equal JSON keys, the key before
- * the path, the columns of the file's header. Then its bytes are walked with the text beside them.
+ * A part is found by the rules that found its text: the last of equal JSON keys, a key before a
+ * path, the columns of the file's header. Then its bytes are walked in step with the text.
  *
  * Tests: tests/unit/input/test_cut_record.c */
 #include "input/parser.h"
@@ -39,7 +39,7 @@ static bm_status find_plain(struct bm_parser *parser, bm_str text, const char *r
     return add_part(parser, BM_CODING_PLAIN, text, raw, text.len, err);
 }
 
-/* Where bytes end that are the text's own: at an escape, or at the first of two quotes. */
+/* The end of the bytes that encode themselves: at an escape, or at the first of two quotes. */
 static const char *own_end(bm_text_coding coding, const char *at, const char *end)
 {
     const char *found = coding == BM_CODING_PLAIN
@@ -48,7 +48,7 @@ static const char *own_end(bm_text_coding coding, const char *at, const char *en
     return found != NULL ? found : end;
 }
 
-/* The bytes that replace it, in the record and in the text. */
+/* Lengths of one encoded character: its bytes in the record, and in the text. */
 typedef struct step {
     size_t raw, text;
 } step;
@@ -63,7 +63,7 @@ static step step_of(bm_text_coding coding, const char *at, const char *end)
     return s;
 }
 
-/* Bytes of text that are so encoded. */
+/* The length of the text that these bytes encode. */
 static uint64_t length_of(bm_text_coding coding, bm_str bytes)
 {
     uint64_t len = 0;
@@ -85,7 +85,8 @@ static bm_status open_json(struct bm_parser *parser, bm_error *err)
                                    err);
 }
 
-/* The values of a field as bm_json_exact_run_places has them, one or several joined by newlines. */
+/* Add a part for each value of a field, as bm_json_exact_run_places returns them: one, or several
+ * joined by newlines. */
 static bm_status add_values(struct bm_parser *parser, bm_str content, const char *raw, bm_str value,
                             bm_error *err)
 {
@@ -177,7 +178,7 @@ static bm_status add_edit(struct bm_parser *parser, size_t from, size_t to, bm_e
                       sizeof(bm_record_edit), err);
 }
 
-/* Add the bytes of a part that encode text of the ranges. */
+/* Add edits for the bytes of a part that encode text in the ranges. */
 static bm_status cut_part(struct bm_parser *parser, const char *raw, const bm_text_part *part,
                           const bm_text_range *ranges, size_t n, bm_error *err)
 {
@@ -214,7 +215,8 @@ static int by_place(const void *a, const void *b)
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
 }
 
-/* Fields come in a record in any order, and one may come twice. */
+/* Sort the edits and merge those that overlap: fields occur in any order in a record, and one may
+ * be selected twice. */
 static void unite(struct bm_parser *parser)
 {
     bm_record_edit *edits = (bm_record_edit *)parser->edits.data;
@@ -231,7 +233,7 @@ static void unite(struct bm_parser *parser)
     parser->edits.len = n > 0 ? (kept + 1) * sizeof *edits : 0;
 }
 
-/* The length that a record of WET states, less what was cut. */
+/* Replace the length that a WET record states by the length after the cuts. */
 static bm_status state_length(struct bm_parser *parser, const char *raw, const bm_wet_place *wet,
                               bm_error *err)
 {

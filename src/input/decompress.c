@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decompress.c -- members and the bytes between them; unpack.h hides the libraries. */
+/* decompress.c -- handles members and the bytes between them; unpack.h hides the libraries. */
 #include "input/decompress.h"
 
 #include <string.h>
@@ -9,24 +9,24 @@
 
 #define PIECE_BYTES ((size_t)64 << 10)
 
-/* For a library that reads and writes whole pieces (unpack.h). */
+/* Buffers for a library that reads and writes whole pieces (unpack.h). */
 typedef struct pieces {
     char in[PIECE_BYTES], out[PIECE_BYTES];
-    size_t in_len, used;  /* bytes of `in`; read by the library */
-    size_t out_len, sent; /* bytes of `out`; handed on */
+    size_t in_len, used;  /* bytes in `in`, and how many the library has read */
+    size_t out_len, sent; /* bytes in `out`, and how many were handed on */
 } pieces;
 
 struct bm_decompress {
     bm_compression kind;
-    unsigned window_log; /* of the largest window that may be had */
+    unsigned window_log; /* log2 of the largest window allowed */
     const bm_unpack_ops *ops;
     void *state;
-    pieces *pieces; /* NULL: it needs none */
+    pieces *pieces; /* NULL: the library needs none */
     const char *name;
     bool inside;      /* a member has begun and not ended */
-    bool begun;       /* at least one of this file has begun */
+    bool begun;       /* at least one member of this file has begun */
     uint64_t padding; /* zeros seen after the last member */
-    bm_status failed; /* of this file; with `error` */
+    bm_status failed; /* status of this file; details in `error` */
     bm_error error;
 };
 
@@ -75,7 +75,7 @@ void bm_decompress_begin(bm_decompress *d, const char *name)
         d->pieces->in_len = d->pieces->used = d->pieces->out_len = d->pieces->sent = 0;
 }
 
-/* Between members, with input: skip padding, and begin the next. */
+/* Between members: skip padding and, if input is left, begin the next member. */
 static bm_status begin_member(bm_decompress *d, bm_decompress_step *step, bm_error *err)
 {
     const bm_unpack_ops *ops = d->ops;
@@ -132,11 +132,11 @@ static bm_status run_member(bm_decompress *d, bm_decompress_step *step, bm_error
     return BM_OK;
 }
 
-/* Until input or room is used up. */
+/* Run until input or output space is used up. */
 static bm_status run_members(bm_decompress *d, bm_decompress_step *step, bm_error *err)
 {
     bm_status status = BM_OK;
-    /* Once more with no input left: a member may still have output to give. */
+    /* One more round with no input left: a member may still have output. */
     for (unsigned idle = 0; status == BM_OK && idle < 2 && step->n_out < step->out_cap;) {
         const size_t used = step->used, n_out = step->n_out;
         if (!d->inside && step->used < step->in.len)
@@ -157,7 +157,7 @@ static void move(char *to, size_t *n_to, bm_str from, size_t *n_from)
     *n_from += n;
 }
 
-/* Hand on the unpacked bytes; false: they do not all fit. */
+/* Hand on the unpacked bytes; false: not all of them fit. */
 static bool send_piece(pieces *p, bm_decompress_step *step)
 {
     const size_t left = p->out_len - p->sent, room = step->out_cap - step->n_out;
@@ -166,7 +166,7 @@ static bool send_piece(pieces *p, bm_decompress_step *step)
     return p->sent == p->out_len;
 }
 
-/* Fill the piece of input; false: it needs more than there is, and more will come. */
+/* Fill the input piece; false: it is not full yet, and more input will come. */
 static bool fill_piece(pieces *p, bm_decompress_step *step)
 {
     if (p->used == p->in_len)
@@ -185,7 +185,7 @@ static bm_status run_pieces(bm_decompress *d, bm_decompress_step *step, bm_error
     bm_status status = d->failed;
     bool more = true;
     while (send_piece(p, step) && status == BM_OK && more && fill_piece(p, step)) {
-        const bool straight = step->out_cap - step->n_out >= PIECE_BYTES; /* no need of a copy */
+        const bool straight = step->out_cap - step->n_out >= PIECE_BYTES; /* saves a copy */
         bm_decompress_step inner = {.in = {p->in, p->in_len},
                                     .used = p->used,
                                     .out = straight ? step->out + step->n_out : p->out,

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inflate.c -- see the header.
  *
- * Why not a library: zlib takes more than twice the time of libdeflate, which would be a third of
- * what `sign` needs for the same bytes; and libdeflate accepts what zlib refuses. The headers of
- * blocks would show where it accepts too much, but a block begins at the bit where the one before
- * ends. Only a decoder of that block knows the bit, and libdeflate does not report it. These are
- * the places where decoders differ. Here each is as in zlib:
+ * Why not a library: zlib takes more than twice the time of libdeflate; the difference would be a
+ * third of what `sign` needs for the same bytes. And libdeflate accepts data that zlib refuses.
+ * Checking the block headers ourselves would catch those, but a block begins at the bit where the
+ * one before ends: only a decoder of that block knows the bit, and libdeflate does not report it.
+ * Decoders differ in the following cases; here each is as in zlib:
  *
  *     codes of literals and lengths    286 at most in a header (5 bits could say 288)
  *     codes of distances               30 at most (32)
  *     lengths 286, 287; distances 30, 31 of the fixed codes    no symbols
  *     code lengths repeated beyond the last code               refused
- *     codes that leave bit patterns unused    refused, but for one code of one bit; of distances
- *                                             also for none. An unused pattern in the data: refused
+ *     codes that leave bit patterns unused    refused, except one code of one bit; for distances
+ *                                             also no code. An unused pattern in the data: refused
  *     no code for the end of a block   refused
  *
- * The method is libdeflate's, with zlib-ng's chunked loop. A table that is indexed with the next
- * bits gives a literal, a length with the number of its extra bits, or a smaller table for longer
- * codes. Eight bytes of input are loaded at a time. While 32 bytes of input and 320 of output are
- * left no bounds are checked within a symbol; the rest goes symbol by symbol.
+ * Method: as in libdeflate and in zlib-ng's chunked loop. A table indexed with the next bits gives
+ * a literal, a length with the number of its extra bits, or a smaller table for longer codes. Input
+ * is loaded eight bytes at a time. While 32 bytes of input and 320 of output are left, bounds are
+ * not checked within a symbol; the rest is decoded with checks.
  *
- *     entry   31 literal | 30-16 literal, base of a length or distance, begin of a smaller table |
- *             15 none of these, and then: 14 end of the block, 13 smaller table, else no symbol |
- *             11-8 bits of the code, or that index the smaller table | 7-0 bits with the extra ones
+ *     entry   31 literal | 30-16 literal, base of a length or distance, start of a smaller table |
+ *             15 exception, one of: 14 end of the block, 13 smaller table, neither: no symbol |
+ *             11-8 bits of the code, or of the smaller table's index | 7-0 code and extra bits |
  *
  * Tests: tests/unit/input/test_inflate.c, tests/fuzz/fuzz_members.c */
 #include "input/inflate.h"
@@ -34,17 +34,17 @@
 #include "base/memory.h"
 #include "base/system.h"
 
-#define LIT_BITS  11u /* that index a table */
+#define LIT_BITS  11u /* bits that index a table */
 #define DIST_BITS 8u
 #define LENS_BITS 7u
-#define LIT_MOST  2342u /* entries of a table with its smaller ones: as zlib's enough.c counts */
+#define LIT_MOST  2342u /* entries of a table and its smaller tables, as zlib's enough.c counts */
 #define DIST_MOST 402u
 #define LENS_MOST 128u
 
-#define N_LIT      288u /* of the fixed codes; the last two are none */
+#define N_LIT      288u /* fixed codes; the last two are no symbols */
 #define N_DIST     32u
 #define N_LENS     19u
-#define CODED_LIT  286u /* in a header, at most */
+#define CODED_LIT  286u /* the most in a header */
 #define CODED_DIST 30u
 #define CODE_BITS  15u
 
@@ -63,7 +63,7 @@ struct stream;
 
 struct bm_inflate {
     uint32_t lit[LIT_MOST], dist[DIST_MOST], lens[LENS_MOST];
-    uint32_t lit_symbols[N_LIT], dist_symbols[N_DIST], lens_symbols[N_LENS]; /* entries, no bits */
+    uint32_t lit_symbols[N_LIT], dist_symbols[N_DIST], lens_symbols[N_LENS]; /* entries less bits */
     bool fixed; /* the tables of the fixed codes are loaded */
     got (*run_fast)(const bm_inflate *t, struct stream *s);
 };
@@ -73,8 +73,7 @@ struct bm_inflate {
 typedef struct stream {
     const unsigned char *in, *in_end;
     unsigned char *out, *out_begin, *out_end;
-    uint64_t
-        bits; /* the next `n_bits` ones, the first lowest; above them anything that may follow */
+    uint64_t bits; /* the next `n_bits` bits, lowest first; the bits above are unspecified */
     unsigned n_bits;
 } stream;
 
@@ -100,7 +99,7 @@ static void fill(stream *s)
         s->bits = (s->bits & ones(s->n_bits)) | (uint64_t)*s->in++ << s->n_bits;
 }
 
-/* The next n bits, 16 at most, after which others are known to come; false: they are not there. */
+/* Read n bits, at most 16, in a header, where more must follow; false: they are missing. */
 static bool read_bits(stream *s, unsigned n, unsigned *out)
 {
     fill(s);
@@ -138,15 +137,15 @@ static void set_symbols(bm_inflate *t)
         t->lens_symbols[i] = i << 16;
 }
 
-/* A code to make a table of. */
+/* A code, and the table to build from it. */
 typedef struct code {
-    const uint8_t *lens; /* bits of each symbol's code; 0: it has none */
+    const uint8_t *lens; /* code length of each symbol; 0: no code */
     size_t n;
     const uint32_t *symbols;
     uint32_t *table;
-    unsigned bits; /* that index the table */
-    bool one;      /* one code of a bit is enough */
-    bool none;     /* so is no code */
+    unsigned bits; /* index bits of the table */
+    bool one;      /* a single one-bit code is allowed */
+    bool none;     /* so is having no code */
 } code;
 
 static uint32_t entry_of(uint32_t symbol, unsigned bits)
@@ -154,8 +153,8 @@ static uint32_t entry_of(uint32_t symbol, unsigned bits)
     return symbol + (bits << 8) + bits;
 }
 
-/* Codes are counted up from their highest bit, which comes first in the data, so as a number they
- * lie reversed. */
+/* The code after `at`. Codes count up from their highest bit, which comes first in the data, so as
+ * numbers they are bit-reversed. */
 static uint32_t next_code(uint32_t at, unsigned bits)
 {
     const uint32_t zeros = at ^ (uint32_t)ones(bits);
@@ -163,8 +162,8 @@ static uint32_t next_code(uint32_t at, unsigned bits)
     return (at & (bit - 1)) | bit;
 }
 
-/* Symbols with a code, in the order of their codes; how many have each length. False: two codes
- * begin alike, or bit patterns are unused (*unused) where none may be. */
+/* Sort the symbols that have codes by code; count how many have each length. False: a code is a
+ * prefix of another, or bit patterns are unused (*unused) where that is not allowed. */
 static bool sort_symbols(const code *c, uint16_t *counts, uint16_t *sorted, bool *unused)
 {
     uint16_t begin[CODE_BITS + 1] = {0};
@@ -189,7 +188,7 @@ static bool sort_symbols(const code *c, uint16_t *counts, uint16_t *sorted, bool
     return left == 0 || (longest == 0 ? c->none : longest == 1 && c->one);
 }
 
-/* Codes of more bits than index the table, from `at`, of `bits`, on. */
+/* Enter codes longer than the table's index, starting with code `at` of `bits` bits. */
 static void fill_smaller(const code *c, const uint16_t *counts, const uint16_t *sorted, uint32_t at,
                          unsigned bits)
 {
@@ -223,7 +222,7 @@ static bool make_table(const code *c)
     bool unused;
     if (!sort_symbols(c, counts, sorted, &unused))
         return false;
-    if (unused) { /* one code, of a single 0, or none */
+    if (unused) { /* a single code, the bit 0; or none */
         const uint32_t one = counts[1] > 0 ? entry_of(c->symbols[sorted[0]], 1) : EXCEPTION;
         for (size_t i = 0; i < (size_t)1 << c->bits; i++)
             c->table[i] = i % 2 == 0 ? one : EXCEPTION;
@@ -233,7 +232,7 @@ static bool make_table(const code *c)
     while (counts[bits] == 0)
         bits++;
     uint32_t at = 0, end = UINT32_C(1)
-                           << bits; /* the table so far, which all longer codes repeat */
+                           << bits; /* the table so far; it is repeated for longer codes */
     const uint16_t *symbol = sorted;
     for (unsigned left = counts[bits]; bits <= c->bits;) {
         c->table[at] = entry_of(c->symbols[*symbol++], bits);
@@ -255,7 +254,7 @@ static bool make_table(const code *c)
 
 /* --- blocks --- */
 
-/* The lengths of both codes of a block, which are packed with a code of their own. */
+/* Read the code lengths of a block's two codes, which are themselves encoded. */
 static bool read_lens(bm_inflate *t, stream *s, uint8_t *lens, unsigned n)
 {
     for (unsigned have = 0; have < n;) {
@@ -340,8 +339,7 @@ static bool set_fixed_codes(bm_inflate *t)
     return make_tables(t, lit, N_LIT, dist, N_DIST);
 }
 
-/* Up to COPY_MORE bytes after the match are written too: most are so short that no loop is
- * begun. */
+/* May write past the match: most are so short that 40 bytes copied at once are enough. */
 static inline unsigned char *copy_match(unsigned char *out, size_t length, size_t distance)
 {
     unsigned char *const end = out + length;
@@ -364,7 +362,7 @@ static inline unsigned char *copy_match(unsigned char *out, size_t length, size_
             memcpy(out, &word, sizeof word);
             out += sizeof word;
         } while (out < end);
-    } else { /* of eight bytes so many are right as repeat */
+    } else { /* of each eight bytes copied, `distance` are right */
         do {
             memcpy(&word, from, sizeof word);
             memcpy(out, &word, sizeof word);
@@ -387,12 +385,12 @@ static inline unsigned char *copy_match(unsigned char *out, size_t length, size_
         bits >>= (uint8_t)(entry);                                                                 \
         n_bits -= (uint8_t)(entry);                                                                \
     } while (0)
-/* The number that an entry encodes, with the extra bits after its code in `saved`. */
+/* The number that an entry encodes, including the extra bits after its code in `saved`. */
 #define VALUE(entry)                                                                               \
     (((entry) >> 16) + (size_t)((saved & ones((entry)&0xFF)) >> ((entry) >> 8 & 15)))
 
-/* Symbols while there is plenty of both input and output. Of the 56 bits after a refill three
- * literals need at most 33, or two with a length 42, and a distance 28. */
+/* Decode symbols while there is plenty of input and output. A refill gives 56 bits: three literals
+ * need at most 33, two literals and a length 42, a distance 28. */
 static inline __attribute__((always_inline)) got fast_loop(const bm_inflate *t, stream *s)
 {
     const uint32_t *const lit = t->lit, *const dist = t->dist;
@@ -474,15 +472,15 @@ static got run_fast(const bm_inflate *t, stream *s)
 }
 
 #if defined(__x86_64__)
-/* Shifts by a register, and the lowest bits of one, are an instruction each there. */
+/* BMI2 has one instruction for a shift by a register, and one for the lowest bits. */
 static __attribute__((target("bmi2"))) got run_fast_bmi2(const bm_inflate *t, stream *s)
 {
     return fast_loop(t, s);
 }
 #endif
 
-/* The next symbol of a table, and its value; false: there is none of these bits, or they are not
- * all there. */
+/* Read the next symbol of a table, and its value; false: the bits are no symbol, or some are
+ * missing. */
 static bool read_symbol(stream *s, const uint32_t *table, unsigned index, uint32_t *entry,
                         size_t *value)
 {
@@ -536,7 +534,7 @@ static bool run_codes(const bm_inflate *t, stream *s)
     return result == GOT_END;
 }
 
-/* A block of bytes as they are. */
+/* A stored (uncompressed) block. */
 static bool run_stored(stream *s)
 {
     s->in -= s->n_bits / 8;
@@ -592,7 +590,7 @@ bm_status bm_inflate_open(bm_inflate **out, bm_error *err)
     set_symbols(*out);
     (*out)->run_fast = run_fast;
 #if defined(__x86_64__)
-    if (bm_isa_available(BM_ISA_AVX2)) /* which has BMI2 beside it */
+    if (bm_isa_available(BM_ISA_AVX2)) /* implies BMI2 */
         (*out)->run_fast = run_fast_bmi2;
 #endif
     return BM_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inflate.h -- raw deflate data (RFC 1951) that lie whole in memory, unpacked at once.
+/* inflate.h -- unpacks raw deflate data (RFC 1951) that is wholly in memory, in one call.
  *
  * zlib's inflate() accepts all data accepted here, and gives the same bytes (inflate.c lists where
  * decoders differ). The reverse is true too, if the output is large enough. */
@@ -14,8 +14,8 @@ typedef struct bm_inflate bm_inflate; /* the tables of one thread */
 
 bm_status bm_inflate_open(bm_inflate **out, bm_error *err);
 void bm_inflate_close(bm_inflate *inflate); /* NULL is fine */
-/* Unpack the blocks that begin `in`, up to the last of them. True: *used bytes became the *given
- * bytes at out, at most cap. False: they are broken, cut short, or unpack to more than cap; the
- * bytes at out are then undefined. */
+/* Unpack the blocks at the beginning of `in`, up to the last one. True: *used bytes became the
+ * *given bytes at out, at most cap. False: the data is broken, cut short, or unpacks to more than
+ * cap; the bytes at out are then undefined. */
 bool bm_inflate_run(bm_inflate *inflate, bm_str in, char *out, size_t cap, size_t *used,
                     size_t *given);

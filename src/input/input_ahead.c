@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_ahead.c -- see the header.
  *
- * One mutex guards all but what a thread does with the source that it is busy with, and with a
- * block that it has taken. A block is taken, filled and put into the list of its source; the reader
- * copies from it and gives it back. Sources that are read ahead leave some blocks to the reader, or
- * it might wait for ever.
+ * One mutex guards everything except what a thread does with the source that it is busy with, and
+ * with a block that it has taken. A thread takes a block, fills it and appends it to the list of
+ * its source; the reader copies from the block and gives it back. Sources read ahead leave some
+ * blocks to the reader, which might otherwise wait for ever.
  *
- * Members that end where it can be told (members.h) are cut off by one thread at a time, which
- * reads the source in order, and unpacked by all; what cannot be cut is unpacked as a stream, by
- * one thread at a time. Where others help, the reader unpacks its own stream, straight into the
- * caller's buffer, and helps too before it waits: handing blocks on costs a twentieth of the work
- * on them, which pays only for a thread that would be idle.
+ * If the ends of members can be found without unpacking (members.h), one thread at a time cuts
+ * members off, reading the source in order, and all threads unpack them; anything else is unpacked
+ * as a stream, by one thread at a time. With helpers, the reader unpacks its own stream, straight
+ * into the caller's buffer, and helps too before it waits: handing blocks on costs a twentieth of
+ * the work on them, which pays only for a thread that would be idle.
  *
  * Tests: tests/unit/input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "input/input_ahead.h"
@@ -28,56 +28,56 @@
 #include "input/unpack.h"
 #include "input/input_bytes.h"
 
-#define SMALL_BLOCK ((size_t)1 << 20) /* where there is little memory; else of members: */
+#define SMALL_BLOCK ((size_t)1 << 20) /* for streams; MEMBER_BLOCK is for members: */
 #define MEMBER_BLOCK                                                                               \
-    (((size_t)4 << 20) + (64u << 10)) /* one of our blocks, and how much it may have grown */
+    (((size_t)4 << 20) + (64u << 10)) /* one of our own blocks, with room for some growth */
 #define PACKED_STEP  ((size_t)256 << 10)
-#define OWN_BLOCKS   2u                  /* of the reader's source alone */
-#define ENGINE_BYTES ((uint64_t)1 << 20) /* what reads a source, beside a window */
+#define OWN_BLOCKS   2u                  /* reserved for the reader's source */
+#define ENGINE_BYTES ((uint64_t)1 << 20) /* memory of a decoder, besides its window */
 #define BZ2_BYTES    ((uint64_t)4 << 20)
 #define LZ4_BYTES    ((uint64_t)8 << 20)
-#define WINDOW_USUAL ((uint64_t)8 << 20) /* where the first bytes do not tell it */
+#define WINDOW_USUAL ((uint64_t)8 << 20) /* assumed if the first bytes do not state it */
 #define STORED_LEAST                                                                               \
-    ((uint64_t)16 << 10) /* of a source: handing on a smaller one costs more than it brings */
-#define LONG_PART    16u /* of the granted memory: a longer record may need all of it */
-#define WAIT_SECONDS .2  /* between two questions whether to stop */
+    ((uint64_t)16 << 10) /* bytes: handing on a smaller source costs more than it saves */
+#define LONG_PART    16u /* a record longer than 1/16 of the granted memory may need all of it */
+#define WAIT_SECONDS .2  /* between two checks for cancellation */
 #define NOWHERE      SIZE_MAX
 
 typedef struct block {
     struct block *next;
-    uint64_t stored; /* bytes of the source as stored, up to its end */
+    uint64_t stored; /* stored bytes of the source up to the end of this block */
     size_t pos, len;
     bool filling; /* its members are being unpacked */
-    bool failed;  /* they could not be: the reader reads on by himself */
-    char data[];  /* plan.block_bytes */
+    bool failed;  /* unpacking failed: the reader reads on by itself */
+    char data[];  /* plan.block_bytes bytes */
 } block;
 
 typedef enum place_state {
     PLACE_FREE,
-    PLACE_OPEN,  /* somebody unpacks it, or will */
+    PLACE_OPEN,  /* a thread unpacks it, or will */
     PLACE_ENDED, /* all of it is in blocks */
-    PLACE_FAILED /* the reader has to read it himself, after the blocks */
+    PLACE_FAILED /* after the blocks, the reader has to read it itself */
 } place_state;
 
 /* A source that is open. */
 typedef struct place {
     size_t source;
     place_state state;
-    bool busy; /* a thread reads it */
+    bool busy; /* a thread is reading it */
     unsigned n_filling;
     block *first, *last;
-    uint64_t given, stored; /* bytes that the reader has had; as stored, up to there */
-    /* The thread that is busy with the place owns these; if none is, the lock's holder does. */
-    bm_input_bytes *bytes; /* NULL: none was needed so far */
+    uint64_t given, stored; /* bytes that the reader has had, and the stored bytes up to there */
+    /* Owned by the thread that is busy with the place; if there is none, by the lock's holder. */
+    bm_input_bytes *bytes; /* NULL: not needed so far */
     bool begun;
-    bool members;    /* they are cut off `packed`, the bytes read after the last member */
-    bool packed_end; /* nothing follows that */
-    block *packed;   /* NULL: none; not one of ahead->n_used */
+    bool members;    /* members are cut off `packed`, which holds the bytes after the last one */
+    bool packed_end; /* the source has no bytes after those in `packed` */
+    block *packed;   /* NULL: none; not counted in ahead->n_used */
     bm_members_cut cut;
     uint64_t cut_bytes; /* stored bytes of all members that were cut */
 } place;
 
-/* A thread's decoders of members; NULL: not opened so far. */
+/* A thread's member decoders; NULL: not opened so far. */
 typedef struct unpackers {
     struct unpackers *next;
     bm_members *of[BM_COMPRESSIONS];
@@ -85,29 +85,29 @@ typedef struct unpackers {
 
 struct bm_input_ahead {
     bm_input_set *set;
-    bm_input_bytes *own; /* the reader's, of sources that are in no place */
+    bm_input_bytes *own; /* the reader's, for sources that have no place */
     bm_ahead_plan plan;
-    uint64_t done; /* bytes as stored, of sources that were in places */
-    place *now;    /* the reader's; NULL: `own`, */
-    bool ended;    /* or it has ended */
-    size_t source; /* the reader's; NOWHERE: none yet */
+    uint64_t done; /* stored bytes of the ended sources that had places */
+    place *now;    /* the reader's place; NULL: it uses `own`, */
+    bool ended;    /* or the source has ended */
+    size_t source; /* the reader's source; NOWHERE: none yet */
     pthread_mutex_t lock;
-    pthread_cond_t work, moved; /* for those who unpack; for the reader */
-    bm_callbacks callbacks;     /* of the unpacking threads */
+    pthread_cond_t work, moved; /* signal the unpacking threads; signal the reader */
+    bm_callbacks callbacks;     /* for the unpacking threads */
     atomic_bool stop;
     bool paused;
-    const place *awaited; /* the reader waits until a thread is done with it */
-    bool helped;          /* there are no threads but those that help */
+    const place *awaited; /* the reader waits until a thread is done with this place */
+    bool helped;          /* no threads of its own: others call bm_input_ahead_help */
     pthread_t *threads;
     size_t n_threads, n_asleep;
-    unpackers *unpackers;                 /* that nobody uses */
-    atomic_bool without[BM_COMPRESSIONS]; /* members of the kind cannot be unpacked at once here */
+    unpackers *unpackers;                 /* unused ones */
+    atomic_bool without[BM_COMPRESSIONS]; /* no member decoder for the kind could be opened */
     place *places;
     size_t next;   /* the source that may be begun next */
-    block *blocks; /* free ones */
-    size_t n_used; /* that are not in the list of free ones */
-    size_t n_most; /* that there may be so far: more are worth their memory where the reader has to
-                      wait */
+    block *blocks; /* free blocks */
+    size_t n_used; /* blocks not in that list */
+    size_t n_most; /* limit of n_used; it grows when the reader has to wait, since only then are
+                      more blocks worth their memory */
 };
 
 /* --- granted memory --- */
@@ -138,7 +138,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* What a thread needs to unpack members of the source: for frames it has a window of its own. */
+/* Memory that each thread needs to unpack members: for frames, a window of its own. */
 static uint64_t unpacker_bytes(const bm_source *source)
 {
     return source->compression == BM_COMPRESSION_ZST
@@ -154,7 +154,7 @@ static uint64_t engine_bytes(const bm_source *source)
                                                         : 0);
 }
 
-/* Each of n sources takes `engine` bytes while it is open; zeros: `bytes` are too few. */
+/* Plan within `bytes`, with `engine` bytes per open source; all zeros: `bytes` are too few. */
 static bm_ahead_plan plan_with(uint32_t threads, size_t n, uint64_t engine, uint64_t bytes,
                                size_t block_bytes)
 {
@@ -240,22 +240,22 @@ static void drop_first(bm_input_ahead *ahead, place *p)
     release_block(ahead, b);
 }
 
-/* --- those who unpack --- */
+/* --- threads that unpack --- */
 
 static bool is_stopped(void *ctx)
 {
     return atomic_load(&((bm_input_ahead *)ctx)->stop);
 }
 
-/* May blocks of this source be filled? Others than the reader's leave him some. */
+/* May another block of this source be filled? Sources other than the reader's leave it some. */
 static bool has_free_blocks(const bm_input_ahead *ahead, size_t source)
 {
     const size_t kept = source == ahead->source ? 0 : OWN_BLOCKS,
-                 wanted = ahead->plan.block_bytes == MEMBER_BLOCK ? 2 : 1; /* packed and not */
+                 wanted = ahead->plan.block_bytes == MEMBER_BLOCK ? 2 : 1; /* packed, unpacked */
     return ahead->n_used + kept + wanted <= ahead->n_most;
 }
 
-/* The next source goes to a free place; NULL: there is none. */
+/* Open the next source in a free place; NULL: no source, place or block is left. */
 static place *open_place(bm_input_ahead *ahead)
 {
     place *free = NULL;
@@ -272,21 +272,21 @@ static place *open_place(bm_input_ahead *ahead)
     return free;
 }
 
-/* Does the reader unpack it by itself, unless somebody is at it? */
+/* Is this a stream for the reader to unpack itself? Only if no other thread is busy with it. */
 static bool is_readers(const bm_input_ahead *ahead, const place *p)
 {
     return ahead->helped && p->source == ahead->source && p->state == PLACE_OPEN && !p->busy &&
            !p->members;
 }
 
-/* Is there anything in it for one who does not read it? */
+/* Can a thread other than the reader work on this place? */
 static bool has_work(const bm_input_ahead *ahead, const place *p)
 {
     return p->state == PLACE_OPEN && !p->busy && has_free_blocks(ahead, p->source) &&
            !is_readers(ahead, p);
 }
 
-/* Find the place to resume: the nearest source comes first. */
+/* Find the place to work on: the nearest source comes first. */
 static place *find_work(bm_input_ahead *ahead)
 {
     place *found = NULL;
@@ -314,7 +314,7 @@ static bm_compression kind_of(const bm_input_ahead *ahead, const place *p)
 
 /* --- without the lock --- */
 
-/* `callbacks` belong to the thread that reads. */
+/* `callbacks`: those of the calling thread. */
 static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks *callbacks)
 {
     const bm_compression kind = kind_of(ahead, p);
@@ -328,7 +328,7 @@ static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks
     return bm_input_bytes_begin(p->bytes, p->source, NULL);
 }
 
-/* Fill the block as far as the source goes, but only to a small size: larger blocks cost more page
+/* Fill the block up to SMALL_BLOCK bytes, or to the end of the source: larger blocks cost more page
  * faults than they save in handing on. */
 static place_state fill_block(place *p, block *b)
 {
@@ -343,8 +343,8 @@ static place_state fill_block(place *p, block *b)
     return got > 0 ? PLACE_OPEN : PLACE_ENDED;
 }
 
-/* Read until members can be cut off p->packed; *cut: they can. Where the first cannot, it is a
- * stream from now on. */
+/* Read until members can be cut off p->packed (*cut: they can). If the first member cannot be cut,
+ * the source is read as a stream from now on. */
 static place_state read_members(const bm_input_ahead *ahead, place *p, bool *cut)
 {
     const size_t most = ahead->plan.block_bytes;
@@ -373,8 +373,8 @@ static place_state read_members(const bm_input_ahead *ahead, place *p, bool *cut
     }
 }
 
-/* Cut members off, which are left in `p->packed`; what follows them goes to `rest`, which takes its
- * place. Returns them; NULL: there are none. */
+/* Cut members off and return their block, or NULL if there are none. `rest` receives the bytes
+ * after them and becomes p->packed. */
 static block *cut_members(const bm_input_ahead *ahead, place *p, block *rest, place_state *state)
 {
     bool cut = false;
@@ -392,14 +392,14 @@ static block *cut_members(const bm_input_ahead *ahead, place *p, block *rest, pl
 
 /* --- with the lock --- */
 
-/* The reader may go on, if he waits for this place. */
+/* Wake the reader if it waits for this place. */
 static void wake_reader(bm_input_ahead *ahead, const place *p)
 {
     if (ahead->awaited == p)
         pthread_cond_signal(&ahead->moved);
 }
 
-/* Unpack members to b, which is in the list of its place already. */
+/* Unpack members into b, which is already in the list of its place. */
 static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block *in, block *b)
 {
     p->n_filling++;
@@ -421,7 +421,7 @@ static void add_packed(bm_input_ahead *ahead, place *p)
         ahead->n_used--;
 }
 
-/* One step with a place, and its blocks. */
+/* Do one step of work on a place. */
 static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
 {
     const bool pairs = ahead->plan.block_bytes == MEMBER_BLOCK;
@@ -441,7 +441,7 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
     }
     pthread_mutex_lock(&ahead->lock);
     p->busy = false;
-    if (p->state == PLACE_OPEN) /* else the reader wants none of it */
+    if (p->state == PLACE_OPEN) /* else the reader has given the place up */
         p->state = state;
     if (rest != NULL && in == NULL)
         release_block(ahead, rest);
@@ -451,18 +451,18 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
         b->filling = true;
         p->cut = (bm_members_cut){0};
         put_block(p, b);
-        if (ahead->n_asleep > 0) /* the next may be cut */
+        if (ahead->n_asleep > 0) /* another thread can cut the next members */
             pthread_cond_signal(&ahead->work);
         unpack_members(ahead, p, u, in, b);
     } else if (b != NULL && (b->len == 0 || p->state == PLACE_FAILED)) {
-        release_block(ahead, b); /* in which reading failed: the reader meets it again */
+        release_block(ahead, b); /* the reader will meet any failure itself */
     } else if (b != NULL) {
         put_block(p, b);
     }
     wake_reader(ahead, p);
 }
 
-/* One step, if there is any to do. */
+/* Do one step of work, if there is any. */
 static bool work(bm_input_ahead *ahead)
 {
     place *p = find_work(ahead);
@@ -589,8 +589,8 @@ void bm_input_ahead_close(bm_input_ahead *ahead)
 
 /* --- the reader --- */
 
-/* Wait until a thread is done with a block of the place, for a while at most; the lock is held.
- * False: it was too long. */
+/* Wait until a thread is done with a block of the place, or a short time has passed (false); the
+ * lock is held. */
 static bool await(bm_input_ahead *ahead, const place *p)
 {
     const struct timespec until = bm_clock_in(CLOCK_MONOTONIC, WAIT_SECONDS);
@@ -605,13 +605,13 @@ static bool is_awaited(const bm_input_ahead *ahead, const place *p)
     return p->first == NULL ? p->state == PLACE_OPEN && !is_readers(ahead, p) : p->first->filling;
 }
 
-/* The reader has to wait, or to do what others would have done with more memory. */
+/* Allow more blocks: the reader has to wait, or to do work that others could have done. */
 static void grow(bm_input_ahead *ahead)
 {
     ahead->n_most = (size_t)least(ahead->n_most + ahead->plan.threads, ahead->plan.blocks);
 }
 
-/* Until the place has a block, or will have none; the lock is held. */
+/* Wait until the place has a block, or will get none; the lock is held. */
 static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -633,7 +633,7 @@ static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err
 /* Free the place and drop its blocks; the lock is held. */
 static void release_place(bm_input_ahead *ahead, place *p)
 {
-    p->state = PLACE_FAILED; /* nobody begins with it again */
+    p->state = PLACE_FAILED; /* keeps other threads away */
     while (p->busy || p->n_filling > 0)
         (void)await(ahead, p);
     while (p->first != NULL)
@@ -649,10 +649,10 @@ static void start_threads(bm_input_ahead *ahead)
     while (ahead->n_threads < ahead->plan.threads &&
            bm_thread_start(&ahead->threads[ahead->n_threads], run_thread, ahead) == 0)
         ahead->n_threads++;
-    ahead->plan.threads = (uint32_t)ahead->n_threads; /* no more are tried */
+    ahead->plan.threads = (uint32_t)ahead->n_threads; /* do not try to start more */
 }
 
-/* The place of a source, which the reader begins; NULL: he reads it himself. The lock is held. */
+/* The place of the source that the reader begins; NULL: the reader uses `own`. The lock is held. */
 static place *enter(bm_input_ahead *ahead, size_t source)
 {
     place *found = NULL;
@@ -674,7 +674,7 @@ static place *enter(bm_input_ahead *ahead, size_t source)
     return found;
 }
 
-/* Read the current source by ourselves, after what the place has given of it. */
+/* Read the current source with `own`, from after the bytes that the place has delivered. */
 static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
 {
     char dropped[4096];
@@ -697,7 +697,7 @@ static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
     return BM_OK;
 }
 
-/* The reader begins with a place; the lock is held, but not meanwhile. */
+/* The reader begins a place; the lock is held, but released meanwhile. */
 static void begin_own(bm_input_ahead *ahead, place *p)
 {
     add_packed(ahead, p);
@@ -733,7 +733,7 @@ bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *e
     return p != NULL ? BM_OK : bm_input_bytes_begin(ahead->own, source, err);
 }
 
-/* All of the place's source was read. */
+/* The reader has read all of the place's source. */
 static void end_place(bm_input_ahead *ahead)
 {
     bm_input_bytes_accept(ahead->now->bytes);
@@ -745,7 +745,7 @@ static void end_place(bm_input_ahead *ahead)
     ahead->ended = true;
 }
 
-/* Read on in the current source; no other thread uses its decoder. Is it open, ended, or failed? */
+/* Read on in the current source, whose decoder no other thread uses. Returns its new state. */
 static place_state read_own(const bm_input_ahead *ahead, place *p, char *out, size_t cap,
                             size_t *got)
 {
@@ -772,7 +772,7 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
     pthread_mutex_lock(&ahead->lock);
     bm_status status = wait_block(ahead, p, err);
     while (status == BM_OK && p->first != NULL && p->first->len == 0 && !p->first->failed) {
-        drop_first(ahead, p); /* of empty members */
+        drop_first(ahead, p); /* members without content */
         status = wait_block(ahead, p, err);
     }
     block *b = p->first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_bytes.c -- from a file, a pipe or the spool to the bytes that the reader sees.
+/* input_bytes.c -- from a file, a pipe or the spool to the bytes that the reader receives.
  *
  *     a file                      .-> digest
  *     a pipe, its held head first --+-> decompressor, or nothing -> the caller
@@ -27,37 +27,37 @@
 #define STORED_BLOCK ((size_t)256 << 10)
 #define ADVISE_BYTES ((uint64_t)1 << 20) /* a smaller file is not worth the system call */
 
-/* Was a failure the file's own? */
+/* Was the last failure the file's own? */
 typedef enum breakage {
     NOT_BROKEN,
-    DAMAGED,   /* yes: its contents are wrong, */
-    UNREADABLE /* or its bytes as stored cannot be read on */
+    DAMAGED,   /* yes: its contents are broken */
+    UNREADABLE /* yes: its stored bytes cannot be read on */
 } breakage;
 
 struct bm_input_bytes {
-    bm_piece_hash *hash; /* of the source as stored */
+    bm_piece_hash *hash; /* over the source as stored */
     bm_input_set *set;
     bm_source *source;
     bm_held *held;       /* NULL: a regular file */
     int fd;              /* of the held source; -1: none open */
-    bm_stored_file file; /* else */
-    bool spooling;       /* bytes that are read are copied to the spool */
-    bool apart;          /* the set is told nothing: bm_input_bytes_accept does that */
-    unsigned window_log; /* of the largest window of a decoder; 0: any that is read */
+    bm_stored_file file; /* otherwise: the open file */
+    bool spooling;       /* bytes read are also copied to the spool */
+    bool apart;          /* only bm_input_bytes_accept changes the set */
+    unsigned window_log; /* log2 of the largest window of a decoder; 0: any that is read */
     const bm_callbacks *callbacks;
     breakage broken;   /* of the last failure */
-    size_t head_pos;   /* bytes of the held head that were read again */
-    off_t spool_pos;   /* where a second reader is in the spool */
-    uint64_t stored;   /* bytes as stored: of this source so far, */
-    uint64_t done;     /* of all sources before it */
-    bm_hash128 digest; /* of a source that was read to its end */
+    size_t head_pos;   /* bytes of the held head already delivered */
+    off_t spool_pos;   /* position of a second reader in the spool */
+    uint64_t stored;   /* stored bytes of this source so far */
+    uint64_t done;     /* stored bytes of all sources before it */
+    bm_hash128 digest; /* of the source last read to its end */
 
     bm_decompress *decompress[BM_COMPRESSIONS]; /* opened when first needed */
     char *block;                                /* compressed bytes */
-    size_t block_pos, block_len;                /* bytes of it that were used; that are there */
+    size_t block_pos, block_len;                /* bytes in it: used, available */
     bool block_end;                             /* there are no more compressed bytes */
-    size_t packed_pos;                          /* what bm_input_bytes_read_packed has given */
-    char peek[BM_HEAD_BYTES];                   /* the first bytes that came out of them */
+    size_t packed_pos;                          /* bytes that read_packed took from the block */
+    char peek[BM_HEAD_BYTES];                   /* the first decompressed bytes */
     size_t peek_pos, peek_len;
 };
 
@@ -117,7 +117,7 @@ uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes)
     return bytes->stored;
 }
 
-/* Open a new file in `dir` that has no name. */
+/* Open a new, nameless file in `dir`. */
 static bm_status open_spool(const char *dir, int *fd, bm_error *err)
 {
     *fd = bm_open_nameless(dir);
@@ -207,7 +207,7 @@ void bm_input_bytes_accept(const bm_input_bytes *bytes)
     bytes->source->bytes_read = bytes->stored;
 }
 
-/* A source has been read to its end: if it was read before, is it the same? */
+/* A source has been read to its end. If it was read before, its contents must be the same. */
 static bm_status check_same(const bm_source *source, bm_hash128 digest, uint64_t n, bm_error *err)
 {
     const bool first = source->digest.lo == 0 && source->digest.hi == 0;
@@ -230,7 +230,8 @@ bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_ha
     return BM_OK;
 }
 
-/* The source has been read to its end: note its digest, or, if it was read before, compare it. */
+/* The source has been read to its end: note its digest, or compare it with that of the first
+ * reading. */
 static bm_status finish(bm_input_bytes *bytes, bm_error *err)
 {
     bytes->digest = bm_piece_hash_end(bytes->hash);
@@ -244,7 +245,7 @@ static bm_status finish(bm_input_bytes *bytes, bm_error *err)
     return BM_OK;
 }
 
-/* Bytes as stored; *got 0 at the end. */
+/* Read bytes as stored; *got 0 at the end. */
 static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                              bm_error *err)
 {
@@ -254,7 +255,7 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
     if (bytes->fd < 0 && !bm_stored_is_open(&bytes->file))
         return BM_OK;
     if (cut->to != 0 && cap > cut->to - cut->from - bytes->stored)
-        cap = (size_t)(cut->to - cut->from - bytes->stored); /* 0: that is the end */
+        cap = (size_t)(cut->to - cut->from - bytes->stored); /* 0 gives 0 bytes: the end */
     bm_status asked = bm_check_cancelled(bytes->callbacks, err);
     if (asked != BM_OK)
         return asked;
@@ -317,7 +318,7 @@ static bm_status read_decompressed(bm_input_bytes *bytes, char *out, size_t cap,
     }
 }
 
-/* A compressed tar or Parquet file is refused like a plain one: look at what comes out first. */
+/* Refuse a compressed tar or Parquet file like a plain one: look at its first unpacked bytes. */
 static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
 {
     bm_error error;
@@ -333,7 +334,7 @@ static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
             *err = error;
         return status;
     }
-    /* Damage is told again, after what came before it. */
+    /* Damage is reported again, after the bytes before it. */
     status = bm_probe_refused(bytes->source->name, bytes->peek, bytes->peek_len, err);
     bytes->broken = status == BM_OK ? NOT_BROKEN : DAMAGED;
     return status;
@@ -407,7 +408,7 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
     bytes->broken = NOT_BROKEN;
     if (bytes->source->compression == BM_COMPRESSION_NONE)
         return read_stored(bytes, out, cap, got, err);
-    /* a few bytes may be many */
+    /* decompressing a few bytes may take long */
     BM_TRY(bm_check_cancelled(bytes->callbacks, err));
     if (bytes->peek_pos < bytes->peek_len) {
         size_t left = bytes->peek_len - bytes->peek_pos;
@@ -453,12 +454,12 @@ bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t ca
 
 /* === input copy ===
  *
- * The copy is opened again by the name that the system has for a descriptor. */
+ * The unlinked copy is opened again through /proc/self/fd. */
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define PLACE_BYTES 40u
 
-/* From the first byte to the last; the bytes are copied on the way. */
+/* Read the source from the first byte to the last, which copies it to the spool. */
 static bm_status copy_all(bm_input_set *set, size_t index, char *block, bm_error *err)
 {
     bm_input_bytes *bytes = NULL;

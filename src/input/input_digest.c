@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_digest.c -- large reads into one block, XXH3 128 of them.
+/* input_digest.c -- reads the file in large blocks and digests them with XXH3 128.
  *
  * Tests: tests/unit/input/test_content_place.c, tests/unit/input/test_input_digest.c */
 #include "input/input_digest.h"
@@ -10,13 +10,13 @@
 
 /* === content place ===
  *
- * A running XXH3 of the current file. */
+ * A running XXH3 over the current file. */
 
 struct bm_content_tracker {
     bm_stream_hash *hash;
     uint64_t file, bytes;
     bm_content_place check;
-    bool checks; /* the place has not been passed */
+    bool checks; /* the place to check has not been passed yet */
     bool lost;
 };
 

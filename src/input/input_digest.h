@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_digest.h -- the digest of a file as stored, as reports name their inputs, without reading
- * any record. */
+/* input_digest.h -- the digest of a file's stored bytes, as in the `inputs` of reports, computed
+ * without parsing any record. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -10,23 +10,23 @@
 #include "model/batches.h"
 #include "model/stream_hash.h"
 
-/* content_place -- a place in the inputs, known by the bytes before it.
+/* content_place -- a place in the inputs, identified by the bytes before it.
  *
  * An interrupted job has saved the records up to some place. It may resume even if a file was
- * repaired after the place, so the place is remembered with a digest of all bytes of its file
- * before it, as they are once compression is off, and found again by it. */
+ * repaired after that place. So the place is stored with a digest of all bytes of its file before
+ * it (decompressed), and a resumed job checks that digest when it passes the place. */
 
 typedef struct bm_content_place {
     uint64_t file;     /* index into the inputs */
-    uint64_t bytes;    /* of the file's content, before the place */
-    bm_hash128 digest; /* XXH3 of these */
+    uint64_t bytes;    /* bytes of the file's decompressed content before the place */
+    bm_hash128 digest; /* XXH3 of those bytes */
     bool known;
 } bm_content_place;
 
-/* Where a reader is; one thread. */
+/* Follows a reader through the files; one thread. */
 typedef struct bm_content_tracker bm_content_tracker;
 
-/* `check`: a place that has to be passed with its digest; NULL: none; copied. */
+/* `check`: a place whose digest is verified when the reader passes it; NULL: none. Copied. */
 bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_tracker **out,
                                   bm_error *err);
 void bm_content_tracker_close(bm_content_tracker *tracker); /* NULL is fine */
@@ -35,24 +35,24 @@ void bm_content_tracker_begin(bm_content_tracker *tracker, size_t file);
  * changed. */
 bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, size_t len,
                                  const char *name, bm_error *err);
-/* The rest of the file cannot be read and is passed over: until the next one begins no place is
- * known, for a record that nobody has seen is before it. */
+/* The rest of the file cannot be read and is passed over. Its records remain unknown, so no place
+ * is known until the next file begins. */
 void bm_content_tracker_lose(bm_content_tracker *tracker);
-/* The file has ended. BM_ERR_FORMAT: before the place. */
+/* The file has ended. BM_ERR_FORMAT: it ended before the place to check. */
 bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *name,
                                  bm_error *err);
-/* The place after the last added bytes. */
+/* The place after the bytes added so far. */
 bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker);
 
-/* The bytes to digest, and how. */
+/* Which bytes to digest, and how. */
 typedef struct bm_digest_of {
     const char *path;
-    bm_remote *remote;    /* as of bm_stored_open */
-    uint64_t from, bytes; /* of the file: as many as there are of these; UINT64_MAX: to its end */
-    uint64_t piece_bytes; /* BM_FILE_PIECE_BYTES; 0: as versions before the pieces did */
+    bm_remote *remote;    /* as for bm_stored_open */
+    uint64_t from, bytes; /* first byte, and the most bytes; UINT64_MAX: to the end of the file */
+    uint64_t piece_bytes; /* BM_FILE_PIECE_BYTES; 0: one piece, as older versions did */
 } bm_digest_of;
 
-/* All of a file, as it is digested today. */
+/* A whole file, digested as today. */
 #define BM_DIGEST_OF_FILE(path) ((bm_digest_of){path, NULL, 0, UINT64_MAX, BM_FILE_PIECE_BYTES})
 
 /* Digest bytes of a file. `callbacks` may be NULL; BM_ERR_IO names the path, BM_ERR_NOMEM,

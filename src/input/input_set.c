@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_set.c -- questions to the set, and its end.
+/* input_set.c -- opens the set of inputs, answers questions about it, and closes it.
  *
  * Tests: tests/cli/cases/told_formats.sh, tests/unit/input/test_input_set.c */
 #include "input/input_set.h"
@@ -161,7 +161,7 @@ bm_held *bm_input_set_held(const bm_input_set *set, size_t source)
 
 bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest)
 {
-    uint64_t most[BM_COMPRESSIONS] = {0}; /* a decoder of each kind may be open */
+    uint64_t most[BM_COMPRESSIONS] = {0}; /* of each kind, one decoder may be open */
     bool any = false;
     *bytes = 0;
     *largest = 0;
@@ -193,7 +193,7 @@ void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes)
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 
-/* Fill `out` from the compressed file, as far as it goes. */
+/* Fill `out` with the first decompressed bytes of the file. */
 static bm_status unpack(bm_decompress *d, const bm_stored_file *file, char *block, bm_head *out)
 {
     bm_decompress_step step = {.in = {block, 0}};
@@ -222,7 +222,7 @@ static bm_status unpack_head(const bm_source *source, bm_head *out, bm_error *er
     out->len = 0;
     bm_stored_file file;
     if (bm_stored_open(source->path, source->remote, NULL, &file, NULL) != BM_OK)
-        return BM_OK; /* whoever reads it will say so */
+        return BM_OK; /* the reader will report it */
     bm_status status = bm_decompress_open(source->compression, &d, err);
     if (status == BM_OK && (block = bm_alloc(BLOCK_BYTES, 1)) == NULL)
         status = bm_fail_nomem(err, BLOCK_BYTES);
@@ -245,7 +245,7 @@ static size_t behind_space(bm_str text, size_t at)
     return at;
 }
 
-/* Does a line begin with `{ "key" :`? Only its beginning is here. */
+/* Does the line begin with `{ "key" :`? Only its beginning is here. */
 static bool begins_object(bm_str line)
 {
     size_t at = behind_space(line, 1);
@@ -296,9 +296,8 @@ static bm_status judge(const bm_head *head, bm_beginning *out, bm_error *err)
     return status;
 }
 
-/* `head`: its first bytes as stored. Of a compressed one that is a regular file as much is unpacked
- * as is needed to see its text begin; damage is left to the reader. Fails for want of memory only.
- */
+/* `head`: the first bytes as stored. Of a compressed regular file, as much is unpacked as is needed
+ * to see how its text begins; damage is left to the reader. Fails only with BM_ERR_NOMEM. */
 static bm_status input_beginning(const bm_source *source, const bm_head *head, bm_beginning *out,
                                  bm_error *err)
 {
@@ -314,10 +313,11 @@ static bm_status input_beginning(const bm_source *source, const bm_head *head, b
 
 /* === input set paths ===
  *
- * Paths to files: directories are walked, lists are read.
+ * Expands paths to files: walks directories, reads lists.
  *
  * A directory is walked with a stack of paths, not by recursion, so depth costs memory only. Its
- * files are sorted by the bytes of their paths at the end; the order does not depend on readdir. */
+ * files are sorted by the bytes of their paths at the end, so their order does not depend on
+ * readdir. */
 
 /* `path` is taken. */
 static bm_status add_source(struct bm_input_set *set, char *path, bm_error *err)
@@ -338,7 +338,7 @@ static bm_status add_copy(struct bm_input_set *set, const char *path, bm_error *
     return copy != NULL ? add_source(set, copy, err) : bm_fail_nomem(err, strlen(path));
 }
 
-/* A file that cannot be read becomes a bad record later. */
+/* Is this error skipped? The file then becomes a bad record later. */
 static bool is_skipped(const struct bm_input_set *set, int errnum)
 {
     return set->options.on_error == BM_ON_ERROR_SKIP && bm_errno_is_of_file(errnum);
@@ -364,7 +364,7 @@ static char *join(const char *dir, const char *name)
 
 typedef struct walk {
     struct bm_input_set *set;
-    size_t root_len; /* of the directory given, without slashes at its end */
+    size_t root_len; /* length of the given directory's path, without trailing slashes */
     char **dirs;     /* still to read; owned */
     size_t n, cap;
 } walk;
@@ -400,16 +400,16 @@ static bm_status push_dir(walk *w, char *path, bm_error *err)
     return status;
 }
 
-/* What a name in a directory is. */
+/* The kind of a directory entry. */
 typedef enum entry_kind {
-    ENTRY_FILE, /* or a link to one; or it cannot be looked at, which whoever opens it will say */
+    ENTRY_FILE, /* or a link to one, or something that stat fails on: opening it reports that */
     ENTRY_DIRECTORY,
     ENTRY_DIRECTORY_LINK,
     ENTRY_BROKEN_LINK,
     ENTRY_OTHER
 } entry_kind;
 
-/* Does this error say that a link leads to nothing? */
+/* Does this error mean that a link leads to nothing? */
 static bool is_broken_link(int errnum)
 {
     return errnum == ENOENT || errnum == ELOOP || errnum == ENOTDIR || errnum == ENAMETOOLONG;
@@ -438,7 +438,7 @@ static entry_kind entry_kind_of(int dir_fd, const struct dirent *entry)
                                  : ENTRY_OTHER;
 }
 
-/* Note that it is left out; `path` is taken. */
+/* Note that the path is left out; `path` is taken. */
 static void leave_out(struct bm_input_set *set, char *path, entry_kind kind)
 {
     bm_left_out_path next = {path, kind == ENTRY_DIRECTORY_LINK ? "a link to a directory"
@@ -480,7 +480,7 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
         return bm_fail_nomem(err, strlen(dir));
     if (kind == ENTRY_DIRECTORY)
         return push_dir(w, path, err);
-    /* below a link to a directory there may be files that are asked for */
+    /* a link to a directory is always noted: files below it may be wanted */
     if (kind != ENTRY_DIRECTORY_LINK && !is_chosen(w->set, path, w->root_len)) {
         w->set->n_left_out++;
         bm_free(path);
@@ -492,7 +492,7 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
     return BM_OK;
 }
 
-/* A directory that cannot be read, or not to its end, is a file that cannot be read. */
+/* Count a directory that cannot be read (to its end) as a file that cannot be read. */
 static bm_status miss_dir(walk *w, const char *dir, int code, bm_error *err)
 {
     if (!is_skipped(w->set, code))
@@ -523,7 +523,7 @@ static bm_status read_dir(walk *w, const char *dir, bm_error *err)
     return status;
 }
 
-/* Does the directory hold a report of ours? */
+/* Does the directory hold a report of bandmill? */
 static bool is_result(const char *dir)
 {
     char head[BM_FILE_HEAD_BYTES];
@@ -536,7 +536,7 @@ static bool is_result(const char *dir)
     return n > 0 && bm_file_head_is_ours(head, (size_t)n);
 }
 
-/* A result of dedup has tables beside the kept documents, which alone can be meant. */
+/* Refuse a result of dedup: beside the kept documents, which alone can be meant, it has tables. */
 static bm_status refuse_result(const char *dir, bm_error *err)
 {
     char kept[NAME_MAX + 1] = "";
@@ -601,7 +601,7 @@ static bm_status add_address(struct bm_input_set *set, const char *address, bm_e
     return bm_copy_text(address, copy, err);
 }
 
-/* Bytes of a path up to the end of its first name that begins with . or _; 0: none does. */
+/* The length of a path up to the end of its first name that begins with . or _; 0: no such name. */
 static size_t hidden_bytes(const char *path)
 {
     for (const char *name = path;; name++) {
@@ -621,7 +621,7 @@ static size_t count_slashes(const char *path)
     return n;
 }
 
-/* A star for no slash matches none where the path has no more slashes than the pattern. */
+/* A pattern without ** matches only paths with as many slashes as it has. */
 static bool matches_pattern(const char *pattern, const char *path)
 {
     return pattern[0] == '\0' ||
@@ -650,8 +650,8 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
     return status;
 }
 
-/* Adds the files in a folder at an address, or matched by a pattern there: the part of the name
- * after the folder decides. */
+/* Add the files of a folder at an address, or those that match a pattern there: the part of the
+ * name after the folder decides. */
 static bm_status add_matching(struct bm_input_set *set, const bm_remote_names *names,
                               const char *pattern, bm_error *err)
 {
@@ -715,7 +715,7 @@ static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *
     return add_copy(set, path, err);
 }
 
-/* A signal to stop came while the list waited for its writer. */
+/* Was the job cancelled while the list waited for its writer? */
 static bool is_cancelled(const struct bm_input_set *set, int code)
 {
     const bm_callbacks *callbacks = set->callbacks;
@@ -723,7 +723,7 @@ static bool is_cancelled(const struct bm_input_set *set, int code)
            callbacks->cancelled(callbacks->ctx);
 }
 
-/* A stream that waits for its writer, also where the descriptor does not block. */
+/* A stream that waits for its writer, even if the descriptor is non-blocking. */
 typedef struct list_file {
     const struct bm_input_set *set;
     int fd;
@@ -793,7 +793,7 @@ static bm_status add_list(struct bm_input_set *set, bm_error *err)
     return status;
 }
 
-/* Expand options.paths and options.files_from of the set into its sources, appended. */
+/* Append to the sources what options.paths and options.files_from name. */
 static bm_status input_set_expand(struct bm_input_set *set, bm_error *err)
 {
     for (size_t i = 0; i < set->options.n_paths; i++)
@@ -805,8 +805,8 @@ static bm_status input_set_expand(struct bm_input_set *set, bm_error *err)
 
 /* === input set probe ===
  *
- * Regular files are opened, looked at and closed again: ten thousand inputs need no ten thousand
- * descriptors. Standard input and pipes are held, with the bytes that were looked at. */
+ * Regular files are opened, examined and closed again, so that ten thousand inputs do not need ten
+ * thousand descriptors. Standard input and pipes stay open, with the bytes that were examined. */
 
 #define PIPE_BYTES (1 << 20)
 
@@ -842,7 +842,7 @@ static bool is_open(const struct bm_input_set *set, const bm_source *source)
            (format == BM_FORMAT_FILES || format == BM_FORMAT_JSON);
 }
 
-/* A file that is opened as a table must be one, and so must a file named like one. */
+/* Check that a file opened as a table is one, and a file named like one too. */
 static bm_status judge_table(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                              bm_error *err)
 {
@@ -868,7 +868,7 @@ static bm_status judge_table(const struct bm_input_set *set, bm_source *source, 
     return BM_OK;
 }
 
-/* The first bytes of a source are here: they decide its format. */
+/* Decide the format of a source by its first bytes. */
 static bm_status probe_judge(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                              bm_error *err)
 {
@@ -890,7 +890,7 @@ static bm_status probe_judge(const struct bm_input_set *set, bm_source *source, 
     return BM_OK;
 }
 
-/* As many bytes as there are, up to the size of a head. */
+/* Read the first bytes: a whole head, or all there are. */
 static bm_status read_head(const struct bm_input_set *set, int fd, const char *name, bm_head *head,
                            bm_error *err)
 {
@@ -908,8 +908,8 @@ static bm_status read_head(const struct bm_input_set *set, int fd, const char *n
     return BM_OK;
 }
 
-/* A pipe of 64 KiB makes one side wait whenever the other one is busy. A larger size is only
- * requested: the system may have a limit, and other files than pipes have no such size. */
+/* A pipe of 64 KiB stalls whenever either side is busy. A larger size is only requested: the system
+ * may have a limit, and files that are no pipes have no such size. */
 static void widen(int fd)
 {
 #if defined(F_SETPIPE_SZ)
@@ -937,7 +937,7 @@ static bm_status add_held(struct bm_input_set *set, size_t index, int fd, bm_err
     return status != BM_OK ? status : probe_judge(set, source, &h->head, err);
 }
 
-/* From the first source at an address on. */
+/* Announce all addresses from source `first` on. */
 static bm_status expect_remotes(struct bm_input_set *set, const bm_source *first, bm_error *err)
 {
     if (set->remotes == NULL)
@@ -982,7 +982,7 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
         return add_held(set, index, fd, err);
     source->size = (uint64_t)st.st_size;
     set->total_bytes += source->size;
-    bm_head head; /* what names no size, as below /proc, may have bytes */
+    bm_head head; /* read even if the size is 0: files in /proc have bytes all the same */
     const size_t n = source->size > 0 && source->size < sizeof head.bytes ? (size_t)source->size
                                                                           : sizeof head.bytes;
     const int code = bm_pread_all(fd, head.bytes, n, 0, &head.len);
@@ -991,7 +991,7 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
                      : probe_judge(set, source, &head, err);
 }
 
-/* Where bad records are skipped, a source that cannot be read is one: note why, and go on. */
+/* If bad records are skipped, an unreadable source counts as one: note why, and go on. */
 static bm_status note_unreadable(bm_source *source, bm_status status, const bm_error *why,
                                  bm_error *err)
 {
@@ -1006,8 +1006,8 @@ static bm_status note_unreadable(bm_source *source, bm_status status, const bm_e
     return bm_copy_text(why->message, &source->unreadable, err);
 }
 
-/* That no source at all can be read is no matter of records: a name is misspelt, a format is not
- * read. */
+/* Fails if no source at all can be read: then records are not the problem, but a misspelt name, or
+ * a format that is not read. */
 static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
 {
     bm_error first = {0}, why;
@@ -1017,7 +1017,7 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
         bm_source *source = &set->sources[i];
         why = (bm_error){0};
         bm_status found =
-            source->unreadable != NULL /* a directory: its walk has said why */
+            source->unreadable != NULL /* a directory: the walk has noted why */
                 ? bm_fail_at(&why, BM_ERR_IO, source->name, 0, "%s", source->unreadable)
                 : probe_one(set, i, &why);
         if (found != BM_OK && !(found == BM_ERR_INPUT && breaks_promise(source)) && n_lost++ == 0) {
@@ -1033,9 +1033,9 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
     return first_status;
 }
 
-/* Look at the first bytes of each source: fills its compression and size, and holds what can be
- * read only once. Where bad records are skipped, one that cannot be read is noted as `unreadable`;
- * but if none can be read, the first failure is returned. */
+/* Examine the first bytes of each source: fills its compression and size, and holds what can be
+ * read only once. If bad records are skipped, an unreadable source is noted as `unreadable`, unless
+ * none can be read: then the first failure is returned. */
 static bm_status input_set_probe(struct bm_input_set *set, bm_error *err)
 {
     if (set->options.on_error == BM_ON_ERROR_SKIP)
@@ -1047,7 +1047,7 @@ static bm_status input_set_probe(struct bm_input_set *set, bm_error *err)
 
 /* === input set open ===
  *
- * Expand the paths, settle one format, look at the first bytes. */
+ * Expands the paths, examines the first bytes, settles one format. */
 
 static bm_format format_of_source(const bm_source *source)
 {
@@ -1064,7 +1064,7 @@ static bm_format format_of_source(const bm_source *source)
                                                                             : format;
 }
 
-/* Nothing is known of it: it cannot be read, or its name ends in .json and it is empty. */
+/* Is the format undecided: it cannot be read, or its name ends in .json and it is empty? */
 static bool may_be_any(const bm_source *source)
 {
     size_t len = strlen(source->name);
@@ -1073,7 +1073,8 @@ static bool may_be_any(const bm_source *source)
                                           bm_format_of_name(source->name, len) == BM_FORMAT_JSON);
 }
 
-/* A file is one document if its name has no known ending, unless it begins like JSON Lines. */
+/* Refuse a file that would be read as one document, having no known ending, but begins like JSON
+ * Lines. */
 static bm_status check_whole_file(const bm_source *source, bm_error *err)
 {
     if (source->beginning != BM_BEGINS_OBJECT)

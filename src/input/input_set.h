@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_set.h -- what a job reads: a list of files, each with its format and compression told.
- * input_set.h makes one.
+/* input_set.h -- the inputs of a job: a list of files, each with its format and compression.
  *
- * Threads: read-only once it is open, but for the digests, which the one reader fills. */
+ * Threads: read-only once open, except the digests, which the one reader fills in. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -19,39 +18,39 @@ struct bm_held;
 void bm_input_set_close(bm_input_set *set); /* NULL is fine */
 size_t bm_input_set_count(const bm_input_set *set);
 bm_source *bm_input_set_source(const bm_input_set *set, size_t index);
-/* Write which documents the set had, once all of it was read: how many, in how many files, and a
- * digest of the digests of these files, in order. */
+/* Write which documents the set had, after all of it was read: their number, the number of files,
+ * and a digest of the files' digests, in order. */
 #define BM_INPUT_SET_STATE 128u
 bm_status bm_input_set_state(const bm_input_set *set, uint64_t n_docs, char out[BM_INPUT_SET_STATE],
                              bm_error *err);
 /* The file of offsets beside an array of hashes; NULL: none. */
 bm_source *bm_input_set_offsets(bm_input_set *set);
-/* Where files are not where they once were: their names, one for each source, as ids and messages
- * shall show them; `offsets` NULL: none. Borrowed until close. */
+/* For files that are not where they once were: set the names that ids and messages show, one per
+ * source; `offsets` may be NULL. Borrowed until close. */
 void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
-/* Its records are to have keys of these rules (borrowed until close), where they look at fields.
- * BM_ERR_USAGE: records of its format have none. */
+/* Give records keys by these rules (borrowed until close), as far as the rules look at fields.
+ * BM_ERR_USAGE: records of this format have no fields. */
 bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_error *err);
-bool bm_input_set_is_stream(const bm_input_set *set);       /* a table in memory: it has no files */
+bool bm_input_set_is_stream(const bm_input_set *set);       /* a table in memory, without files */
 bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
-uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: not known (standard input) */
-/* Bytes that decoders will hold at once, as far as the first bytes tell; *largest: the source with
- * the largest window. False: no window is worth counting. */
+uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: unknown (standard input) */
+/* Bytes of the windows that decoders will hold at once, as far as the first bytes state them;
+ * *largest: the source with the largest window. False: no input has a window worth counting. */
 bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest);
-/* A window that first bytes do not tell has so many bytes at most, rounded down to a power of 2; a
+/* Limit windows that the first bytes do not state to `bytes`, rounded down to a power of 2; a
  * larger one is BM_ERR_NOMEM. */
 void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes);
 void bm_input_set_assign(bm_input_set *set, const bm_input_resources *resources);
 bm_input_resources bm_input_set_resources(const bm_input_set *set); /* zeros by default */
-/* Are all of them regular files, which another process can read again? Not standard input, no
- * pipe. */
+/* Are all inputs regular files, which another process can read again, and not standard input or
+ * pipes? */
 bool bm_input_set_stays(const bm_input_set *set);
-/* Bytes of standard input and of pipes that were copied, so that they can be read again. */
+/* Bytes of standard input and of pipes that were copied so that they can be read again. */
 uint64_t bm_input_set_copied(const bm_input_set *set);
-/* Names that were left out because they begin with . or _. */
+/* How many names were left out because they begin with . or _. */
 uint64_t bm_input_set_hidden(const bm_input_set *set);
-/* What else was left out of directories, and the first of these in byte order of their paths, with
- * what they are; NULL: there are no more. */
+/* What else was left out of directories; and the first of these paths in byte order, with what they
+ * are; NULL: there are no more. */
 bm_left_out bm_input_set_left_out(const bm_input_set *set);
 typedef struct bm_left_out_path {
     char *path; /* NULL: none */
@@ -59,17 +58,17 @@ typedef struct bm_left_out_path {
 } bm_left_out_path;
 #define BM_LEFT_OUT_NAMED 5u
 const bm_left_out_path *bm_input_set_left_out_path(const bm_input_set *set, size_t index);
-/* The held stream of a source (input_set.h); NULL: it is a regular file. */
+/* The held stream of a source (bm_held below); NULL: it is a regular file. */
 struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
 
-/* input_set_state -- the inputs of a job as the files of this room see them: those that fill the
- * set (input_set_paths, input_set_probe, input_set_open) and those that read from it.
+/* input_set_state -- the set as seen by the files of this folder: those that fill it and those that
+ * read from it.
  *
- * A source at an address is a file like others once it was asked for (bm_source.remote).
+ * A source at an address is read like a file once it is open (bm_source.remote).
  *
  * A source that can be read only once (standard input, a pipe) is *held*: its descriptor stays open
- * from the first look at its bytes, and those bytes are kept for the reader. With a spool directory
- * the first reader copies all bytes to an unlinked file, and later readers read the copy. */
+ * from the first look at its bytes, and those bytes are kept for the reader. If there is a spool
+ * directory, the first reader copies all bytes to an unlinked file, which later readers read. */
 
 /* The first bytes of a source. */
 typedef struct bm_head {
@@ -87,20 +86,20 @@ typedef struct bm_held {
     bool spooled; /* all of it is in the spool */
 } bm_held;
 
-/* How readers of the set unpack ahead (input_ahead.h); zeros: not at all. */
+/* How readers of the set unpack ahead (input_ahead.h); all zeros: they do not. */
 typedef struct bm_ahead_plan {
     uint32_t threads;
-    size_t places, blocks; /* sources that are open at once; of all of them, ... */
-    size_t block_bytes;    /* ... of so many bytes */
-    unsigned window_log;   /* of the largest window of their decoders */
-    uint64_t bytes;        /* of all of them */
+    size_t places, blocks; /* most sources open at once, and blocks for all of them together, ... */
+    size_t block_bytes;    /* ... each of this size */
+    unsigned window_log;   /* log2 of the largest window of their decoders */
+    uint64_t bytes;        /* memory of all of it */
 } bm_ahead_plan;
 
 struct bm_input_set {
     bm_input_options options;
     bm_format format;
     bm_record_rules rules;
-    bm_source *sources; /* paths are owned here; names are the same strings, or lent */
+    bm_source *sources; /* their paths are owned; names are the same strings, or borrowed */
     size_t n_sources, cap_sources;
     bm_source offsets; /* of arrays of hashes, borrowed; path NULL: none */
     bm_held *held;
@@ -114,52 +113,52 @@ struct bm_input_set {
     bool stdin_taken;  /* standard input was named */
     char *spool_dir;
     bm_remotes *remotes; /* NULL: no input has an address */
-    uint64_t memory;     /* that names of folders at addresses may take a part of; 0: any */
-    uint64_t listed;     /* bytes that such names take */
-    bool expects;        /* they know which files are read */
+    uint64_t memory;     /* limit; names in folders at addresses may take a part of it; 0: none */
+    uint64_t listed;     /* bytes that these names take */
+    bool expects;        /* `remotes` knows which files will be read */
     bm_input_shard shard;
     bm_input_resources resources;
     bm_ahead_plan ahead;
-    unsigned window_log;           /* of the largest window of a decoder; 0: any that is read */
-    const bm_callbacks *callbacks; /* NULL: nobody asks to stop */
+    unsigned window_log;           /* log2 of the largest window allowed; 0: any that is read */
+    const bm_callbacks *callbacks; /* NULL: no cancellation */
 };
 
 /* input_set_open -- from paths to the set of files that a job reads.
  *
- * Opening expands directories in byte order of their paths, reads `--files-from`, settles one
- * format for the run, and reads the first bytes of each file: its compression, and formats that are
- * refused. */
+ * Opening expands directories in byte order of their paths, reads `--files-from`, examines the
+ * first bytes of each file (its compression; formats that are refused), and settles one format for
+ * the run. */
 
 /* BM_ERR_USAGE: no input named, standard input named twice, formats that differ, fields that the
  * header rule forbids. BM_ERR_INPUT: no files, a format that we do not read, a name that promises
  * another compression. BM_ERR_IO: a path that cannot be read. BM_ERR_NOMEM. `options` is copied,
  * but its pointers are borrowed until bm_input_set_close.
  *
- * In a directory, names that begin with . or _ are left out and counted, and so is everything but
- * regular files and links to them, by its kind; what `include` and `exclude` do not choose is left
- * out. What cannot be looked at is a file that cannot be read. A path itself leads to a regular
- * file, or is the name of a descriptor that the process was given (base/files.h): a pipe among them
- * is read once, like standard input. `spool_dir`: where standard input and pipes are copied to,
- * while they are read, so that they can be read a second time; NULL: they are read once. */
+ * In a directory, names that begin with . or _ are left out and counted, and so is everything
+ * except regular files and links to them, by kind; files that `include` and `exclude` do not choose
+ * are left out. An entry that stat fails on counts as a file that cannot be read. A given path
+ * leads to a regular file, or names a descriptor of the process (base/files.h): a pipe among them
+ * is read once, like standard input. `spool_dir`: directory to which standard input and pipes are
+ * copied while they are read, so that they can be read a second time; NULL: they are read once. */
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
                             bm_input_set **out, bm_error *err);
 /* The same with callbacks (borrowed until close, may be NULL): while a pipe or a terminal has
- * nothing to read, `cancelled` is asked a few times a second, and BM_ERR_CANCELLED returned. Names
- * of folders at addresses may take a part of `memory` (0: any), else BM_ERR_NOMEM. */
+ * nothing to read, `cancelled` is asked a few times a second; if it is, BM_ERR_CANCELLED. Names in
+ * folders at addresses may take a part of `memory` (0: any amount), else BM_ERR_NOMEM. */
 bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
                                     uint64_t memory, const bm_callbacks *callbacks,
                                     bm_input_set **out, bm_error *err);
-/* One stream of this name, which somebody else reads: nothing is opened, nor looked at. The format
- * of the options is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
+/* A stream of this name, which the caller reads: nothing is opened or examined here. The format of
+ * the options is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
 bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,
                                    bm_input_set **out, bm_error *err);
 
-/* input_set_probe -- what the first bytes of a file say: compressed, or a format that is
+/* input_set_probe -- what the first bytes of a file reveal: its compression, or a format that is
  * refused. */
 
 struct bm_input_set;
 
-/* BM_ERR_INPUT where these first bytes of `name` belong to a format that is not read. */
+/* BM_ERR_INPUT: these first bytes of the file `name` belong to a format that is not read. */
 bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err);
 
 /* input_set_paths -- paths to files: directories are walked, lists are read. Used by

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_shard.c -- which files a share has, and where it begins and ends in them.
+/* input_shard.c -- decides which files a share has, and where it begins and ends in them.
  *
- * Where every newline ends a record, the end of a share is looked for from its range on; in CSV it
- * is known only after all bytes before it were read.
+ * If every newline ends a record, the end of a share is searched for from the end of its range; in
+ * CSV it is known only after all bytes before it were read.
  *
  * Tests: tests/unit/input/test_input_shard.c, tests/cli/cases/shard.sh */
 #include "input/input_shard.h"
@@ -33,13 +33,13 @@ typedef struct walk {
     bm_stored_file file;
     bm_scan scan;
     char *block;
-    size_t pos, len;   /* in the block: looked at, and read */
-    uint64_t block_at; /* where the block is in the file */
-    uint64_t record;   /* where the record begins that is looked at */
-    uint64_t content;  /* its bytes so far, without a byte order mark or newlines at its end */
+    size_t pos, len;   /* bytes of the block: examined, and read */
+    uint64_t block_at; /* the block's offset in the file */
+    uint64_t record;   /* offset of the current record */
+    uint64_t content;  /* its bytes so far, without a byte order mark or trailing newlines */
     bool blank;        /* they are white space */
     uint64_t lines;    /* newlines before pos */
-    uint64_t records;  /* before that one; a header is none */
+    uint64_t records;  /* records before the current one, not counting a header */
     bm_buf first_row;
 } walk;
 
@@ -77,13 +77,14 @@ static void end_record(walk *w, uint64_t end)
     w->blank = true;
 }
 
-/* On to the first record that begins at `goal` or after it, or to the end of the file. */
+/* Go to the first record that begins at or after `goal`, or to the end of the file. */
 static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
 {
     while (w->record < goal) {
         if (w->pos == w->len) {
             BM_TRY(read_block(w, err));
-            if (w->len == 0) { /* the last record may have no newline; a byte order mark is none */
+            if (w->len == 0) { /* the last record may have no newline; a byte order mark is no
+                                  record */
                 if (w->content > 0)
                     end_record(w, w->block_at);
                 w->record = w->block_at;
@@ -93,7 +94,7 @@ static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
         const char *data = w->block + w->pos;
         const size_t at = w->format->record_end(&w->scan, w->block, w->pos, w->len);
         const size_t len = (at == BM_SCAN_MORE ? w->len : at) - w->pos;
-        /* of one that is too long enough is kept for the reader to say so */
+        /* of a row that is too long, keep enough for the reader to report it */
         if (w->format->table && w->record == 0 && w->first_row.len <= w->set->rules.longest + 2)
             BM_TRY(bm_buf_add(&w->first_row, data, len, err));
         w->lines += w->format->newline_ends ? at != BM_SCAN_MORE : bm_count_newlines(data, len);
@@ -106,14 +107,14 @@ static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
     return BM_OK;
 }
 
-/* The walk goes on from `at`, where every newline ends a record, whatever is there. */
+/* Continue from `at`. Only for formats in which every newline ends a record. */
 static void walk_from(walk *w, uint64_t at)
 {
     w->block_at = w->record = at;
     w->pos = w->len = 0;
 }
 
-/* The records that begin at from … to-1 of the file. */
+/* Cut the source to the records that begin at bytes from … to-1 of the file. */
 static bm_status cut(const struct bm_input_set *set, bm_source *source, uint64_t from, uint64_t to,
                      bm_error *err)
 {
@@ -172,19 +173,19 @@ typedef struct range {
     bool last;
 } range;
 
-/* Does it have what begins and ends at these bytes, whole? */
+/* Does the range have, as a whole, something that begins and ends at these bytes? */
 static bool has_middle(const range *r, uint64_t begin, uint64_t end)
 {
     const uint64_t middle = begin + (end - begin) / 2;
     return middle >= r->from && (middle < r->to || r->last);
 }
 
-/* Row groups of a table, which a range has or not. */
+/* The row groups of a table, divided among ranges. */
 typedef struct row_groups {
     const range *range;
-    uint64_t begin, size; /* of the file */
-    uint64_t all, rows;   /* of the file; before the row group */
-    uint64_t first, n;    /* rows that the range has */
+    uint64_t begin, size; /* the file's first byte among all inputs, and its size */
+    uint64_t all, rows;   /* rows of the file; rows before the current group */
+    uint64_t first, n;    /* the rows that the range has */
 } row_groups;
 
 static bool count_rows(void *ctx, uint64_t rows)
@@ -194,7 +195,7 @@ static bool count_rows(void *ctx, uint64_t rows)
     return true;
 }
 
-/* Where a row lies among the bytes of the file. */
+/* The nominal byte offset of a row in the file. */
 static uint64_t row_place(const row_groups *g, uint64_t row)
 {
     __extension__ const unsigned __int128 product = (unsigned __int128)g->size * row;
@@ -228,8 +229,8 @@ static bm_status read_groups(const bm_source *source, bool (*group)(void *, uint
     return BM_OK;
 }
 
-/* The row groups of Parquet in the range. A file that cannot be read is not divided, so that only
- * one share reports it. */
+/* Cut a Parquet file to the row groups in the range. A file that cannot be read is not divided, so
+ * that only one share reports it. */
 static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, bool *has,
                             bm_error *err)
 {
@@ -237,7 +238,7 @@ static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, b
     bm_source_cut *out = &source->cut;
     bm_error why = {0};
     bm_status status = read_groups(source, count_rows, &g, &why);
-    /* each part has some bytes */
+    /* with at least a byte per row, no part is empty */
     const bool cuts = status == BM_OK && g.all > 0 && g.all <= g.size;
     if (cuts)
         status = read_groups(source, pick_rows, &g, &why);
@@ -254,8 +255,8 @@ static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, b
     return status == BM_ERR_INPUT ? BM_OK : status;
 }
 
-/* A file that begins at byte `begin` of the concatenated inputs: does the share have it, or a part
- * of it? */
+/* Does the share have the file that begins at byte `begin` of the concatenated inputs, or a part of
+ * it? If a part, cut the source to it. */
 static bm_status cut_part(const struct bm_input_set *set, bm_source *source, uint64_t begin,
                           bool *has, bm_error *err)
 {
@@ -279,7 +280,7 @@ static bm_status cut_part(const struct bm_input_set *set, bm_source *source, uin
                : cut(set, source, first - begin, last - begin, err);
 }
 
-/* XXH3 128 of each name with its NUL, and of its size in digits with a newline. */
+/* Digest each name with its NUL, and each size in digits with a newline (XXH3 128). */
 static bm_status digest_whole(struct bm_input_set *set, bm_error *err)
 {
     bm_piece_hash *hash = NULL;

@@ -2,19 +2,19 @@
 /* input_shard.h -- one of N contiguous shares of the inputs, for N machines.
  *
  *     file 0          file 1 (gz)       file 2
- *     |---------------|-----------------|--------------------|    bytes as stored, one file after
- *             ^                  ^                 ^              another; N ranges of equal length
+ *     |---------------|-----------------|--------------------|    stored bytes, file after file;
+ *             ^                  ^                 ^              N ranges of equal length
  *             '- cut after       '- not cut        '- cut
  *                the record
  *
- * A record of a plain file of lines, TSV or CSV belongs to the range of its first byte. A row group
- * of Parquet belongs to the range of its middle; row r of R counts as byte size * r / R of the
- * file. Any other file (compressed, a JSON array, Arrow IPC, a document) goes as a whole to the
- * range in which its middle lies. So names, sizes and N alone decide which bytes are looked at, and
- * the shares one after another hold each record once, in input order.
+ * A record of a plain file of lines, TSV or CSV belongs to the range that has its first byte. A row
+ * group of Parquet belongs to the range that has its middle; row r of R counts as byte size * r / R
+ * of the file. Any other file (compressed, a JSON array, Arrow IPC, a document) belongs as a whole
+ * to the range that has its middle. So names, sizes and N alone decide which bytes are examined,
+ * and the concatenated shares hold each record once, in input order.
  *
- * The part of a file before its share is read, but not parsed: its lines and records are counted,
- * and CSV has quotes. */
+ * The part of a file before its share is read, but not parsed: its lines and records have to be
+ * counted, and in CSV its quotes decide where records begin. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -23,9 +23,9 @@
 
 struct bm_input_set;
 
-/* Leave of the set's files those that the share has, perhaps none. BM_ERR_USAGE: standard input, a
- * pipe, or arrays of hashes. BM_ERR_IO: a file cannot be read up to the end of its share;
- * BM_ERR_INPUT: its header is longer than a document may be; BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* Reduce the set to the files of a share; there may be none. BM_ERR_USAGE: standard input, a pipe,
+ * or arrays of hashes. BM_ERR_IO: a file cannot be read up to the end of its share; BM_ERR_INPUT:
+ * its header is longer than a document may be; BM_ERR_NOMEM, BM_ERR_CANCELLED. */
 bm_status bm_input_set_shard(struct bm_input_set *set, uint32_t index, uint32_t of, bm_error *err);
 /* The share that the set was cut to; `of` 0: none. */
 const bm_input_shard *bm_input_set_shard_of(const struct bm_input_set *set);

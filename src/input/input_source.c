@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_source.c -- the end of a source.
+/* input_source.c -- frees what a source owns.
  *
  * Tests: tests/unit/input/test_input_shard.c */
 #include "input/input_source.h"

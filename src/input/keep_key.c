@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_key.c -- numbers, strings and places of a list as bytes in their order.
+/* keep_key.c -- encodes numbers, strings and list indexes as bytes that sort in their order.
  *
- * The double that is nearest to a number never falls as the number grows. So two numbers compare as
- * their doubles do where these differ; where they agree, the numbers lie within half a unit of the
- * same double, and it counts on which side: only two on the same side need their digits.
+ * The double nearest to a number never decreases as the number grows. So if the doubles of two
+ * numbers differ, the numbers compare as these do. If they are equal, both numbers lie within half
+ * a unit of the same double, and the side on which each lies decides; digits are needed only for
+ * two numbers on the same side.
  *
  * Tests: tests/unit/input/test_keep_key.c */
 #include "input/keep_key.h"
@@ -17,12 +18,12 @@
 #include "json/json_simd.h"
 #include "json/json_write.h"
 
-#define DIGITS_MOST 800u /* of a double: 767 */
+#define DIGITS_MOST 800u /* a double has at most 767 */
 
 enum { CLASS_NUMBER = 1, CLASS_STRING = 2, CLASS_NEITHER = 3 };
 enum { BELOW = 0, EQUAL = 1, ABOVE = 2 };
 
-/* The `width` bytes of a number, the greatest first. */
+/* Write the `width` bytes of a number, big-endian. */
 static void put_bytes(char *out, uint64_t number, unsigned width)
 {
     for (unsigned i = 0; i < width; i++)
@@ -66,7 +67,7 @@ bool bm_value_is_number(bm_str text)
     return at == text.len;
 }
 
-/* 0.DIGITS times ten to the exponent; no digits: 0. Neither the first nor the last is a 0. */
+/* 0.DIGITS * 10^exponent, where the first and the last digit are not 0; no digits: zero. */
 typedef struct decimal {
     bool negative;
     int exponent;
@@ -74,8 +75,8 @@ typedef struct decimal {
     char digits[DIGITS_MOST];
 } decimal;
 
-/* The number that `text` spells: an optional minus, digits, perhaps a point (or what a locale has)
- * and more of them. */
+/* Read the number in `text`: an optional minus, digits, and perhaps a point (or a locale's
+ * separator) and more digits. */
 static void read_decimal(bm_str text, decimal *out)
 {
     bool behind = false;
@@ -86,7 +87,7 @@ static void read_decimal(bm_str text, decimal *out)
         behind = behind || !digit;
         if (!digit)
             continue;
-        if (out->n == 0 && c == '0') { /* before the first that counts */
+        if (out->n == 0 && c == '0') { /* leading zeros */
             out->exponent -= behind;
             continue;
         }
@@ -98,7 +99,7 @@ static void read_decimal(bm_str text, decimal *out)
         out->n--;
 }
 
-/* All digits of a double, which is not negative. */
+/* Get all digits of a double that is not negative. */
 static void read_double(double number, decimal *out)
 {
     char text[DIGITS_MOST + 16], *exponent;
@@ -114,7 +115,7 @@ static void read_double(double number, decimal *out)
     }
 }
 
-/* Compare two that are not negative; less than 0: y is greater. */
+/* Compare two numbers that are not negative; less than 0: y is greater. */
 static int compare_decimals(const decimal *x, const decimal *y)
 {
     if (x->n == 0 || y->n == 0)
@@ -126,7 +127,7 @@ static int compare_decimals(const decimal *x, const decimal *y)
     return order != 0 ? order : (x->n > n) - (y->n > n);
 }
 
-/* The number is valid JSON, but beyond a double's range, or nearer to 0 than a double can come. */
+/* The double for valid JSON outside a double's range: too large, or too near to 0. */
 static double out_of_range(bm_str text)
 {
     decimal d;
@@ -153,7 +154,7 @@ static double nearest_double(bm_str text)
     return bm_simd_double(text, &number) ? number : out_of_range(text);
 }
 
-/* An integer of 64 bits, with or without a sign: its value. False: it is none. */
+/* Read a 64-bit integer, signed or unsigned; false: the text is none. */
 static bool read_integer(bm_str text, bool *negative, uint64_t *magnitude)
 {
     uint64_t value = 0;
@@ -168,7 +169,7 @@ static bool read_integer(bm_str text, bool *negative, uint64_t *magnitude)
     return text.len > *negative && !(*negative && value > (uint64_t)INT64_MAX + 1);
 }
 
-/* Is the number below, at or above the double that is nearest to it? */
+/* Is the number below, equal to or above its nearest double? */
 static int side_of(bm_str text, double nearest)
 {
     decimal number, other;
@@ -185,7 +186,7 @@ static int side_of_integer(bool negative, uint64_t magnitude, double nearest)
     return number == other ? EQUAL : number > other ? ABOVE : BELOW;
 }
 
-/* The digits of a number that is no double, in its order. */
+/* Append the digits of a number that is no double, so that they sort in its order. */
 static bm_status add_digits(bm_buf *out, bm_str text, bm_error *err)
 {
     decimal number;
@@ -221,7 +222,7 @@ static bm_status add_number(bm_buf *out, const bm_value *value, bm_error *err)
 {
     uint64_t bits;
     int side = EQUAL;
-    const double nearest = nearest_of(value, &side) + 0.0; /* of the two zeros one */
+    const double nearest = nearest_of(value, &side) + 0.0; /* -0 becomes 0 */
     memcpy(&bits, &nearest, sizeof bits);
     char head[10] = {CLASS_NUMBER, [9] = (char)side};
     put_bytes(head + 1, bits >> 63 != 0 ? ~bits : bits | UINT64_C(1) << 63, 8);
@@ -269,7 +270,7 @@ static bm_status add_value(bm_buf *out, const bm_value *value, bool greatest, bm
     return BM_OK;
 }
 
-/* A double is listed by its shortest digits. */
+/* Look up a double by its shortest digits. */
 static size_t place_of_real(const bm_keep_rule *rule, double real)
 {
     bm_json json = {0};
@@ -279,7 +280,7 @@ static size_t place_of_real(const bm_keep_rule *rule, double real)
     return place;
 }
 
-/* The listed values come first, then any other value, then missing ones. */
+/* The index of a listed value; any other value comes after these, and missing ones last. */
 static size_t place_of(const bm_keep_rule *rule, const bm_value *value)
 {
     if (value->kind == BM_VALUE_REAL)
@@ -289,7 +290,7 @@ static size_t place_of(const bm_keep_rule *rule, const bm_value *value)
                : rule->n_values + 1;
 }
 
-/* What `order` compares. */
+/* Append the bytes that `order` compares. */
 static bm_status add_compared(bm_buf *out, const bm_value *value, bm_error *err)
 {
     if (value->kind != BM_VALUE_REAL)
@@ -336,7 +337,7 @@ static bm_status add_rule(const bm_keep_rule *rule, const bm_keep_facts *facts, 
     case BM_KEEP_RULE_FIRST:
     case BM_KEEP_RULE_LAST:
     case BM_KEEP_RULE_NONE:
-        break; /* no rules of a list (bm_keep_rules) */
+        break; /* never in the list of rules (bm_keep_rules) */
     }
     return BM_OK;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* members.c -- see the header.
  *
- * What a stream decoder (unpack.h) would refuse is not unpacked here either, so a file is read or
- * refused alike whatever the number of threads and the memory. Frames go through the same functions
- * as a stream, which costs a copy: ZSTD_decompressDCtx() takes matches beyond the window and blocks
- * of any size. The deflate data of gzip have a decoder of their own (inflate.h). Members with other
- * header flags than BGZF's are not cut, nor are frames that need a dictionary, or a window larger
+ * Data that a stream decoder (unpack.h) would refuse is not unpacked here either, so whether a file
+ * is refused does not depend on the number of threads or the memory. Frames go through the same
+ * functions as a stream, which costs a copy: ZSTD_decompressDCtx() would accept matches beyond the
+ * window and blocks of any size. The deflate data of gzip has its own decoder (inflate.h). Not cut:
+ * members with header flags other than BGZF's, and frames that need a dictionary or a window larger
  * than the largest cut.
  *
  * Tests: tests/unit/input/test_members.c */
@@ -21,13 +21,13 @@
 #include "input/unpack.h"
 
 #define GZ_HEADER  10u
-#define GZ_LEAST   18u                 /* with the end of a member, and no data */
+#define GZ_LEAST   18u                 /* an empty member with its header and trailer */
 #define GZ_TRAILER 8u                  /* a checksum, and the length in four bytes */
-#define GZ_EXTRA   (UINT64_C(4) << 24) /* the flag of a field that BGZF has */
+#define GZ_EXTRA   (UINT64_C(4) << 24) /* flag of the extra field, which BGZF has */
 #define ZST_MAGIC  0xFD2FB528u
-#define ZST_BLOCK  3u /* its header */
+#define ZST_BLOCK  3u /* header of a block */
 #define ZST_LEAST  9u /* an empty frame */
-#define ZST_SKIP   8u /* the header of a frame that is skipped */
+#define ZST_SKIP   8u /* header of a skippable frame */
 #define SKIP_MAGIC 0x184D2A50u
 
 static uint64_t number_at(bm_str in, size_t at, size_t n)
@@ -46,7 +46,7 @@ typedef struct member {
     bool never; /* it cannot be cut */
 } member;
 
-/* Of ten bytes: deflate data after a header that has nothing to check. */
+/* Do these ten bytes begin a member whose header has nothing to check, except BGZF's field? */
 static bool is_plain_gz(bm_str header)
 {
     return (number_at(header, 0, 4) & ~GZ_EXTRA) == 0x00088B1F;
@@ -67,7 +67,7 @@ static member gz_member(bm_str in, size_t at, bool end, size_t seen)
     return (member){.end = at + len, .plain = number_at(left, len - 4, 4)};
 }
 
-/* A frame, or one that is to be skipped. */
+/* Find the end of a frame, which may be skippable. */
 static member zst_member(bm_str in, size_t at, bool end, size_t most)
 {
     static const size_t id_bytes[] = {0, 1, 2, 4}, size_bytes[] = {0, 2, 4, 8};
@@ -120,7 +120,7 @@ bm_members_found bm_members_cut_off(bm_compression kind, bm_str in, bool end, si
                                                       : (member){.never = true};
         const bool fits = m.end <= most && m.plain <= most - cut->plain;
         if (m.end == 0 || !fits) {
-            if (cut->stored > 0) /* what comes after is another matter */
+            if (cut->stored > 0) /* the rest is left to the next call */
                 break;
             cut->seen = in.len;
             return m.never || (m.end != 0 && !fits) || in.len >= most ? BM_MEMBERS_NONE
@@ -143,7 +143,7 @@ typedef struct libdeflate {
 static const char *const gz_names[] = {GZ_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 
 struct bm_members {
-    libdeflate lib; /* its checksum takes a tenth of the time of zlib's */
+    libdeflate lib; /* its CRC-32 takes a tenth of the time of zlib's */
     bm_inflate *gz;
     void *zst; /* of bm_unpack_zst */
 };
@@ -177,7 +177,7 @@ void bm_members_close(bm_members *members)
     bm_free(members);
 }
 
-/* Bytes of the header of a member; 0: it is none that is cut, or not all there. */
+/* The length of a member's header; 0: it is of no kind that is cut, or incomplete. */
 static size_t gz_header(bm_str in)
 {
     if (in.len < GZ_HEADER || !is_plain_gz(in))
@@ -210,7 +210,7 @@ static bool run_gz(bm_members *members, bm_str in, char *out, size_t n)
     return given == n;
 }
 
-/* One frame, from its first byte on. */
+/* Unpack one frame from its beginning. */
 static bool run_frame(void *zst, bm_decompress_step *step)
 {
     bm_unpacked unpacked = {BM_UNPACK_MORE, NULL};
