@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arrow.h -- tables from other programs: the Arrow C data interface and C stream interface.
  *
- * A table comes in as a stream of arrays, each a struct of columns, in the memory where it lies; no
- * library is needed on either side. Set bm_input_options.stream instead of paths.
+ * A table comes in as a stream of arrays, each a struct of columns. The arrays are read in place,
+ * and no library is needed on either side. Set bm_input_options.stream instead of paths.
  *
  * Example
  *
@@ -18,25 +18,26 @@
  *         fprintf(stderr, "%s\n", err.message);
  *     bm_summary_free(summary);
  *
- * `table` was filled by pyarrow, DuckDB, polars, nanoarrow or another program. Where it has no ids,
- * they are table:1, table:2 ...
+ * `table` was filled by pyarrow, DuckDB, polars, nanoarrow or another program. A table without ids
+ * gets the ids table:1, table:2 ...
  *
- * A row is a document. `text_fields` and `id_field` name columns. Texts: utf8, large_utf8,
- * utf8_view, binary, large_binary, binary_view, or a dictionary of such; null is an empty text;
- * several are joined by one newline. An id is such a column or one of integers, written in decimal.
- * If the id of a row is null, NAME:ROW takes its place; with `id_field` given the row is a bad
- * record. A table without ids gets row numbers with `row_ids`. Invalid UTF-8 is read as U+FFFD. A
- * name with dots leads into columns of structs, a name with [] into lists ("messages[].content"),
- * which are joined by newlines. A column of any other type: BM_ERR_INPUT, which names column and
- * type.
+ * A row is a document. `text_fields` and `id_field` name columns. A text column has the type utf8,
+ * large_utf8, utf8_view, binary, large_binary, binary_view, or a dictionary of one of these. A null
+ * is an empty text, and the texts of several columns are joined by one newline. An id column has
+ * one of these types or an integer type; integers are written in decimal. A row whose id is null
+ * gets the id NAME:ROW; if `id_field` was given, it is a bad record. A table without ids gets row
+ * numbers with `row_ids`. Invalid UTF-8 is read as U+FFFD. A name with dots selects a member of a
+ * struct column. A name with [] selects the elements of lists ("messages[].content"), which are
+ * joined by newlines. A column of any other type: BM_ERR_INPUT, which names column and type.
  *
- * Texts are cut where they lie; arrays are released when their rows are done, by any thread. A
- * stream is read once: outputs that need two passes (the kept records) are not written, but the ids
- * of kept documents are (kept_ids.txt).
+ * Texts are read in place. An array is released, by any thread, once its rows are done. A stream is
+ * read once: outputs that need two passes (the kept records) are not written, but the ids of kept
+ * documents are (kept_ids.txt).
  *
  * The structs and their guards are those of the specification
- * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so that several
- * headers that declare them live together. A struct whose `release` is NULL has been released. */
+ * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so several headers
+ * that declare them can be included together. A struct whose `release` is NULL has been
+ * released. */
 #ifndef BANDMILL_ARROW_H
 #define BANDMILL_ARROW_H
 
@@ -73,7 +74,7 @@ struct ArrowArray {
     int64_t offset;
     int64_t n_buffers;
     int64_t n_children;
-    const void **buffers; /* validity bits first (NULL: no nulls), then by the type */
+    const void **buffers; /* validity bits first (NULL: no nulls), then the type's own */
     struct ArrowArray **children;
     struct ArrowArray *dictionary;
     void (*release)(struct ArrowArray *array);
@@ -89,7 +90,7 @@ struct ArrowArray {
 struct ArrowArrayStream {
     int (*get_schema)(struct ArrowArrayStream *stream, struct ArrowSchema *out);
     int (*get_next)(struct ArrowArrayStream *stream, struct ArrowArray *out); /* released: end */
-    const char *(*get_last_error)(struct ArrowArrayStream *stream);           /* NULL: no words */
+    const char *(*get_last_error)(struct ArrowArrayStream *stream);           /* NULL: no message */
     void (*release)(struct ArrowArrayStream *stream);
     void *private_data;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster.h -- groups from a list of pairs, whoever made it. */
+/* cluster.h -- groups from a list of pairs, which any program may have made. */
 #ifndef BANDMILL_CLUSTER_H
 #define BANDMILL_CLUSTER_H
 
@@ -12,9 +12,10 @@ extern "C" {
 
 typedef struct bm_cluster_options {
     size_t struct_size;
-    const char *path;         /* of the pairs; "-": standard input */
-    const double *thresholds; /* none: every pair of the file counts. One or none: groups as rows;
-                                 several: a table with a row each, in this order */
+    const char *path;         /* the file of pairs; "-": standard input */
+    const double *thresholds; /* none: every pair of the file counts. With one or none, the output
+                               * has a row for each group; with several, a row for each threshold,
+                               * in this order */
     size_t n_thresholds;
     bm_cluster cluster;
     bm_keep keep;             /* FIRST or LAST; else BM_ERR_USAGE */
@@ -34,7 +35,7 @@ typedef struct bm_cluster_summary {
     size_t struct_size;
     uint64_t pairs, documents; /* of the whole file */
     uint64_t unknown;          /* pairs without a similarity: they count at every threshold */
-    bm_cluster_result first;   /* of the first threshold; of all pairs where there is none */
+    bm_cluster_result first;   /* at the first threshold; without thresholds, of all pairs */
 } bm_cluster_summary;
 
 BM_API void bm_cluster_options_init_sized(bm_cluster_options *options, size_t struct_size);
@@ -45,9 +46,9 @@ static inline void bm_cluster_options_init(bm_cluster_options *options)
 
 /* If `path` is a pairs.tsv beside the report of the `dedup` that wrote it, documents are in the
  * order of that job's input, and `dedup` would make the same groups at the threshold. BM_ERR_USAGE:
- * the `dedup` compared with known documents, or made stars and `keep` is LAST; BM_ERR_FORMAT: one
- * of its files was changed. Documents of any other file are in order of first appearance, and a
- * warning is logged.
+ * that `dedup` compared with known documents, or it made stars and `keep` is LAST here.
+ * BM_ERR_FORMAT: one of its files was changed. Documents of any other file are in order of first
+ * appearance, and a warning is logged.
  *
  * On BM_OK *out is filled up to its struct_size (begin with {.struct_size = sizeof}); it may be
  * NULL. A bad row is BM_ERR_INPUT with file, line and field. */

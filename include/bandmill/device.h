@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device.h -- what can sign here: the native CPU and every OpenCL device, and whether each computes
- * right.
+/* device.h -- the devices that can sign on this machine (the native CPU and every OpenCL device),
+ * and a self-test for each.
  *
- * OpenCL is loaded when it is first asked for; a machine without a loader or a platform has zero
- * OpenCL devices, which is no error.
+ * OpenCL is loaded on first use; a machine without a loader or a platform has zero OpenCL devices,
+ * which is no error.
  *
- * Processes. A list of devices is memory: a forked child may read and close its copy. Most drivers
- * of OpenCL do not work in a forked child of a process that has used them: such a child should sign
- * on the native CPU, or be a new program (fork and exec; in Python `spawn`). */
+ * Processes. A list of devices is plain memory: a forked child may read and close its copy. Most
+ * OpenCL drivers do not work in a forked child of a process that has used them. Such a child should
+ * sign on the native CPU, or exec a new program (in Python: `spawn`). */
 #ifndef BANDMILL_DEVICE_H
 #define BANDMILL_DEVICE_H
 
@@ -23,42 +23,42 @@ typedef enum bm_device_kind {
     BM_DEVICE_CL_CPU,
     BM_DEVICE_CL_GPU,
     BM_DEVICE_CL_OTHER,
-    BM_DEVICE_CL_NONE /* an OpenCL platform that has no device; `why` is its answer */
+    BM_DEVICE_CL_NONE /* an OpenCL platform without devices; `why` is its error */
 } bm_device_kind;
 
 /* The library owns this struct. Read it through the pointer: later versions may add fields at the
  * end. */
 typedef struct bm_device_info {
-    char spec[32];      /* "cpu" or "opencl:P.D": what --device takes; of a platform without
-                           devices "opencl:P" */
-    char name[128];     /* for people; of a platform without devices "" */
+    char spec[32];      /* "cpu" or "opencl:P.D": what --device takes; "opencl:P" for a platform
+                         * without devices */
+    char name[128];     /* for people; "" for a platform without devices */
     char platform[128]; /* "native" or the OpenCL platform */
-    char driver[128];   /* version; for the native CPU the instruction set in use */
+    char driver[128];   /* its version; for the native CPU, the instruction set in use */
     bm_device_kind kind;
     uint32_t compute_units;
     uint32_t clock_mhz; /* the highest, as OpenCL reports it; 0: not known */
     uint64_t memory_bytes, max_alloc_bytes, local_bytes;
     bool usable;
-    char why[256]; /* why it is not usable */
-    /* Of an OpenCL device: */
-    uint64_t unified_bytes; /* of its memory, that are the host's; 0: it has memory of its own */
+    char why[256]; /* the reason if it is not usable */
+    /* For OpenCL devices only: */
+    uint64_t unified_bytes; /* of its memory, shared with the host; 0: it has its own memory */
     char pci[24];           /* its address, "0000:41:00.0"; "": not known */
     char uuid[40];          /* as its driver reports it, in hexadecimal digits; "": not known */
-    char same_as[32]; /* the spec of the row that is the same GPU under another platform with a
-                       * preferred driver: a spec that fits both means that row; "": none */
+    char same_as[32]; /* spec of another row for the same GPU, whose platform has the preferred
+                       * driver; a spec that fits both rows selects that one; "": none */
     char same_by[8];  /* how that is known: "pci", "uuid" or "name" (and memory) */
 } bm_device_info;
 
-/* All devices, the native CPU first, and a row for each OpenCL platform that has none. */
+/* All devices, the native CPU first, and a row for each OpenCL platform without devices. */
 typedef struct bm_device_list bm_device_list;
 BM_API bm_status bm_device_list_open(bm_device_list **out, bm_error *err);
 
 typedef struct bm_device_list_options {
     size_t struct_size;
-    /* How drivers are asked, in a process of their own (docs/opencl.md): `cache_dir`,
-     * `probe_program`, `probe_seconds`, `n_stuck`; the others do not matter. */
+    /* How drivers are queried, in a separate process (docs/opencl.md). Only `cache_dir`,
+     * `probe_program`, `probe_seconds` and `n_stuck` are used. */
     bm_device_options device;
-    bm_callbacks callbacks; /* `log`: that a driver is waited for; `cancelled`. Not `progress` */
+    bm_callbacks callbacks; /* `log` (waiting for a driver) and `cancelled`; not `progress` */
 } bm_device_list_options;
 
 BM_API void bm_device_list_options_init_sized(bm_device_list_options *options, size_t struct_size);
@@ -67,23 +67,23 @@ static inline void bm_device_list_options_init(bm_device_list_options *options)
     bm_device_list_options_init_sized(options, sizeof *options);
 }
 
-/* The same, with a say in how drivers are asked. */
+/* The same, with options for how drivers are queried. */
 BM_API bm_status bm_device_list_open_with(const bm_device_list_options *options,
                                           bm_device_list **out, bm_error *err);
 BM_API size_t bm_device_list_count(const bm_device_list *list);
 /* NULL: there are no more. Valid until close. */
 BM_API const bm_device_info *bm_device_list_at(const bm_device_list *list, size_t index);
-/* One line on why there is no OpenCL device; "" where there is one. */
+/* One line that says why there is no OpenCL device; "" if there is one. */
 BM_API const char *bm_device_list_note(const bm_device_list *list);
-/* True: because a driver hung, died or gave nonsense. */
+/* True: there is none because a driver hung, died or answered nonsense. */
 BM_API bool bm_device_list_broken(const bm_device_list *list);
 BM_API void bm_device_list_close(bm_device_list *list); /* NULL is fine */
 
 typedef struct bm_self_test_options {
     size_t struct_size;
-    bm_device_options device; /* `device`: one, by its spec or name; NULL: "cpu" */
-    /* `log` gets notes on a device that passes, such as a shape of the kernels that its compiler
-     * fails. The others are not called. */
+    bm_device_options device; /* `device`: one device, by its spec or name; NULL: "cpu" */
+    /* `log` receives notes on a device that passes, such as a kernel shape that its compiler fails
+     * to build. The other callbacks are not called. */
     bm_callbacks callbacks;
 } bm_self_test_options;
 
@@ -93,8 +93,8 @@ static inline void bm_self_test_options_init(bm_self_test_options *options)
     bm_self_test_options_init_sized(options, sizeof *options);
 }
 
-/* Known answers on one device: BM_OK, BM_ERR_SELFTEST or BM_ERR_DEVICE. *n_checks (may be NULL)
- * receives how many answers were compared. */
+/* Compare one device's results with known answers: BM_OK, BM_ERR_SELFTEST or BM_ERR_DEVICE.
+ * *n_checks (may be NULL) receives the number of answers compared. */
 BM_API bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_checks,
                                      bm_error *err);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distributed.h -- near-duplicates on many machines: two steps between which only small blocks of
- * bytes travel. Any engine that moves rows can run them: Spark, Ray, Dask, or jobs over files.
+/* distributed.h -- near-duplicates on many machines, in two steps; only small blocks of bytes
+ * travel between them. Any engine that moves rows can run them: Spark, Ray, Dask, or jobs over
+ * files.
  *
- *     documents, cut up anyhow     bm_splitter, any number of them   -> blocks, each for one part
+ *     documents, split in any way  bm_splitter, any number of them   -> blocks, each for one part
  *     all blocks of one part       bm_joiner, one a part             -> a forest, as blocks
  *     all forests                  bm_joiner, one                    -> candidate components
  *
@@ -10,11 +11,11 @@
  * whole components of documents to bm_job_dedup, in the order of all documents, gets the groups
  * that the job finds among all documents: every pair that the job compares lies within a component.
  *
- * A document is known by the hash of its id, 64 bits: XXH64 with the seed 42 of the text of the id,
- * or of its 8 bytes, lowest first, where it is an integer. This is xxhash64 of Spark, but for the
- * lowest bit: it is 1 for known documents, with which the others are compared and which are in no
- * group themselves, and 0 for all others. Documents with equal hashes are in one component, so a
- * collision loses nothing, and the ids in that component show whether an id is there twice.
+ * A document is identified by a 64-bit hash of its id: XXH64 with seed 42 of the id's text or, for
+ * an integer, of its 8 bytes, lowest first. This equals Spark's xxhash64 except for the lowest bit,
+ * which is 1 for known documents and 0 for all others. Known documents are only compared with the
+ * others, and are in no group themselves. Documents with equal hashes are in one component, so a
+ * collision loses nothing, and the ids in that component show whether an id occurs twice.
  *
  * A block is a header of 72 bytes and a body, all numbers lowest byte first:
  *
@@ -23,21 +24,21 @@
  *     8   n, n_ids: 32 bits each
  *     16  64 bits each: a hash of the settings, documents, empty, unreadable, skipped, shingles
  *     64  XXH3 (64 bits) of the first 64 bytes and of what follows the header
- *     72  entries: n_ids hashes of ids, each document of the part once; then of n entries the
+ *     72  entries: n_ids hashes of ids, each document of the part once; then for n entries the
  *         hashes of ids (64 bits each), the low 32 bits of their keys, bits 32 to 39 of their keys
  *         forest:  n pairs of a hash of an id and the least one of its component; then n_ids hashes
- *         that came more than once
+ *         that occurred more than once
  *
- * Keys are band keys mixed with their bands and cut to 40 bits. Two that meet by chance make a
- * component larger, and nothing else. A block has at most BM_BLOCK_BYTES bytes.
+ * Keys are band keys mixed with their bands and cut to 40 bits. Two keys that collide only make a
+ * component larger. A block has at most BM_BLOCK_BYTES bytes.
  *
- * Arrow's C data interface (bandmill/arrow.h) is all that crosses the border: arrays are structs of
- * columns, found by name. Those that come in are borrowed; those that go out are the caller's.
+ * All data goes in and out through Arrow's C data interface (bandmill/arrow.h): arrays are structs
+ * of columns, found by name. Arrays passed in are borrowed; arrays returned are the caller's.
  *
  * Threads: different handles are independent; one handle is used by one thread at a time.
  *
  * Processes: a bm_splitter has a bm_signer, and belongs to the process that opened it, like a
- * signer (sketch.h). A bm_joiner is memory: a forked child may go on with its copy. */
+ * signer (sketch.h). A bm_joiner is plain memory: a forked child may go on with its copy. */
 #ifndef BANDMILL_DISTRIBUTED_H
 #define BANDMILL_DISTRIBUTED_H
 
@@ -49,8 +50,8 @@
 extern "C" {
 #endif
 
-#define BM_BLOCK_BYTES 393216u /* of a block, at most */
-/* Of the hash of an id: the document is known. */
+#define BM_BLOCK_BYTES 393216u /* bytes of a block, at most */
+/* The bit in an id's hash that marks a known document. */
 #define BM_ID_HASH_KNOWN 1ull
 
 /* --- documents to blocks --- */
@@ -63,13 +64,13 @@ typedef struct bm_splitter_options {
     bm_sketch_options sketch;
     uint32_t bands, rows; /* of the band keys */
     uint32_t parts;       /* 1 … 65,536: how many joiners share the work */
-    bm_on_error on_error; /* a bad record: the id is null, or the text breaks a rule below */
+    bm_on_error on_error; /* bad records: a null id, or a text that breaks a rule below */
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes; /* a longer text is a bad record; 0: 1 GiB */
     bm_device_options device;
     bm_resource_options resources; /* `threads` */
     bm_callbacks callbacks;
-    /* The documents are known: their ids are a space of their own, and no count has them. */
+    /* The documents are known ones: their ids are a separate space, and they are in no count. */
     bool known;
 } bm_splitter_options;
 
@@ -84,24 +85,24 @@ BM_API bm_status bm_splitter_open(const bm_splitter_options *options, bm_splitte
                                   bm_error *err);
 /* Sign the rows of an array with the columns `id` (text, bytes or integers) and `text` (text or
  * bytes; null is an empty text). BM_ERR_INPUT: a column that is missing or of another type; a bad
- * record, unless on_error lets it pass. Rows before it may have been added. */
+ * record, unless on_error skips it. Rows before it may have been added. */
 BM_API bm_status bm_splitter_add(bm_splitter *splitter, const struct ArrowSchema *schema,
                                  const struct ArrowArray *array, bm_error *err);
 /* Documents that were added and not yet taken. 65,536 make blocks of a good size. */
 BM_API size_t bm_splitter_waiting(const bm_splitter *splitter);
-/* Take them: rows with the columns `part` (int32, ascending) and `block` (large_binary). There are
- * none where nothing was added. On failure nothing was taken. */
+/* Take these documents as blocks: rows with the columns `part` (int32, ascending) and `block`
+ * (large_binary); no rows if nothing was added. On failure nothing was taken. */
 BM_API bm_status bm_splitter_take(bm_splitter *splitter, struct ArrowSchema *schema,
                                   struct ArrowArray *array, bm_error *err);
 BM_API void bm_splitter_close(bm_splitter *splitter); /* NULL is fine */
 
-/* The hash of each id in the column `id` of an array, without nulls: `array->length`, filled. The
- * hash of a known document has BM_ID_HASH_KNOWN set as well. */
+/* Fill `hashes` (`array->length` of them) with the hash of each id in the column `id` of an array,
+ * which has no nulls. The hash of a known document has BM_ID_HASH_KNOWN set as well. */
 BM_API bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray *array,
                              uint64_t *hashes, bm_error *err);
-/* The digest of each text in the column `text` of an array: `2 * array->length`, filled: XXH3 of 128
- * bits, the lower half first; null is an empty text. By it whoever moves documents sends one text
- * of all copies. */
+/* Fill `digests` (`2 * array->length` of them) with the 128-bit XXH3 of each text in the column
+ * `text` of an array, the lower half first; null is an empty text. With these digests, a program
+ * that moves documents can send each distinct text once. */
 BM_API bm_status bm_hash_texts(const struct ArrowSchema *schema, const struct ArrowArray *array,
                                uint64_t *digests, bm_error *err);
 
@@ -109,25 +110,25 @@ BM_API bm_status bm_hash_texts(const struct ArrowSchema *schema, const struct Ar
 
 typedef struct bm_joiner bm_joiner;
 
-/* Of all documents that were split. The library owns this struct. Read it through the pointer:
- * later versions may add fields at the end. */
+/* Counts over all documents that were split. The library owns this struct. Read it through the
+ * pointer: later versions may add fields at the end. */
 typedef struct bm_joiner_counts {
     uint64_t documents, empty, unreadable, skipped; /* as in a report */
     uint64_t shingles;
 } bm_joiner_counts;
 
 BM_API bm_status bm_joiner_open(bm_joiner **out, bm_error *err);
-/* One block, or several one after another, as a file of them holds: entries of one part, or
- * forests, in any order. BM_ERR_FORMAT: it is no block, damaged, or was made with other settings
- * than the first; the joiner is then good for close alone. */
+/* Add one block, or several concatenated, as in a file of blocks: entries of one part, or forests,
+ * in any order. BM_ERR_FORMAT: it is no block, damaged, or was made with other settings than the
+ * first; the joiner can then only be closed. */
 BM_API bm_status bm_joiner_add(bm_joiner *joiner, const void *blocks, size_t size, bm_error *err);
 /* The added blocks as one forest: at least one row with the column `block` (large_binary). The
  * order in which blocks were added does not change the bytes. */
 BM_API bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema,
                                   struct ArrowArray *array, bm_error *err);
 /* The candidate components: rows with the columns `id_hash` and `component` (int64, the bits of the
- * hash), ascending by id_hash, as one without a sign. A component is called by its least hash. A
- * document that is alone is not there, unless its hash came more than once. */
+ * hash), ascending by id_hash, compared as unsigned. A component is named by its least hash. A
+ * document alone in its component is left out, unless its hash occurred more than once. */
 BM_API bm_status bm_joiner_components(bm_joiner *joiner, struct ArrowSchema *schema,
                                       struct ArrowArray *array, bm_error *err);
 BM_API const bm_joiner_counts *bm_joiner_count(const bm_joiner *joiner);

@@ -3,9 +3,9 @@
  *
  * bm_job_export writes the signatures of a directory that a sign job made in the form of another
  * tool (docs/exchange.md): into a new directory, with a report.json that holds their provenance,
- * and with the files that the form has no place for (ids.txt, n_shingles.npy). bm_job_import makes
- * such files, or those of another tool, a directory as a sign job writes it, without texts: for
- * `verify` signature and none.
+ * and with the files that the form has no place for (ids.txt, n_shingles.npy). bm_job_import turns
+ * such files, or those of another tool, into a directory like that of a sign job, but without
+ * texts: jobs can use it with `verify` signature or none.
  *
  * Options, summaries and errors are those of job.h. */
 #ifndef BANDMILL_EXCHANGE_H
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* The tool that reads the form. */
+/* A form, named after the tool that reads it. */
 typedef enum bm_exchange {
     BM_EXCHANGE_LEANMINHASH, /* datasketch's LeanMinHash, record after record */
     BM_EXCHANGE_DATATROVE,   /* files of bands, for its stages 2 to 4 */
@@ -33,7 +33,7 @@ typedef enum bm_exchange {
 
 typedef enum bm_export_what {
     BM_EXPORT_SIGNATURES,
-    BM_EXPORT_BANDS /* keys of bands; of npy, tsv, arrow and parquet */
+    BM_EXPORT_BANDS /* band keys; only in npy, tsv, arrow and parquet */
 } bm_export_what;
 
 typedef struct bm_export_options {
@@ -41,10 +41,10 @@ typedef struct bm_export_options {
     const char *path; /* of a directory that a sign job wrote */
     bm_exchange to;
     bm_export_what what;
-    /* For keys, and for forms that are made of bands. If bands and rows are 0 and threshold or
+    /* The plan for band keys, and for forms made of bands. If bands and rows are 0 and threshold or
      * recall is not its default, a plan is chosen. If both are defaults, the first of these that
-     * there is: the directory's plan; the tool's own plan, if the signatures have as many values as
-     * it needs; a chosen one. */
+     * exists is used: the directory's plan; the tool's own plan, if the signatures have as many
+     * values as it needs; a chosen one. */
     bm_band_options bands;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a directory */
@@ -58,12 +58,12 @@ typedef struct bm_import_options {
     const char *const *paths;
     size_t n_paths;
     bm_exchange from;
-    const char *ids;             /* a list of ids, one a line, escaped as in ids.txt; NULL: none */
-    const char *id_field;        /* column of the ids; "none": FILE:ROW; NULL: as the form has it */
-    const char *signature_field; /* column of the signatures; NULL: as the form has it */
+    const char *ids;             /* file of ids, one a line, escaped as in ids.txt; NULL: none */
+    const char *id_field;        /* column of the ids; "none": FILE:ROW; NULL: the form's own */
+    const char *signature_field; /* column of the signatures; NULL: the form's own */
     bm_duplicate_ids duplicate_ids;
-    /* How the documents were cut and signed, as far as the files do not say it themselves: scheme,
-     * seed and hash must then be among `set_fields` (BM_ERR_USAGE). What they do say must not be
+    /* How the documents were cut and signed. If the files do not record scheme, seed and hash,
+     * these must be among `set_fields` (else BM_ERR_USAGE). What the files do record must not be
      * contradicted. */
     bm_text_options text;
     bm_sketch_options sketch;
@@ -85,8 +85,8 @@ static inline void bm_import_options_init(bm_import_options *options)
     bm_import_options_init_sized(options, sizeof *options);
 }
 
-/* BM_OK and a summary (the caller frees it), or an error and nothing at the target. What the form
- * cannot hold is said by `log`. BM_ERR_FORMAT: a directory of ours is damaged. */
+/* BM_OK and a summary (the caller frees it), or an error and nothing at the target. `log` reports
+ * what the form cannot hold. BM_ERR_FORMAT: a directory of ours is damaged. */
 BM_API bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_error *err);
 /* BM_ERR_INPUT names the file and the bad record. */
 BM_API bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain.h -- why documents are in one group: the chain of pairs between two of them, what would
- * part them, and what holds a group together; where a part that was cut out of a document stood
- * first; and what a document holds of an item. */
+/* explain.h -- why documents are in one group: the chain of pairs between two of them, the fewest
+ * links that separate them, and what holds a group together; where a part that was cut out of a
+ * document occurred first; and how much of an item a document holds. */
 #ifndef BANDMILL_EXPLAIN_H
 #define BANDMILL_EXPLAIN_H
 
@@ -21,10 +21,11 @@ typedef enum bm_explain_form {
 typedef struct bm_explain_options {
     size_t struct_size;
     const char *path; /* of a directory that dedup or overlap wrote */
-    /* Two documents, by their ids as the inputs have them (of overlap an item, and a document; of
-     * parts of documents a document, and a byte of a cut, as from in cuts.tsv) ... */
+    /* Two documents, by their ids in the inputs. For an overlap result: an item and a document. For
+     * a result of `unit`: a document, and the offset of a byte that was cut, such as `from` in
+     * cuts.tsv ... */
     const char *id_a;
-    const char *id_b; /* NULL: the one kept instead of A, or, where A was not removed, its group */
+    const char *id_b; /* NULL: the document kept instead of A or, if A was not removed, its group */
     uint64_t group;   /* ... or a group as groups.jsonl numbers them, from 1; 0: none */
     bm_explain_form form;
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
@@ -35,10 +36,10 @@ typedef struct bm_explain_options {
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
-    /* For the result of a table in memory: the same rows, twice, for what only the inputs hold;
-     * moved as bm_input_options.stream is, each if it is needed. The caller has to make sure that
-     * they are the same. Both NULL: what only such a table holds is not known. For overlap, the
-     * first counts the rows of items, the second the rows of documents. */
+    /* For the result of a table in memory: two streams of the same rows, for what only the inputs
+     * hold. Each is moved, like bm_input_options.stream, if it is needed. The caller has to make
+     * sure that the rows are the same. Both NULL: what only such a table holds is not known. For
+     * overlap, the first has the rows of the items, the second those of the documents. */
     struct ArrowArrayStream *streams[2];
 } bm_explain_options;
 
@@ -48,9 +49,9 @@ typedef struct bm_explain_summary {
     bool from_inputs; /* the pairs were computed again: dedup had not written pairs.tsv */
     /* of two documents */
     uint64_t links;    /* of the shortest chain */
-    uint64_t cut;      /* least number of links without which nothing joins them */
+    uint64_t cut;      /* least number of links whose removal separates them */
     double weakest;    /* similarity of the weakest link; NAN: not known */
-    double similarity; /* of the two themselves, or the coverage; NAN: not known */
+    double similarity; /* of A and B, or the coverage; NAN: not known */
     /* of a group */
     uint64_t bridges, articulation_points;
 } bm_explain_summary;
@@ -62,10 +63,10 @@ static inline void bm_explain_options_init(bm_explain_options *options)
 }
 
 /* On BM_OK *out is filled up to its struct_size (begin with {.struct_size = sizeof}); it may be
- * NULL. BM_NOT_FOUND: the two are in no group together, nothing was cut there, or the document does not
- * hold the item; nothing is written. BM_ERR_USAGE: no such document, item or group. BM_ERR_FORMAT: the directory
- * does not match its report, or an input was changed since; BM_ERR_IO, BM_ERR_NOMEM,
- * BM_ERR_CANCELLED, BM_ERR_PIPE.
+ * NULL. BM_NOT_FOUND: the two are in no group together, nothing was cut there, or the document does
+ * not hold the item; nothing is written then. BM_ERR_USAGE: no such document, item or group.
+ * BM_ERR_FORMAT: the directory does not match its report, or an input was changed since; BM_ERR_IO,
+ * BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
  *
  * Documents that links of similarity 1 join are copies, and count as one in chains, cuts and
  * bridges. The chain has the fewest links. Of several such chains it has the most similar weakest

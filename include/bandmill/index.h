@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index.h -- an index that lives: documents on disk, found by what they have in common with others.
+/* index.h -- a persistent index: documents on disk, found by what they have in common with others.
  *
- * An index is a directory with one environment of LMDB; how its documents are cut and signed, the
- * plan of bands and the data stored for each document are fixed when it is built, and never change.
- * A commit survives the end of the process and loss of power. Any number of processes may read it
- * beside one that writes; a second writer is BM_ERR_LOCKED. Within one process any number of
- * handles and jobs may read an index; one that writes must be alone, else BM_ERR_BUSY. An index of
- * another format version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
+ * An index is a directory with one LMDB environment. How its documents are cut and signed, the band
+ * plan and the data stored for each document are fixed when it is built. A commit survives the end
+ * of the process and loss of power. Any number of processes may read it beside one that writes; a
+ * second writer is BM_ERR_LOCKED. Within one process any number of handles and jobs may read an
+ * index; one that writes must be alone, else BM_ERR_BUSY. An index of another format version, or of
+ * a machine of the other byte order, is BM_ERR_FORMAT. */
 #ifndef BANDMILL_INDEX_H
 #define BANDMILL_INDEX_H
 
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* An index keeps this of each document, to verify candidates. */
+/* What an index stores for each document, to verify candidates. */
 typedef enum bm_index_store {
     BM_INDEX_SETS,      /* its shingle hashes: answers are exact */
     BM_INDEX_SIGNATURES /* its signature, 4 bytes a permutation: answers are estimates */
@@ -27,9 +27,9 @@ typedef enum bm_index_store {
 
 /* --- jobs over documents --- */
 
-/* A new index of documents, or of directories that a sign job wrote: with BM_INDEX_SIGNATURES of
- * their rows, with BM_INDEX_SETS of their inputs, which are read again as they were (BM_ERR_FORMAT
- * names one that is missing or changed). */
+/* Build an index of documents, or of directories that a sign job wrote. From such directories,
+ * BM_INDEX_SIGNATURES takes the signatures, and BM_INDEX_SETS reads their inputs again
+ * (BM_ERR_FORMAT names one that is missing or changed). */
 typedef struct bm_index_build_options {
     size_t struct_size;
     bm_input_options input;
@@ -39,19 +39,19 @@ typedef struct bm_index_build_options {
     bm_index_store store;
     bm_device_options device;
     bm_resource_options resources;
-    bm_output_options output; /* `path`: of the index */
+    bm_output_options output; /* `path`: the index */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h), for signatures */
-    const char *sources; /* of signatures: inputs may lie below this directory now; NULL: none */
+    const char *sources; /* directory below which inputs of signatures may be now; NULL: none */
 } bm_index_build_options;
 
-/* Documents, or such directories, into an index. It knows how its documents are read, cut and
+/* Add documents, or such directories, to an index. The index prescribes how documents are cut and
  * signed: fields of `input`, `text`, `sketch` and `bands` that ask for something else are
- * BM_ERR_USAGE (a field asks where it differs from its default, and where its bit of `set_fields`
- * is set). How these inputs are read (format, fields, what to do about bad records and ids that
- * repeat) is this call's own. It commits every 64 MiB of input or 10 s
- * (`resources.checkpoint_seconds`, where that is not negative), and at the end; a call that fails
- * or is cancelled leaves the index as at its last commit. */
+ * BM_ERR_USAGE (a field asks if it differs from its default, or if its bit of `set_fields` is set).
+ * How the inputs are read (format, fields, what to do about bad records and repeated ids) is up to
+ * this call. The call commits every 64 MiB of input or 10 s (`resources.checkpoint_seconds`, if
+ * that is not negative), and at the end; a call that fails or is cancelled leaves the index as at
+ * its last commit. */
 typedef struct bm_index_add_options {
     size_t struct_size;
     const char *path; /* of the index */
@@ -62,15 +62,15 @@ typedef struct bm_index_add_options {
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output; /* `report` and `command`; no `path` */
-    /* A document that reaches the threshold with one that is there, or with one that this call
-     * added before it, is not added; its best match goes to `write` as a row: query, target,
+    /* A document that reaches the threshold with one in the index, or with one that this call has
+     * already added, is not added; its best match goes to `write` as a row: query, target,
      * jaccard. */
     bool unique;
-    double threshold; /* of `unique`; 0: the threshold of the index */
-    bool follow; /* with `unique`: each line of standard input is answered before the next is waited
-                    for, with its row, if it has one, and an empty line, as one call of `write`.
-                    `input` then has no paths; its format is jsonl, lines or tsv */
-    bool resume; /* pass over what an interrupted call with the same inputs has committed */
+    double threshold; /* for `unique`; 0: the threshold of the index */
+    bool follow; /* with `unique`: each line of standard input is answered before the next is read:
+                  * its row, if it has one, and an empty line go to `write` in one call. `input`
+                  * then has no paths; its format is jsonl, lines or tsv */
+    bool resume; /* skip what an interrupted call with the same inputs has committed */
     bool json;   /* rows as JSON Lines */
     bm_write_fn write;
     void *write_ctx;
@@ -79,13 +79,13 @@ typedef struct bm_index_add_options {
     const char *sources; /* as in bm_index_build_options */
 } bm_index_add_options;
 
-/* Documents out of an index, by their ids. */
+/* Remove documents from an index by their ids. */
 typedef struct bm_index_remove_options {
     size_t struct_size;
     const char *path;       /* of the index */
     const char *const *ids; /* borrowed */
     size_t n_ids;
-    const char *ids_from; /* a list of more of them, one a line ("-": standard input); NULL: none */
+    const char *ids_from; /* file of more ids, one a line ("-": standard input); NULL: none */
     bm_resource_options resources;
     bm_output_options output; /* `report` and `command`; no `path` */
     bm_callbacks callbacks;
@@ -109,26 +109,25 @@ static inline void bm_index_remove_options_init(bm_index_remove_options *options
     bm_index_remove_options_init_sized(options, sizeof *options);
 }
 
-/* As the jobs of job.h: BM_OK and a summary, or an error. A build leaves nothing at its target when
- * it fails. */
+/* Like the jobs of job.h: BM_OK and a summary, or an error. A build that fails leaves nothing at
+ * its target. */
 BM_API bm_status bm_job_index_build(const bm_index_build_options *options, bm_summary **out,
                                     bm_error *err);
 BM_API bm_status bm_job_index_add(const bm_index_add_options *options, bm_summary **out,
                                   bm_error *err);
-/* BM_NOT_FOUND: some ids were not there (each is logged as a warning); the rest is removed, and
- * there is a summary as well. */
+/* BM_NOT_FOUND: some ids were not in the index (each is logged as a warning); the rest is removed,
+ * and there is a summary as well. */
 BM_API bm_status bm_job_index_remove(const bm_index_remove_options *options, bm_summary **out,
                                      bm_error *err);
 
 /* --- the index itself --- */
 
-/* Look at every structure and every checksum. */
+/* Verify every structure and every checksum. */
 typedef struct bm_index_check_options {
     size_t struct_size;
     const char *path; /* of the index */
     bm_resource_options resources;
-    /* Called with each thing that is wrong, a line each, the first 100 of them; NULL: nobody asks.
-     */
+    /* Called with a line for each of the first 100 defects; NULL: not called. */
     void (*wrong)(void *ctx, const char *what);
     void *wrong_ctx;
     bm_callbacks callbacks;
@@ -157,7 +156,7 @@ static inline void bm_index_compact_options_init(bm_index_compact_options *optio
     bm_index_compact_options_init_sized(options, sizeof *options);
 }
 
-/* BM_ERR_FORMAT: something is wrong. */
+/* BM_ERR_FORMAT: the index has a defect. */
 BM_API bm_status bm_job_index_check(const bm_index_check_options *options, bm_error *err);
 BM_API bm_status bm_job_index_compact(const bm_index_compact_options *options, bm_summary **out,
                                       bm_error *err);
@@ -167,51 +166,52 @@ BM_API bm_status bm_index_inspect(const char *path, char **json, bm_error *err);
 
 /* --- queries --- */
 
-/* The rule by which documents of an index are answers. It is a part of options: its size stays. */
+/* Which documents of an index answer a query. Embedded in option structs, so its size never
+ * changes. */
 typedef struct bm_answer_rule {
     double threshold;  /* least similarity; 0: the threshold of the index. The bands were chosen for
-                        * that one: at another threshold they find a larger or a smaller part of the
-                        * answers */
-    uint32_t top;      /* best answers of each query; 0: all */
-    bool skip_same_id; /* a document is no answer to one of its own id */
-    /* BM_MEASURE_CONTAINMENT, of sets: the share of the query that a document holds, exactly and of
-     * all documents: the index's filters leave out most, where that pays; bands count for nothing
-     */
+                        * the threshold of the index: at another one they find a larger or a smaller
+                        * part of the answers */
+    uint32_t top;      /* number of best answers of each query; 0: all */
+    bool skip_same_id; /* a document does not answer a query with its own id */
+    /* BM_MEASURE_CONTAINMENT (an index of sets): the share of the query that a document holds,
+     * computed exactly and without bands, so no answer is missed. Filters in the index exclude most
+     * documents, where that pays */
     bm_measure measure;
     uint32_t reserved_flags;
     uint64_t reserved[3];
 } bm_answer_rule;
 
-/* For each document of `input`: the documents of an index, or of `targets`, that reach the
- * threshold. A row is query, target and Jaccard similarity. Queries are in their order, the targets
- * of a query from the best on; of equally good targets the one inserted first comes first.
- * bm_job_pairs would find the same pairs. */
+/* Find, for each document of `input`, the documents of an index, or of `targets`, that reach the
+ * threshold. A row is query, target and Jaccard similarity. Queries keep their order; the targets
+ * of a query come best first, equally good ones in order of insertion. bm_job_pairs would find the
+ * same pairs. */
 typedef struct bm_query_options {
     size_t struct_size;
     const char
-        *path; /* of the index. It knows how its documents are cut and signed: fields of `text`,
-                         `sketch` and `bands` that ask for something else are BM_ERR_USAGE */
-    /* Instead of `path`: documents, which an index is made of for this call. They are read as the
-     * queries are. Borrowed. */
+        *path; /* of the index, which prescribes how documents are cut and signed: fields of `text`,
+                * `sketch` and `bands` that ask for something else are BM_ERR_USAGE */
+    /* Instead of `path`: documents, from which this call makes a temporary index. They are read as
+     * the queries are. Borrowed. */
     const char *const *targets;
     size_t n_targets;
     bm_input_options input; /* the queries */
     bm_text_options text;
     bm_sketch_options sketch;
-    bm_band_options bands; /* of an index threshold and recall count for nothing: its own do */
-    bm_verify verify; /* what the index keeps decides: EXACT with sets, SIGNATURE with signatures;
-                              with `targets` either */
+    bm_band_options bands; /* with an index, threshold and recall are ignored: it has its own */
+    bm_verify verify; /* what the index stores decides: EXACT with sets, SIGNATURE with signatures;
+                       * with `targets` either */
     bm_answer_rule answers;
-    /* Each line of standard input is answered before the next is waited for: its rows and an empty
-     * line come as one call of `write`. `input` then has no paths; its format is jsonl, lines or
-     * tsv. A bad record ends the call, or, where it is skipped, is logged and has no rows. */
+    /* Each line of standard input is answered before the next is read: its rows and an empty line
+     * go to `write` in one call. `input` then has no paths; its format is jsonl, lines or tsv. A
+     * bad record ends the call; if bad records are skipped, it is logged and has no rows. */
     bool follow;
-    bm_device_options device; /* `device` "auto": for few queries the native CPU */
+    bm_device_options device; /* with `device` "auto", few queries use the native CPU */
     bm_resource_options resources;
     bm_output_options output; /* `path`: a file; NULL: `write` */
     bm_write_fn write;
     void *write_ctx;
-    bool json; /* these rows as JSON Lines */
+    bool json; /* rows as JSON Lines */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
 } bm_query_options;
@@ -228,8 +228,8 @@ BM_API bm_status bm_job_query(const bm_query_options *options, bm_summary **out,
 
 /* --- an index in a program --- */
 
-/* An index that is kept open: queries of texts, or of sets of hashes, by any number of threads,
- * while one adds, removes and commits.
+/* An open index. Any number of threads query it with texts, or with sets of hashes, while one
+ * thread adds, removes and commits.
  *
  * Example
  *
@@ -251,8 +251,8 @@ BM_API bm_status bm_job_query(const bm_query_options *options, bm_summary **out,
  *     bm_matches_free(matches);
  *     bm_index_close(index);
  *
- * A query sees the last commit: one of this handle at once, one of another process within a quarter
- * of a second.
+ * A query sees the last commit: a commit of this handle at once, one of another process within a
+ * quarter of a second.
  *
  * Processes. A bm_index belongs to the process that opened it. In a forked child its calls are
  * BM_ERR_USAGE, and bm_index_close frees the child's copy, waits for nothing and leaves the files
@@ -262,12 +262,12 @@ typedef struct bm_index bm_index;
 
 typedef struct bm_index_options {
     size_t struct_size;
-    bool write;      /* to add, remove and commit too; BM_ERR_LOCKED where another does */
+    bool write;      /* allow add, remove and commit; BM_ERR_LOCKED if another process does */
     const char *cpu; /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
     bm_resource_options
-        resources;          /* `threads` of a query of many documents; 0: all. `memory`: for what
-                                      a writer sorts, 0: 256 MiB */
-    bm_callbacks callbacks; /* `cancelled` alone, asked by the thread of each call */
+        resources;          /* `threads`: for a query of many documents, 0: all. `memory`: for a
+                             * writer's sorting, 0: 256 MiB */
+    bm_callbacks callbacks; /* only `cancelled`, on the thread of each call */
 } bm_index_options;
 
 BM_API void bm_index_options_init_sized(bm_index_options *options, size_t struct_size);
@@ -289,19 +289,19 @@ BM_API void bm_index_close(bm_index *index);
 typedef struct bm_index_info {
     size_t struct_size;
     bm_index_store store;
-    /* Its stopwords: "en", or the words themselves, with blanks between them; the index's. */
+    /* `stopwords` is "en", or the words themselves, separated by blanks; the index owns it. */
     bm_text_options text;
     bm_sketch_options sketch;
     bm_band_plan plan;
-    uint64_t documents, empty;       /* empty: without shingles, no answer to anything */
+    uint64_t documents, empty;       /* empty: without shingles, never an answer */
     uint64_t removed;                /* compact frees their space */
     uint64_t shingles, text_bytes;   /* of the documents, summed */
-    uint64_t file_bytes, free_bytes; /* of its file; of it, not in use */
-    uint64_t unreadable; /* of documents: in another encoding than UTF-8, without shingles too */
-    uint64_t short_docs; /* likewise: too short for a shingle (BM_SHORT_SKIP) */
-    bm_id_kind ids;      /* of the documents that were added first; others are refused */
-    /* The id of the next row without one: greater than any number that was an id here. UINT64_MAX:
-     * an index of an earlier version, which does not record it yet. */
+    uint64_t file_bytes, free_bytes; /* of its file; of these, not in use */
+    uint64_t unreadable;             /* of `documents`: not in UTF-8, so without shingles too */
+    uint64_t short_docs;             /* of `documents`: too short for a shingle (BM_SHORT_SKIP) */
+    bm_id_kind ids; /* that of the first documents added; other kinds are refused */
+    /* The id that the next row without an id gets: greater than any number that was ever an id
+     * here. UINT64_MAX: an index of an earlier version, which does not record it yet. */
     uint64_t next_id;
 } bm_index_info;
 
@@ -311,8 +311,7 @@ BM_API bm_status bm_index_describe(bm_index *index, bm_index_info *out, bm_error
 typedef struct bm_match_options {
     size_t struct_size;
     bm_answer_rule answers;
-    const bm_str
-        *ids; /* of the documents that are asked for, with answers.skip_same_id; else NULL */
+    const bm_str *ids; /* ids of the queries, for answers.skip_same_id; else NULL */
 } bm_match_options;
 
 BM_API void bm_match_options_init_sized(bm_match_options *options, size_t struct_size);
@@ -321,31 +320,31 @@ static inline void bm_match_options_init(bm_match_options *options)
     bm_match_options_init_sized(options, sizeof *options);
 }
 
-/* For each document the documents of the index that reach the threshold, from the best on; of
- * equally good ones the one inserted first comes first. options NULL: all at the threshold of the
- * index. Few documents are looked up by the thread of the call alone. BM_ERR_USAGE, BM_ERR_NOMEM,
- * BM_ERR_FORMAT (damaged), BM_ERR_CANCELLED. */
-typedef struct bm_matches bm_matches; /* memory: a forked child may read and free its copy */
+/* Find, for each document, the documents of the index that reach the threshold: best first, equally
+ * good ones in order of insertion. options NULL: all answers at the threshold of the index. A call
+ * with few documents uses its own thread alone. BM_ERR_USAGE, BM_ERR_NOMEM, BM_ERR_FORMAT
+ * (damaged), BM_ERR_CANCELLED. */
+typedef struct bm_matches bm_matches; /* plain memory: a forked child may read and free its copy */
 BM_API bm_status bm_index_query(bm_index *index, const bm_match_options *options,
                                 const bm_documents *documents, bm_matches **out, bm_error *err);
 /* The library owns the arrays and ids until free. The answers of document i are offsets[i] …
  * offsets[i+1]-1. */
-BM_API size_t bm_matches_count(const bm_matches *matches);            /* documents asked for */
+BM_API size_t bm_matches_count(const bm_matches *matches);            /* queries */
 BM_API const uint64_t *bm_matches_offsets(const bm_matches *matches); /* count + 1 */
 BM_API const double *bm_matches_similarities(const bm_matches *matches);
 BM_API bm_str bm_matches_id(const bm_matches *matches,
                             uint64_t match);      /* {NULL, 0}: there is none */
 BM_API void bm_matches_free(bm_matches *matches); /* NULL is fine */
 
-/* These calls are for a handle that writes; from any thread, one after another. A thread commits
- * its additions and removals, or closes the handle; before that, these calls are BM_ERR_BUSY in
- * other threads.
+/* The calls below need a handle opened with `write`. Any thread may make them, one at a time. From
+ * a thread's first change until it commits or closes the handle, they are BM_ERR_BUSY in other
+ * threads.
  *
- * Add documents under ids, all or none of them. An id is not empty, and no other document has it:
- * else BM_ERR_INPUT names it. Many at once cost less than one by one. */
+ * Add documents under ids, all or none of them. An id that is empty or in use is BM_ERR_INPUT,
+ * which names it. Adding many at once costs less than one by one. */
 BM_API bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *documents,
                               bm_error *err);
-/* BM_NOT_FOUND: some ids were not there; the rest is removed. */
+/* BM_NOT_FOUND: some ids were not in the index; the rest is removed. */
 BM_API bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_error *err);
 /* Write all additions and removals to the disk, at once. After BM_ERR_IO the index is as at the
  * last commit, and the handle can only be closed. */

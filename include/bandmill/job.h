@@ -4,14 +4,14 @@
  * Fill the options of a job (its _init sets every default of the documentation), call the job, read
  * the summary. A job owns its threads and devices, holds nothing afterwards, and leaves nothing at
  * its target when it fails. A sign or dedup job that was cancelled, or ended by BM_ERR_INPUT,
- * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after a checkpoint, leaves that in OUTPUT.partial, for a
- * job with `resume`; another job for the same output is BM_ERR_USAGE where documents are sealed
- * there, and removes them with `force`. If the output is there already, a job with `resume` is
- * BM_OK, with the summary of that output. What lies at OUTPUT.partial and no job listed in the
- * marker there is BM_ERR_USAGE, and stays.
+ * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after a checkpoint, leaves the checkpoint in
+ * OUTPUT.partial, for a job with `resume`. If documents are sealed there, another job for the same
+ * output is BM_ERR_USAGE or, with `force`, removes them. If the output exists already, a job with
+ * `resume` returns BM_OK and the summary of that output. A file in OUTPUT.partial that its marker
+ * does not list is BM_ERR_USAGE, and stays.
  *
  * Threads: several jobs may run at once in different threads. The threads that a job starts take no
- * signals of the process (SIGTERM, SIGCHLD and the like): those are left to the program's own. */
+ * signals of the process (SIGTERM, SIGCHLD and the like): those go to the program's own threads. */
 #ifndef BANDMILL_JOB_H
 #define BANDMILL_JOB_H
 
@@ -22,26 +22,27 @@
 extern "C" {
 #endif
 
-/* --- options: a struct a job, of the parts of types.h --- */
+/* --- options: a struct for each job, made of the parts in types.h --- */
 
-/* Documents to a directory of signatures. */
+/* From documents to a directory of signatures. */
 typedef struct bm_sign_options {
     size_t struct_size;
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch;
-    bm_band_options bands; /* of the band keys; and where bands and rows are given the manifest's */
+    bm_band_options bands; /* of the band keys; if bands and rows are given, also of the manifest */
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output;
     bool resume;    /* go on with what an interrupted job of the same options left */
     bool band_keys; /* write band_keys.npy too */
     bm_callbacks callbacks;
-    uint64_t set_fields; /* BM_FIELD_* bits (types.h): of a scheme for documents with weights */
-    /* The inputs are cut into n_shards contiguous shares, numbered from 1, and the job reads the
-     * one with this number; both 0: all. Shares are cut at records by the names and sizes of the
-     * files alone, and hold, one after another, the rows of the whole (docs/cli.md). Files only,
-     * without weights, and without numbers for repeated ids. */
+    uint64_t set_fields; /* BM_FIELD_* bits (types.h): without BM_FIELD_SCHEME, documents with
+                          * weights get the scheme cws */
+    /* The inputs are divided at records into n_shards contiguous shares, numbered from 1, and the
+     * job reads share `shard`; both 0: all. The division depends only on the names and sizes of the
+     * files, and the shares, one after another, hold the rows of the whole (docs/cli.md). For files
+     * only, without weights, and without numbers for repeated ids. */
     uint32_t shard, n_shards;
 } bm_sign_options;
 
@@ -63,60 +64,61 @@ typedef struct bm_dedup_options {
     bool write_pairs; /* write pairs.tsv too */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
-    const char *sources; /* of signatures: inputs may lie below this directory now; NULL: none */
-    /* Documents that are known: one index, or one directory that a sign job wrote, or any number of
-     * inputs with documents. A document that reaches the threshold with one of them is removed;
-     * with components, so is every document joined to a removed one. An index or directory of
-     * signatures prescribes how documents are cut and signed, and an index prescribes the plan:
-     * fields of `text`, `sketch` and `bands` that ask for something else (as in
-     * bm_index_add_options) are BM_ERR_USAGE. Known documents of signatures are compared exactly if
-     * all inputs of the directory are there unchanged (`sources`): their sets are then made again.
-     * If not, they are compared by signature, or if `verify` asks for exact comparison, the call is
-     * BM_ERR_FORMAT. Known documents are read before those of `input`, cut and signed as these are,
-     * and are never written. Standard input is BM_ERR_USAGE. NULL: none. */
+    const char *sources; /* directory below which inputs of signatures may be now; NULL: none */
+    /* Known documents: one index, or one directory that a sign job wrote, or any number of inputs
+     * with documents. A document that reaches the threshold with one of them is removed; with
+     * components, so is every document joined to a removed one. An index or directory of signatures
+     * prescribes how documents are cut and signed, and an index prescribes the plan: fields of
+     * `text`, `sketch` and `bands` that ask for something else (as in bm_index_add_options) are
+     * BM_ERR_USAGE. Known documents from signatures are compared exactly if all inputs of the
+     * directory are there unchanged (`sources`): their sets are then made again. If not, they are
+     * compared by signature or, if `verify` asks for exact comparison, the call is BM_ERR_FORMAT.
+     * Known documents are read before those of `input`, are cut and signed like these, and are
+     * never written. Standard input is BM_ERR_USAGE. NULL: none. */
     const char *const *against;
     size_t n_against;
-    /* The fields to read from known documents; their format goes by the names of their files. NULL:
-     * the fields of `input`. */
+    /* The fields to read from known documents, whose format is told by the names of their files.
+     * NULL: the fields of `input`. */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
     const char *against_id_field;
     double against_threshold; /* with an index; 0: the threshold of the index. The bands are the
                                * index's own in any case */
-    /* The same as `keep`, and more, as a list: "max:score,longest". Rules are first, last, longest,
-     * shortest, max:FIELD, min:FIELD, order:FIELD=A|B|C, sources:A|B|C and none; the first that
-     * decides, then the first in the input (docs/pairing.md). `keep` is FIRST then. NULL: `keep`.
-     */
+    /* A list of rules that does more than `keep`: "max:score,longest". Rules are first, last,
+     * longest, shortest, max:FIELD, min:FIELD, order:FIELD=A|B|C, sources:A|B|C and none. The first
+     * rule that decides is used; if none does, the first document in the input is kept
+     * (docs/pairing.md). With a list, `keep` is FIRST. NULL: `keep`. */
     const char *keep_rules;
-    /* With `verify` CONTAINED: the share of its distinct shingles that a kept document must hold of
-     * one that goes, more than 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` is
-     * COMPONENTS then, and `keep` FIRST without `keep_rules` means: most distinct shingles, then
-     * longest, then first. */
+    /* With `verify` CONTAINED: a document is removed if a kept one holds this share of its distinct
+     * shingles. More than 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` is COMPONENTS
+     * then, and `keep` FIRST without `keep_rules` means: most distinct shingles, then longest, then
+     * first. */
     double containment;
-    /* A component of more documents, copies counted, is divided into stars, which may still be
-     * larger; documents that no star takes stay. At least 2; with STAR BM_ERR_USAGE. 0: none is
-     * divided. */
+    /* A component of more documents than this, counting copies, is divided into stars, which may
+     * still be larger; documents that no star takes stay. At least 2; with STAR BM_ERR_USAGE. 0:
+     * none is divided. */
     uint64_t max_group_size;
     /* The records that are removed, byte for byte, in files like those of `kept`: `removed` with
-     * the input's ending, or removed/PATH (docs/formats.md). Of records alone: BM_ERR_USAGE for
-     * formats FILES and HASHES and for a table in memory. Inputs of signatures are read again, and
-     * must be there as they were. BM_RECORDS_NOT_WRITTEN, the default: none is written. */
+     * the input's ending, or removed/PATH (docs/formats.md). Only for records: BM_ERR_USAGE for
+     * formats FILES and HASHES and for a table in memory. The inputs of signatures are read again,
+     * and must be unchanged. BM_RECORDS_NOT_WRITTEN, the default: none is written. */
     bm_records removed;
     /* Without output.path the kept records go here, in input order, as one stream (one header, one
-     * array), once groups are known; nothing else is written but output.report. SAME is no
-     * compression. Non-zero: stop, with BM_ERR_PIPE. With `resume`, `write_pairs`, `removed`,
-     * `kept` BM_RECORDS_NOT_WRITTEN, or several tables: BM_ERR_USAGE. */
+     * array), once groups are known; nothing else is written except output.report. SAME means no
+     * compression. If it returns non-zero, the job stops with BM_ERR_PIPE. With `resume`,
+     * `write_pairs`, `removed`, `kept` BM_RECORDS_NOT_WRITTEN, or several tables: BM_ERR_USAGE. */
     bm_write_fn write;
     void *write_ctx;
-    /* ALL: groups of every pair at the threshold, found exactly, without bands and signatures.
-     * BM_ERR_USAGE with `bands`, another `verify` than EXACT, or `against`. */
+    /* ALL: groups are made of every pair at the threshold, found exactly, without bands and
+     * signatures. BM_ERR_USAGE with `bands`, another `verify` than EXACT, or `against`. */
     bm_candidate_rule candidates;
-    /* Not DOCUMENT: not documents are compared, but these parts of their texts. Of equal ones
-     * the first `keep_count` (0: 1) stay, and the others are cut out of the records that are kept.
-     * Units of fewer than `min_words` (0: 8) words stay. A document of which only White_Space is
-     * left is removed (docs/units.md). Records of text files alone. `threshold` is 1 if it is not
-     * given; below 1, near lines and paragraphs are found as documents are. With `keep_count`,
-     * `keep` is FIRST. BM_ERR_USAGE: see --unit in docs/cli.md. */
+    /* LINE, PARAGRAPH, SPAN: compare these parts of texts instead of documents. Of equal parts the
+     * first `keep_count` (0: 1) stay, and the others are cut out of the kept records. Units of
+     * fewer than `min_words` (0: 8) words stay. A document of which only White_Space is left is
+     * removed (docs/units.md). Kept records can only be written for records of text files.
+     * `threshold` is 1 if it is not given; below 1, near lines and paragraphs are found as
+     * documents are. With `keep_count`, `keep` is FIRST. BM_ERR_USAGE: see --unit in
+     * docs/cli.md. */
     uint64_t keep_count;
     bm_unit unit;
     uint32_t min_words;
@@ -130,12 +132,12 @@ typedef struct bm_dedup_options {
      * a boolean, an array or an object, no unit of the document is compared. BM_ERR_INPUT: no
      * document has the field. NULL: all documents are compared. */
     const char *within;
-    /* Of similarities in removed.tsv and pairs.tsv: 6, or 20, from which the double is read back.
-     * 0: 6. */
+    /* Decimals of similarities in removed.tsv and pairs.tsv: 6, or 20, which give back the exact
+     * double. 0: 6. */
     uint32_t decimals;
 } bm_dedup_options;
 
-/* The same inputs to pairs. */
+/* From the same inputs to pairs. */
 typedef struct bm_pairs_options {
     size_t struct_size;
     bm_input_options input;
@@ -145,28 +147,28 @@ typedef struct bm_pairs_options {
     bm_candidate_rule candidates;
     bm_verify verify;
     bm_identical identical;
-    uint64_t sample; /* look at so many documents only, drawn by the seed; 0: all */
+    uint64_t sample; /* compare only this many documents, drawn by the seed; 0: all */
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a file; NULL: `write` */
-    /* Without output.path rows go here. Non-zero: stop, with BM_ERR_PIPE. */
+    /* Without output.path rows go here. If it returns non-zero, the job stops with BM_ERR_PIPE. */
     bm_write_fn write;
     void *write_ctx;
-    bool json;                 /* these rows as JSON Lines */
+    bool json;                 /* rows for `write` as JSON Lines */
     const char *histogram;     /* file; NULL: none */
     const char *histogram_svg; /* file, the same as a picture; NULL: none */
     bm_callbacks callbacks;
     uint64_t set_fields; /* as in bm_dedup_options, like `sources` */
     const char *sources;
-    /* BM_MEASURE_CONTAINMENT compares every pair (`candidates` all; BM_FIELD_CANDIDATES of
-     * `set_fields` with BM_CANDIDATES_LSH is BM_ERR_USAGE), exactly, of documents without weights.
-     * The smaller document comes first in a row, of equally large ones the earlier; rows are in the
-     * input order of their first documents, then of their second. */
+    /* BM_MEASURE_CONTAINMENT compares every pair exactly, as with `candidates` ALL
+     * (BM_CANDIDATES_LSH with BM_FIELD_CANDIDATES in `set_fields` is BM_ERR_USAGE). The documents
+     * have no weights. In a row the smaller document comes first, of equally large ones the
+     * earlier. Rows are in the input order of their first documents, then of their second. */
     bm_measure measure;
     /* A fourth column, `edit`: the Levenshtein distance of the two texts as they were read, in code
-     * points. The inputs are read once more: of a table in memory the arrays are held for that.
-     * Signatures have it only while their inputs are there. It is empty for pairs that take more
-     * than 10^10 cells; these are counted (bm_result_counts.edit_unknown). */
+     * points. The inputs are read once more; the arrays of a table in memory are kept for that.
+     * With signatures, their inputs must still be there. The column is empty for pairs that would
+     * take more than 10^10 cells; these are counted (bm_result_counts.edit_unknown). */
     bool edit;
     uint32_t decimals; /* as in bm_dedup_options; rows of JSON Lines have all digits in any case */
 } bm_pairs_options;
@@ -188,7 +190,7 @@ typedef struct bm_filter_options {
     const char *const *include, *const *exclude; /* as in bm_input_options, for `paths` */
     uint32_t n_include, n_exclude;
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
-    bool annotate;       /* every document, each with its group; of jsonl, json, tsv and csv */
+    bool annotate;       /* write every document, with its group; only jsonl, json, tsv and csv */
 } bm_filter_options;
 
 /* Every default of the documentation. */
@@ -218,11 +220,11 @@ static inline void bm_filter_options_init(bm_filter_options *options)
 
 /* The documents of a job that changed an index. */
 typedef struct bm_index_counts {
-    uint64_t added;       /* those that were numbered or took another's place too */
-    uint64_t replaced;    /* that had the id of one that was added */
-    uint64_t numbered;    /* added under another id */
-    uint64_t passed_over; /* not added, for their ids are there */
-    uint64_t matched;     /* not added, for they reach the threshold with another one */
+    uint64_t added;       /* including those numbered and those that replaced another */
+    uint64_t replaced;    /* removed, because an added document has their id */
+    uint64_t numbered;    /* added under an id with a number */
+    uint64_t passed_over; /* not added: their ids are in the index */
+    uint64_t matched;     /* not added: they reach the threshold with another one */
     uint64_t removed, not_there;
     uint64_t documents; /* in the index now */
     uint64_t commits;
@@ -233,20 +235,20 @@ typedef struct bm_index_counts {
 /* counts of a job's results */
 typedef struct bm_result_counts {
     uint64_t pairs;             /* rows of pairs, including pairs of identical documents */
-    uint64_t identical_pairs;   /* these alone */
-    uint64_t removed_identical; /* of bm_counts.removed; `chained` is another part, the rest near */
-    uint64_t known;             /* with bm_dedup_options.against a third: these are not near */
+    uint64_t identical_pairs;   /* pairs of identical documents only */
+    uint64_t removed_identical; /* part of bm_counts.removed, like `chained` and `known`; the rest
+                                 * are near */
+    uint64_t known;             /* part of bm_counts.removed, with bm_dedup_options.against */
     bm_index_counts index;
-    uint64_t weightless; /* documents with shingles that all weigh nothing */
+    uint64_t weightless; /* documents whose shingles all weigh nothing */
     /* The removed documents' bytes of text, as read; their distinct shingles, summed; and how many
      * of these the document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
-    uint64_t edit_unknown; /* rows of pairs without an edit distance, which would take too many
-                            * cells */
-    uint64_t divided;      /* with bm_dedup_options.max_group_size: components that were larger */
+    uint64_t edit_unknown; /* rows of pairs whose edit distance would take too many cells */
+    uint64_t divided;      /* components larger than bm_dedup_options.max_group_size */
 } bm_result_counts;
 
-/* Entries that were left out while directories were searched for files, without hidden names. */
+/* Entries left out while directories were searched for files; hidden names are not counted. */
 typedef struct bm_left_out {
     uint64_t directory_links; /* links to directories, which are not followed */
     uint64_t broken_links;    /* links to nothing */
@@ -255,15 +257,15 @@ typedef struct bm_left_out {
 
 /* counts of overlap (overlap.h) */
 typedef struct bm_overlap_counts {
-    uint64_t items, too_short, empty; /* of the test set; not looked for: of few words, of none */
-    uint64_t shingles;                /* distinct, of all items together */
+    uint64_t items, too_short, empty; /* in the test set; not looked for: too few words, no words */
+    uint64_t shingles;                /* distinct ones in all items together */
     uint64_t found;                   /* items that a document holds */
-    uint64_t rows;                    /* of overlap.tsv */
+    uint64_t rows;                    /* in overlap.tsv */
 } bm_overlap_counts;
 
 /* Counts of bm_dedup_options.unit, and of bm_overlap_options.cut. */
 typedef struct bm_unit_counts {
-    uint64_t units;     /* that were compared; 0 of overlap */
+    uint64_t units;     /* compared; 0 for overlap */
     uint64_t cuts;      /* rows of cuts.tsv */
     uint64_t cut_bytes; /* of text */
 } bm_unit_counts;
@@ -277,24 +279,24 @@ typedef struct bm_counts {
     uint64_t largest_group;
     uint64_t sampled; /* of `documents`, with bm_pairs_options.sample; else 0 */
     bm_result_counts results;
-    uint64_t unreadable;    /* in another encoding than UTF-8: without shingles, and kept */
-    uint64_t other_records; /* of WET files: of types that are no documents */
+    uint64_t unreadable;    /* not in UTF-8: without shingles, and kept */
+    uint64_t other_records; /* records of WET files whose type is no document */
     bm_left_out left_out;
-    /* `identical` counts all documents with the shingles of an earlier one in the same order. This
-     * counts the documents among them that differ in their bytes from the first of their kind, or
-     * may differ; removed_equal counts the removed documents that differ so from the kept one,
-     * which results.removed_identical does not count. */
+    /* `identical` counts all documents with the shingles of an earlier one in the same order.
+     * `equal` counts those among them whose bytes differ, or may differ, from the first such
+     * document. removed_equal counts the removed documents that differ in this way from the kept
+     * one; results.removed_identical does not count them. */
     uint64_t equal, removed_equal;
     bm_overlap_counts overlap;
     bm_unit_counts unit;
 } bm_counts;
 
-typedef struct bm_summary bm_summary; /* memory: a forked child may read and free its copy */
+typedef struct bm_summary bm_summary; /* plain memory: a forked child may read and free its copy */
 /* If the summary is NULL, these return NULL or 0. */
 BM_API const bm_counts *bm_summary_counts(const bm_summary *summary);
 /* The plan used; bands 0 where the job had none. */
 BM_API const bm_band_plan *bm_summary_plan(const bm_summary *summary);
-/* How the documents were signed. Of NULL: BM_SCHEME_AFFINE32. */
+/* How the documents were signed. If the summary is NULL: BM_SCHEME_AFFINE32. */
 BM_API bm_scheme bm_summary_scheme(const bm_summary *summary);
 /* The whole report as one JSON object ending in a newline; valid until bm_summary_free. */
 BM_API const char *bm_summary_json(const bm_summary *summary);

@@ -3,8 +3,8 @@
  * where.
  *
  * Items are documents of their own: the questions of a benchmark, say. An item is the set of its
- * distinct shingles. A document *holds* an item where at least `threshold` of these shingles stand
- * in it. The comparison is exact: there are no signatures, and no pair is missed.
+ * distinct shingles. A document *holds* an item if it has at least the share `threshold` of these
+ * shingles. The comparison is exact: there are no signatures, and no pair is missed.
  *
  * Example
  *
@@ -23,8 +23,9 @@
  *     bm_summary_free(summary);
  *
  * The output is a directory (docs/formats.md): overlap.tsv has a row for each item that a document
- * holds, items.tsv a row for each item, kept… the documents that hold none, removed.tsv the
- * others. With `cut` they stay too, and cuts.tsv says what was cut out of them. bm_counts: `edges` are the rows of overlap.tsv. */
+ * holds, items.tsv a row for each item, kept… the documents that hold none, removed.tsv the others.
+ * With `cut` the others are kept too, and cuts.tsv lists what was cut out of them. bm_counts:
+ * `edges` are the rows of overlap.tsv. */
 #ifndef BANDMILL_OVERLAP_H
 #define BANDMILL_OVERLAP_H
 
@@ -44,14 +45,15 @@ typedef struct bm_overlap_options {
     size_t struct_size;
     bm_input_options input;
     /* Words, characters or bytes; BM_SHINGLE_WORD of 13 by default. BM_ERR_USAGE: shingles of stop
-     * words, and anything but the default in all fields below `shingle_k`. */
+     * words, and any value but the default in the fields after `shingle_k`. */
     bm_text_options text;
     /* The test sets, with which the documents of `input` are compared: files or directories, which
      * are read first, and never written. Their ids are a space of their own. Standard input is
      * BM_ERR_USAGE. */
     const char *const *against;
     size_t n_against;
-    /* Fields of the items; NULL: the fields of `input`. The names of their files tell their format. */
+    /* Fields of the items; NULL: the fields of `input`. Their format is told by the names of their
+     * files. */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
     const char *against_id_field;
@@ -63,10 +65,11 @@ typedef struct bm_overlap_options {
      * of an item nor among those that are found; `input` is read twice then. 0: all count. */
     uint64_t stop_shingles;
     /* Keep the documents that hold items, and cut the stretches of these items out of them. The job
-     * removes a document if the cuts leave only White_Space. Records of text files alone. */
+     * removes a document if the cuts leave only White_Space. Kept records can only be written for
+     * records of text files. */
     bool cut;
     bm_records kept;
-    bm_device_options device; /* `cpu` alone is looked at: nothing runs on a device */
+    bm_device_options device; /* only `cpu` is used: nothing runs on a device */
     bm_resource_options resources;
     bm_output_options output;
     /* Without output.path the kept records go here, as in bm_dedup_options. */
@@ -75,8 +78,8 @@ typedef struct bm_overlap_options {
     bool resume;
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
-    /* The items as a table in memory, in place of `against`, and the ids of rows that have none: as
-     * `stream` and `row_ids` of bm_input_options. */
+    /* The items as a table in memory, instead of `against`, and ids for its rows if it has none:
+     * like `stream` and `row_ids` of bm_input_options. */
     struct ArrowArrayStream *against_stream;
     uint64_t against_row_ids;
 } bm_overlap_options;

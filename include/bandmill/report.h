@@ -19,11 +19,11 @@ typedef enum bm_report_form {
 typedef struct bm_report_options {
     size_t struct_size;
     const char *path; /* of a directory that dedup or overlap wrote */
-    uint32_t groups;  /* the largest groups, so many at most */
-    /* Pairs just above the threshold, and pairs most chained: so many of each. Of overlap so many
-     * items, those that documents hold most of first. */
+    uint32_t groups;  /* how many groups are shown at most, the largest first */
+    /* How many pairs just above the threshold are shown at most, and how many of the most chained
+     * pairs. For overlap: how many items, those first of which documents hold most. */
     uint32_t pairs;
-    uint32_t text_bytes; /* of each text, at most */
+    uint32_t text_bytes; /* shown of each text, at most */
     bm_report_form form;
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
     bm_write_fn write;
@@ -35,25 +35,25 @@ typedef struct bm_report_options {
      * bm_input_options.stream is. The caller has to make sure that they are the same. NULL: texts
      * of such a table are not shown. */
     struct ArrowArrayStream *stream;
-    /* Removed documents drawn at random, so many at most, each with the kept one: row i of
-     * removed.tsv, from 0, is one of them when output i of SplitMix64 that begins with
-     * `sample_seed` is among the least (its upper 53 bits). */
+    /* How many removed documents are drawn at random at most, each shown with the kept one. Row i
+     * of removed.tsv, from 0, is drawn if the upper 53 bits of output i of SplitMix64, seeded with
+     * `sample_seed`, are among the least. */
     uint32_t sample, sample_seed;
     /* A file of judgements: was this document of the sample rightly removed? Each line is
      * "ID<tab>right" or "ID<tab>wrong", with ids as in removed.tsv; there may be a header
      * "id<tab>...". BM_ERR_INPUT names the line and the id that is not in the sample. NULL:
      * none. */
     const char *sample_labels;
-    /* Of overlap, where the items were a table in memory: the same as `stream` of their rows. */
+    /* For overlap with items from a table in memory: their rows once more, like `stream`. */
     struct ArrowArrayStream *items_stream;
 } bm_report_options;
 
 typedef struct bm_report_result {
     size_t struct_size;
-    uint64_t bytes;       /* that were written */
+    uint64_t bytes;       /* written */
     uint64_t shown;       /* documents whose text is on the page */
     uint64_t missing;     /* documents whose text could not be read, so the page lacks it */
-    uint64_t inputs_gone; /* inputs that are gone, or not what they were */
+    uint64_t inputs_gone; /* inputs that are gone or were changed */
 } bm_report_result;
 
 /* groups 20, pairs 20, text_bytes 2,000, sample 20, sample_seed 1. */

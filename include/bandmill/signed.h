@@ -17,10 +17,10 @@
  *     }
  *     bm_signed_free(made);
  *
- * All threads cut texts where they lie, and values are computed in their final place: beyond the
- * arrays below, and ids if the table has them, a call takes some MiB of memory.
+ * Texts are read in place by all threads, and values are computed in their final place. A call
+ * takes some MiB of memory beyond the arrays below and the ids, if the table has some.
  *
- * The arrays have the same bytes as the files of bm_job_sign, and errors are the same.
+ * The arrays have the same bytes as the files of bm_job_sign, and the errors are the same.
  *
  * Threads: several calls may run at once. The arrays may be read by any number of threads; the
  * functions that take a bm_signed without const are called by one at a time. A bm_signed is memory:
@@ -46,19 +46,20 @@ typedef struct bm_signed_arrays {
     const uint32_t *signatures;
     const uint64_t *signatures64;
     const uint64_t *keys;       /* n_docs * bands */
-    const uint32_t *n_shingles; /* n_docs; distinct, of a bag all */
+    const uint32_t *n_shingles; /* n_docs; distinct ones, in bags all */
     const uint64_t *n_bytes;    /* n_docs; of the text */
     const uint64_t *content;    /* n_docs * 2, as content_hash.npy */
     uint32_t value_bytes;       /* of a value of a signature: 4 or 8 (schemes.h) */
     const uint64_t *text_hash;  /* n_docs; as text_hash.npy */
 } bm_signed_arrays;
 
-/* Sign the table of `options`, without `output` and `resume`; `bands` and `rows` make keys with
- * `band_keys`. What the options point to is borrowed until bm_signed_free, but for the stream.
+/* Sign the table of `options`, without `output` and `resume`; with `band_keys`, make keys by
+ * `bands` and `rows`. Everything that the options point to, except the stream, is borrowed until
+ * bm_signed_free.
  *
  * BM_ERR_UNSUPPORTED: only a job can do this (paths instead of a table, a device that is not the
- * native CPU, bad records that are to be skipped, weights); a table is then as it was. Other errors
- * are those of bm_job_sign. */
+ * native CPU, bad records that are to be skipped, weights); the table is then untouched. Other
+ * errors are those of bm_job_sign. */
 BM_API bm_status bm_sign_table(const bm_sign_options *options, bm_signed **out, bm_error *err);
 BM_API const bm_signed_arrays *bm_signed_data(const bm_signed *made);
 /* The report, as manifest.json without digests of files; valid until free. */

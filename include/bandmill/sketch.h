@@ -34,16 +34,16 @@
  * Signatures have scheme affine32, or another one; schemes.h has the formulas of schemes and of
  * band keys.
  *
- * Scheme cws signs documents with weights, bm_documents.weights, and no others: value i is the low
- * 32 bits of the hash that consistent weighted sampling chooses in permutation i, so that two values
- * agree with the probability sum min / sum max of the weights. By the native CPU, whatever device
- * was asked for.
+ * Scheme cws signs documents with weights (bm_documents.weights) and no others. Value i is the low
+ * 32 bits of the hash that consistent weighted sampling chooses in permutation i, so two values
+ * agree with the probability sum min / sum max of the weights. The native CPU computes it, whatever
+ * device was requested.
  *
  * Every result is the same for any number of threads and any device.
  *
  * Callbacks. A call calls `cancelled` and `progress` only on the thread that made it (for submitted
- * work: on a thread of the signer); log lines may come from any. Cancelled, a call gives
- * BM_ERR_CANCELLED and, but for bm_signer_out, leaves its outputs as they were.
+ * work: on a thread of the signer); log lines may come from any. A cancelled call returns
+ * BM_ERR_CANCELLED and leaves its outputs, except bm_signer_out, as they were.
  *
  * BM_ERR_USAGE of any call names the field or parameter that is wrong: options that were not
  * initialised, a value out of range, a pointer that may not be NULL.
@@ -52,8 +52,9 @@
  * and read one of the other handles.
  *
  * Processes. A bm_signer belongs to the process that opened it. In a forked child its calls are
- * BM_ERR_USAGE, bm_signer_close frees the child's copy and waits for nothing, and the child may open
- * signers of its own. The other handles are memory: a child may read and free its copies. */
+ * BM_ERR_USAGE, bm_signer_close frees the child's copy and waits for nothing, and the child may
+ * open signers of its own. The other handles are plain memory: a child may read and free its
+ * copies. */
 #ifndef BANDMILL_SKETCH_H
 #define BANDMILL_SKETCH_H
 
@@ -68,9 +69,9 @@ extern "C" {
 
 /* The documents that the calls below read, all borrowed: texts, or sets of shingle hashes that were
  * made elsewhere (CSR: document i has hashes[offsets[i]] … hashes[offsets[i+1]-1], in any order,
- * repeats allowed, which count where text.bag asks for it; offsets[0] is 0 and they never fall,
- * else BM_ERR_INPUT names the row). Exactly one of texts, hashes and hashes32 is given; without
- * documents none need be, and without hashes theirs may be NULL. */
+ * repeats allowed, which count if text.bag is set; offsets[0] is 0 and offsets never decrease, else
+ * BM_ERR_INPUT names the row). Exactly one of texts, hashes and hashes32 is given; none need be if
+ * n_docs is 0, and an array of no hashes may be NULL. */
 typedef struct bm_documents {
     size_t struct_size;
     size_t n_docs;
@@ -78,17 +79,17 @@ typedef struct bm_documents {
                             subpart */
     const uint64_t *offsets; /* n_docs + 1; of hashes or hashes32 */
     /* A scheme of 32-bit values signs the low 32 bits of each hash (the token hash x, to which it
-     * applies fmix32); affine64, datatrove, lance and cws use all 64. For the former, the low halves
-     * must differ as the low halves of random numbers would, or documents that share nothing get
+     * applies fmix32); affine64, datatrove, lance and cws use all 64. With 32-bit values, the low
+     * halves must differ as those of random numbers would, or documents that share nothing get
      * equal signatures. bm_find_pairs and bm_index_add check the hashes of a call; a bm_signer
-     * checks those of all its calls together, when there are 4,096 of them and each time that their
-     * number has doubled. If an eighth of the distinct low halves is missing, the call ends with
-     * BM_ERR_INPUT before it signs anything: mix the hashes first (fmix64), or choose another
-     * scheme. bm_index_query does not check: such a document resembles nothing. */
+     * checks the hashes of all its calls together, first when there are 4,096 and then each time
+     * their number has doubled. If an eighth of the distinct low halves is missing, the call ends
+     * with BM_ERR_INPUT before it signs anything: mix the hashes first (fmix64), or choose another
+     * scheme. bm_index_query does not check: a document with such hashes resembles nothing. */
     const uint64_t *hashes;
     const uint32_t
-        *hashes32; /* the token hash x alone: to be signed, not to be compared; not under affine64,
-                                 datatrove and lance, which take 64 bits */
+        *hashes32; /* the token hash x only: it can be signed, not compared; not with affine64,
+                    * datatrove and lance, which take 64 bits */
     /* Weights of the hashes, beside them, for scheme cws: each finite and more than 0, the sum of a
      * document at most half of DBL_MAX, else BM_ERR_INPUT names the row. With `hashes` only, and
      * only for bm_signer_sign, bm_signer_submit and bm_find_pairs. */
@@ -123,7 +124,7 @@ static inline bm_documents bm_documents_of_weights(const uint64_t *offsets, cons
 
 /* A signer keeps its threads, its device and its scratch memory from one call to the next.
  *
- * Calls of several threads run beside each other. A small one is signed by its caller alone. The
+ * Calls of several threads run concurrently. A small call is signed by its caller alone. The
  * signer's own threads, one fewer than `threads`, help with the large ones, and give each of them
  * the same share. A callback of the signer that calls into it gets BM_ERR_USAGE; it may use other
  * handles. */
@@ -134,13 +135,13 @@ typedef struct bm_signer_options {
     bm_text_options text;
     bm_sketch_options sketch;
     bm_band_options bands;         /* of the band keys */
-    bm_device_options device;      /* `device`: one of them; NULL: "cpu". The threads cut texts,
+    bm_device_options device;      /* `device`: one device; NULL: "cpu". The threads cut texts,
                                     * whatever `text_offload` is */
-    bm_resource_options resources; /* `threads`: that work on one call, its caller among them (also
-                                      beside a device, which is given what they make);
-                                      `batch_docs`; and `memory`: about what batches take in all
-                                      while no more callers than `threads` are at work, though any
-                                      one document is signed; 0: as is fastest */
+    bm_resource_options resources; /* `threads`: that work on one call, its caller included (also
+                                    * with a device, which they feed); `batch_docs`; `memory`: about
+                                    * what all batches take together while at most `threads` callers
+                                    * are at work (a larger document is signed all the same); 0: as
+                                    * is fastest */
     bool band_keys;                /* make band keys too, by `bands` */
     bm_callbacks callbacks;
 } bm_signer_options;
@@ -181,47 +182,49 @@ typedef struct bm_signer_out {
     uint32_t *signatures;
     uint64_t *signatures64;
     uint64_t *keys;       /* n_docs * bands */
-    uint32_t *n_shingles; /* n_docs; distinct, of a bag all. 0: values and keys are all one bits */
+    uint32_t *n_shingles; /* n_docs; distinct, in bags all. 0: values and keys are all one bits */
 } bm_signer_out;
 
 /* Sign documents. A small call (some dozens of pages) is signed by the caller's thread alone.
  *
- * BM_ERR_DEVICE from these calls: the device failed, and only close is left. If the device stopped
- * answering, its driver may still read what was borrowed, and fill `out`, at any later time: free
- * none of it. */
+ * BM_ERR_DEVICE from these calls: the device failed, and the signer can only be closed. If the
+ * device stopped answering, its driver may still read what was borrowed, and fill `out`, at any
+ * later time: free none of it. */
 BM_API bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents,
                                 const bm_signer_out *out, bm_error *err);
-/* The same of texts. */
+/* The same for texts. */
 BM_API bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,
                                       const bm_signer_out *out, bm_error *err);
 
 #define BM_SIGNER_TASKS_MAX 16u /* submitted and not yet waited for; one more is BM_ERR_USAGE */
 
-/* For programs with a pipeline of their own: submit returns at once, and all that is borrowed or
- * filled stays so until wait. A thread of the signer does submitted tasks in their order, while
+/* For programs with a pipeline of their own: submit returns at once, and everything borrowed or
+ * filled must stay valid until wait. A thread of the signer does submitted tasks in order, while
  * other threads may call bm_signer_sign. *task is a number that this signer gives. */
 BM_API bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
                                   const bm_signer_out *out, uint64_t *task, bm_error *err);
-/* Until it is done; its status. Once for each task, in any order; else BM_ERR_USAGE. */
+/* Wait until a task is done, and return its status. Once for each task, in any order; else
+ * BM_ERR_USAGE. */
 BM_API bm_status bm_signer_wait(bm_signer *signer, uint64_t task, bm_error *err);
 
-/* The coefficients of affine32: k numbers each, filled. */
+/* Fill a and b with the k coefficients each of affine32. */
 BM_API bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *b,
                                           bm_error *err);
 
 /* --- bands --- */
 
-/* Band keys of n_docs signatures of plan->perms values: plan->bands a document, filled; bands*rows
- * <= perms. No more of the plan counts. */
+/* Fill `keys` with the band keys of n_docs signatures of plan->perms values: plan->bands for each
+ * document. bands*rows <= perms. The other members of the plan are ignored. */
 BM_API bm_status bm_band_keys(const uint32_t *signatures, size_t n_docs, const bm_band_plan *plan,
                               uint64_t *keys, bm_error *err);
-/* The same of values of 64 bits. */
+/* The same for 64-bit values. */
 BM_API bm_status bm_band_keys64(const uint64_t *signatures, size_t n_docs, const bm_band_plan *plan,
                                 uint64_t *keys, bm_error *err);
 /* 1 - (1 - s^rows)^bands. */
 BM_API double bm_band_probability(uint32_t bands, uint32_t rows, double similarity);
-/* The largest rows for which some bands <= floor(perms/rows) reaches `recall` at `threshold`, and
- * the smallest such bands. BM_ERR_USAGE names the least perms that has one. */
+/* Choose the largest rows for which some bands <= floor(perms/rows) reaches `recall` at
+ * `threshold`, and the smallest such bands. BM_ERR_USAGE names the least perms that has such a
+ * plan. */
 BM_API bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms,
                                      bm_band_plan *out, bm_error *err);
 
@@ -250,13 +253,13 @@ BM_API bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_st
 BM_API size_t bm_hash_sets_count(const bm_hash_sets *sets);            /* documents */
 BM_API const uint64_t *bm_hash_sets_offsets(const bm_hash_sets *sets); /* count + 1 */
 BM_API const uint64_t *bm_hash_sets_hashes(const bm_hash_sets *sets);  /* offsets[count] */
-/* count * 2: of each text the two halves of a hash of its shingle hashes, in order, with repeats,
- * and of its normalised text, as content_hash.npy has them: equal for identical documents. 0, 0 where there are no shingles,
- * 0, 1 where that is because the text is unreadable, 0, 2 where it has fewer units than a shingle
- * (BM_SHORT_SKIP). */
+/* count * 2: for each text the two halves of a hash of its shingle hashes (in order, with repeats)
+ * and of its normalised text, as in content_hash.npy: equal for identical documents. 0, 0 if there
+ * are no shingles; 0, 1 if that is because the text is unreadable; 0, 2 if it has fewer units than
+ * a shingle (BM_SHORT_SKIP). */
 BM_API const uint64_t *bm_hash_sets_content(const bm_hash_sets *sets);
 BM_API void bm_hash_sets_free(bm_hash_sets *sets); /* NULL is fine */
-/* To go on with. */
+/* The sets as documents for further calls. */
 static inline bm_documents bm_hash_sets_documents(const bm_hash_sets *sets)
 {
     return bm_documents_of_hashes(bm_hash_sets_offsets(sets), bm_hash_sets_hashes(sets),
@@ -267,9 +270,9 @@ static inline bm_documents bm_hash_sets_documents(const bm_hash_sets *sets)
 
 typedef struct bm_find_options {
     size_t struct_size;
-    bm_text_options text; /* of texts */
+    bm_text_options text; /* for texts */
     bm_sketch_options sketch;
-    bm_band_options bands; /* `threshold` in any case */
+    bm_band_options bands; /* `threshold` is used in any case */
     bm_candidate_rule candidates;
     /* AUTO and EXACT: Jaccard of the hashes; SIGNATURE: the share of equal values; NONE: every
      * candidate, its similarity is NaN */
@@ -313,7 +316,7 @@ BM_API void bm_pair_set_free(bm_pair_set *pairs); /* NULL is fine */
 typedef struct bm_compare_options {
     size_t struct_size;
     /* 0 … 1: a pair that does not reach it gets the similarity -1, as soon as that is certain; 0:
-     * all are told. */
+     * every pair gets its similarity. */
     double threshold;
     bm_resource_options resources; /* `threads` */
 } bm_compare_options;
@@ -324,11 +327,10 @@ static inline void bm_compare_options_init(bm_compare_options *options)
     bm_compare_options_init_sized(options, sizeof *options);
 }
 
-/* The exact Jaccard similarity of pairs that somebody else chose, in any order; `similarity` of
- * each is filled. Documents are sets of 64-bit `hashes`, each ascending and without repeats, as
- * bm_shingle_texts makes them with `sorted`; two empty ones have 0. BM_ERR_INPUT: a set is in
- * another order, or a pair is of a document that there is not; similarities are then not defined.
- */
+/* Fill in the exact Jaccard `similarity` of the caller's pairs, which may be in any order.
+ * Documents are sets of 64-bit `hashes`, each ascending and without repeats, as bm_shingle_texts
+ * makes them with `sorted`; two empty sets have similarity 0. BM_ERR_INPUT: a set is not ascending,
+ * or a pair names a document that does not exist; similarities are then not defined. */
 BM_API bm_status bm_compare_pairs(const bm_compare_options *options, const bm_documents *documents,
                                   bm_pair *pairs, size_t n_pairs, bm_error *err);
 
@@ -341,7 +343,7 @@ typedef struct bm_group_options {
      * each document without a group becomes a centre, and its neighbours without a group join it.
      * So each document that is no centre is in a pair with its centre. */
     bm_cluster cluster;
-    bm_keep keep;          /* who is preferred, and so kept; ties go to the first */
+    bm_keep keep;          /* which document is preferred, and so kept; ties go to the first */
     const uint64_t *sizes; /* n_docs, for LONGEST and SHORTEST (bytes of text, say); else NULL */
 } bm_group_options;
 
@@ -359,13 +361,13 @@ typedef struct bm_group_stats {
     uint64_t removed; /* documents that are not kept */
 } bm_group_stats;
 
-/* Pairs of anybody's, in any order, in a plain array (bm_pair never changes), borrowed.
- * BM_ERR_INPUT names a pair of a document that there is not. */
+/* Group pairs from any source, in any order, in a plain array (bm_pair never changes), borrowed.
+ * BM_ERR_INPUT names a pair with a document that does not exist. */
 typedef struct bm_groups bm_groups;
 BM_API bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *pairs,
                                 size_t n_pairs, bm_groups **out, bm_error *err);
 /* The arrays are the library's, valid until free. */
-BM_API const uint32_t *bm_groups_kept(const bm_groups *groups); /* n_docs: the one kept for it */
+BM_API const uint32_t *bm_groups_kept(const bm_groups *groups); /* n_docs: the one kept for each */
 BM_API const uint32_t *
 bm_groups_labels(const bm_groups *groups); /* n_docs: smallest of its group */
 /* Groups of two documents or more, by their smallest: group i is members[offsets[i]] …

@@ -30,8 +30,8 @@ extern "C" {
 #define BM_PRINTF(fmt, first)
 #endif
 
-/* One list of errors: name, value, exit code of the command line, words. The values are part of the
- * interface: none of them ever changes, and new ones are added at the end. */
+/* The one list of statuses: name, value, exit code of the command line, words. The values are part
+ * of the interface: none of them ever changes, and new ones are added at the end. */
 #define BM_STATUS_LIST(X)                                                                          \
     X(BM_OK, 0, 0, "done")                                                                         \
     X(BM_NOT_FOUND, 1, 1, "a documented negative answer")                                          \
@@ -55,14 +55,14 @@ typedef enum bm_status {
 #undef BM_STATUS_ENUM
 } bm_status;
 
-/* An error in words. `file`, `field`, `line`, `code` are empty or 0 where they say nothing. The
- * caller's memory; its size never changes. The message names fields of options in backquotes, as in
- * "`bands` without `rows`", so that a program can show its own names for them. */
+/* A description of an error. `file`, `field`, `line`, `code` are empty or 0 where they do not
+ * apply. The caller's memory; its size never changes. The message names fields of options in
+ * backquotes, as in "`bands` without `rows`", so that a program can show its own names for them. */
 typedef struct bm_error {
     bm_status status;
     int64_t code;       /* errno, cl_int, or another library's own code; 0: none */
     uint64_t line;      /* 1 is the first; 0: none */
-    char field[64];     /* of an options struct, where one is wrong ("keep", "shingle_k") */
+    char field[64];     /* the wrong field of an options struct ("keep", "shingle_k") */
     char file[1024];    /* path or device; cut short if it is longer */
     char message[1024]; /* "what is wrong (what was expected)", one line, no full stop */
 } bm_error;
@@ -71,23 +71,23 @@ typedef struct bm_error {
 BM_API const char *bm_status_string(bm_status status);
 /* The exit code that the command line documents for a status. */
 BM_API int bm_status_exit_code(bm_status status);
-/* Free a string that a call of the library gave away; NULL is fine. */
+/* Free a string that a call of the library returned; NULL is fine. */
 BM_API void bm_string_free(char *string);
-/* Write "FILE:LINE: message" (or as much of it as is known; nothing where `err` is NULL) to `out`,
- * ended by NUL, cut short at `cap`. */
+/* Write "FILE:LINE: message" (or as much of it as is known; "" if `err` is NULL) to `out`, ended by
+ * NUL, cut short at `cap`. */
 BM_API void bm_error_format(const bm_error *err, char *out, size_t cap);
 
 #define BM_NO_CHARACTER 0xFFFFFFFFu /* a byte that is not UTF-8 */
 
-/* A message may hold names of files, ids and words of drivers, as they are. Before a terminal gets
- * them: the character at the beginning of `text`, which has `len` bytes, one at least. Returns how
- * many bytes it takes. *hidden: it should be written in other words: control characters (U+0000 to
+/* Decode the first character of `text`, which has `len` bytes, at least one; return how many bytes
+ * it takes. For showing messages on a terminal: they may hold names of files, ids and words of
+ * drivers, unescaped. *hidden: the character should be escaped: control characters (U+0000 to
  * U+001F, U+007F to U+009F), those that turn the direction of text or end a line (U+061C, U+200E,
  * U+200F, U+2028 to U+202E, U+2066 to U+2069), and bytes that are not UTF-8, one by one. */
 BM_API size_t bm_text_next(const char *text, size_t len, uint32_t *code, bool *hidden);
-/* Take out of a text, in place, what nobody should read of the addresses in it ("scheme://..."):
- * users and passwords, and the query, from "?" to the next white space, quote or angle bracket, or,
- * of an address in quotes, to the next quote. The library's errors and log lines have gone through
+/* Remove from a text, in place, the secret parts of the addresses in it ("scheme://..."): users and
+ * passwords, and the query, from "?" to the next white space, quote or angle bracket or, if the
+ * address is in quotes, to the next quote. The library's errors and log lines have gone through
  * it. */
 BM_API void bm_text_hide(char *text);
 

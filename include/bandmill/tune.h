@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune.h -- bands and rows chosen with open eyes: the plans that a wish allows, and their S-curves.
+/* tune.h -- choosing bands and rows: the plans that reach a goal, and their S-curves.
  *
  * Two documents of Jaccard similarity s share a band, and so become candidates, with probability
- * P(s) = 1 - (1 - s^r)^b under b bands of r rows (bm_band_probability in sketch.h). A wish is a
- * recall R at a threshold T, P(T) >= R, and perhaps a ceiling, P(S) <= P at some S below: how many
- * dissimilar pairs may be compared in vain. */
+ * P(s) = 1 - (1 - s^r)^b under b bands of r rows (bm_band_probability in sketch.h). A goal is a
+ * recall R at a threshold T, P(T) >= R, and perhaps a ceiling, P(S) <= P at some S below, which
+ * limits how many dissimilar pairs are compared in vain. */
 #ifndef BANDMILL_TUNE_H
 #define BANDMILL_TUNE_H
 
@@ -31,8 +31,8 @@ BM_API double bm_band_similarity(uint32_t bands, uint32_t rows, double probabili
 
 /* --- plans --- */
 
-/* K at most, here alone: plans are computed, not signed. A signature has BM_PERMS_MAX values at
- * most. */
+/* The greatest K of this header, which only computes plans. A signature has at most BM_PERMS_MAX
+ * values. */
 #define BM_TUNE_PERMS_MAX 65536u
 
 typedef struct bm_tune_options {
@@ -42,18 +42,18 @@ typedef struct bm_tune_options {
     double ceiling_similarity, ceiling_probability; /* both 0: no ceiling */
     uint32_t perms; /* K, bands * rows at most, to BM_TUNE_PERMS_MAX; 0: bands * rows where both are
                        given, else 128 */
-    uint32_t seed;  /* by which the sample is drawn */
-    /* Documents to forecast from; neither paths nor files_from: none, and what follows is not
-     * looked at. Standard input can be read for one text only; directories of signatures are
-     * BM_ERR_USAGE. */
+    uint32_t seed;  /* that draws the sample */
+    /* Documents to forecast from. With neither paths nor files_from there is no forecast, and
+     * `texts` and `sample` are ignored. Standard input can be read for one entry of `texts` only;
+     * directories of signatures are BM_ERR_USAGE. */
     bm_input_options input;
     const bm_text_options
-        *texts; /* how documents are cut: a forecast each; none: the default one */
+        *texts; /* ways to cut documents, with a forecast for each; none: the default */
     size_t n_texts;
-    uint64_t sample; /* documents that are compared with all others, 2 at least; 0: 2,000 */
+    uint64_t sample; /* documents that are compared with all others, at least 2; 0: 2,000 */
     const char *svg; /* file, for a picture; NULL: none */
     bool force;      /* replace a picture of ours */
-    bm_device_options device; /* `cpu` alone counts */
+    bm_device_options device; /* only `cpu` is used */
     bm_resource_options resources;
     bm_callbacks callbacks;
 } bm_tune_options;
@@ -62,7 +62,7 @@ typedef struct bm_tune_options {
  * end. */
 typedef struct bm_tune_plan {
     uint32_t bands, rows;
-    uint32_t used, unused; /* b r values of a signature are used, K - b r are not */
+    uint32_t used, unused; /* b r values of a signature are used; K - b r are not */
     double recall;         /* P at the threshold */
     double at_ceiling;     /* P at the ceiling's similarity; NAN: there is no ceiling */
     double steepest, steepest_about, slope; /* slope: at the steepest point */
@@ -81,19 +81,18 @@ static inline double bm_tune_level(uint32_t level)
 
 /* --- forecasts --- */
 
-/* The documents as cut by one setting of `text`. Banding compares the distinct ones: documents with
- * shingles, and of identical ones the first. A pair is two distinct documents.
+/* The documents as cut by one entry of `texts`. Banding compares the distinct ones: those with
+ * shingles, of identical ones only the first. A pair is two distinct documents.
  *
  * How it is estimated. n of the D distinct documents are drawn, every set of n being equally
- * likely, and each is compared with all others, exactly. With y_i half of what the pairs of
- * document i add up to (1 each for a number of pairs, P(s) for candidates), the number for the
- * corpus is t = D/n sum y_i, and its standard error the root of D^2 (1 - n/D) s^2/n, s^2 being the
+ * likely, and each is compared with all others, exactly. Let y_i be half the sum over the pairs of
+ * document i (of 1 for a number of pairs, of P(s) for candidates). The estimate for the corpus is
+ * t = D/n sum y_i, and its standard error is the root of D^2 (1 - n/D) s^2/n, s^2 being the
  * variance of the y_i drawn (Cochran, Sampling Techniques, 1977, theorems 2.2 and 2.4). Documents
- * are drawn, and not pairs, so pairs that share one need not be independent. To the square of the
- * error (1
- * - n/D) (D/2n)^2 is added, times the square of the greatest value that one pair could have: what a
- * pair seen once would have made. Where D is at most `sample`, everything is exact and the errors
- * are 0.
+ * are drawn, not pairs, so pairs that share one need not be independent. The squared error is
+ * increased by (1 - n/D) (D/2n)^2 times the square of the greatest value that one pair can have:
+ * what a pair seen once would have contributed. If D is at most `sample`, everything is exact and
+ * the errors are 0.
  *
  * The library owns this struct. Read it through the pointer: later versions may add fields at the
  * end. */
@@ -101,36 +100,37 @@ typedef struct bm_tune_sample {
     char shingle[32];           /* "word:5" */
     uint64_t documents;         /* read */
     uint64_t empty;             /* without shingles */
-    uint64_t identical;         /* to an earlier one */
+    uint64_t identical;         /* identical to an earlier one */
     uint64_t identical_pairs;   /* pairs of identical documents, which need no bands: exact */
     uint64_t distinct, sampled; /* D, n */
     double similar_pairs, similar_pairs_error; /* at the threshold and above */
-    /* Nine runs of ten under the chosen plan, each with permutations of its own, have so many
-     * candidates: 99 runs of the documents drawn were made, and the two least and the two greatest
-     * left out. Where not all documents were drawn, the error of the forecast is in it too. NAN:
-     * not known (a plan of more than BM_PERMS_MAX values, or no candidates among the documents
+    /* The range of candidates in nine of ten runs with the chosen plan, each with permutations of
+     * its own. It comes from 99 runs on the documents drawn, without the two least and the two
+     * greatest. Where not all documents were drawn, it includes the error of the forecast. NAN: not
+     * known (a plan of more than BM_PERMS_MAX values, or no candidates among the documents
      * drawn). */
     double candidates_low, candidates_high;
-    /* BM_TUNE_BINS each: pairs of two documents of the sample, exact; pairs of the corpus, and
-     * errors */
+    /* BM_TUNE_BINS each: the exact number of pairs within the sample; the estimate for the corpus,
+     * and its error */
     const uint64_t *sample_pairs;
     const double *pairs, *pairs_error;
-    /* At each level: documents that have an earlier one at that threshold or above, copies among
-     * them. dedup removes these, keeping the first of each group, and beside them those that
-     * only a later one joins to an earlier one. An estimate of the same kind, with y_i 1 or 0. */
+    /* At each level: documents that have an earlier one at that threshold or above, copies
+     * included. dedup, if it keeps the first of each group, removes these, and also documents that
+     * only a later one joins to an earlier one. Estimated in the same way, with y_i 1 or 0. */
     double removed[BM_TUNE_LEVELS], removed_error[BM_TUNE_LEVELS];
 } bm_tune_sample;
 
-/* The pairs that one run of `pairs` with a plan is expected to find, in the mean over seeds. Beside
- * the standard errors, one run differs from it by the chance of its permutations (the range of
- * bm_tune_sample). The same; read by pointer. */
+/* What a run of `pairs` with a plan finds on average over seeds. Beside the standard errors, a
+ * single run differs from it by the chance of its permutations (the range in bm_tune_sample). The
+ * library owns this struct too, and may add fields. */
 typedef struct bm_tune_forecast {
     double candidates, candidates_error;         /* pairs that share a band; each is compared */
-    double verified_pairs, verified_pairs_error; /* of these at the threshold */
-    double missed_pairs, missed_pairs_error;     /* at the threshold, that share no band */
+    double verified_pairs, verified_pairs_error; /* of these, at the threshold or above */
+    double missed_pairs, missed_pairs_error;     /* at the threshold or above, but without a common
+                                                  * band */
 } bm_tune_forecast;
 
-/* Memory: a forked child may read and free its copy. */
+/* Plain memory: a forked child may read and free its copy. */
 typedef struct bm_tune_result bm_tune_result;
 
 BM_API void bm_tune_options_init_sized(bm_tune_options *options, size_t struct_size);
@@ -139,12 +139,11 @@ static inline void bm_tune_options_init(bm_tune_options *options)
     bm_tune_options_init_sized(options, sizeof *options);
 }
 
-/* All plans that fit, from the cheapest on. Signing under exact verification costs as much as the
- * values of a signature that a plan uses, b r; of plans that use as many values, the one with fewer
- * bands is cheaper, since bands are the cost of looking for candidates. One of them is chosen:
- * where there is a ceiling, the cheapest; else the one that dedup and pairs choose
- * (bm_band_plan_choose), which has the most rows, since without a ceiling the cheapest plan makes
- * nearly every pair a candidate.
+/* All plans that fit, from the cheapest on. Signing for exact verification costs in proportion to
+ * the values that a plan uses, b r. Of plans that use equally many, the one with fewer bands is
+ * cheaper, since each band costs a search for candidates. One plan is chosen: if there is a
+ * ceiling, the cheapest; else the one that dedup and pairs choose (bm_band_plan_choose), which has
+ * the most rows, since without a ceiling the cheapest plan makes nearly every pair a candidate.
  *
  * BM_NOT_FOUND: no plan fits, and the message names the least K that has one. BM_ERR_USAGE names
  * the field. With documents also BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_FORMAT,
@@ -161,7 +160,8 @@ BM_API size_t bm_tune_result_n_samples(const bm_tune_result *result);
 BM_API const bm_tune_sample *bm_tune_result_sample(const bm_tune_result *result, size_t sample);
 BM_API const bm_tune_forecast *bm_tune_result_forecast(const bm_tune_result *result, size_t sample,
                                                        size_t plan);
-/* Tables of tab-separated rows, and one JSON object and a newline (docs/formats.md); until free. */
+/* Tables of tab-separated rows; one JSON object and a newline (docs/formats.md). Valid until
+ * free. */
 BM_API const char *bm_tune_result_table(const bm_tune_result *result);
 BM_API const char *bm_tune_result_json(const bm_tune_result *result);
 BM_API void bm_tune_result_free(bm_tune_result *result); /* NULL is fine */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* types.h -- the plain shapes and the parts of options that the other headers speak of.
+/* types.h -- the plain types and the parts of options that the other headers use.
  *
  * Ownership words, used everywhere: *borrowed* (read during the call only), *filled* (the caller's
  * memory, written), *taken* (the callee frees it). Integers are little-endian in files; sizes in
@@ -10,12 +10,12 @@
  *   bm_NAME_options_init fills every default of the documentation and this field; the call reads no
  *   more of the struct than that, and takes the defaults for fields that a later version has added
  *   at the end. A struct that was not initialised is BM_ERR_USAGE.
- * - The parts below, which several of these structs hold, keep their size for ever: new fields are
- *   made of their `reserved` words, which are zero.
+ * - The parts below, which several of these structs hold, keep their size for ever: new fields
+ *   take the place of their `reserved` words, which are zero.
  * - A struct that a call fills has a struct_size of its own, or the library owns it and functions
  *   return pointers to it.
  * - bm_str, bm_pair, bm_band_plan and bm_error never change.
- * Every enum that comes in is checked: any other value is BM_ERR_USAGE, and the error names the
+ * Every enum passed in is checked: an unknown value is BM_ERR_USAGE, and the error names the
  * field. */
 #ifndef BANDMILL_TYPES_H
 #define BANDMILL_TYPES_H
@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-/* Bytes that someone else owns; not ended by NUL. */
+/* Bytes owned elsewhere; not ended by NUL. */
 typedef struct bm_str {
     const char *data;
     size_t len;
@@ -41,7 +41,7 @@ typedef struct bm_str {
 #define BM_SHINGLE_K_MAX 1024u
 #define BM_THREADS_MAX   1024u
 #define BM_NO_SHINGLE32  0xFFFFFFFFu           /* each value of a document without shingles */
-#define BM_NO_SHINGLE64  0xFFFFFFFFFFFFFFFFull /* the same of values of 64 bits */
+#define BM_NO_SHINGLE64  0xFFFFFFFFFFFFFFFFull /* the same for 64-bit values */
 #define BM_NO_BAND_KEY   0xFFFFFFFFFFFFFFFFull /* each band key of such a document */
 #define BM_DOCS_MAX      0xFFFFFFFEu           /* documents in one run */
 
@@ -78,16 +78,16 @@ typedef enum bm_duplicate_ids {
 typedef enum bm_on_error { BM_ON_ERROR_FAIL, BM_ON_ERROR_SKIP } bm_on_error;
 /* The type of the ids of documents. */
 typedef enum bm_id_kind {
-    BM_IDS_UNTYPED, /* of files; of an index: nobody has said it yet */
+    BM_IDS_UNTYPED, /* files; an index: not decided yet */
     BM_IDS_TEXT,
     BM_IDS_INT64,
     BM_IDS_UINT64,
-    BM_IDS_ROWS /* of inputs: row numbers, since the rows have no ids; an index records INT64 */
+    BM_IDS_ROWS /* inputs without ids: row numbers; an index records INT64 */
 } bm_id_kind;
 typedef enum bm_invalid_utf8 { BM_INVALID_UTF8_REPLACE, BM_INVALID_UTF8_ERROR } bm_invalid_utf8;
 
-/* Patterns (docs/inputs.md) of the files of a directory, against the path below it: one of
- * `include` must match, where there are some, and none of `exclude`. */
+/* Patterns (docs/inputs.md) for the files of a directory, matched against the path below it: one of
+ * `include`, if there are any, must match, and none of `exclude`. */
 typedef struct bm_name_patterns {
     const char *const *include, *const *exclude;
     uint32_t n_include, n_exclude;
@@ -113,8 +113,8 @@ typedef struct bm_input_options {
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
     bm_name_patterns patterns;
     char delimiter; /* of tsv and csv: ASCII, no quote, no line ending; 0: a tab, a comma */
-    /* A table in memory instead of paths. It is asked for its arrays once. The call moves it: where
-     * `release` is still set afterwards, it was refused before that, and stays the caller's. */
+    /* A table in memory instead of paths. Its arrays are read once. The call moves it: if `release`
+     * is still set afterwards, the call refused it, and it stays the caller's. */
     struct ArrowArrayStream *stream;
     const char *stream_name; /* for ids and messages; NULL: "table" */
     /* The names of `paths` in ids, messages and reports, for copies of files that lie elsewhere;
@@ -128,7 +128,8 @@ typedef struct bm_input_options {
 
 /* --- from text to shingles (docs/text.md) --- */
 
-enum { /* bits of bm_text_options.normalize, applied in this order; the last one first of all */
+enum { /* bits of bm_text_options.normalize, applied in this order, except that INVISIBLE comes
+        * first */
        BM_NORM_NFC = 1u << 0,
        BM_NORM_NFKC = 1u << 1, /* instead of NFC */
        BM_NORM_LOWER = 1u << 2,
@@ -184,19 +185,20 @@ typedef struct bm_text_options {
 typedef enum bm_scheme {
     BM_SCHEME_AFFINE32, /* K permutations of each shingle, the minimum of each */
     BM_SCHEME_OPH,      /* one hash a shingle, K bins, the minimum of each bin, densified */
-    BM_SCHEME_CWS,      /* of weighted shingles: consistent weighted sampling, the one chosen */
-    /* schemes of other tools, word for word; each has its own hashes (bm_scheme_hash) and seed */
+    BM_SCHEME_CWS,      /* the chosen one of weighted shingles: consistent weighted sampling */
+    /* schemes of other tools, with the same values; each has its own hashes (bm_scheme_hash) and
+     * seed */
     BM_SCHEME_LEGACY,     /* datasketch 1 */
     BM_SCHEME_TEXT_DEDUP, /* text-dedup */
     BM_SCHEME_NEMO,       /* NeMo Curator, 32 bits */
-    BM_SCHEME_LANCE,      /* Lance: values of 16 bits, each in one of 32 */
-    BM_SCHEME_AFFINE64,   /* datasketch 2: values of 64 bits */
-    BM_SCHEME_DATATROVE   /* datatrove: values of 64 bits */
+    BM_SCHEME_LANCE,      /* Lance: 16-bit values, each stored in a 32-bit word */
+    BM_SCHEME_AFFINE64,   /* datasketch 2: 64-bit values */
+    BM_SCHEME_DATATROVE   /* datatrove: 64-bit values */
 } bm_scheme;
 
 typedef struct bm_sketch_options {
     uint32_t perms; /* K, 1 … BM_PERMS_MAX; 0: bands * rows where both are given, else 128 */
-    uint32_t seed;  /* bm_scheme_seed (schemes.h): the one that the authors of a scheme take */
+    uint32_t seed;  /* default: bm_scheme_seed (schemes.h), which the scheme's authors use */
     bm_scheme scheme;
     uint32_t reserved_flags;
     uint64_t reserved[4];
@@ -204,11 +206,12 @@ typedef struct bm_sketch_options {
 
 /* --- fields set on purpose --- */
 
-/* Directories of signatures record how their documents were read, cut and signed. A call that may
- * be given some refuses fields of `input`, `text` and `sketch` that ask for something else
- * (BM_ERR_USAGE names the field). A field asks for something where it differs from its default, and
- * where its bit is set in the `set_fields` of the call: so a program tells a default that somebody
- * wants from one that nobody has touched. Where documents are read, `set_fields` means nothing. */
+/* Directories of signatures record how their documents were read, cut and signed. A call that
+ * accepts such directories refuses fields of `input`, `text` and `sketch` that ask for something
+ * else (BM_ERR_USAGE names the field). A field asks for something if it differs from its default,
+ * or if its bit is set in the `set_fields` of the call; the bit tells a default that was chosen
+ * from one that was not touched. If the inputs are documents, only BM_FIELD_SCHEME (with weights),
+ * BM_FIELD_THRESHOLD and BM_FIELD_CANDIDATES have an effect. */
 enum {
     BM_FIELD_FORMAT = 1u << 0,
     BM_FIELD_TEXT_FIELDS = 1u << 1,
@@ -230,7 +233,7 @@ enum {
     BM_FIELD_BAG = 1u << 17,
     BM_FIELD_WEIGHTS = 1u << 18,
     BM_FIELD_THRESHOLD = 1u << 20, /* of dedup: with a unit its default is 1 */
-    BM_FIELD_CANDIDATES = 1u << 19 /* of pairs: its default contradicts what compares every pair */
+    BM_FIELD_CANDIDATES = 1u << 19 /* of pairs: containment contradicts its default */
 };
 
 /* --- bands, verification, groups --- */
@@ -249,8 +252,8 @@ typedef enum bm_candidate_rule {
 /* How alike two sets are. */
 typedef enum bm_measure {
     BM_MEASURE_JACCARD, /* |x and y| / |x or y| */
-    /* Exactly: of two documents |x and y| / |the smaller of them|, the greater share of both
-     * directions; of a query |query and target| / |query| */
+    /* Exact. Of two documents: |x and y| / |the smaller|, the greater share of both directions. Of
+     * a query: |query and target| / |query| */
     BM_MEASURE_CONTAINMENT
 } bm_measure;
 typedef enum bm_verify {
@@ -258,15 +261,15 @@ typedef enum bm_verify {
     BM_VERIFY_EXACT,
     BM_VERIFY_SIGNATURE,
     BM_VERIFY_NONE,
-    BM_VERIFY_CONTAINED /* of dedup: a document goes only where a kept one holds it, or a share of
-                           it */
+    BM_VERIFY_CONTAINED /* of dedup: remove a document only if a kept one holds it, or a share of
+                         * it */
 } bm_verify;
 typedef enum bm_identical {
     BM_IDENTICAL_ALL,  /* every pair of identical documents */
     BM_IDENTICAL_CHAIN /* each copy with the first only */
 } bm_identical;
-/* The part of a document that a job compares: all of it, its lines or paragraphs, or stretches of
- * a number of shingle units. */
+/* What a job compares: whole documents, their lines or paragraphs, or stretches of K shingle
+ * units. */
 typedef enum bm_unit { BM_UNIT_DOCUMENT, BM_UNIT_LINE, BM_UNIT_PARAGRAPH, BM_UNIT_SPAN } bm_unit;
 typedef enum bm_cluster { BM_CLUSTER_COMPONENTS, BM_CLUSTER_STAR } bm_cluster;
 typedef enum bm_keep {
@@ -299,8 +302,8 @@ typedef enum bm_offload {
     BM_OFFLOAD_ON
 } bm_offload;
 
-/* The first three choose; the rest bounds and tunes OpenCL (docs/opencl.md), all 0 or NULL: as the
- * library thinks best. The library reads no environment variable of its own: a program hands in
+/* `device` and `cpu` select; the rest limits and tunes OpenCL (docs/opencl.md), and if it is 0 or
+ * NULL, the library decides. The library reads no environment variable of its own: a program passes
  * what it wants. */
 typedef struct bm_device_options {
     /* "cpu": the native CPU; "gpu": every GPU; "opencl": the first OpenCL device; "opencl:P.D"; "all":
@@ -310,23 +313,23 @@ typedef struct bm_device_options {
     const char *device;
     const char *cpu;           /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
     const char *cache_dir;     /* of OpenCL programs; NULL: the user's cache directory; "": none */
-    const char *tuning_path;   /* a table of kernel parameters that goes before ours */
+    const char *tuning_path;   /* table of kernel parameters that overrides the built-in one */
     const char *probe_program; /* builds kernels in a process of its own, as PROGRAM
                                    __probe-opencl DEVICE CACHE_DIR; NULL: this program itself if it
                                    is bandmill, else none; "": none */
-    double probe_seconds;      /* that it may take; 0: 120; and asking for the devices; 0: 60 */
-    double call_seconds;       /* that a device may be silent; 0: by the work it was given */
+    double probe_seconds;      /* limit for that; 0: 120; and for listing devices; 0: 60 */
+    double call_seconds;       /* that a device may not answer; 0: by the work it was given */
     const char *kernel_family; /* "cpu" or "gpu" kernels; NULL: by the table */
     const char *kernel_params; /* a line as in kernels/tuning/opencl.csv instead of the table */
     uint64_t buffer_limit_bytes; /* of a buffer on a device; 0: the device's own */
     bm_offload text_offload;     /* texts go to the device to be cut there */
     /* Counted up (atomically) for each device that stopped answering and holds a thread in its
-     * driver for ever: a process that has some should end by _exit once its output is written, for
-     * exit handlers of the driver may wait for them. Valid as long as a device is open; NULL:
-     * nobody asks. */
+     * driver for ever: a process that has some should end by _exit once its output is written,
+     * since exit handlers of the driver may wait for them. Valid while a device is open; NULL: not
+     * counted. */
     uint32_t *n_stuck;
-    /* nobody asked for `device`, the program chose it: the choice of "auto" is then logged as
-     * BM_LOG_DEBUG, else as BM_LOG_INFO */
+    /* `device` is the program's default, not the user's wish: the choice of "auto" is then logged
+     * as BM_LOG_DEBUG, else as BM_LOG_INFO */
     bool by_default;
     uint32_t reserved_flags;
     uint64_t reserved[8];
@@ -338,18 +341,18 @@ typedef struct bm_resource_options {
     uint64_t memory; /* bytes; 0: half of the least of these: free memory, the limit of a control
                       * group above the process, the space that RLIMIT_AS leaves */
     const char *temp_dir; /* NULL: beside the output; without an output /tmp */
-    /* Seconds of work between two checkpoints, less than 0: where it is worth it (docs/resume.md);
-     * 0: after each batch. */
+    /* Seconds of work between two checkpoints. Less than 0: whenever it pays (docs/resume.md); 0:
+     * after each batch. */
     double checkpoint_seconds;
     uint64_t reserved[4];
 } bm_resource_options;
 
 /* --- output --- */
 
-/* Data on its way to the caller; non-zero: stop, with BM_ERR_PIPE. */
+/* Receives output data. If it returns non-zero, the call stops with BM_ERR_PIPE. */
 typedef int (*bm_write_fn)(void *ctx, const char *data, size_t len);
 
-/* How records are written again. */
+/* How kept or removed records are written. */
 typedef enum bm_records {
     BM_RECORDS_SAME,  /* as the inputs are compressed */
     BM_RECORDS_PLAIN, /* without compression */
@@ -359,7 +362,7 @@ typedef enum bm_records {
 } bm_records;
 
 struct bm_summary; /* job.h */
-/* The job is done but for the names of its outputs. On BM_OK they get them. */
+/* Called when the job is done except for giving its outputs their names. On BM_OK they get them. */
 typedef bm_status (*bm_ready_fn)(void *ctx, const struct bm_summary *summary, bm_error *err);
 
 typedef struct bm_output_options {
@@ -393,12 +396,12 @@ typedef struct bm_progress {
     uint32_t stage_number, n_stages; /* "2 of 4"; number 0: before the first */
     double job_done;                 /* share, 0 … 1; never less than before */
     double job_elapsed_s;
-    double job_left_s; /* that the rest is expected to take; less than 0: not known yet */
+    double job_left_s; /* expected time of the rest; less than 0: not known yet */
 } bm_progress;
 
 /* All may be NULL. Called from any thread of the job, one call at a time; they must not call back
- * into the job. Of a handle that is open (bm_signer, bm_index): a call into it from its own callback
- * is BM_ERR_USAGE. `cancelled` is asked at each batch; when it answers true the job ends with
+ * into the job. A call into an open handle (bm_signer, bm_index) from its own callback is
+ * BM_ERR_USAGE. `cancelled` is called at each batch; if it returns true, the job ends with
  * BM_ERR_CANCELLED. */
 typedef struct bm_callbacks {
     void *ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* version.h -- which library this is. */
+/* version.h -- the version of the library. */
 #ifndef BANDMILL_VERSION_H
 #define BANDMILL_VERSION_H
 
@@ -20,8 +20,8 @@ typedef struct bm_version_info {
     const char *version;          /* "0.1.0" */
     const char *compiler;         /* that built the library */
     const char *kernels;          /* digest of the embedded kernel sources */
-    const char *unicode;          /* of our own tables */
-    const char *utf8proc_unicode; /* of utf8proc, as linked */
+    const char *unicode;          /* version of the library's own tables */
+    const char *utf8proc_unicode; /* version in utf8proc, as linked */
     uint32_t format;              /* of manifest.json and report.json */
 } bm_version_info;
 
@@ -37,9 +37,8 @@ BM_API uint32_t bm_version_number(void);
  * thread. */
 BM_API const char *bm_version_tables(void);
 
-/* Can this address be a path of an input, which the library reads by itself? It does where the
- * scheme is http, https, s3, gs or hf, and libcurl can be opened here (docs/inputs.md). Any
- * thread. */
+/* Can this address be a path of an input, which the library reads by itself? True if the scheme is
+ * http, https, s3, gs or hf, and libcurl can be opened here (docs/inputs.md). Any thread. */
 BM_API bool bm_version_reads_address(const char *address);
 
 #if defined(__cplusplus)
