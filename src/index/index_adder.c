@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_adder.c -- what becomes of each document of a batch.
+/* index_adder.c -- decides for each document of a batch whether it is added.
  *
- * With `unique` the index answers for a whole batch at once (or as much of it as fits into memory),
- * as it was before the batch; what the batch itself changes is found by index_adder.h.
+ * With `unique`, the index is searched for a whole batch at once (or as much of it as fits into
+ * memory), as it was before the batch. bm_index_near and bm_index_ids account for the documents of
+ * the batch itself.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_ids.sh,
  *        tests/cli/cases/index_resume.sh, tests/cli/cases/index_unique.sh,
@@ -31,7 +32,7 @@
 
 /* === index ids ===
  *
- * The index is asked for all ids of a batch together, in the order of their hashes. */
+ * All ids of a batch are looked up in the index together, in the order of their hashes. */
 
 static void clear(bm_index_ids *ids)
 {
@@ -53,7 +54,7 @@ static bool same(bm_str a, bm_str b)
     return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
 }
 
-/* --- what the index has --- */
+/* --- ids in the index --- */
 
 typedef struct id_key {
     uint64_t hash;
@@ -80,7 +81,8 @@ static bm_status note_hits(bm_index_ids *ids, const id_key *keys, const bm_store
                                                     "the index is damaged: an id names a document "
                                                     "that is not there")
                                           : status;
-        if (same(doc.id, ids->batch->docs[asked].id)) /* else their hashes are equal */
+        if (same(doc.id, ids->batch->docs[asked].id)) /* else only the hashes of the ids are
+                                                         equal */
             ids->known[asked] = hits->list[i].number;
     }
     return BM_OK;
@@ -129,7 +131,8 @@ static bm_status sort_known(bm_index_ids *ids, bm_error *err)
     return status;
 }
 
-/* Look up the ids of a finished batch in the view; both are borrowed until the next one. */
+/* Look up the ids of a finished batch in the view; view and batch are borrowed until the next
+ * call. */
 static bm_status index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
                                  const bm_gathered *batch, bm_error *err)
 {
@@ -145,7 +148,7 @@ static bm_status index_ids_begin(bm_index_ids *ids, const bm_store_view *view, u
     return sort_known(ids, err);
 }
 
-/* Into `sorted`, unless it is there. */
+/* Insert a number into `sorted`, unless it is there. */
 static bm_status add_known(bm_index_ids *ids, uint32_t number, bm_error *err)
 {
     size_t at = ids->n_sorted;
@@ -165,7 +168,7 @@ out:
     return BM_OK;
 }
 
-/* The same for one more document, i, of a batch that grows. */
+/* Look up the id of one more document, i, of a growing batch. */
 static bm_status index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
@@ -178,17 +181,17 @@ static bm_status index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
     return add_known(ids, number, err);
 }
 
-/* --- who has an id --- */
+/* --- owners of ids --- */
 
-/* The first place of a number in `sorted`; n_sorted: it is not there. Several documents of the
- * batch may have the same id. */
+/* The first index of a number in `sorted`; n_sorted: it is not there. It may be there repeatedly,
+ * since several documents of the batch may have the same id. */
 static size_t place_of(const bm_index_ids *ids, uint32_t number)
 {
     const size_t at = bm_numbers_below(ids->sorted, ids->n_sorted, number);
     return at < ids->n_sorted && ids->sorted[at] == number ? at : ids->n_sorted;
 }
 
-/* Is a document of the index among those that go? */
+/* Is this document of the index to be removed? */
 static bool index_ids_is_gone(const bm_index_ids *ids, uint32_t number)
 {
     const size_t at = place_of(ids, number);
@@ -201,8 +204,8 @@ static uint32_t holder_of(const bm_index_ids *ids, bm_str id)
     return number == BM_ID_NONE ? BM_ID_NONE : ids->holder[number];
 }
 
-/* Who has the id of document i: one before it in the batch (*in_batch), or one of the index. False:
- * nobody. */
+/* *who: the document that has the id of document i: one before it in the batch (*in_batch), or one
+ * of the index. false: no document has it. */
 static bool index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who)
 {
     const uint32_t holder = holder_of(ids, ids->batch->docs[i].id), known = ids->known[i];
@@ -216,7 +219,7 @@ static bool index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, u
     return true;
 }
 
-/* Document i stays, under the id docs[i].id, which nobody has. */
+/* Document i stays, under docs[i].id, which no other document has. */
 static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
@@ -226,8 +229,8 @@ static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* Whoever has the id of document i goes: *dropped is the one of the batch, BM_ID_NONE: one of the
- * index. */
+/* Drop the document that has the id of document i. *dropped: its place in the batch; BM_ID_NONE: it
+ * was one of the index, or there was none. */
 static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
 {
     bool in_batch;
@@ -248,7 +251,7 @@ static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, 
 
 /* --- id#N --- */
 
-/* *out: the first of id#2, id#3 … that nobody has, the batch's own. */
+/* *out: the first of id#2, id#3 … that no document has. The text lives as long as the batch. */
 static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err)
 {
     bm_status status = bm_grow_array(&ids->texts, &ids->cap_texts, ids->n_texts + 1, err);
@@ -279,10 +282,10 @@ static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_
 
 /* === index near ===
  *
- * Chains of documents that share a band key. */
+ * Documents of a batch, chained by hash of their band keys. */
 
-/* Begin with a finished batch: none of its documents is in the index yet; it may grow to `n`, and
- * is borrowed until the next one. Questions are fewer than 2^32. */
+/* Begin with a finished batch, none of whose documents is in the index yet. It may grow to `n`
+ * documents and is borrowed until the next call. At most 2^32 - 1 questions may follow. */
 static bm_status index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                                   const bm_gather_shape *shape, bm_error *err)
 {
@@ -314,8 +317,7 @@ static void index_near_reset(bm_index_near *near)
     *near = (bm_index_near){0};
 }
 
-/* Keys are hashes already; keys of different bands and documents are hardly ever equal.
- * */
+/* Keys are hashes already; keys of different bands or documents rarely collide. */
 static uint32_t *head_of(const bm_index_near *near, uint64_t key)
 {
     return &near->heads[(size_t)key & (near->n_heads - 1)];
@@ -354,8 +356,8 @@ static double compare(bm_index_near *near, size_t i, size_t other)
                          (bm_compared){g->words + other * shape->words, 0});
 }
 
-/* The document in it that is most like document i and reaches the threshold, of equal ones the
- * first, but for document `but`; *similarity. False: there is none. */
+/* Find the document in the chains that is most similar to document i and reaches the threshold; of
+ * equal ones the first. Document `but` is excluded. false: there is none. */
 static bool index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
                             double *similarity)
 {
@@ -385,10 +387,10 @@ static bool index_near_best(bm_index_near *near, size_t i, size_t but, size_t *b
 
 /* === index notes ===
  *
- * Lines of text, written whole each time.
+ * Lines of text; a note is always written as a whole.
  *
- * The line of an add: names, settings, records, file, bytes, digest (two numbers), whether the
- * place is known, before; all in hexadecimal. */
+ * The line of an add, all numbers in hexadecimal: names, settings, records, file, bytes, digest
+ * (two numbers), 1 if the place is known, before. */
 
 #define ADDS_MAX 64u /* lines */
 #define N_FIELDS 9u
@@ -415,7 +417,7 @@ static bm_status add_names(const bm_job_context *job, bm_buf *out, bm_error *err
     return BM_OK;
 }
 
-/* Where whole lines of `all` are these lines; SIZE_MAX: nowhere. */
+/* The offset in `all` where these complete lines occur; SIZE_MAX: nowhere. */
 static size_t find_lines(bm_str all, bm_str lines)
 {
     for (size_t at = 0; lines.len > 0 && at + lines.len <= all.len;) {
@@ -450,7 +452,7 @@ bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *v
     return status;
 }
 
-/* The name of an input, unescaped, into an empty buffer; "" where there is none. */
+/* Unescape the name of an input into `out`; "" if there is none. */
 static bm_status index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_error *err)
 {
     const char *at = names.data, *end = names.len > 0 ? at + names.len : at;
@@ -468,7 +470,7 @@ static bm_status index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_
     return bm_buf_end(out, err);
 }
 
-/* --- what an add is --- */
+/* --- which add it is --- */
 
 static void hash_setting(void *ctx, const bm_setting *setting)
 {
@@ -488,7 +490,7 @@ static void identify(const bm_job_context *job, bm_index_add_note *note)
         note->names = XXH3_64bits_withSeed(names->names[i], strlen(names->names[i]), note->names);
 }
 
-/* Inputs before `n`, which are read to their ends. */
+/* Extend note->before to the first `n` inputs, which were read to their ends. */
 static bm_status hash_before(bm_index_add_note *note, const bm_job_context *job, size_t n,
                              bm_error *err)
 {
@@ -506,7 +508,7 @@ static bm_status hash_before(bm_index_add_note *note, const bm_job_context *job,
 
 /* --- lines --- */
 
-/* Numbers of a line, in their order. */
+/* Read the numbers of a line, in order. */
 static bool read_line(const char *line, uint64_t fields[N_FIELDS])
 {
     for (size_t i = 0; i < N_FIELDS; i++) {
@@ -519,7 +521,8 @@ static bool read_line(const char *line, uint64_t fields[N_FIELDS])
     return true;
 }
 
-/* Part the lines of other adds from this one's. `text` ends with a NUL after it. */
+/* Separate this add's line (fields, *found) from the lines of others (note->others). `text` is
+ * terminated by a NUL. */
 static bm_status part(const char *text, bm_index_add_note *note, uint64_t fields[N_FIELDS],
                       bool *found, bm_error *err)
 {
@@ -528,7 +531,7 @@ static bm_status part(const char *text, bm_index_add_note *note, uint64_t fields
     for (const char *next; *text != '\0'; text = next) {
         const char *newline = strchr(text, '\n');
         next = newline == NULL ? text + strlen(text) : newline + 1;
-        /* of a later version, maybe */
+        /* perhaps a line of a later version */
         if (newline == NULL || !read_line(text, line))
             continue;
         if (line[0] == note->names) {
@@ -574,7 +577,7 @@ bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view 
     bool found;
     bm_buf text = {0};
     *place = (bm_index_add_place){0};
-    if (job->inputs.set == NULL) /* standard input that is followed, or signatures */
+    if (job->inputs.set == NULL) /* followed standard input, or signatures */
         return BM_OK;
     note->noted = bm_input_set_stays(job->inputs.set);
     if (job->settings->results.resume && !note->noted)
@@ -599,7 +602,7 @@ static void index_add_note_reset(bm_index_add_note *note)
     *note = (bm_index_add_note){0};
 }
 
-/* Without the first of too many lines. */
+/* The lines, without the oldest if there are too many. */
 static bm_str last_lines(const bm_buf *lines)
 {
     bm_str text = {lines->data, lines->len};
@@ -611,7 +614,7 @@ static bm_str last_lines(const bm_buf *lines)
     return text;
 }
 
-/* With the next commit it has come so far. */
+/* Record with the next commit how far the add has come. */
 static bm_status index_add_note_save(bm_index_add_note *note, const bm_job_context *job,
                                      const bm_index_add_place *place, bm_store *store,
                                      bm_error *err)
@@ -656,7 +659,7 @@ void bm_index_adder_reset(bm_index_adder *adder)
 
 /* --- ids --- */
 
-/* The place of a document, for messages; "" if it is not known. */
+/* Describe where a document comes from, for messages; "" if it is unknown. */
 static void format_place(const bm_index_adder *a, const bm_store_doc *doc, char *out, size_t cap)
 {
     bm_buf name = {0};
@@ -676,7 +679,7 @@ static int shown_id(const bm_store_doc *doc)
     return (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len);
 }
 
-/* BM_ERR_INPUT at the place of the document in its input. */
+/* Report BM_ERR_INPUT at the place of the document in its input. */
 static bm_status refuse(const bm_index_adder *a, const bm_store_doc *doc, const char *why,
                         bm_error *err)
 {
@@ -690,7 +693,7 @@ out:
     return status;
 }
 
-/* Two documents have the same id, which is an error. */
+/* Report that the id of a document exists already. */
 static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool in_batch,
                           uint32_t who, bm_error *err)
 {
@@ -705,7 +708,8 @@ static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool
     return refuse(a, doc, why, err);
 }
 
-/* Do the new ids have the type of the ids in the index? The first ids decide the type. */
+/* Check that the new ids have the type of the ids in the index. In a new index the first ids decide
+ * the type. */
 static bm_status check_ids(bm_index_adder *a, bm_error *err)
 {
     const bm_batch_source *source = a->job->inputs.source;
@@ -739,7 +743,7 @@ static bm_status of_another_type(const bm_index_adder *a, const bm_store_doc *do
     return refuse(a, doc, why, err);
 }
 
-/* Document i is to be added; its id may be somebody else's. */
+/* Give document i its id before it is added: if another document has the id, number or replace. */
 static bm_status claim_id(bm_index_adder *a, size_t i, bm_error *err)
 {
     const bm_duplicate_ids rule = a->job->settings->input.duplicate_ids;
@@ -775,10 +779,10 @@ static double threshold_of(const bm_settings *s)
 typedef struct best_match {
     double similarity; /* less than 0: none */
     bool in_batch;
-    uint32_t number; /* of the index, or of the batch */
+    uint32_t number; /* in the index, or in the batch */
 } best_match;
 
-/* The answers of the index to document i, which was the k-th question. */
+/* The best match in the index of document i, the k-th document of the search. */
 static void best_of_index(const bm_index_adder *a, size_t k, best_match *best)
 {
     for (uint64_t at = a->found.begin[k]; at < a->found.begin[k + 1]; at++) {
@@ -817,7 +821,7 @@ static bm_status write_row(bm_index_adder *a, size_t i, const best_match *best, 
 
 /* --- a batch --- */
 
-/* Document i; with `unique` the k-th that the index was asked about. */
+/* Decide about document i; with `unique` it is the k-th document of the search. */
 static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
 {
     const bm_settings *s = a->job->settings;
@@ -853,7 +857,7 @@ static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err
     return BM_OK;
 }
 
-/* Ask the index about the documents from `begin` on, as many as fit. */
+/* Search the index for the documents from `begin` on, as many as fit. */
 static bm_status search(bm_index_adder *a, const bm_gathered *batch, size_t begin, bm_error *err)
 {
     const bm_settings *s = a->job->settings;
@@ -962,7 +966,7 @@ bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err)
     BM_TRY_OUT(a->ids_checked ? BM_OK : check_ids(a, err));
     BM_TRY_OUT(index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
     BM_TRY_OUT(decide_docs(a, batch, err));
-    /* otherwise only its ids had to be looked at */
+    /* of a broken batch only the ids had to be checked */
     if (!batch->broken)
         BM_TRY_OUT(bm_index_adder_end_batch(a, batch, err));
 out:
@@ -1001,7 +1005,7 @@ out:
 
 bm_status bm_index_adder_end_batch(bm_index_adder *a, bm_gathered *batch, bm_error *err)
 {
-    bm_store_view_close(a->view); /* its documents are named in rows no more */
+    bm_store_view_close(a->view); /* rows no longer refer to its documents */
     a->view = NULL;
     return write_batch(a, batch, err);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_feed.c -- two places, a mutex, and who waits for whom.
+/* index_feed.c -- the exchange of two batches between a reading and an adding thread.
  *
- * The library of the store wants each transaction on one thread, and threads of the ingest come and
- * go: so the caller's own thread adds, and a thread is started that reads.
+ * LMDB requires a write transaction to stay on one thread, and threads of the ingest come and go.
+ * So the caller's thread adds, and a thread is started to read.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_unique.sh,
  *        tests/unit/index/test_index_feed.c, tests/unit/index/test_index_gather.c */
@@ -18,7 +18,7 @@
 
 /* === index gather ===
  *
- * Arrays that grow beside each other. */
+ * Parallel arrays that grow together. */
 
 #define SORT_GRAIN 64u /* sets that a thread takes at once */
 
@@ -65,7 +65,7 @@ static void add_doc(bm_gathered *to, const bm_gather_shape *shape, const bm_inge
     to->n_hashes += n;
 }
 
-/* Append. BM_ERR_NOMEM. */
+/* Append the documents of a batch of the ingest. BM_ERR_NOMEM. */
 static bm_status gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                               const bm_ingest_batch *batch, bm_error *err)
 {
@@ -138,7 +138,7 @@ void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *
     g->n = to;
 }
 
-/* that it holds */
+/* Bytes that it has allocated. */
 static uint64_t gathered_bytes(const bm_gathered *g)
 {
     const bm_gather_caps *caps = &g->caps;
@@ -147,8 +147,8 @@ static uint64_t gathered_bytes(const bm_gathered *g)
            caps->keys * sizeof *g->keys;
 }
 
-/* It holds `most` bytes, and half of them are in use: memory that an earlier batch left is not
- * counted as documents. */
+/* It holds `most` bytes, at least half of which are in use: memory left over from an earlier,
+ * larger batch does not make it full. */
 static bool gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most)
 {
     const uint64_t held = gathered_bytes(g);
@@ -174,11 +174,11 @@ void bm_gathered_reset(bm_gathered *g)
 
 typedef struct exchange {
     bm_index_feed *feed;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t moved;
-    /* Each of the two is one of these, or in the hands of the caller's thread. */
+    /* Each of the two batches is one of these, or in the hands of the adding thread. */
     bm_gathered *filling, *ready, *spare;
-    bool taking; /* it has one */
+    bool taking; /* the adding thread has a batch */
     bool ended, stopped;
     bm_status status; /* of the ingest, once it has ended */
     bm_error error;
@@ -192,7 +192,7 @@ static bm_gathered *detach_filling(exchange *x)
     return g;
 }
 
-/* --- the thread that reads --- */
+/* --- the reading thread --- */
 
 static void wait_for_place(exchange *x)
 {
@@ -210,7 +210,8 @@ static void hand_over(exchange *x)
     pthread_cond_broadcast(&x->moved);
 }
 
-/* Wait for a place, and put the batch there; one that fails goes after the others, alone. */
+/* Wait for room, and append the batch of the ingest. If it failed, it goes into a batch of its own,
+ * after the others. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -227,7 +228,7 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     else
         BM_TRY_OUT(gathered_add(x->filling, &x->feed->shape, batch, err));
     x->filling->records = x->feed->job->counts.records;
-    pthread_cond_broadcast(&x->moved); /* it may be due */
+    pthread_cond_broadcast(&x->moved); /* the batch may be due */
     const bm_index_feed *feed = x->feed;
     const bm_gathered *g = x->filling;
     if (g->n > 0 && (gathered_is_full(g, &feed->shape, feed->full_bytes) ||
@@ -238,8 +239,8 @@ out:
     return status;
 }
 
-/* A long document is read: the gathered documents go first, since it will be in memory twice.
- * */
+/* A long document is about to be read, and will be in memory twice: wait until the gathered
+ * documents are added. */
 static bm_status wait_for_memory(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     (void)wanted, (void)err;
@@ -273,9 +274,9 @@ static void *read_all(void *arg)
     return NULL;
 }
 
-/* --- the thread that adds --- */
+/* --- the adding thread --- */
 
-/* Until `deadline`, or something has moved; false: it is past. */
+/* Wait until something changes, or until `deadline`. false: the deadline has passed. */
 static bool wait_until(exchange *x, double deadline)
 {
     const double left = deadline - bm_clock_seconds();
@@ -286,7 +287,7 @@ static bool wait_until(exchange *x, double deadline)
     return true;
 }
 
-/* The next batch to be added; NULL: all were. */
+/* The next batch to add; NULL: all were added. */
 static bm_gathered *next(exchange *x)
 {
     bm_gathered *g = NULL;
@@ -312,11 +313,11 @@ static bm_gathered *next(exchange *x)
     return g;
 }
 
-/* It was added: it is free for what follows. */
+/* A batch was added: make it available for filling. */
 static void recycle(exchange *x, bm_gathered *g, bm_status status)
 {
     bm_gathered_clear(g);
-    if (gathered_bytes(g) > 2 * x->feed->full_bytes) /* a long document made it large */
+    if (gathered_bytes(g) > 2 * x->feed->full_bytes) /* a long document enlarged it */
         bm_gathered_reset(g);
     pthread_mutex_lock(&x->lock);
     x->taking = false;
@@ -343,7 +344,7 @@ static bm_status drain(exchange *x, bm_error *err)
         recycle(x, g, status);
     }
     if (status != BM_OK)
-        bm_meter_stop(&feed->job->meter); /* who waits for input is to give up */
+        bm_meter_stop(&feed->job->meter); /* wakes threads that wait for input */
     return status;
 }
 

@@ -28,14 +28,15 @@
 
 /* === index sources ===
  *
- * Settings of documents from manifests.
+ * Settings for reading documents, taken from manifests.
  *
- * An add commits as it goes, so the bytes of all inputs are compared before it begins: they are
- * read twice. */
+ * An add commits as it goes, so the bytes of all inputs are checked before it begins; they are read
+ * twice. */
 
-/* Resolve how documents were read, cut and signed: the settings get this and where the inputs are
- * now, and borrow from *out; the job is one over documents. BM_ERR_USAGE: another way to read was
- * asked for, or an output is an input. BM_ERR_FORMAT: an input is missing, or its bytes differ. */
+/* Take from the manifests how documents were read, cut and signed, and find the inputs. The
+ * settings receive both and borrow from *out; the job then reads these documents. BM_ERR_USAGE: the
+ * caller asked for another way of reading, or an output is an input. BM_ERR_FORMAT: an input is
+ * missing, or its bytes have changed. */
 static bm_status index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
                                        bm_index_sources *out, bm_error *err)
 {
@@ -52,14 +53,15 @@ static bm_status index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_se
     BM_TRY_OUT(bm_recipe_find(&out->recipe, &are, err));
     status = bm_recipe_check_files(&out->recipe, &are.callbacks, err);
 out:
-    if (status == BM_ERR_IO) { /* of files that our own name */
+    if (status == BM_ERR_IO) { /* of files that our own manifest names */
         status = BM_ERR_FORMAT;
         if (err != NULL)
             err->status = status;
     }
     if (status != BM_OK)
         return status;
-    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* of all documents of the index */
+    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* applies to all documents of the
+                                                                    index */
         are.input.duplicate_ids = settings->input.duplicate_ids;
     are.input.patterns = (bm_name_patterns){0};
     settings->input = are.input;
@@ -69,8 +71,8 @@ out:
 
 /* === index signed ===
  *
- * Words come from signatures.npy, keys are made of them; no text is read. The line and the input of
- * a document are not recorded. */
+ * Words come from signatures.npy, and band keys are computed from them; no text is read. The line
+ * and input of a document are not recorded. */
 
 static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error *err)
 {
@@ -83,7 +85,7 @@ static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error 
     return BM_OK;
 }
 
-/* The first way in which documents are signed differently; NULL: none. */
+/* The first setting in which documents are signed differently; NULL: none. */
 static const char *differs(const bm_settings *a, const bm_settings *b)
 {
     if (a->sketch.scheme != b->sketch.scheme)
@@ -138,7 +140,7 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
         return bm_fail_field(err, "resume", "`resume` continues documents, not signatures");
     BM_TRY_OUT(open_dirs(settings, out, err));
     BM_TRY_OUT(resolve_signed(out, path, settings, err));
-    if (settings->index.store == BM_INDEX_SETS) { /* it is a job over documents then */
+    if (settings->index.store == BM_INDEX_SETS) { /* the job reads documents then */
         BM_TRY_OUT(index_sources_resolve(out->dirs, out->n_open, settings, &out->sources, err));
         out->n = 0;
     }
@@ -159,7 +161,7 @@ void bm_index_signed_close(bm_index_signed *dirs)
 
 /* --- documents --- */
 
-/* The columns of a row that are in arrays of their own. */
+/* Columns of rows that are read into separate arrays. */
 typedef struct columns {
     size_t *ends;
     uint32_t *n_shingles;
@@ -205,7 +207,7 @@ typedef struct block {
     size_t n;
 } block;
 
-/* Into an empty batch. */
+/* Load a block of rows into an empty batch. */
 static bm_status load(const block *b, const bm_index_adder *adder, bm_gathered *g, bm_error *err)
 {
     const bm_gather_shape *shape = &adder->shape;
@@ -262,8 +264,8 @@ static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error
     return BM_OK;
 }
 
-/* Directories with ids of several types count as files, where ids have no type. Row numbers that
- * were written down are ids like others. */
+/* The type of the ids. If directories have ids of different types, they count like ids of files,
+ * without a type. Row numbers that were written as ids are ordinary int64 ids. */
 static bm_id_kind ids_of(const bm_index_signed *dirs)
 {
     bm_id_kind ids = bm_manifest_ids(bm_sign_dir_manifest(dirs->dirs[0]));
@@ -272,7 +274,7 @@ static bm_id_kind ids_of(const bm_index_signed *dirs)
     return ids == BM_IDS_ROWS ? BM_IDS_INT64 : ids;
 }
 
-/* All their documents through the adder. */
+/* Pass all documents of the directories through the adder. */
 static bm_status index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder,
                                   uint64_t full_bytes, bm_error *err)
 {
@@ -298,13 +300,12 @@ out:
 
 /* === index follow ===
  *
- * Unique documents come a line at a time, and one thread reads, signs, looks up and answers each
+ * `unique` with lines of standard input: one thread reads, signs, looks up and answers each line
  * before it waits for the next.
  *
- * A run of the index for each document would be as many runs as documents, so those that are added
- * wait in a batch, as they do elsewhere: a document is compared with the index as it was before the
- * batch, and with the batch. The batch goes into the index when it is full, and before each commit.
- *  */
+ * Writing each document by itself would give the index one run per document. So added documents
+ * wait in a batch, as elsewhere: a document is compared with the index as it was before the batch,
+ * and with the batch. The batch is written when it is full, and before each commit. */
 
 #define BATCH_DOCS  4096u
 #define BATCH_BYTES ((uint64_t)8 << 20)
@@ -316,15 +317,15 @@ typedef struct follow {
     void **owned; /* copies of ids and sets of the batch */
     size_t n_owned, cap_owned;
     uint64_t bytes;      /* of these copies */
-    bool begun;          /* the adder knows the batch */
-    bool uncommitted;    /* something was added since the last commit */
-    bm_status committed; /* while nothing came: not BM_OK, why not */
+    bool begun;          /* the adder has begun the batch */
+    bool uncommitted;    /* documents were added since the last commit */
+    bm_status committed; /* status of commits made while waiting for input */
     bm_error why;
 } follow;
 
 /* --- the batch --- */
 
-/* The document that was appended last does not stay. */
+/* Remove the last document of the batch: it does not stay. */
 static void drop_last(follow *f)
 {
     const size_t n = f->adder->shape.sets ? 2 : 1;
@@ -352,7 +353,7 @@ static bm_status write_batch(follow *f, bm_error *err)
     return status;
 }
 
-/* A copy, freed with the batch; NULL: no memory. */
+/* A copy that is freed with the batch; NULL: out of memory. */
 static void *own(follow *f, const void *data, size_t len)
 {
     void *copy = bm_grow_array(&f->owned, &f->cap_owned, f->n_owned + 1, NULL) == BM_OK
@@ -365,7 +366,7 @@ static void *own(follow *f, const void *data, size_t len)
     return copy;
 }
 
-/* The document that was just signed, after the others. */
+/* Append the document that was just signed. */
 static bm_status append(follow *f, const bm_record *record, bm_error *err)
 {
     const bm_gather_shape *shape = &f->adder->shape;
@@ -410,7 +411,7 @@ static bm_status commit(follow *f, bm_error *err)
     return status == BM_OK ? bm_index_adder_finish(f->adder, err) : status;
 }
 
-/* Asked while nothing comes: the time for a commit may be over. */
+/* Called while waiting for a line: a commit may be due. true: stop waiting. */
 static bool on_wait(void *ctx)
 {
     follow *f = ctx;
@@ -454,7 +455,7 @@ static bm_status answer_lines(follow *f, bm_error *err)
             BM_TRY_OUT(commit(f, err));
     }
 out:
-    if (f->committed != BM_OK) { /* that is why the reading stopped */
+    if (f->committed != BM_OK) { /* that is why reading stopped */
         status = f->committed;
         if (err != NULL)
             *err = f->why;
@@ -462,7 +463,7 @@ out:
     return status == BM_OK ? write_batch(f, err) : status;
 }
 
-/* Pass the lines of standard input through the adder of `unique`, until they end or something
+/* Pass the lines of standard input through the adder with `unique`, until they end or something
  * fails. Commits when it is due, even while no line comes, but not at the end. */
 static bm_status index_follow_run(bm_index_adder *adder, bm_error *err)
 {
@@ -481,7 +482,7 @@ out:
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 
-/* Give the adder the state of the index. */
+/* Prepare the adder from the notes of the index. */
 static bm_status read_index(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)
 {
     bm_store_view *view = NULL;
@@ -529,7 +530,7 @@ static bm_status read_and_add(const bm_index_fill *fill, bm_index_adder *a, bm_e
     bm_job_context_stage(job, BM_STAGE_SIGN, "bytes");
     BM_TRY(read_all(fill, a, err));
     bm_job_context_stage(job, BM_STAGE_WRITE, "files");
-    if (a->note.noted) /* all was read */
+    if (a->note.noted) /* everything was read */
         a->place = (bm_index_add_place){a->skipped_records + job->counts.records,
                                         job->places.last.known ? job->places.last : a->place.place};
     return bm_index_adder_finish(a, err);

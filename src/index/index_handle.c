@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_handle.c -- an index that a program keeps open (bm_index of index.h).
+/* index_handle.c -- an index that a program keeps open: bm_index of bandmill/index.h.
  *
- * Queries run on a view that they hold while they last; the handle holds the newest. Signers are
- * lent out, each to one thread at a time. The threads of the pool serve one call at a time: who
- * finds them taken does the work itself.
+ * A query holds the view that it runs on; the handle holds the newest view. Signers are lent out,
+ * each to one thread at a time. The thread pool serves one call at a time; a call that finds it
+ * busy does its work on its own thread.
  *
- * A forked child shares the file of the environment, and the table of readers in it, with the
- * process that opened it: nothing of LMDB is called there, not even to close it.
+ * A forked child shares LMDB's files and its table of readers with the process that opened them, so
+ * it calls nothing of LMDB, not even to close it.
  *
  * Tests: tests/unit/index/test_index_handle.c, tests/unit/jobs/test_public_api_query.c */
 #include <bandmill/index.h>
@@ -37,7 +37,7 @@
 
 #define LOOK_SECONDS 0.25
 
-/* A store, open as long as views of it are. */
+/* A store, open while it has views. */
 typedef struct bm_handle_store {
     bm_store *store;
     uint32_t users;
@@ -46,37 +46,38 @@ typedef struct bm_handle_store {
 typedef struct bm_handle_view {
     bm_handle_store *from;
     bm_store_view *view;
-    uint32_t users; /* queries, and the handle while it is the newest */
+    uint32_t users; /* queries, and the handle itself if it is the newest view */
 } bm_handle_view;
 
-/* The scratch of one thread. */
+/* Work memory of one thread. */
 typedef struct bm_handle_worker {
     bm_doc_signer signer;
-    uint32_t *docs; /* of the documents that were added to it, their places in the chunk */
+    uint32_t *docs; /* for each document in the signer's batch, its place in the chunk */
     size_t cap_docs;
 } bm_handle_worker;
 
-/* The ids that calls added since the last commit, with their numbers, and those that they removed
+/* Changes since the last commit: ids that were added, with their numbers, and ids that were removed
  * (BM_ID_NONE). */
 typedef struct bm_handle_changes {
     bm_id_set ids;
     uint32_t *numbers;
     size_t cap_numbers;
-    bool failed;  /* nothing but close is left */
-    bool pending; /* the store has something that is not committed, */
-    pthread_t by; /* which belongs to this thread, as the library of the store wants it */
+    bool failed;  /* the index can only be closed */
+    bool pending; /* the store has uncommitted changes, ... */
+    pthread_t by; /* ... made by this thread, which must go on, since LMDB ties a transaction to a
+                     thread */
 } bm_handle_changes;
 
 struct bm_index {
     bm_handle handle;
     char *path;
-    bm_settings settings; /* what the index has fixed; callbacks lead to the program's */
+    bm_settings settings; /* the fixed settings of the index; callbacks are the program's */
     bool writes;
-    pthread_mutex_t lock; /* of all below but the pool, the writer's and the recipe */
+    pthread_mutex_t lock; /* guards everything below, except pool, changes and recipe */
     bm_handle_view *newest;
-    double looked;             /* for commits of others */
-    bm_idle workers;           /* that nobody has */
-    pthread_mutex_t pool_lock; /* held by the call that it serves */
+    double looked;             /* when it last checked for new commits */
+    bm_idle workers;           /* not in use */
+    pthread_mutex_t pool_lock; /* held by the call that uses the pool */
     bm_pool *pool;             /* NULL: not started yet */
     pthread_mutex_t write_lock;
     bm_handle_changes changes;
@@ -88,7 +89,7 @@ BM_OPTIONS_INIT(index, .resources = BM_RESOURCE_DEFAULTS)
 
 /* --- views --- */
 
-/* Under the lock, or while nobody else has the handle. */
+/* Called under the lock, or while no other thread uses the handle. */
 static void leave(bm_handle_view *view)
 {
     if (view == NULL || --view->users > 0)
@@ -101,7 +102,7 @@ static void leave(bm_handle_view *view)
     bm_free(view);
 }
 
-/* A view of the last commit becomes the newest. */
+/* Open a view of the last commit, and make it the newest. */
 static bm_status show(bm_index *index, bm_handle_store *from, bm_error *err)
 {
     bm_handle_view *view = NULL;
@@ -134,7 +135,7 @@ static bm_status open_store(bm_index *index, uint64_t memory, bm_handle_store **
     return status;
 }
 
-/* Another file is at the path. */
+/* There is another file at the path: open it. */
 static bm_status open_again(bm_index *index, bm_error *err)
 {
     bm_handle_store *from = NULL;
@@ -154,7 +155,8 @@ static bm_status open_again(bm_index *index, bm_error *err)
     return status;
 }
 
-/* The old view stays in use where the newest cannot be opened: the next call tries again. */
+/* Check for a newer commit or index. If it cannot be opened, the old view stays, and a later call
+ * tries again. */
 static bm_status refresh(bm_index *index, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -327,7 +329,7 @@ bm_status bm_index_open(const char *path, const bm_index_options *options, bm_in
     return status;
 }
 
-/* Frees all that is only memory and was not used by a call. */
+/* Free everything that is only memory and not in use by a call. */
 static void free_memory(bm_index *index)
 {
     bm_handle_worker *worker;
@@ -422,30 +424,30 @@ out:
 
 /* === handle sign ===
  *
- * Documents of a call, signed.
+ * Signing the documents of a call.
  *
- * A small call is done by its own thread, with one signer. Else the threads of the pool
- * share the documents, each with a signer of its own: sets stay where they were made, keys and
- * words are copied to their documents' places. */
+ * A small call is signed on its own thread, with one signer. For a larger one the threads of the
+ * pool share the documents, each with its own signer: sets stay in the signers, keys and words are
+ * copied to the places of their documents. */
 
-#define LITTLE (UINT64_C(256) << 10) /* work, as bm_document_work counts it */
-#define RANGE  (UINT64_C(64) << 10)  /* that a thread takes at a time, */
-#define LAST   (UINT64_C(4) << 10)   /* and at the end */
+#define LITTLE (UINT64_C(256) << 10) /* work of a small call (bm_document_work) */
+#define RANGE  (UINT64_C(64) << 10)  /* work that a thread takes at a time, ... */
+#define LAST   (UINT64_C(4) << 10)   /* ... and near the end */
 
-/* Documents of a chunk, signed; valid until it is left. */
+/* The signed documents of a chunk; valid until leave_signed. */
 typedef struct bm_handle_signed {
     size_t n;
     const uint64_t **sets;
-    uint32_t *n_shingles, *words; /* words NULL: not kept */
+    uint32_t *n_shingles, *words; /* words is NULL: not needed */
     uint64_t *keys;
     bm_hash128 *content;
-    bm_pool *pool; /* held; NULL: this thread alone */
+    bm_pool *pool; /* held; NULL: only the calling thread */
     bm_handle_worker **workers;
     uint32_t n_workers;
 } bm_handle_signed;
 
 typedef struct sign_job {
-    bm_documents docs; /* the answers of the chunk */
+    bm_documents docs; /* the documents of the chunk */
     bm_handle_signed *out;
     bm_doc_ranges ranges;
 } sign_job;
@@ -509,7 +511,7 @@ static bm_status make_room(bm_index *index, bm_handle_signed *out, bm_error *err
     return BM_OK;
 }
 
-/* The pool, where nobody has it; it is started when it is wanted first. */
+/* Take the pool if no other call uses it; the first call starts it. */
 static bm_pool *take_pool(bm_index *index)
 {
     if (index->settings.threads < 2 || pthread_mutex_trylock(&index->pool_lock) != 0)
@@ -563,9 +565,9 @@ out:
 
 /* === handle query ===
  *
- * Documents of a call against the newest view; the caller owns the answers. */
+ * Looks up the documents of a call in the newest view; the caller owns the answers. */
 
-#define CHUNK 8192u /* documents that are signed and looked up as one */
+#define CHUNK 8192u /* documents that are signed and looked up together */
 
 struct bm_matches {
     size_t n_docs;
@@ -730,17 +732,17 @@ out:
 
 /* === handle write ===
  *
- * Add, remove, commit: one at a time.
+ * Add, remove and commit; one call at a time.
  *
- * The ids in the index are the ids of the last commit, which the newest view shows, and the changes
- * since then, which are remembered until the next commit. */
+ * The ids in the index are those of the last commit, which the newest view shows, plus the changes
+ * since then, which are kept until the next commit. */
 
 #define SHOWN    200
-#define NO_INPUT UINT32_MAX /* of no input that has a name */
+#define NO_INPUT UINT32_MAX /* documents do not come from a named input */
 
 /* --- ids --- */
 
-/* Under the lock of writers. */
+/* Called with write_lock held. */
 static bm_status check_works(const bm_index *index, bm_error *err)
 {
     const bm_handle_changes *changes = &index->changes;
@@ -767,7 +769,7 @@ static bm_status check_ids(const bm_str *ids, size_t n, bool named, bm_error *er
     return BM_OK;
 }
 
-/* *number: of the document that has this id now; BM_ID_NONE: there is none. */
+/* *number: the document that has this id now; BM_ID_NONE: none. */
 static bm_status find_id(const bm_index *index, bm_str id, uint32_t *number, bm_error *err)
 {
     const bm_handle_changes *changes = &index->changes;
@@ -777,14 +779,14 @@ static bm_status find_id(const bm_index *index, bm_str id, uint32_t *number, bm_
         *number = changes->numbers[changed];
         return BM_OK;
     }
-    /* Only a commit replaces the newest view, and that is ours to make. */
+    /* Only a commit replaces the newest view, and commits hold write_lock too. */
     bm_status status = bm_store_view_id(index->newest->view, id, number, err);
     if (status == BM_NOT_FOUND)
         *number = BM_ID_NONE;
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* From now on the id has this number, or none. */
+/* Record that the id now has this number, or none. */
 static bm_status note_id(bm_index *index, bm_str id, uint32_t number, bm_error *err)
 {
     bm_handle_changes *changes = &index->changes;
@@ -795,7 +797,7 @@ static bm_status note_id(bm_index *index, bm_str id, uint32_t number, bm_error *
     return BM_OK;
 }
 
-/* The store is about to have something that is not committed. */
+/* Record that the store is about to have uncommitted changes. */
 static void begin_changes(bm_index *index)
 {
     index->changes.pending = true;
@@ -860,7 +862,7 @@ out:
     bm_free(stored);
     for (size_t i = 0; status == BM_OK && i < chunk->n; i++)
         status = note_id(index, ids[i], first + (uint32_t)i, err);
-    index->changes.failed = status != BM_OK; /* nobody knows then what the store has */
+    index->changes.failed = status != BM_OK; /* the contents of the store are unknown */
     return status;
 }
 
@@ -925,7 +927,7 @@ static bm_status remove_ids(bm_index *index, const bm_str *ids, size_t n, size_t
         begin_changes(index);
         status = bm_store_remove(index->newest->from->store, numbers, n_found, err);
     }
-out: /* An id was noted as removed, and is there again: */
+out: /* After a failure, ids that were recorded as removed are still there. */
     index->changes.failed = index->changes.failed || (status != BM_OK && n_found > 0);
     bm_free(numbers);
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_of_documents.c -- a job within a job: `index build`, but the store stays open.
+/* index_of_documents.c -- a job within a job, like `index build`, except that the store stays open.
  *
  * Tests: tests/cli/cases/against_documents.sh, tests/cli/cases/query.sh */
 #include "index/index_of_documents.h"
@@ -26,8 +26,8 @@ static bm_settings settings_of_build(const bm_settings *asking, const bm_input_o
     return s;
 }
 
-/* In the job's directory for temporary files; if none was given and the default cannot be written
- * to, in the system's. */
+/* Create it in the job's directory for temporary files. If none was given and the default is not
+ * writable, use /tmp. */
 static bm_status create(bm_job_context *job, const bm_store_facts *facts, bm_store **out,
                         bm_error *err)
 {

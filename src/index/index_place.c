@@ -32,7 +32,7 @@
 
 /* === index settings ===
  *
- * Written with the report's words, read with the manifest's. */
+ * Written by the functions of the report, read by those of manifests. */
 
 uint32_t bm_index_perms_used(const bm_settings *settings)
 {
@@ -77,7 +77,7 @@ static bm_status bad(const char *path, const char *field, bm_error *err)
 typedef struct recorded_plan {
     double threshold, recall; /* 0 ... 1 */
     uint64_t bands, rows;
-    bm_str store; /* a word in quotes */
+    bm_str store; /* in quotes */
 } recorded_plan;
 
 static const bm_json_row plan_rows[] = {
@@ -96,7 +96,7 @@ static bm_status bad_row(void *manifest, const bm_json_row *row, bm_str value, c
     return bad(bm_manifest_path(manifest), strchr(row->name, '.') + 1, err);
 }
 
-/* *store: the word in quotes. */
+/* *store: the word, in quotes. */
 static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *store, bm_error *err)
 {
     const bm_json_reader from = {
@@ -118,7 +118,7 @@ static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *stor
     return bm_settings_plan(out, err);
 }
 
-/* Words are cut by the tables of Unicode: documents that are cut by others would not be found. */
+/* Words are cut by the Unicode tables: documents cut by different tables would not be found. */
 static bm_status check_unicode(const bm_manifest *manifest, bm_error *err)
 {
     const bm_provenance *p;
@@ -159,7 +159,7 @@ static bool is_given(const char *hash_name)
     return strcmp(hash_name, BM_HASH_GIVEN) == 0;
 }
 
-/* The name of a hash lives as long as the manifest: these live on. */
+/* The manifest frees its name of the hash; these names are permanent. */
 static const char *hash_name(const bm_settings *fixed)
 {
     return is_given(fixed->hash_name) ? BM_HASH_GIVEN
@@ -245,7 +245,7 @@ bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err)
     return BM_OK;
 }
 
-/* Nobody may add to an index that is about to be replaced. */
+/* Lock an index that is about to be replaced, so that nobody adds to it. */
 static bm_status lock_old(const char *path, int *fd, bm_error *err)
 {
     *fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

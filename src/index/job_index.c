@@ -34,9 +34,9 @@
 
 /* === index build ===
  *
- * A new index of documents, made beside its place and renamed when it is whole. */
+ * Makes a new index beside its place, and renames it when it is complete. */
 
-/* Everything into the work directory, committed and closed. */
+/* Make the index in the work directory, commit and close it. */
 static bm_status fill(bm_job *job, const bm_index_work *work, const bm_index_signed *dirs,
                       bm_error *err)
 {
@@ -96,9 +96,9 @@ out:
 
 /* === index add ===
  *
- * More documents into an index. */
+ * Adds documents to an index. */
 
-/* The index stays as at its last commit: say how to resume from there. */
+/* The index stays as at its last commit: add to the message how to resume from there. */
 static void append_resume_hint(bm_job *job, bm_error *err)
 {
     const bm_index_counts *counts = &job->context.counts.results.index;
@@ -170,7 +170,7 @@ out:
 
 /* === index remove ===
  *
- * Documents out of an index, by their ids, with one commit. */
+ * Removes documents from an index by their ids, with one commit. */
 
 #define READ_BYTES   ((size_t)1 << 20)
 #define WARNINGS_MAX 5u
@@ -208,11 +208,11 @@ static bm_status remove_id(removal *r, bm_str id, bm_error *err)
 typedef struct id_lines {
     const char *path; /* "-": standard input */
     int fd;
-    bm_buf text; /* bytes that were not handed out yet */
+    bm_buf text; /* bytes that were read but not processed yet */
     uint64_t line;
 } id_lines;
 
-/* More bytes; *end: there are none. */
+/* Read more bytes; *end: there are none. */
 static bm_status read_more(const removal *r, id_lines *lines, bool *end, bm_error *err)
 {
     const bm_callbacks callbacks = bm_meter_callbacks(&r->job->meter);
@@ -243,7 +243,8 @@ static bm_status remove_line(removal *r, id_lines *lines, char *id, size_t len, 
     return remove_id(r, (bm_str){id, len}, err);
 }
 
-/* The whole lines of the bytes read so far; at the end the last one too. */
+/* Process the complete lines of the bytes read so far; at the end, the last one without a newline
+ * too. */
 static bm_status remove_lines(removal *r, id_lines *lines, bool end, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -282,7 +283,7 @@ out:
 
 /* --- the job --- */
 
-/* An id that was given twice is removed once. */
+/* An id may be given twice, but is removed once. */
 static void sort_numbers(removal *r)
 {
     size_t n = 0;
@@ -376,9 +377,10 @@ out:
 
 /* === index compact ===
  *
- * The documents that are there into a new index, which takes the place of the old one.
+ * Copies the remaining documents into a new index, which replaces the old one.
  *
- * Readers that have the old one open go on with it; its file goes when the last of them ends. */
+ * Readers that have the old index open keep using it; its file is freed when the last of them
+ * closes it. */
 
 static bm_status copy(bm_job_context *job, bm_store *old, const bm_index_work *work, bm_error *err)
 {
@@ -435,7 +437,7 @@ out:
 
 /* === index check ===
  *
- * All of the file, as the store checks it, and the settings that are in it. */
+ * Checks the whole file (bm_store_check), and the settings in it. */
 
 BM_OPTIONS_INIT(index_check, .resources = BM_RESOURCE_DEFAULTS)
 
@@ -504,9 +506,9 @@ out:
 
 /* === index info ===
  *
- * The contents of an index: its settings as they are written there, and its counts. */
+ * Prints the settings of an index as they are stored, and its counts. */
 
-/* The members of the settings, in the layout of the whole. */
+/* Copy the members of the settings, in the layout of the output. */
 static void write_settings(bm_json *json, bm_str settings)
 {
     bm_str key, value;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_query.c -- documents against an index, or against an index of other documents that is made
- * for the call.
+/* job_query.c -- looks up documents in an index, or in an index of other documents that is made for
+ * the call.
  *
  *     index, or targets -> view
  *     queries -> ingest -> batches of thousands -> search -> rows
- *     or, followed: a line -> rows, a line -> rows ...
+ *     or, with `follow`: a line -> rows, a line -> rows ...
  *
- * Memory: the batches of the ingest, two batches of queries, and what a batch finds. The index
- * itself is a map of its file.
+ * Memory: the batches of the ingest, two batches of queries, and the results of one batch. The
+ * index itself is mapped from its file.
  *
  * Tests: tests/cli/cases/query.sh, tests/cli/cases/query_follow.sh,
  *        tests/reference/test_query.py, tests/unit/jobs/test_public_api_query.c */
@@ -41,8 +41,8 @@
 
 /* === answer rows ===
  *
- * The id of an answer is read from the index when it is written: its page was read a moment ago,
- * with its set. */
+ * The id of an answer is read from the index when its row is written: its page was read just
+ * before, with its set. */
 
 typedef struct answer_rows {
     bm_rows *rows;
@@ -54,7 +54,7 @@ typedef struct answer_rows {
     uint64_t n_matched; /* queries with a row */
 } answer_rows;
 
-#define ROWS_A_QUESTION 4096u /* whether the caller wants to stop */
+#define ROWS_A_QUESTION 4096u /* how often to check whether the caller wants to stop */
 
 static bm_status answer_rows_begin(answer_rows *out, bm_error *err)
 {
@@ -62,7 +62,7 @@ static bm_status answer_rows_begin(answer_rows *out, bm_error *err)
                      : bm_table_begin(&out->rows->buf, bm_table_of_answers(out->measure), err);
 }
 
-/* The answers of document i of the result, asked for by the query with this id. */
+/* Write the answers of document i of the result; `query` is the id of the query. */
 static bm_status answer_rows_add(answer_rows *out, const bm_search_result *result, size_t i,
                                  bm_str query, bm_error *err)
 {
@@ -88,7 +88,7 @@ static bm_status answer_rows_add(answer_rows *out, const bm_search_result *resul
     return status;
 }
 
-/* All were asked for: log what filters could not help with. */
+/* Called after all queries: log how many the filters did not help. */
 static void answer_rows_end(const answer_rows *out, const bm_search_result *result)
 {
     if (result->read_all > 0 && bm_store_view_filters(out->view) > 0)
@@ -102,13 +102,13 @@ static void answer_rows_end(const answer_rows *out, const bm_search_result *resu
 
 /* === query source ===
  *
- * The index to search: one that others may write meanwhile, or one made for this call. */
+ * The index to search: one that other processes may write meanwhile, or one made for this call. */
 
 typedef struct query_source {
-    char *path; /* where it is; NULL: it has no name */
+    char *path; /* NULL: an unnamed index */
     bm_store *store;
     bm_store_view *view;
-    double looked; /* when it was asked last whether there is a newer commit */
+    double looked; /* when it last checked for a newer commit */
 } query_source;    /* {0} is closed */
 
 #define LOOK_SECONDS 0.25
@@ -142,7 +142,7 @@ out:
     return status;
 }
 
-/* Another file is at the path: compact put it there, or somebody built the index anew. */
+/* There is another file at the path, made by compact or by a new build: open it. */
 static bm_status open_again(query_source *source, bool *moved, bm_error *err)
 {
     query_source next = {.looked = source->looked};
@@ -166,9 +166,9 @@ static bm_status open_again(query_source *source, bool *moved, bm_error *err)
     return status;
 }
 
-/* See the last commit from now on, or the index that replaced this one; checks a few times a second
- * at most, however often it is called. *moved: the view is another. If it cannot be opened, the old
- * view stays, but for BM_ERR_NOMEM. */
+/* Switch to the last commit, or to the index that replaced this one. However often it is called, it
+ * checks only a few times a second. *moved: the view is another one. If the new one cannot be
+ * opened, the old view stays; only BM_ERR_NOMEM is returned. */
 static bm_status query_source_refresh(query_source *source, bool *moved, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -198,14 +198,14 @@ static bm_status query_source_refresh(query_source *source, bool *moved, bm_erro
 
 /* === query documents ===
  *
- * The feed (index_feed.h) brings batches; the documents of a batch are looked up together.
+ * The feed (index_feed.h) delivers batches; the documents of a batch are looked up together.
  *
- * The more documents are asked for at once, the more of their keys lie in one piece of the index,
- * and the nearer to one another are the sets that are read. While a batch is looked up, on all
- * threads, the next is read and signed.
+ * The larger the batch, the more of its keys are in the same piece of the index, and the closer
+ * together are the sets that are read. While a batch is looked up, on all threads, the next one is
+ * read and signed.
  *
- * The first of identical queries is looked up, and answers for all. The queries' rows and ids stay
- * in memory, as in other jobs: their ids must differ. */
+ * Of identical queries only the first is looked up; the others get the same answers. The rows and
+ * ids of queries stay in memory, as in other jobs, because ids must differ. */
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 
@@ -213,20 +213,21 @@ typedef struct query_documents {
     bm_job_context *job; /* its inputs and devices are open */
     const bm_search_cfg *search;
     answer_rows *rows;
-    uint64_t gather; /* bytes of each of two batches */
+    uint64_t gather; /* bytes for each of two batches */
 } query_documents;
 
 typedef struct asker {
     const query_documents *query;
     bm_search_result found;
-    uint32_t *n_shingles; /* of the batch */
+    uint32_t *n_shingles; /* for each document of the batch */
     bm_str *ids;
-    uint32_t *same;      /* of the documents of one search: bm_search_batch.same */
+    uint32_t *same;      /* for the documents of one search: bm_search_batch.same */
     bm_hash_table table; /* of the documents of one search, by content */
     size_t cap_n_shingles, cap_ids, cap_same;
 } asker;
 
-/* Ids differ, or get numbers: a batch of the feed has them as they were read. */
+/* Enter the batch into the job's table of documents, which checks that ids differ or numbers them;
+ * the batch has ids as they were read. */
 static bm_status assign_ids(asker *a, const bm_gathered *batch, bm_error *err)
 {
     bm_job_context *job = a->query->job;
@@ -245,7 +246,8 @@ static bm_status assign_ids(asker *a, const bm_gathered *batch, bm_error *err)
                                 bm_batch_source_file(job->inputs.source, doc->input), err));
         a->n_shingles[i] = doc->n_shingles;
     }
-    for (size_t i = 0; i < batch->n; i++) /* the table lies still now */
+    for (size_t i = 0; i < batch->n; i++) /* the table no longer grows, so pointers into it are
+                                             valid */
         a->ids[i] = bm_doc_table_id(docs, first + i);
     return BM_OK;
 }
@@ -267,8 +269,8 @@ static bool is_identical(const void *owner, uint32_t number, const void *key)
            doc->n_shingles == other->n_shingles;
 }
 
-/* Find, for each of n documents, the first that is identical to it. *any: some document is not
- * itself the first. */
+/* For each of n documents, find the first one that is identical to it, possibly itself. *any: some
+ * document is not the first. */
 static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *any, bm_error *err)
 {
     *any = false;
@@ -286,7 +288,7 @@ static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *a
     return BM_OK;
 }
 
-/* The documents from `first` on, as many as fit into the memory of the search. */
+/* Search for the documents from `first` on, as many as fit into memory, and write their answers. */
 static bm_status search_from(asker *a, const bm_gathered *batch, size_t first, bm_error *err)
 {
     const query_documents *q = a->query;
@@ -323,7 +325,7 @@ static bm_status answer_batch(void *ctx, bm_gathered *batch, bm_error *err)
     return BM_OK;
 }
 
-/* Read all, look up, write, and update the job's counts, also after a failure. */
+/* Read, look up and write everything, and update the job's counts, also after a failure. */
 static bm_status query_documents_run(const query_documents *query, bm_error *err)
 {
     bm_job_context *job = query->job;
@@ -356,17 +358,17 @@ out:
 
 /* === query follow ===
  *
- * Read a line, sign it, look it up, write, flush.
+ * For each line: read, sign, look up, write, flush.
  *
- * All of it on one thread (signed_lines.h). One call writes the rows of the line and an empty line,
- * which tells the other side that there are no more. */
+ * Everything is done on one thread (signed_lines.h). One write has the rows of a line and an empty
+ * line, which tells the reader that there are no more rows for this line. */
 
 typedef struct follower {
     bm_job_context *job;
     query_source *source;
-    bm_search_cfg search; /* view and pool are set here */
+    bm_search_cfg search; /* view and pool are set by query_follow and for each line */
     answer_rows *rows;
-    bm_search_result result; /* {0}; the caller's to reset */
+    bm_search_result result; /* {0} at first; the caller resets it */
 } follower;
 
 typedef struct state {
@@ -410,7 +412,7 @@ static bm_status answer_lines(state *s, bm_error *err)
     return BM_OK;
 }
 
-/* Until standard input ends (BM_OK), or nobody takes the answers (BM_ERR_PIPE). */
+/* Run until standard input ends (BM_OK), or the reader of the answers has gone (BM_ERR_PIPE). */
 static bm_status query_follow(follower *follow, bm_error *err)
 {
     state s = {.follow = follow};
@@ -427,10 +429,10 @@ out:
 
 /* === query targets ===
  *
- * Documents instead of an index: they become one without a name. */
+ * Documents given instead of an index are put into an unnamed index. */
 
-/* Resolve the plan of the job's settings, `settings`, read their targets, and put them into an
- * index, as `index build` would. */
+/* Resolve the plan of the job's settings, read the target documents, and put them into an index, as
+ * `index build` would. */
 static bm_status query_targets_open(bm_job_context *job, bm_settings *settings, query_source *out,
                                     bm_error *err)
 {
@@ -489,7 +491,7 @@ static bm_status check_verify(const query_query *q, bm_error *err)
                          q->source.path);
 }
 
-/* A threshold other than the plan's changes the recall, which is logged. */
+/* A threshold other than the plan's changes the recall; log how. */
 static void choose_threshold(query_query *q)
 {
     bm_settings *s = q->settings;
@@ -553,7 +555,7 @@ static bm_status answer_documents(query_query *q, bm_error *err)
     const bm_index_shares shares = bm_index_share(q->settings->memory);
     const query_documents documents = {
         .job = &q->job.context, .search = &q->search, .rows = &q->answers, .gather = shares.gather};
-    /* A driver takes longer to start than the native CPU for so little. */
+    /* For little input, starting a device driver takes longer than the work on the CPU. */
     if (bm_device_is_auto(q->settings->device.device) &&
         bm_input_set_total_bytes(q->job.context.inputs.set) < BM_INDEX_FEW_BYTES)
         q->settings->device.device = "cpu";
@@ -601,7 +603,7 @@ static bm_status run_steps(query_query *q, bm_error *err)
         BM_TRY(bm_job_context_check_outputs(q->settings, &asked->index, 1, err));
     if (asked->n_targets > 0)
         BM_TRY(bm_job_context_check_outputs(q->settings, asked->targets, asked->n_targets, err));
-    /* Before targets are read, which may take long. */
+    /* Checks the queries' inputs before the targets are read, which may take long. */
     BM_TRY(bm_job_begin(&q->job, asked->follow ? 0 : BM_STEP_INPUTS, err));
     BM_TRY(open_source(q, err));
     BM_TRY(open_rows(q, err));
@@ -609,7 +611,7 @@ static bm_status run_steps(query_query *q, bm_error *err)
     bm_status status = asked->follow ? query_answer_lines(q, err) : answer_documents(q, err);
     log_faults(q);
     if (q->search.measure == BM_MEASURE_CONTAINMENT)
-        q->settings->plan = (bm_band_plan){0}; /* of no use to it */
+        q->settings->plan = (bm_band_plan){0}; /* containment does not use it */
     counts->edges = counts->results.pairs = q->answers.n_rows;
     status = bm_rows_end_in(&q->rows, &q->job.files, status, err);
     return status == BM_OK ? bm_job_finish(&q->job, &(bm_job_ending){.dir = NULL}, err) : status;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.c -- candidates of a batch to verified answers.
+/* search.c -- verifies the candidates of a batch, and orders the answers.
  *
  *     hits of each band (search_hits.c), sorted    |  part 0  |   part 1   |  part 2 ...
- *     a part: its slices of all lists, merged, sorted, each hit once
- *             -> each number read once, in the order of the file, and compared with all that found
- *                it
+ *     a part: its slices of all lists, merged and sorted, without repeats
+ *             -> each document is read once, in file order, and compared with all queries that
+ *                found it
  *     answers of all parts -> by document, best first
  *
- * Parts are cut so that each has about as many hits; threads share them. What a part's answers are
- * does not depend on where it was cut, and the order at the end is total, so that neither threads
- * nor batch change anything.
+ * Parts are cut so that each has about as many hits; threads share them. Answers do not depend on
+ * where parts are cut, and the final order is total, so the result depends neither on threads nor
+ * on the batch.
  *
- * The sizes of two sets alone often tell that they cannot reach the threshold: then the set is not
+ * Often the sizes of two sets alone show that they cannot reach the threshold; then the set is not
  * read.
  *
- * Any number of threads may search a view, each with a result (and a pool, or none) of its own.
+ * Any number of threads may search the same view, each with its own result, and its own pool or
+ * none.
  *
  * Tests: tests/cli/cases/query.sh, tests/reference/test_measure.py,
  *        tests/unit/index/test_search.c */
@@ -33,41 +34,43 @@
 
 /* === search scan ===
  *
- * An inverted index of the queries, and the documents of the index looked up in it.
+ * Containment: an inverted index is made of the queries, and each document of the index is looked
+ * up in it.
  *
  *     queries of the batch -> bm_overlap_index (lsh/set_overlaps.h)
  *                          -> filters of the index (store_view.h)
- *                             -> a bit for each document that may hold one
- *     numbers 0 ... n-1, cut into parts
- *                          -> document, its set -> what it shares with each query
- *                             -> enough of one?
+ *                             -> a bit for each document that may contain one
+ *     document numbers 0 ... n-1, cut into parts
+ *                          -> set of a document -> shared count for each query
+ *                             -> enough?
  *
- * A query is contained by documents of any size, and by its rarest shingle or by its commonest:
- * bands tell nothing about that, and a prefix of the documents' shingles does not either. To read a
- * set takes about as long as to look at each of its hashes once in the filter of the queries'
- * index, which nearly all of them end at; so thousands of queries cost little more than one. The
- * filters cost each query some 20 ps a shingle of the index instead of 2 ns for all queries, so
- * they are asked for few, and only where they leave out most documents: long queries, and
- * thresholds that are not small.
+ * Documents of any size may contain a query, and may share its rarest or its commonest shingle with
+ * it, so neither bands nor prefixes of sorted shingles can select candidates. Reading a set takes
+ * about as long as probing the filter of the queries' index with each of its hashes, and that
+ * filter rejects nearly all of them; so thousands of queries cost little more than one. The filters
+ * of the index cost about 20 ps for each query and each shingle of the index, where the scan costs
+ * 2 ns for all queries together. So filters are used only for few queries, and only where they
+ * exclude most documents: for long queries and thresholds that are not small.
  *
- * Threads share parts of the index, which lie one after the other in its file. */
+ * Threads share the parts, each of which is contiguous in the file. */
 
 #define PARTS_A_THREAD 8u
 #define NUMBERS_AHEAD  16u
 #define SET_BY_CHANCE                                                                              \
-    0.17 /* of a filter's rows, and a little for shingles that many documents have */
+    0.17 /* share of set bits in a filter's row, with an allowance for common shingles */
 
 typedef struct scanning {
     bm_scan *scan;
-    uint32_t *docs;   /* of the batch: those that are looked for */
-    uint32_t *least;  /* of each: shingles that are enough */
-    uint32_t *n_sets; /* of each: its shingles */
+    uint32_t *docs;   /* the documents of the batch that are searched for */
+    uint32_t *least;  /* for each: the number of shared shingles that suffices */
+    uint32_t *n_sets; /* for each: its number of shingles */
     const uint64_t **sets;
     size_t n;
     bm_filter_ask *asks;
-    bm_overlap_index index; /* of these */
+    bm_overlap_index index; /* of these sets */
     uint32_t n_numbers;     /* of the store */
-    uint8_t *maybe;         /* a bit each: it may hold a query; NULL: each may */
+    uint8_t *maybe;         /* one bit for each number: the document may contain a query; NULL: each
+                               may */
     atomic_size_t n_found;
 } scanning;
 
@@ -96,9 +99,9 @@ static bm_status list_queries(scanning *s, bm_error *err)
 
 /* --- filters --- */
 
-/* The share of documents that pass the filters and have nothing in common with a query: `least` of
- * n rows are set by chance. The tail of the binomial distribution, from its first term by
- * Stirling's formula and the ratio of its terms. */
+/* The share of documents that have nothing in common with a query and still pass the filters, since
+ * `least` of n bits are set by chance. It is the tail of a binomial distribution: its first term by
+ * Stirling's formula, and the ratio of its terms. */
 static double pass_rate(const bm_filter_ask *ask)
 {
     const double set = SET_BY_CHANCE, n = ask->n, share = (double)ask->least / n;
@@ -111,8 +114,8 @@ static double pass_rate(const bm_filter_ask *ask)
     return fmin(1, first / (1 - (1 - share) / share * set / (1 - set)));
 }
 
-/* Is it worth asking the filters first? What takes as long as to read a shingle of the index counts
- * as one. */
+/* Is it worth using the filters first? The unit of cost is the time to read one shingle of the
+ * index. */
 static bool filters_help(const scanning *s)
 {
     const bm_store_counts counts = bm_store_view_counts(s->scan->cfg->view);
@@ -149,7 +152,7 @@ static bm_status filter_documents(scanning *s, bm_error *err)
 
 /* --- documents --- */
 
-/* The queries that the document found last contains. */
+/* Add the queries that this document contains. */
 static bm_status add_overlaps(scanning *s, const bm_overlaps *overlaps, uint32_t number,
                               const bm_store_doc *doc, bm_found_list *found, bm_error *err)
 {
@@ -220,7 +223,7 @@ static bm_status scan_parts(void *ctx, uint32_t thread, size_t begin, size_t end
     return BM_OK;
 }
 
-/* Find the documents that hold a share of cfg->threshold at least of a query's shingles: exact.
+/* Find the documents that contain at least the share cfg->threshold of a query's shingles; exact.
  * BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */
 static bm_status search_scan(bm_scan *scan, bm_error *err)
 {
@@ -244,34 +247,34 @@ out:
     return status;
 }
 
-#define HIT_BYTES    64u /* that a hit takes on its way to an answer */
+#define HIT_BYTES    64u /* memory for a hit until it is an answer */
 #define HITS_LEAST   ((size_t)1 << 12)
 #define SORT_GRAIN   64u
-#define PLACES_AHEAD 16u /* hits before a document is compared */
+#define PLACES_AHEAD 16u /* how many hits ahead a document's offset is prefetched */
 #define DOCS_AHEAD   8u
 #define MANY_ANSWERS 256u
 
 typedef struct search_part {
-    uint64_t begin, end; /* hits from begin on and below end; end UINT64_MAX: all the rest */
+    uint64_t begin, end; /* hits from `begin` on and below `end`; end UINT64_MAX: all the rest */
     bm_found_list found;
 } search_part;
 
 typedef struct search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
-    size_t n_asked;    /* documents of the batch that are asked now */
-    uint32_t *weights; /* for how many documents each answers; NULL: for itself */
+    size_t n_asked;    /* documents of the batch that are searched for now */
+    uint32_t *weights; /* for each document, for how many it answers; NULL: 1 */
     bm_search_hits hits;
     search_part *parts;
     size_t n_parts;
     bm_crowd_search crowds;
-    bm_scan scan; /* of containment: instead of all the members above */
-    bool many;    /* more than fits was found: fewer are to be asked at once */
+    bm_scan scan; /* used for containment, in place of all the members above */
+    bool many;    /* more was found than fits: search for fewer at once */
 } search;
 
 /* --- a pair --- */
 
-/* *similarity: less than 0 where it is below the threshold. */
+/* *similarity: negative if it is below the threshold. */
 static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, double threshold,
                          double *similarity, bm_error *err)
 {
@@ -296,7 +299,7 @@ static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, dou
 
 /* --- a part --- */
 
-/* The first hit of the list that is not below `hit`. */
+/* The index of the first hit in the list that is not below `hit`. */
 static size_t lower_bound(const bm_hit_list *list, uint64_t hit)
 {
     bm_bisect b = {0, list->n};
@@ -305,7 +308,7 @@ static size_t lower_bound(const bm_hit_list *list, uint64_t hit)
     return b.low;
 }
 
-/* The hits of a part, from all lists, ascending, each once. */
+/* The hits of a part, from all lists, ascending and without repeats. */
 static bm_status gather(const search *s, const search_part *p, bm_hit_list *out, bm_error *err)
 {
     for (size_t i = 0; i < s->hits.n_lists; i++) {
@@ -320,7 +323,7 @@ static bm_status gather(const search *s, const search_part *p, bm_hit_list *out,
     return s->hits.n_lists == 1 ? BM_OK : bm_hits_sort(out->list, &out->n, err);
 }
 
-/* Prefetch for the next comparisons: the place of a document, and once that is there, its bytes. */
+/* Prefetch for later comparisons: first the offset of a document, then the bytes there. */
 static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
 {
     if (i + PLACES_AHEAD < hits->n)
@@ -329,8 +332,9 @@ static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
         bm_store_view_expect(s->cfg->view, (uint32_t)(hits->list[i + DOCS_AHEAD] >> 32), true);
 }
 
-/* The similarity that an answer needs. Of one document alone numbers ascend: where `top` are found,
- * one after them must be better than the last of these. */
+/* The similarity that an answer must reach. If a single document is searched for, its hits ascend
+ * by number: once `top` answers are found, a later one must be strictly better than the worst of
+ * them. */
 static double wanted(const search *s, const bm_found_list *found)
 {
     const uint32_t top = s->cfg->top;
@@ -338,7 +342,7 @@ static double wanted(const search *s, const bm_found_list *found)
         return s->cfg->threshold;
     uint64_t bits;
     double next =
-        found->list[0].answer.similarity; /* and the number after it, for none is negative */
+        found->list[0].answer.similarity; /* the next larger number, as none is negative */
     memcpy(&bits, &next, sizeof bits);
     bits++;
     memcpy(&next, &bits, sizeof bits);
@@ -357,7 +361,7 @@ static bm_status compare_hits(const search *s, search_part *p, const bm_hit_list
         double similarity = -1;
         expect(s, hits, i);
         found->candidates += weight;
-        if (least > 1 && !s->cfg->skip_same_id) { /* nothing is better */
+        if (least > 1 && !s->cfg->skip_same_id) { /* no similarity is that high */
             found->verified += weight;
             continue;
         }
@@ -399,7 +403,7 @@ static bm_status do_parts(void *ctx, uint32_t thread, size_t begin, size_t end, 
     return BM_OK;
 }
 
-/* Cut where the longest list has equal shares: the others are much like it. */
+/* Cut the longest list into equal shares; the others are distributed similarly. */
 static bm_status cut_parts(search *s, bm_error *err)
 {
     const bm_hit_list *longest = &s->hits.lists[0];
@@ -432,7 +436,7 @@ static int best_first(const void *x, const void *y)
     return bm_answer_before(a, b) ? -1 : bm_answer_before(b, a);
 }
 
-/* A similarity, so that the larger has the smaller bits: none is negative. */
+/* The bits of a similarity, inverted so that a larger one has smaller bits. None is negative. */
 static inline uint64_t bits_of(double similarity)
 {
     uint64_t bits;
@@ -440,8 +444,7 @@ static inline uint64_t bits_of(double similarity)
     return ~bits;
 }
 
-/* Many answers have few different similarities: those are sorted, and answers by the rank of theirs
- * and their number. */
+/* Many answers have few distinct similarities: sort these, then sort answers by rank and number. */
 static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
 {
     uint64_t *ranks = bm_alloc(n, sizeof *ranks), *keys = bm_alloc(n, sizeof *keys);
@@ -470,7 +473,7 @@ out:
     return status;
 }
 
-/* The best of a document may be there twice. */
+/* The best answer of a document may occur twice. */
 static uint64_t drop_repeats(bm_answer *list, uint64_t n)
 {
     uint64_t kept = 0;
@@ -480,7 +483,7 @@ static uint64_t drop_repeats(bm_answer *list, uint64_t n)
     return kept;
 }
 
-/* Sort the answers of each document, and drop those after the best `top`. */
+/* Sort the answers of each document, and keep only the best `top`. */
 static bm_status order_answers(const search *s, bm_search_result *result, bm_error *err)
 {
     uint64_t n = 0, begin = 0;
@@ -520,7 +523,7 @@ static bm_status collect_answers(const search *s, size_t n, bm_search_result *re
         all += found_at(s, i)->n;
     BM_TRY(bm_grow_array(&result->begin, &result->cap_begin, n + 2, err));
     BM_TRY(bm_grow_array(&result->list, &result->cap_list, all, err));
-    /* begin[i + 2] counts, then begin[i + 1] is where the next of document i goes. */
+    /* Count in begin[i + 2], so that begin[i + 1] becomes the write position of document i. */
     memset(result->begin, 0, (n + 2) * sizeof *result->begin);
     for (size_t i = 0; i < n_lists; i++)
         for (size_t k = 0; k < found_at(s, i)->n; k++)
@@ -543,7 +546,7 @@ static bm_status collect_answers(const search *s, size_t n, bm_search_result *re
 
 /* --- the search --- */
 
-/* Documents that found something. */
+/* Documents of the batch that have hits. */
 typedef struct comparable {
     const bm_search_batch *batch;
     uint32_t *docs;
@@ -566,7 +569,7 @@ static bm_status sort_some(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-/* Most documents of a batch may be candidates of nothing: their sets stay as they are. */
+/* Most documents of a batch may have no candidates; their sets are left unsorted. */
 static bm_status sort_sets(const search *s, size_t n, bm_error *err)
 {
     comparable c = {.batch = s->batch};
@@ -668,7 +671,7 @@ out:
     return status;
 }
 
-/* The first documents of the batch, with `different` distinct ones. */
+/* How many documents at the front of the batch have `different` distinct ones among them. */
 static size_t first_docs(const bm_search_batch *batch, size_t different)
 {
     size_t n = 0;
@@ -690,7 +693,7 @@ static size_t count_different(const bm_search_batch *batch)
     return batch->same == NULL ? batch->n : n;
 }
 
-/* Ask for as many documents of the batch as fit. */
+/* Search for as many documents of the batch as fit. */
 static bm_status ask(search *s, bm_key_batch *asked, bm_search_result *result, bm_error *err)
 {
     const size_t all = count_different(s->batch);
@@ -710,7 +713,7 @@ static bm_status ask(search *s, bm_key_batch *asked, bm_search_result *result, b
         if (status != BM_OK || !s->many)
             break;
     }
-    /* The next may find less: a little more is tried. */
+    /* The next run may find less, so it tries a little more. */
     result->fits = different < all ? different + different / 4 + 1 : 0;
     return status;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* search.h -- finds the documents of an index that reach a threshold with given documents.
  *
- * For each document that is asked for:
+ * For each document of a batch:
  *
- *     band keys -> postings of each band -> candidates, each once -> its set (or words), read
+ *     band keys -> postings of each band -> distinct candidates -> read the set (or words) of each
  *               -> similarity
  *
- * A batch is asked as one: its keys are looked up band by band in ascending order, and sets are
- * read in the order in which they lie in the file, so that an index larger than memory is read
- * forwards. Answers do not depend on the batch, the threads or the order of look-ups: `pairs` would
- * give the same ones between the two documents with the same plan. */
+ * A batch is searched as a whole: its keys are looked up band by band in ascending order, and sets
+ * are read in file order, so an index larger than memory is read forwards. Answers do not depend on
+ * the batch, the threads or the order of look-ups; with the same plan, `pairs` gives the same
+ * answers for the same two documents. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -18,7 +18,8 @@
 #include "index/search_hits.h"
 #include "lsh/similarity.h"
 
-/* How documents are compared with documents of an index: by its sets, or by its words. */
+/* How documents are compared with documents of an index: by sets or by signatures, as the index
+ * keeps them. */
 static inline bm_similarity_rule bm_search_rule(bm_store_kind kind, bm_word_rows words,
                                                 double threshold)
 {
@@ -29,20 +30,21 @@ static inline bm_similarity_rule bm_search_rule(bm_store_kind kind, bm_word_rows
                                 .threshold = threshold};
 }
 
-/* The answers of document i are list[begin[i]] … list[begin[i+1]-1]: best first, of equal ones the
- * number that is less. {0} before; the same memory serves batch after batch. */
+/* The answers of document i are list[begin[i]] … list[begin[i+1]-1], best first, of equal ones the
+ * smaller number first. Must be {0} at first; its memory is reused for each batch. */
 typedef struct bm_search_result {
-    size_t n; /* documents that are answered: all of the batch, where memory is not bounded */
+    size_t n;        /* documents that were answered; all of the batch if memory is not bounded */
     uint64_t *begin; /* n + 1 */
     bm_answer *list;
     size_t cap_begin, cap_list;
-    size_t fits; /* different documents that a run could ask for at once, where it could not ask for
-                    all; else 0 */
-    uint64_t candidates, verified; /* summed over all batches, for each document that is answered */
+    size_t fits; /* if a run could not search for all documents at once: how many different ones it
+                    could; else 0 */
+    uint64_t candidates, verified; /* summed over all batches, for each answered document */
     uint64_t
-        not_compared; /* beyond `first`, likewise; a pair once for each key that leaves it out */
+        not_compared; /* candidates beyond `first`, summed likewise; a pair counts once for each key
+                         that omits it */
     uint64_t
-        read_all;   /* by containment: of them, for how many every document of the index was read */
+        read_all;   /* with containment: queries for which every document of the index was read */
     uint64_t steps; /* of the comparisons: pairs, lists of crowded buckets, and kinds in them */
 } bm_search_result;
 

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define RARE_LEAST 16u  /* documents that a rare shingle may be in, */
-#define RARE_PART  256u /* or this part of the block */
+#define RARE_LEAST 16u  /* a shingle is rare in at most this many documents */
+#define RARE_PART  256u /* plus the block's number of documents divided by this */
 
 enum { CORE, SOME, RARE };
 
@@ -76,7 +76,7 @@ static bool has_value(const void *owner, uint32_t number, const void *key)
     return ((const bm_block_shingles *)owner)->values[number] == *(const uint64_t *)key;
 }
 
-/* *id: of the value, which is new or not. */
+/* *id: the number of the value, which is added if it is new. */
 static bm_status insert(bm_block_shingles *s, uint64_t value, uint32_t *id, bm_error *err)
 {
     BM_TRY(bm_hash_table_reserve(&s->table, hash_again, s, err));
@@ -93,19 +93,20 @@ static bm_status insert(bm_block_shingles *s, uint64_t value, uint32_t *id, bm_e
 
 /* --- a block --- */
 
-/* The shingles of the block's documents, and the tables made of them. */
+/* Work data for making a block. */
 typedef struct making {
     bm_search_block *block;
-    uint32_t *ids;           /* of all documents, in the order of their sets */
-    uint64_t *begin;         /* of each; n + 1 */
-    uint32_t *counts;        /* of each shingle, documents */
-    uint32_t *kinds;         /* of each document, by number */
-    uint32_t *sizes;         /* of each document, then of each kind */
-    uint32_t *patterns;      /* of each kind: shingles of some, and missing ones */
+    uint32_t *ids;           /* shingles of all documents, in the order of their sets */
+    uint64_t *begin;         /* for each document; n + 1 */
+    uint32_t *counts;        /* for each shingle, its number of documents */
+    uint32_t *kinds;         /* for each document of the block */
+    uint32_t *sizes;         /* for each document */
+    uint32_t *patterns;      /* for each kind: its SOME shingles, then the core shingles that it
+                                lacks */
     uint64_t *pattern_begin; /* n_kinds + 1 */
-    uint64_t *hashes;        /* of each kind */
+    uint64_t *hashes;        /* for each kind */
     bm_hash_table table;     /* of kinds */
-    uint32_t *seen;          /* of the core: the last document that has it, plus 1 */
+    uint32_t *seen;          /* for each core shingle: the last document that has it, plus 1 */
     size_t cap_ids, cap_patterns;
 } making;
 
@@ -117,7 +118,7 @@ static void making_reset(making *m)
     bm_free(m->seen);
 }
 
-/* A signature has as many words as any other. */
+/* All signatures have the same number of words. */
 static uint32_t shingles_of(const bm_search_cfg *cfg, const bm_store_doc *doc)
 {
     return cfg->facts->kind == BM_STORE_SIGNATURES ? cfg->facts->words : doc->n_shingles;
@@ -192,7 +193,7 @@ static bm_status choose_roles(making *m, bm_error *err)
     return BM_OK;
 }
 
-/* The pattern of a document comes after the patterns of the kinds. */
+/* Make the pattern of a document after the patterns of the known kinds. */
 static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *missing, bm_error *err)
 {
     bm_search_block *b = m->block;
@@ -216,7 +217,7 @@ static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *miss
     return BM_OK;
 }
 
-/* The pattern after the patterns of the kinds. */
+/* The pattern of a document, before its kind is known. */
 typedef struct pattern {
     const uint32_t *list;
     size_t len;
@@ -263,7 +264,7 @@ static bm_status find_kind(making *m, size_t doc, bm_error *err)
     return BM_OK;
 }
 
-/* kind_size: from the size itself to its place among the sizes. */
+/* Replace each kind_size by its index in `sizes`. */
 static void list_sizes(bm_search_block *b)
 {
     memcpy(b->sizes, b->kind_size, b->n_kinds * sizeof *b->sizes);
@@ -285,7 +286,8 @@ static bm_status find_kinds(making *m, bm_error *err)
     for (size_t i = 0; i < b->n; i++)
         BM_TRY(find_kind(m, i, err));
     list_sizes(b);
-    /* kind_begin[k + 2] counts, then kind_begin[k + 1] is where the next of kind k goes. */
+    /* Count in kind_begin[k + 2], so that kind_begin[k + 1] becomes the write position of kind
+     * k. */
     memset(b->kind_begin, 0, (b->n_kinds + 2) * sizeof *b->kind_begin);
     for (size_t i = 0; i < b->n; i++)
         b->kind_begin[m->kinds[i] + 2]++;
@@ -300,7 +302,7 @@ static bm_status find_kinds(making *m, bm_error *err)
     return BM_OK;
 }
 
-/* Kinds of the core and of some, places of rare ones. */
+/* For each CORE or SOME shingle, list kinds; for each RARE one, list places. */
 static bm_status list_shingles(making *m, bm_error *err)
 {
     bm_search_block *b = m->block;
@@ -405,8 +407,8 @@ static inline void add_places(const bm_search_block *b, size_t id, bm_block_coun
     c->steps += end - begin;
 }
 
-/* A kind shares what the query has of the core, less what the kind lacks, and what both lack was
- * taken off twice. */
+/* The core shingles that a kind and a query share: those of the query, minus those that the kind
+ * lacks, plus those that both lack, since these were subtracted without being counted before. */
 void bm_search_block_count(const bm_search_block *b, const bm_search_cfg *cfg,
                            const bm_search_batch *batch, uint32_t doc, bm_block_counts *c)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* search_crowds.c -- see search_hits.h.
  *
- *     crowded keys -> crowds: keys that queries have in common, their documents, their queries
- *     hits of a crowd's query with a crowd's document -> extras, for the pair is met there
- *     a block of a crowd's documents (search_hits.h), a bit a document for each key
- *             -> each query: bits of its keys and extras, counts of each kind -> answers
+ *     crowded keys -> crowds: keys connected by queries, with their documents and queries
+ *     hits of a crowd's query with a crowd's document -> extras of the crowd
+ *     a block of a crowd's documents (search_hits.h), with bits of the documents of each key
+ *             -> each query: bits of its keys and extras, counts for each kind -> answers
  *
- * A query belongs to one crowd, a document of the index may be in several; a pair is in one place
- * only. Neither how crowds come about nor how they are cut into blocks, nor who works on them,
- * changes which pairs are compared, or an answer.
+ * A query belongs to one crowd at most; a document of the index may be in several. A pair is
+ * compared in one place only. Which pairs are compared and what the answers are does not depend on
+ * how crowds form, how they are cut into blocks, or which threads work on them.
  *
  * Tests: tests/unit/index/test_search.c */
 #include "base/bisect.h"
@@ -24,15 +24,15 @@
 #include "lsh/verify.h"
 
 #define NONE            UINT32_MAX
-#define BLOCK_MEMORY    64u /* bytes of a shingle, in a block */
+#define BLOCK_MEMORY    64u /* memory in a block for each shingle */
 #define BLOCK_LEAST     ((uint64_t)1 << 17)
 #define BLOCK_MOST      ((uint64_t)1 << 22) /* shingles */
-#define DOCS_A_RANGE    256u                /* of queries, that are answered as one, at least */
+#define DOCS_A_RANGE    256u                /* at least this many queries in a range */
 #define RANGES_A_THREAD 8u
-#define BITS_FROM       32u /* of a part as large as this of the block bits take less than places */
+#define BITS_FROM       32u /* bits if a key has more than this part of the block, else places */
 #define BEFORE_STEP     128u
 #define WORD_BITS       64u
-#define WORDS_A_STEP    8u /* that a processor joins at once */
+#define WORDS_A_STEP    8u /* words that the processor ORs at once */
 
 /* --- answers --- */
 
@@ -47,7 +47,7 @@ static bm_status found_add(bm_found_list *found, bm_found one, bm_error *err)
     return BM_OK;
 }
 
-/* The worst answer goes first. */
+/* Order of the heap: the worst answer first. */
 static bool is_worse(const void *ctx, const void *x, const void *y)
 {
     (void)ctx;
@@ -78,18 +78,18 @@ typedef struct crowds {
     size_t n;
     const bm_crowded_key **keys; /* crowd by crowd */
     size_t n_keys;
-    size_t *keys_begin, *docs_begin, *numbers_begin; /* of each crowd; n + 1 */
-    uint32_t *crowd_of;                              /* of each document of the batch; NONE */
+    size_t *keys_begin, *docs_begin, *numbers_begin; /* for each crowd; n + 1 */
+    uint32_t *crowd_of;                              /* for each document of the batch; NONE */
     uint32_t *docs;                                  /* of the batch, crowd by crowd, ascending */
-    size_t *doc_keys_begin;                          /* of each document of the batch; n + 1 */
-    uint32_t *doc_keys;                              /* among the keys of all crowds */
+    size_t *doc_keys_begin;                          /* for each document of the batch; n + 1 */
+    uint32_t *doc_keys;                              /* indexes in `keys` */
     uint32_t *numbers;                               /* crowd by crowd, ascending */
     uint64_t *extras;                                /* document << 32 | number, ascending */
     size_t n_extras, cap_extras;
     size_t n_answers; /* so far */
 } crowds;
 
-/* Keys that a document has both are of one crowd; crowd_of: a key of each document. */
+/* Connect keys that a document has in common into one crowd. crowd_of: any key of each document. */
 static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
     const size_t n = c->search->n;
@@ -107,18 +107,19 @@ static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
     return BM_OK;
 }
 
-/* Put keys in the order of their crowds, which are numbered as they come. crowd_of: crowds. */
+/* Sort the keys by crowd; crowds are numbered in order of appearance. crowd_of becomes the
+ * crowd. */
 static bm_status sort_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
     bm_status status = BM_OK;
     const bm_crowded_key **sorted = bm_alloc(c->n_keys, sizeof *sorted);
-    uint32_t *crowd = bm_alloc(c->n_keys, sizeof *crowd); /* of each key */
+    uint32_t *crowd = bm_alloc(c->n_keys, sizeof *crowd); /* for each key */
     c->keys_begin = bm_alloc_zero(c->n_keys + 2, sizeof *c->keys_begin);
     if (sorted == NULL || crowd == NULL || c->keys_begin == NULL) {
         status = bm_fail_nomem(err, c->n_keys * 3 * sizeof *sorted);
         goto out;
     }
-    for (size_t k = 0; k < c->n_keys; k++) { /* the root is the least of its keys */
+    for (size_t k = 0; k < c->n_keys; k++) { /* the root of a set is its smallest key */
         const uint32_t root = bm_union_find_root(joined, (uint32_t)k);
         crowd[k] = root == k ? (uint32_t)c->n++ : crowd[root];
         c->keys_begin[crowd[k] + 2]++;
@@ -152,8 +153,8 @@ static bm_status list_docs(crowds *c, bm_error *err)
     return bm_crowded_doc_keys(c->keys, c->n_keys, n, &c->doc_keys_begin, &c->doc_keys, err);
 }
 
-/* Append the numbers of a crowd's keys, each once: through one bit for each number from the least
- * to the largest, or, if they lie far apart, sorted. */
+/* Append the distinct numbers of a crowd's keys. They are collected as one bit for each number from
+ * the smallest to the largest, or sorted if they are too far apart. */
 static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm_error *err)
 {
     const size_t begin = c->keys_begin[crowd], end = c->keys_begin[crowd + 1];
@@ -203,7 +204,8 @@ static bool has_number(const crowds *c, uint32_t crowd, uint32_t number)
     return at < n && list[at] == number;
 }
 
-/* Take the hits that a crowd answers for out of the lists. Hits of one number are side by side. */
+/* Remove the hits that a crowd answers from the lists, and keep them as extras. In a list, hits of
+ * one number are adjacent. */
 static bm_status extract_extras(crowds *c, bm_error *err)
 {
     bm_search_hits *hits = c->search->hits;
@@ -240,7 +242,7 @@ static bm_status gather(crowds *c, bm_error *err)
     BM_TRY_OUT(join_keys(c, &joined, err));
     BM_TRY_OUT(sort_keys(c, &joined, err));
     BM_TRY_OUT(list_docs(c, err));
-    /* The documents of the index that are in each crowd. */
+    /* The documents of the index in each crowd. */
     size_t n = 0, cap = 0;
     BM_TRY_OUT(bm_new_zero(&c->numbers_begin, c->n + 1, err));
     for (size_t i = 0; i < c->n; i++) {
@@ -255,13 +257,13 @@ out:
 
 /* --- a block --- */
 
-/* A range of queries that goes through all blocks of a crowd. */
+/* A range of queries, kept through all blocks of a crowd. */
 typedef struct joined_range {
-    bm_union_find joined; /* that found the same, by their places in the range */
-    bm_answer *best;      /* of each so far; its similarity is less than 0: none */
+    bm_union_find joined; /* sets of queries with an answer in common, by place in the range */
+    bm_answer *best;      /* for each query, so far; a negative similarity: none */
 } joined_range;
 
-/* Who of the block has a key: bits, or places where they are few. */
+/* The documents of a block that have a key, as bits, or as places if they are few. */
 typedef struct block_key {
     uint64_t *bits;
     uint32_t *places;
@@ -272,22 +274,22 @@ typedef struct crowd_block {
     crowds *crowds;
     size_t crowd;
     bm_search_block block;
-    size_t n_words; /* of bits */
+    size_t n_words; /* words of bits */
     block_key *keys;
     uint64_t *bits;
     uint32_t *places;
-    uint64_t *before; /* where queries have a bound: bits of the first BEFORE_STEP documents of the
-                         block, of twice as many, … */
+    uint64_t *before;     /* if queries have a bound: bits of the first BEFORE_STEP documents of the
+                             block, of the first 2 * BEFORE_STEP, … */
     const uint32_t *docs; /* of the batch */
     size_t n_docs, grain;
-    bm_found_list *found; /* of each range of them; with `top` of each */
-    joined_range *joined; /* joining: of each range */
-    uint32_t least_words; /* SIGNATURES: that are enough */
+    bm_found_list *found; /* for each range of queries; with `top`, for each query */
+    joined_range *joined; /* for each range, with cfg->joins */
+    uint32_t least_words; /* SIGNATURES: the number of equal words that suffices */
     atomic_size_t n_answers;
     atomic_bool many;
 } crowd_block;
 
-/* The part of a key's numbers that are in the block. */
+/* The numbers of a key that are in the block. */
 static const uint32_t *numbers_of(const crowd_block *b, const bm_crowded_key *key, size_t *n)
 {
     const bm_search_block *block = &b->block;
@@ -364,12 +366,15 @@ static bm_status place_keys(crowd_block *b, bm_error *err)
 
 /* --- the queries of a block --- */
 
-/* Joining: who found what of a block, in a range of queries. */
+/* With cfg->joins: what the queries of a range found in a block. */
 typedef struct joining {
-    uint64_t *found;  /* bits of places */
-    uint32_t *finder; /* of each place that was found: the first query, by its place in the range */
-    uint32_t *of_word; /* a finder, where all of a word's are joined; else NONE */
-    uint8_t *closed;   /* of each kind: all were found, and all who found them are joined */
+    uint64_t *found;   /* bits of places */
+    uint32_t *finder;  /* for each place found: the first query that found it, by its place in the
+                          range */
+    uint32_t *of_word; /* for each word: a finder, if all finders in this word are joined; else
+                          NONE */
+    uint8_t *closed;   /* for each kind: all its documents were found, and all their finders are
+                          joined */
 } joining;
 
 typedef struct asker {
@@ -377,12 +382,13 @@ typedef struct asker {
     bm_found_list *found;
     bm_block_counts counts;
     uint64_t *asked;   /* bits of candidates */
-    uint64_t *matched; /* joining: bits of answers */
-    uint32_t *words;   /* joining: those with such bits */
+    uint64_t *matched; /* with joins: bits of answers */
+    uint32_t *words;   /* with joins: words that have bits of answers */
     size_t n_matched_words;
-    uint32_t *least; /* of each size: shared shingles that are enough; NONE: none are */
+    uint32_t *least; /* for each size: the number of shared shingles that suffices; NONE: none
+                        does */
     joining joining;
-    joined_range *joined; /* joining */
+    joined_range *joined; /* with joins */
 } asker;
 
 static void asker_reset(asker *a)
@@ -410,11 +416,12 @@ static bm_status asker_init(asker *a, crowd_block *b, bm_error *err)
     return bm_new(&j->of_word, b->n_words, err);
 }
 
-/* Only the first `n` documents of the block are candidates. */
+/* Keep only the first `n` documents of the block as candidates. */
 static void drop_from(asker *a, size_t n)
 {
     const crowd_block *b = a->b;
-    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* none of the members below */
+    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* the row whose bits include all of
+                                                               them */
     const uint32_t *place = b->block.place;
     uint64_t *restrict asked = a->asked;
     size_t end = b->block.n;
@@ -428,7 +435,7 @@ static void drop_from(asker *a, size_t n)
         asked[place[n] / WORD_BITS] &= ~(UINT64_C(1) << place[n] % WORD_BITS);
 }
 
-/* The places of the block that are candidates of a query, and how many. */
+/* Set the bits of the candidates of a query in the block; returns their number. */
 static size_t list_asked(asker *a, uint32_t doc)
 {
     const crowd_block *b = a->b;
@@ -462,7 +469,7 @@ static size_t list_asked(asker *a, uint32_t doc)
     return bm_bits_count(asked, b->n_words);
 }
 
-/* A document is no answer to one of its own id. true: it was a candidate. */
+/* Remove the document that has the query's own id from the candidates. *was: it was one. */
 static bm_status skip_own_id(asker *a, uint32_t doc, bool *was, bm_error *err)
 {
     const bm_crowd_search *s = a->b->crowds->search;
@@ -511,7 +518,7 @@ static inline bool is_enough(const asker *a, uint32_t kind, uint32_t shared)
     return shared >= a->least[a->b->block.kind_size[kind]];
 }
 
-/* The bits of word w that are of the places begin … end-1. */
+/* A mask of the bits in word w that belong to the places begin … end-1. */
 static inline uint64_t bits_within(size_t w, size_t begin, size_t end)
 {
     uint64_t bits = UINT64_MAX;
@@ -522,8 +529,8 @@ static inline uint64_t bits_within(size_t w, size_t begin, size_t end)
     return bits;
 }
 
-/* Add the documents of a kind that share no rare shingle, in the order of their numbers, and no
- * more than may be wanted. */
+/* Add the candidates of a kind that share no rare shingle, in ascending order of numbers, and stop
+ * when no better one can follow. */
 static bm_status keep_kind(asker *a, uint32_t doc, uint32_t kind, bm_error *err)
 {
     const bm_search_block *block = &a->b->block;
@@ -545,7 +552,7 @@ static bm_status keep_kind(asker *a, uint32_t doc, uint32_t kind, bm_error *err)
     return BM_OK;
 }
 
-/* Answers, or the best `top`. */
+/* Add the answers of a query, or the best `top`. */
 static bm_status keep_answers(asker *a, uint32_t doc, bm_error *err)
 {
     const bm_search_block *block = &a->b->block;
@@ -570,7 +577,7 @@ static bm_status keep_answers(asker *a, uint32_t doc, bm_error *err)
     return BM_OK;
 }
 
-/* --- who found the same --- */
+/* --- queries with an answer in common --- */
 
 static void add_matched(asker *a, size_t w, uint64_t bits)
 {
@@ -580,8 +587,8 @@ static void add_matched(asker *a, size_t w, uint64_t bits)
     a->counts.steps++;
 }
 
-/* The answers of a query, as bits; the best of them. For a closed kind one answer is as good as
- * all. false: there is none. */
+/* Set the bits of a query's answers, and find the best. For a closed kind, one answer is enough.
+ * false: there is none. */
 static bool match(asker *a, uint32_t doc, bm_answer *best)
 {
     const bm_search_block *block = &a->b->block;
@@ -627,7 +634,7 @@ static bool match(asker *a, uint32_t doc, bm_answer *best)
     return any;
 }
 
-/* Close the kind where all of it was found by queries that are joined. */
+/* Close the kind if all of it was found, by queries that are joined. */
 static void close_kind(asker *a, size_t kind)
 {
     const bm_search_block *block = &a->b->block;
@@ -658,8 +665,8 @@ static bm_status add_place(asker *a, uint32_t doc, size_t place, bm_error *err)
                      err);
 }
 
-/* Join the query to the others by the documents found in word w: those that it finds first, and
- * those that others found. */
+/* Join the query with others through the documents that it found in word w, and add the answers
+ * needed for that: those that no query found before, and one for each new connection. */
 static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_error *err)
 {
     joining *j = &a->joining;
@@ -676,7 +683,9 @@ static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_e
                 BM_TRY_OUT(add_place(a, doc, place, err));
         }
     }
-    /* All documents found in the word are joined now, or some were joined before and stay apart. */
+    /* If `met` has all documents found before, all finders in the word are joined now. Otherwise,
+     * if this query found new documents and is not known to be joined with all others, the finders
+     * may be separate. */
     if (met == before)
         j->of_word[w] = self;
     else if (matched != met && (met == 0 || j->of_word[w] == NONE))
@@ -696,7 +705,7 @@ static bm_status keep_joins(asker *a, uint32_t doc, uint32_t self, bm_error *err
     bm_answer one, *best = &a->joined->best[self];
     bm_status status = BM_OK;
     if (!match(a, doc, &one))
-        return BM_OK; /* and no bit is set */
+        return BM_OK; /* match set no bit then */
     if (best->similarity < 0 || bm_answer_before(&one, best)) {
         *best = one;
         BM_TRY_OUT(found_add(a->found, (bm_found){doc, one}, err));
@@ -744,7 +753,8 @@ static bm_status ask_range(void *ctx, uint32_t thread, size_t begin, size_t end,
     asker a;
     if (atomic_load(&b->many))
         return BM_OK;
-    const bool each = b->crowds->search->cfg->top != 0; /* a list of answers each */
+    const bool each = b->crowds->search->cfg->top != 0; /* with `top`, each query has a list of
+                                                           answers */
     bm_status status = asker_init(&a, b, err);
     a.found = &b->found[each ? begin : begin / b->grain];
     a.joined = b->joined == NULL ? NULL : &b->joined[begin / b->grain];
@@ -776,7 +786,7 @@ static bm_status ask_block(crowd_block *b, bm_error *err)
     return status;
 }
 
-/* The shingles that a block may have. */
+/* The most shingles of a block. */
 static uint64_t shingles_a_block(const bm_search_cfg *cfg)
 {
     const uint64_t most = cfg->memory / BLOCK_MEMORY;
@@ -785,7 +795,7 @@ static uint64_t shingles_a_block(const bm_search_cfg *cfg)
     return most < BLOCK_LEAST ? BLOCK_LEAST : most;
 }
 
-/* So many equal words are enough. */
+/* The smallest number of equal words that reaches the threshold. */
 static uint32_t least_words(const bm_search_cfg *cfg)
 {
     const uint32_t words = cfg->facts->words;
@@ -836,7 +846,7 @@ out:
     return status;
 }
 
-/* Where queries join, each range finds what there is anew. */
+/* With joins there are fewer ranges, since each finds everything anew. */
 static size_t docs_a_range(const bm_search_cfg *cfg, size_t n_docs)
 {
     const size_t threads = cfg->pool != NULL ? bm_pool_size(cfg->pool) : 1;
@@ -866,7 +876,7 @@ static bm_status answer_crowd(crowds *c, size_t crowd, bm_error *err)
         status = begin_joining(&b.joined, n_ranges, b.grain, err);
     for (size_t at = c->numbers_begin[crowd], n = 0; status == BM_OK && at < end && !s->many;
          at += n) {
-        /* Where queries have a bound most are at it before the end of a larger block. */
+        /* If queries have a bound, most reach it before the end of a larger block. */
         n = s->hits->last != NULL && end - at > s->cfg->first / 2 ? s->cfg->first / 2 + 1
                                                                   : end - at;
         status =

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search_hits.c -- band keys of documents to the numbers that share one.
+/* search_hits.c -- looks up band keys, and finds the numbers of documents that share one.
  *
- * Band by band, which threads share: the keys of all documents of the batch in ascending order,
- * each once, are looked up as one; what a key finds is found for each document that has it.
+ * Threads share the bands. For a band, the distinct keys of all documents of the batch are looked
+ * up in ascending order; whatever a key finds is a hit of each document that has the key.
  *
  *     band 0    keys of documents, sorted -> store -> (number, document) sorted -> list 0
  *     band 1    ...                                                           -> list 1
  *
- * A key that many documents of the index have (a crowded bucket) is kept as it is: who asks, and
- * who has it, once each and not as pairs (search_hits.h). Where few ask for it, it is listed in the
- * end.
+ * If many documents of the index have a key (a crowded bucket), it is kept as two lists, of the
+ * queries and of the documents that have it, and not as pairs (search_hits.h). If few queries have
+ * it, its pairs are listed in the end.
  *
- * A document's candidates are the first so many that it finds. The sizes of its keys show which one
- * may find more; for these the numbers are visited in ascending order, a range at a time, a bit a
- * number for each key, until as many bits are set in any of its keys. The rest is dropped before it
- * is listed, and counted.
+ * If batch->first is set, the candidates of a document are the first so many numbers that its keys
+ * find. The sizes of its keys show whether a document may find more. For such documents the numbers
+ * are visited in ascending order, a range at a time, with one bit for each number and key, until
+ * enough bits are set over all keys of the document. All larger numbers are counted and dropped
+ * before pairs are listed.
  *
- * Work that is too little for several threads goes to one list. Where documents find very many they
- * are returned to the caller, who asks for fewer at once; the hits of one document are sorted, and
- * repeats dropped, as often as they fill the buffer, so that there are never more than twice the
- * documents of the index.
+ * Work that is too small for several threads fills one list. If documents find too many hits, the
+ * caller is told and retries with fewer documents. For a single document, hits are sorted and
+ * repeats dropped whenever they fill the buffer, so there are never more than twice as many as
+ * documents in the index.
  *
  * Tests: tests/unit/index/test_search.c */
 #include "index/search_hits.h"
@@ -33,34 +34,35 @@
 #include "lsh/verify.h"
 
 #define SMALL_BUCKET 24u
-#define KEYS_AT_ONCE 1024u /* so that too many hits are noticed in time */
-/* A key is crowded that so many documents of the index have; where fewer of the batch than ASKERS
- * ask for it, and these are fewer hits than LISTED, it is listed after all. */
+#define KEYS_AT_ONCE 1024u /* a limit, so that too many hits are noticed in time */
+/* A key is crowded if this many documents of the index have it. If fewer than ASKERS documents of
+ * the batch have it and it makes fewer hits than LISTED, it is listed after all. */
 #define CROWDED       64u
 #define ASKERS        8u
 #define LISTED        1024u
-#define NUMBERS_A_HIT 16u /* that take as much memory, of crowded keys */
-#define FREE_NUMBERS  4u  /* times those that one document may find */
+#define NUMBERS_A_HIT 16u /* numbers of crowded keys that take the memory of a hit */
+#define FREE_NUMBERS  4u  /* as a multiple of what one document may find */
 #define WORD_BITS     64u
-#define RANGE_WORDS   ((size_t)1 << 18) /* of all keys of a range, */
-#define RANGE_MOST    512u              /* and of one */
-#define SPAN_MOST     ((size_t)1 << 22) /* numbers that a range reaches over */
+#define RANGE_WORDS   ((size_t)1 << 18) /* of all keys in a range */
+#define RANGE_MOST    512u              /* of one key in a range */
+#define SPAN_MOST     ((size_t)1 << 22) /* numbers that a range covers */
 
 typedef struct key_of {
     uint64_t key;
     uint32_t doc;
 } key_of;
 
-/* The buffers of one look-up of a band, used again by the next. */
+/* The buffers for looking up a band, reused for the next. */
 typedef struct band_scratch {
-    key_of *order;   /* of documents by their keys */
-    uint64_t *keys;  /* each once */
+    key_of *order;   /* documents, ordered by key */
+    uint64_t *keys;  /* distinct */
     uint32_t *begin; /* where the documents of a key begin in `order` */
     size_t n, n_keys;
     bm_store_hits found;
-    size_t *ends; /* of what each key of a call found, in `numbers` */
+    size_t *ends; /* [i + 1]: where the numbers of key i of a call end in `numbers`, then where they
+                     begin */
     uint32_t *numbers;
-    uint64_t *left; /* that each key has beyond these */
+    uint64_t *left; /* for each key, how many more documents have it */
     size_t cap_ends, cap_numbers, cap_left;
 } band_scratch;
 
@@ -90,7 +92,7 @@ static int by_key(const void *x, const void *y)
     return a->doc < b->doc ? -1 : a->doc > b->doc;
 }
 
-/* Sort the hits of one bucket, which come in the order of their documents. */
+/* Sort one bucket by key; its entries are in the order of their documents. */
 static void sort_bucket(key_of *list, size_t n)
 {
     if (n > SMALL_BUCKET) {
@@ -111,12 +113,12 @@ static inline bool is_asked(const bm_key_batch *batch, size_t i)
     return batch->n_shingles[i] != 0 && (batch->same == NULL || batch->same[i] == i);
 }
 
-/* Documents with shingles by their keys: keys are hashes, so that as many buckets as documents, by
- * the first bits, hold about one each. */
+/* Sort the documents with shingles by key. Keys are hashes, so if there are as many buckets as
+ * documents, each selected by the first bits of the key, a bucket has about one document. */
 static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch *s)
 {
     unsigned bits = 1;
-    uint32_t *place = s->begin; /* of each bucket; n + 1 */
+    uint32_t *place = s->begin; /* for each bucket; n + 1 */
     while ((size_t)2 << bits <= batch->n)
         bits++;
     const size_t n_buckets = batch->n < 2 ? 1 : (size_t)1 << bits;
@@ -134,13 +136,13 @@ static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch 
         if (is_asked(batch, i))
             s->order[place[key >> shift & mask]++] = (key_of){key, (uint32_t)i};
     }
-    for (size_t i = 0; i < n_buckets; i++) { /* which now ends at its place */
+    for (size_t i = 0; i < n_buckets; i++) { /* place[i] is now the end of bucket i */
         const size_t begin = i == 0 ? 0 : place[i - 1];
         sort_bucket(s->order + begin, place[i] - begin);
     }
 }
 
-/* The keys of a band, ascending, each once. */
+/* List the distinct keys of a band, ascending. */
 static void list_keys(const bm_key_batch *batch, uint32_t band, band_scratch *s)
 {
     order_by_key(batch, band, s);
@@ -191,12 +193,12 @@ static bm_status reserve_hits(const look_up *l, bm_hit_list *out, size_t more, b
     return status == BM_OK ? bm_grow_array(&out->list, &out->cap, out->n + more, err) : status;
 }
 
-/* The documents that one key found, in order. */
+/* What one key found, in order. */
 typedef struct found_key {
-    const key_of *docs; /* n_docs that have it */
+    const key_of *docs; /* the n_docs documents of the batch that have it */
     uint32_t *numbers;
     size_t n_docs, n_numbers;
-    uint64_t left; /* more than are among the numbers */
+    uint64_t left; /* further documents of the index that have it */
 } found_key;
 
 static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out, bm_error *err)
@@ -214,7 +216,7 @@ static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out,
     return BM_OK;
 }
 
-/* A key in order: only its first documents count, and it is kept as it is where it is crowded. */
+/* Add what a key found: at most the first `first` numbers count. A crowded key is kept as lists. */
 static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *err)
 {
     const bm_key_batch *batch = l->batch;
@@ -228,8 +230,8 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
     const bool listed =
         !batch->keep_crowded || batch->alone || (k->n_docs < ASKERS && more < LISTED);
     if (crowded && !listed) {
-        /* Numbers do not become fewer with the documents that ask: as many as a few may find are no
-         * reason to ask for fewer. */
+        /* The numbers of a key do not decrease when fewer documents are asked for, so as many as a
+         * few documents may find count nothing. */
         const size_t all = atomic_fetch_add(&l->n_numbers, k->n_numbers) + k->n_numbers;
         const size_t free = (size_t)FREE_NUMBERS * batch->bands * batch->first;
         more = all <= free ? 0 : all - free < k->n_numbers ? all - free : k->n_numbers;
@@ -246,8 +248,8 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
     return BM_OK;
 }
 
-/* The keys of a call in order: of each its numbers, which lie in as many places as there are runs,
- * side by side. */
+/* Add the keys of one call in order. The numbers of a key, which the runs of the index return
+ * separately, are first brought together. */
 static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                                 bm_hit_list *out, bm_error *err)
 {
@@ -263,8 +265,8 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
         s->left[s->found.rest[i].asked] += s->found.rest[i].n;
     for (size_t i = 0; i < n_keys; i++)
         s->ends[i + 1] += s->ends[i];
-    for (size_t i = s->found.n; i > 0; i--) /* ends[i + 1] becomes the place where the documents of
-                                             * key i begin */
+    for (size_t i = s->found.n; i > 0; i--) /* moves ends[i + 1] back to where the numbers of key i
+                                             * begin */
         s->numbers[--s->ends[s->found.list[i - 1].asked + 1]] = s->found.list[i - 1].number;
     for (size_t i = 0; status == BM_OK && i < n_keys && !atomic_load(&l->many); i++) {
         const size_t begin = s->ends[i + 1], end = i + 1 < n_keys ? s->ends[i + 2] : s->found.n;
@@ -275,7 +277,7 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
                        .n_numbers = end - begin,
                        .left = s->left[i]};
         for (size_t j = 1; j < k.n_numbers; j++)
-            if (k.numbers[j] < k.numbers[j - 1]) { /* of several runs */
+            if (k.numbers[j] < k.numbers[j - 1]) { /* from several runs */
                 qsort(k.numbers, k.n_numbers, sizeof *k.numbers, bm_order_u32);
                 break;
             }
@@ -284,7 +286,7 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
     return status;
 }
 
-/* Each document that has the key found what the key found. */
+/* Every document that has a key gets all hits of the key. */
 static bm_status add_found_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                                 bm_hit_list *out, bm_error *err)
 {
@@ -308,7 +310,7 @@ static bm_status add_found_keys(look_up *l, band_scratch *s, size_t first_key, s
     return BM_OK;
 }
 
-/* Look up one band of all documents; hits are appended to `out`. */
+/* Look up one band of all documents; append the hits to `out`. */
 static bm_status look_up_band(look_up *l, uint32_t band, band_scratch *s, bm_hit_list *out,
                               bm_error *err)
 {
@@ -345,23 +347,27 @@ typedef struct bounding {
     const bm_key_batch *batch;
     bm_search_hits *hits;
     const bm_crowded_key **keys; /* of all lists */
-    size_t n_keys, *at;          /* of each key: the first number after the ranges so far */
-    uint64_t **bits;             /* of each key in this range; NULL: nobody asks for it any more */
+    size_t n_keys, *at;          /* for each key: its first number after the ranges visited so
+                                    far */
+    uint64_t **bits;             /* for each key, its bits in this range; NULL: no remaining
+                                    document has the key */
     uint32_t *docs,
-        *met; /* who is not at its bound; of each document of the batch, numbers so far */
+        *met; /* documents that have not reached their bound; for each document of the batch, how
+                 many numbers it has found so far */
     size_t n_docs;
-    size_t *keys_begin; /* of each document of the batch; n + 2 */
+    size_t *keys_begin; /* for each document of the batch; n + 2 */
     uint32_t *doc_keys;
     uint64_t *extras; /* document << 32 | number, ascending: hits that are listed */
     size_t n_extras, cap_extras, *extra_at;
-    /* The range: numbers from `low` on, below `high`, that anybody finds, each with a rank. */
+    /* The current range: numbers >= `low` and < `high` that are found at all; each has a rank. */
     uint64_t low, high, span;
-    uint64_t *there;      /* a bit a number */
-    uint32_t *rank_begin; /* of each word of these */
-    uint32_t *numbers;    /* of each rank */
+    uint64_t *there;      /* one bit for each number */
+    uint32_t *rank_begin; /* for each word of `there`, the rank of its first number */
+    uint32_t *numbers;    /* for each rank */
     size_t n_ranks, n_words;
-    uint64_t *words, *asked; /* RANGE_WORDS or one a key; one row of them */
-    size_t cap_words;        /* of a key */
+    uint64_t *words, *asked; /* bits of all keys, RANGE_WORDS in total or one word each; the union
+                                for one document */
+    size_t cap_words;        /* for each key */
 } bounding;
 
 bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
@@ -395,7 +401,8 @@ bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, 
     return BM_OK;
 }
 
-/* Who may find more than the first ones: by the sizes of its keys, and the hits that are listed. */
+/* List the documents that may find more than the first ones, by the sizes of their keys and their
+ * listed hits. */
 static bm_status list_docs(bounding *b, bm_error *err)
 {
     const size_t n = b->batch->n;
@@ -419,7 +426,7 @@ out:
     return status;
 }
 
-/* Hits of these documents that are listed, each once; last[]: which of the documents these are. */
+/* Collect the listed hits of these documents, each once. last[] marks the documents meanwhile. */
 static bm_status list_extras(bounding *b, bm_error *err)
 {
     const size_t n = b->batch->n;
@@ -465,7 +472,7 @@ static bm_status begin_ranges(bounding *b, bm_error *err)
                : BM_OK;
 }
 
-/* The hit of the document that is listed and is the next, or NULL. */
+/* The next listed hit of the document, if its number is below `high`; else NULL. */
 static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
 {
     const size_t at = b->extra_at[doc];
@@ -474,7 +481,8 @@ static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
                : NULL;
 }
 
-/* Keys that are still asked for, and the least number that is not after. false: there is none. */
+/* Find the keys that are still needed, and set `low` to the smallest number not visited yet. false:
+ * there is none. */
 static bool find_low(bounding *b)
 {
     size_t used = 0;
@@ -509,7 +517,7 @@ static size_t rank_of(const bounding *b, uint32_t number)
            (size_t)__builtin_popcountll(b->there[at / WORD_BITS] & below);
 }
 
-/* Give ranks to the numbers of the range, which ends before as many as fit. */
+/* Assign ranks to the numbers of the range; the range is shortened if there are more than fit. */
 static void rank_numbers(bounding *b)
 {
     const size_t most = b->cap_words * WORD_BITS, n_there = (size_t)(b->span / WORD_BITS);
@@ -557,7 +565,7 @@ static void place_crowded(bounding *b)
     }
 }
 
-/* Visit what the document finds in the range. true: it is at its bound. */
+/* Visit what the document finds in the range. true: it has reached its bound. */
 static bool visit_doc(bounding *b, uint32_t doc)
 {
     const size_t wanted = b->batch->first - b->met[doc];
@@ -571,7 +579,7 @@ static bool visit_doc(bounding *b, uint32_t doc)
     b->met[doc] += (uint32_t)n;
     if (n < wanted)
         return false;
-    while (n >= wanted) /* the word in which it is reached */
+    while (n >= wanted) /* find the word with the last candidate */
         n -= (size_t)__builtin_popcountll(b->asked[--w]);
     uint64_t bits = b->asked[w];
     for (; n + 1 < wanted; n++)
@@ -580,8 +588,8 @@ static bool visit_doc(bounding *b, uint32_t doc)
     return true;
 }
 
-/* Count for each document what lies above its last candidate, of its keys and of the listed hits.
- */
+/* Count, for each document, the numbers above its last candidate, in its keys and its listed
+ * hits. */
 static void count_left(bounding *b)
 {
     bm_search_hits *hits = b->hits;
@@ -635,8 +643,8 @@ out:
 
 /* --- all bands --- */
 
-/* List the keys that few documents ask for, drop keys without candidates and hits above a bound,
- * and sort. */
+/* Drop hits above a bound and crowded keys without candidates, list the keys that few documents
+ * have, and sort. */
 static bm_status finish_list(const look_up *l, bm_hit_list *list, bm_error *err)
 {
     const uint32_t *last = l->out->last;

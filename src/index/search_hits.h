@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search_hits.h -- what a search is given; and band keys of documents to the numbers that share
- * one, its first half. */
+/* search_hits.h -- the input of a search, and its parts: look-up of band keys (search_hits.c),
+ * blocks of documents (search_block.c), crowded buckets (search_crowds.c). */
 #pragma once
 
 #include <string.h>
@@ -13,47 +13,49 @@
 #include "base/threads.h"
 #include "store/store_view.h"
 
-/* Documents to look up; borrowed. */
+/* Documents to search for; borrowed. */
 typedef struct bm_search_batch {
     size_t n;
     const uint64_t *keys;        /* n * facts.bands */
-    const uint32_t *n_shingles;  /* of each; 0: it finds nothing */
-    const uint64_t *const *sets; /* SETS: of each n_shingles hashes, ascending, distinct */
+    const uint32_t *n_shingles;  /* for each document; 0: it finds nothing */
+    const uint64_t *const *sets; /* SETS: for each document, n_shingles hashes, ascending,
+                                    distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words */
-    const bm_str *ids;           /* of each, for skip_same_id; else NULL */
-    /* The buffer in which the sets lie where they are not in order yet: those that are compared are
-     * sorted there. NULL: they are. */
+    const bm_str *ids;           /* for each document, for skip_same_id; else NULL */
+    /* If sets are not sorted yet: the buffer they are in, where those that are compared get sorted.
+     * NULL: all sets are sorted. */
     uint64_t *unsorted;
-    /* For each document the first of the batch with the same set (or words), itself where none is
-     * before it: that one alone is asked and answers for the others, which have no answers of their
-     * own. Not with skip_same_id. NULL: all differ. */
+    /* For each document, the first document of the batch with the same set (or words), possibly
+     * itself. Only first ones are searched for; the others get no answers of their own, as those of
+     * the first hold for them. Not with skip_same_id. NULL: all documents differ. */
     const uint32_t *same;
 } bm_search_batch;
 
-/* A query's candidates are the first so many documents, by number, that share a band key with it,
- * over all of its keys. The others are counted. */
+/* The candidates of a query are, over all its keys, at most this many documents that share a band
+ * key with it, those with the smallest numbers. The others are only counted. */
 #define BM_SEARCH_FIRST 20000u
 
 typedef struct bm_search_cfg {
     const bm_store_view *view;
     const bm_store_facts *facts;
-    uint32_t word_bytes; /* of the words of signatures: 4 or 8 */
-    bm_pool *pool;       /* NULL: this thread alone */
-    bm_measure measure;  /* CONTAINMENT, of SETS alone: every document is read */
+    uint32_t word_bytes; /* bytes of a word of signatures: 4 or 8 */
+    bm_pool *pool;       /* NULL: only the calling thread */
+    bm_measure measure;  /* CONTAINMENT: with SETS only; every document is read, unless filters
+                            exclude it */
     double threshold;
-    uint32_t top;      /* best answers of each document; 0: all */
-    bool skip_same_id; /* a document is no answer to one of its own id */
-    /* Only the best answer of each query, each document of the index that is an answer, and who has
-     * one in common are wanted: an answer that adds nothing to these may be left out. Not with
-     * `top`. */
+    uint32_t top;      /* best answers for each document; 0: all */
+    bool skip_same_id; /* an answer must not have the id of its query */
+    /* The caller wants only the best answer of each query, each document of the index that is an
+     * answer, and which queries have an answer in common. Answers that add nothing to these may be
+     * omitted. Not with `top`. */
     bool joins;
-    uint32_t first; /* BM_SEARCH_FIRST, or 0: no bound */
+    uint32_t first; /* BM_SEARCH_FIRST; 0: no bound */
     /* Bytes that hits may take; 0: no bound. If a batch finds more, only the first of its documents
      * are answered (bm_search_result.n), at least one, and the caller calls again with the rest. */
     uint64_t memory;
 } bm_search_cfg;
 
-/* Is a document of the index, by its id, none that document `doc` of the batch asks for? */
+/* Is this document of the index, by its id, to be skipped for document `doc` of the batch? */
 static inline bool bm_search_skips(const bm_search_cfg *cfg, const bm_search_batch *batch,
                                    uint32_t doc, bm_str id)
 {
@@ -66,18 +68,17 @@ typedef struct bm_answer {
     double similarity;
 } bm_answer;
 
-/* A key that many documents of the index have and several of the batch ask for: their hits are not
- * listed one by one. Numbers that are no candidate of any asking document are left out. */
+/* A crowded key: many documents of the index have it, and several of the batch look it up. Its hits
+ * are not listed one by one. Numbers that are no candidate of any of these queries are omitted. */
 typedef struct bm_crowded_key {
-    uint32_t *numbers; /* ascending; the documents that ask lie after them, in the same block */
+    uint32_t *numbers; /* ascending; `docs` follow in the same allocation */
     uint32_t *docs;    /* ascending */
     uint32_t n_numbers, n_docs;
-    uint64_t rest; /* documents of the key after these */
-    bool listed;   /* in the end: few ask for it, and few have it */
+    uint64_t rest; /* further documents of the index with this key */
+    bool listed;   /* finally listed as hits: few queries have it, and few documents */
 } bm_crowded_key;
 
-/* A document of the index and one that was asked for, number << 32 | place in the batch: in
- * ascending order they are in the order of the file. */
+/* Hits: number in the index << 32 | place in the batch. Ascending order is file order. */
 typedef struct bm_hit_list {
     uint64_t *list;
     size_t n, cap;
@@ -85,53 +86,55 @@ typedef struct bm_hit_list {
     size_t n_crowded, cap_crowded;
 } bm_hit_list;
 
-/* Hits of a batch in several lists, each ascending and without repeats; the same hit may be in
- * several. */
+/* Hits of a batch in several lists, each ascending and without repeats. The same hit may be in
+ * several lists. */
 typedef struct bm_search_hits {
     bm_hit_list *lists;
     size_t n_lists;
-    uint32_t *last; /* of each document of the batch: no candidate has a number above; NULL: there
-                       is no bound */
-    uint64_t *left; /* of each: documents above, once for each key that many have, once for all
-                       others; NULL: none */
+    uint32_t *last; /* for each document of the batch: the largest number of a candidate; NULL:
+                       there is no bound */
+    uint64_t *left; /* for each document of the batch: hits above `last`, once for each crowded key
+                       and once for all other keys together; NULL: none */
 } bm_search_hits;   /* {0} is empty */
 
-#define BM_SEARCH_TOGETHER 4096u /* keys of a batch, or hits, that are worth waking threads for */
+#define BM_SEARCH_TOGETHER 4096u /* keys or hits that are worth several threads */
 
-/* Documents to look up; borrowed. */
+/* Documents whose band keys are looked up; borrowed. */
 typedef struct bm_key_batch {
     const bm_store_view *view;
-    bm_pool *pool; /* NULL: this thread alone */
+    bm_pool *pool; /* NULL: only the calling thread */
     uint32_t bands;
     size_t n;
     const uint64_t *keys;       /* n * bands */
-    const uint32_t *n_shingles; /* of each; 0: it finds nothing */
+    const uint32_t *n_shingles; /* for each document; 0: it finds nothing */
     const uint32_t *same;       /* as in bm_search_batch */
     size_t most;                /* hits */
-    bool alone;                 /* one document is asked: there is no bound */
-    uint32_t first;             /* of what a document finds the first so many; 0: all */
-    bool keep_crowded;          /* keys that several ask for and many have: see bm_crowded_key */
+    bool alone;                 /* a single document is searched for: `most` does not limit it */
+    uint32_t first;             /* the most candidates of a document, those with the smallest
+                                   numbers; 0: all */
+    bool keep_crowded;          /* keep keys that several look up and many have as bm_crowded_key */
 } bm_key_batch;
 
-/* *many is set where there are more hits than `most`: nothing is filled then, and fewer documents
- * must be asked for at once. */
+/* Look up all bands. *many: there are more hits than `most`; nothing is filled in, and the caller
+ * must retry with fewer documents. */
 bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
                             bm_error *err);
 void bm_search_hits_reset(bm_search_hits *hits);
-/* All crowded keys, list by list. Both arrays are the caller's to free, also after a failure. */
+/* All crowded keys, list by list. The caller frees the array, also after a failure. */
 bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
                           bm_error *err);
-/* The keys of n_docs documents: the keys of document i are (*doc_keys)[(*begin)[i]] to [(*begin)[i
- * + 1] - 1]; n_docs + 2 places. */
+/* For each of n_docs documents, its crowded keys: (*doc_keys)[(*begin)[i]] to [(*begin)[i + 1] -
+ * 1]. *begin has n_docs + 2 entries. The caller frees both, also after a failure. */
 bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, size_t n_docs,
                               size_t **begin, uint32_t **doc_keys, bm_error *err);
-/* Add the bits of n words. */
+/* OR n words into `to`. */
 static inline void bm_bits_add(uint64_t *restrict to, const uint64_t *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         to[i] |= from[i];
 }
-/* Bits that are set in n words; in lanes, where the machine counts none by itself. */
+/* Count the bits set in n words; written so that compilers vectorize it without a popcount
+ * instruction. */
 static inline size_t bm_bits_count(const uint64_t *words, size_t n)
 {
     uint64_t all = 0;
@@ -147,44 +150,44 @@ static inline size_t bm_bits_count(const uint64_t *words, size_t n)
     }
     return (size_t)all;
 }
-/* How many of n ascending numbers are below `number`. */
+/* How many of n ascending numbers are less than `number`. */
 size_t bm_numbers_below(const uint32_t *list, size_t n, uint64_t number);
-/* Sort n hits, and drop repeats; *n becomes the number that is left. */
+/* Sort n hits, and drop repeats; *n becomes the number that remains. */
 bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err);
 
-/* search_block -- documents of an index that are compared: one, or a block of them that many
- * queries are compared with.
+/* search_block -- documents of an index to compare with: a single one, or a block that many queries
+ * are compared with.
  *
  *     shingles of a block    in more than half of its documents    core: kinds that lack it
  *                            in few                                rare: documents that have it
  *                            others                                kinds that have it
- *     kind                   documents of one size that lack the same of the core, and have the
- *                            same of the others
- *     place                  documents in the order of their kinds, then of their numbers
+ *     kind                   documents of one size that lack the same core shingles, and have
+ *                            the same of the others
+ *     place                  rank of a document, by kind, then by number
  *
- * The shingles of signatures are words at their places. */
+ * For signatures, a shingle is a word together with its position. */
 
 /* --- one document --- */
 
 typedef struct bm_search_target {
     uint32_t number;
     bm_store_doc doc;
-    bool read; /* its set, or words */
+    bool read; /* its set, or words, were read */
     uint64_t *set;
     uint32_t *words;
     size_t cap_set, cap_words;
 } bm_search_target; /* {0} before */
 
-/* BM_ERR_FORMAT where it is not there, for bands name it. */
+/* Find the document. BM_ERR_FORMAT: it is not there, although a band names it. */
 bm_status bm_search_target_find(const bm_search_cfg *cfg, uint32_t number, bm_search_target *target,
                                 bm_error *err);
-/* Its set, or words; once, if it is called again. */
+/* Read its set, or words, unless that was done. */
 bm_status bm_search_target_read(const bm_search_cfg *cfg, bm_search_target *target, bm_error *err);
 void bm_search_target_reset(bm_search_target *target);
 
 /* --- a block --- */
 
-/* The shingles of a block, numbered as they come. */
+/* The distinct shingles of a block, numbered in order of appearance. */
 typedef struct bm_block_shingles {
     bm_hash_table table;
     uint64_t *values; /* by number */
@@ -194,35 +197,36 @@ typedef struct bm_block_shingles {
 typedef struct bm_search_block {
     size_t n;
     const uint32_t *numbers; /* ascending; borrowed */
-    uint32_t *place;         /* of each */
-    uint32_t *number_at;     /* of each place */
-    uint32_t *kind_of;       /* of each place */
+    uint32_t *place;         /* for each document */
+    uint32_t *number_at;     /* for each place */
+    uint32_t *kind_of;       /* for each place */
     size_t n_kinds, n_sizes, n_core;
     uint32_t *kind_begin;   /* places; n_kinds + 1 */
-    uint32_t *kind_missing; /* of the core */
-    uint32_t *kind_size;    /* which of the sizes */
+    uint32_t *kind_missing; /* core shingles that it lacks */
+    uint32_t *kind_size;    /* index in `sizes` */
     uint32_t *sizes;        /* ascending */
     bm_block_shingles shingles;
-    uint8_t *roles;       /* of each shingle */
-    uint32_t *core;       /* shingles */
-    uint32_t *core_at;    /* of each shingle of the core, where in `core` */
-    uint64_t *list_begin; /* of each shingle; n + 1 */
+    uint8_t *roles;       /* for each shingle: CORE, SOME or RARE */
+    uint32_t *core;       /* the core shingles */
+    uint32_t *core_at;    /* for each core shingle, its index in `core` */
+    uint64_t *list_begin; /* for each shingle, where its list begins in `lists`; n + 1 */
     uint32_t *lists;
 } bm_search_block; /* {0} before */
 
-/* How many of the documents, one at least, have `most` shingles or less together. */
+/* *reach: how many of the documents, at least one, have at most `most` shingles in total. */
 bm_status bm_search_block_reach(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
                                 uint64_t most, size_t *reach, bm_error *err);
 bm_status bm_search_block_make(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
                                bm_search_block *out, bm_error *err);
 void bm_search_block_reset(bm_search_block *block);
 
-/* The counts of what a query shares with a block. */
+/* Counts of shingles that a query shares with a block. */
 typedef struct bm_block_counts {
-    uint32_t *shared;  /* with each kind, but for rare shingles */
-    uint32_t *rare;    /* of each place: rare ones; 0 where it is not among the touched */
+    uint32_t *shared;  /* for each kind, without rare shingles */
+    uint32_t *rare;    /* for each place: shared rare shingles; 0 unless the place is in
+                          `touched` */
     uint32_t *touched; /* places */
-    uint32_t *seen;    /* of each of the core: the last question in which it was met */
+    uint32_t *seen;    /* for each core shingle: the last question that has it */
     size_t n_touched;
     uint32_t question;
     uint64_t steps;
@@ -231,48 +235,47 @@ typedef struct bm_block_counts {
 bm_status bm_block_counts_init(bm_block_counts *counts, const bm_search_block *block,
                                bm_error *err);
 void bm_block_counts_reset(bm_block_counts *counts);
-/* Count what document `doc` of the batch shares. */
+/* Count the shingles that document `doc` of the batch shares. */
 void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cfg,
                            const bm_search_batch *batch, uint32_t doc, bm_block_counts *counts);
 
-/* search_crowds -- what documents find in crowded buckets: many against many, without comparing
- * each with each.
+/* search_crowds -- answers from crowded buckets: compares many queries with many documents, without
+ * comparing each pair by itself.
  *
- * Queries that share a crowded key, directly or by others, are a crowd, with all documents of the
- * index that such a key names. Of these a block at a time is read, as many as fit into memory, once
- * for all queries:
+ * Queries that share a crowded key, directly or through others, form a crowd, together with all
+ * documents of the index that have such a key. These documents are read a block at a time, as many
+ * as fit into memory, once for all queries:
  *
  *     shingles of the block    in most documents       core, listed where it is missing
  *                              in some                 listed by kinds of documents
  *                              in very few             listed by documents
- *     kind                     documents of the same size that lack the same of the core and have
- *                              the same of the second
- *     who has a key            a bit a document, in the order of the kinds
+ *     kind                     documents of the same size that lack the same core shingles and
+ *                              have the same shingles of the second group
+ *     owners of a key          one bit for each document, in the order of the kinds
  *
  * A query counts the shingles that it shares with each kind, from the lists of its own shingles and
- * of the core shingles that it lacks. Then it does so with the few documents that share a rare
- * shingle with it.
- * The counts are exact, so the similarity equals that of a merge of the two sets. n documents that
- * differ in one word are a few hundred kinds, however large n is.
+ * of the core shingles that it lacks. Then it adds the rare shingles that it shares with a few
+ * single documents. The counts are exact, so the similarity is the same as that of merging the two
+ * sets. Documents that differ in one word form a few hundred kinds, however many they are.
  *
- * Candidates are as ever the pairs that share a key. */
+ * As without crowds, the candidates are the pairs that share a key. */
 
 typedef struct bm_found {
     uint32_t doc;
     bm_answer answer;
 } bm_found;
 
-/* The answers that a part of a search found, in any order. */
+/* Answers found by a part of a search, in any order. */
 typedef struct bm_found_list {
     bm_found *list;
     size_t n, cap;
     uint64_t candidates, verified, steps; /* as in bm_search_result */
 } bm_found_list;
 
-/* Add one to a list that keeps the best `top`; 0: all. In a full list the first entry is the
- * worst. */
+/* Add an answer to a list that keeps only the best `top`; 0: all. In a full list the first entry is
+ * the worst. */
 bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_error *err);
-/* Before the other in a row of answers? */
+/* Does `a` come before `b` among the answers of a query? */
 static inline bool bm_answer_before(const bm_answer *a, const bm_answer *b)
 {
     return a->similarity != b->similarity ? a->similarity > b->similarity : a->number < b->number;
@@ -281,30 +284,30 @@ static inline bool bm_answer_before(const bm_answer *a, const bm_answer *b)
 typedef struct bm_crowd_search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
-    size_t n;                /* of the batch, that are asked */
+    size_t n;                /* documents of the batch that are searched for */
     const uint32_t *weights; /* NULL: 1 each */
-    bm_search_hits *hits;    /* those that crowds answer are removed from them */
-    size_t most;             /* answers; SIZE_MAX: no bound */
-    bool many;               /* there are more: the list is not complete */
+    bm_search_hits *hits;    /* hits that crowds answer are removed from them */
+    size_t most;             /* the most answers; SIZE_MAX: no bound */
+    bool many;               /* there are more answers: the list is incomplete */
     bm_found_list *found;
     size_t n_found, cap_found;
 } bm_crowd_search;
 
-/* Answer for the crowded keys among the hits; `found` is the caller's to free, list by list. */
+/* Answer the crowded keys among the hits. The caller frees `found`, list by list. */
 bm_status bm_search_crowds(bm_crowd_search *search, bm_error *err);
 
-/* --- by containment: without bands (search.c) --- */
+/* --- containment: a scan without bands (search.c) --- */
 
 typedef struct bm_scan {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
-    size_t n;                /* of the batch, that are asked */
-    const uint32_t *weights; /* of each, for how many it answers; NULL: 1 */
-    size_t most;             /* answers; SIZE_MAX: no bound */
-    bool alone;              /* one document is asked: there is no bound */
-    bool many;               /* there are more: the list is not complete */
-    bool read_all;           /* no filter left out a document */
+    size_t n;                /* documents of the batch that are searched for */
+    const uint32_t *weights; /* for each document, for how many it answers; NULL: 1 */
+    size_t most;             /* the most answers; SIZE_MAX: no bound */
+    bool alone;              /* a single document is searched for: `most` does not limit it */
+    bool many;               /* there are more answers: the list is incomplete */
+    bool read_all;           /* filters excluded no document */
     bm_found_list
-        *found; /* a list a part of the index, in order; the caller's to free, one by one */
+        *found; /* a list for each part of the index, in order; the caller frees them one by one */
     size_t n_found;
 } bm_scan;

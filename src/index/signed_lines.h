@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signed_lines.h -- lines of standard input, each signed on this thread before the next is waited
- * for.
+/* signed_lines.h -- lines of standard input, each read and signed on the calling thread before the
+ * next.
  *
- * To wake another thread costs as much as a document takes. A line that does not fit into the job's
- * memory ends the job, as such a record of a file does (BM_ERR_NOMEM). */
+ * Waking another thread would cost as much as a document takes. A line that does not fit into the
+ * job's memory ends the job with BM_ERR_NOMEM, like such a record in a file. */
 #pragma once
 
 #include "sources/line_input.h"
@@ -11,22 +11,22 @@
 #include "inmem/documents.h"
 
 typedef struct bm_signed_lines {
-    bm_job_context *job;  /* borrowed; its counts are kept */
-    bm_doc_signer signer; /* has the document of the line at hand */
+    bm_job_context *job;  /* borrowed; its counts are updated */
+    bm_doc_signer signer; /* has the document of the current line */
     bm_doc_recipe recipe;
     bm_record_budget budget;
     bm_backend *backend;
     bm_line_input *in;
-    bm_record_fn fn; /* of the call that is under way */
+    bm_record_fn fn; /* of the current call */
     void *ctx;
 } bm_signed_lines;
 
-/* `words`: all words of a signature are wanted, not only keys. `callbacks` are borrowed. `out`
- * stays where it is; closed in either case. */
+/* `words`: compute the whole signature, not only band keys. `callbacks` are borrowed. `out` must
+ * not move. Close it, also after a failure. */
 bm_status bm_signed_lines_open(bm_job_context *job, bool words, const bm_callbacks *callbacks,
                                bm_signed_lines *out, bm_error *err);
 void bm_signed_lines_close(bm_signed_lines *lines);
-/* Read the next line: `fn` is called for a document that was signed; a bad record is refused, or
- * counted and logged. */
+/* Read the next line. `fn` is called for a signed document; a bad record is an error, or is counted
+ * and logged. */
 bm_status bm_signed_lines_next(bm_signed_lines *lines, bm_record_fn fn, void *ctx, bm_line_got *got,
                                bm_error *err);
