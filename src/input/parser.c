@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parser.c -- walk over the records of a raw batch.
+/* parser.c -- walks over the records of a raw batch.
  *
  * One loop serves the full parse and the split, so both see the same records. UTF-8 is checked once
- * over a whole piece; only where that fails is all of each field looked at. In a valid piece a
- * field is valid too if it ends between characters, which a length that its record gives may not.
- * Threads: a parser a thread. */
+ * per piece; only if that fails is each field checked in full. In a valid piece a field is invalid
+ * only if it ends inside a character, which a length stated in its record may cause. Threads: one
+ * parser per thread. */
 #include "input/parser.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "input/record_format.h"
 #include "json/json_simd.h"
 
-#define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */
+#define SCRATCH_MAX ((size_t)1 << 20) /* the most bytes of each buffer that stay allocated */
 
 static bm_status open_json(bm_parser *parser, bm_error *err)
 {
@@ -94,7 +94,7 @@ static bool is_blank(bm_str line)
     return true;
 }
 
-/* Newlines in the bytes of a record. */
+/* Count the newlines in a record. */
 static uint64_t lines_of(bm_str raw)
 {
     uint64_t n = 0;
@@ -110,15 +110,15 @@ typedef struct walker {
     bm_parser *parser;
     const bm_raw_batch *batch;
     const bm_raw_piece *piece;
-    bool full;  /* parse the records; else only tell their bounds */
+    bool full;  /* parse the records; else only report their bounds */
     bool parse; /* full, or elements of an array: several may begin on one line */
     bool types; /* count the types of records */
     bm_record_fn fn;
     void *ctx;
 } walker;
 
-/* Name the field of a quoted row that is too long which swallowed the lines after its own, as far
- * as the bytes shown of every such record tell. */
+/* Explain a quoted row that is too long and swallowed the lines after its own: name the field, as
+ * far as the record's first bytes show it. */
 static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, bm_record *record)
 {
     bm_parser *parser = w->parser;
@@ -157,7 +157,7 @@ static void too_long(const walker *w, bm_record *record, bm_str content, size_t 
     }
 }
 
-/* A record that describes its file is neither a document nor another type. */
+/* Count a record as a document or by its type. A record that describes its file is neither. */
 static void count_type(bm_record_types *types, bm_record_role role, bm_str type)
 {
     types->n_documents += role == BM_ROLE_DOCUMENT;
@@ -165,8 +165,8 @@ static void count_type(bm_record_types *types, bm_record_role role, bm_str type)
         bm_record_types_add(types, type);
 }
 
-/* Hand one record over. Its bytes are record->raw, with the byte order mark (`bom` bytes) before it
- * and its line ending after it. */
+/* Pass one record to the callback. record->raw has the byte order mark (`bom` bytes) before the
+ * content and the line ending after it. */
 static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_error *err)
 {
     bm_parser *parser = w->parser;
@@ -204,8 +204,8 @@ static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_
     return w->fn(w->ctx, record, err);
 }
 
-/* The byte order mark of an array is before its bracket and belongs to no element: it is handed
- * over like a header row. */
+/* The byte order mark of an array precedes its bracket and belongs to no element: pass it on like a
+ * header row. */
 static bm_status emit_mark(const walker *w, bm_error *err)
 {
     bm_record record = {.file = w->piece->file,
@@ -215,7 +215,8 @@ static bm_status emit_mark(const walker *w, bm_error *err)
     return w->fn(w->ctx, &record, err);
 }
 
-/* The rest of a file that cannot be read is a bad record, in full parsing or not. */
+/* Pass on the rest of a file that cannot be read as a bad record, both in a full parse and in a
+ * split. */
 static bm_status emit_rest(const walker *w, bm_error *err)
 {
     const bm_record record = {.file = w->piece->file,
@@ -240,7 +241,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     size_t bom = w->piece->file_begin ? bm_bom_bytes(data + pos, end - pos) : 0;
     uint64_t line = w->piece->first_line, number = w->piece->n_before;
     bm_status status = BM_OK;
-    bool whole = format->whole_file; /* a file without bytes is a record too */
+    bool whole = format->whole_file; /* even an empty file is a record */
     bm_scan scan = {.state = w->piece->state, .syntax = w->parser->rules->syntax};
     if (format->elements && bom > 0 && !w->full)
         status = emit_mark(w, err);
@@ -272,7 +273,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     return status;
 }
 
-/* The types of the piece's file are counted in parser->types[n_types-1] from now on. */
+/* From now on, count types for the piece's file in parser->types[n_types-1]. */
 static bm_status begin_types(bm_parser *parser, uint32_t file, bm_error *err)
 {
     if (parser->n_types > 0 && parser->types[parser->n_types - 1].file == file)
@@ -296,7 +297,7 @@ static bm_status walk_batch(walker *w, bm_error *err)
         parser->source = source;
         if (parser->format->table)
             parser->columns = w->batch->columns + w->piece->columns;
-        /* The parser of JSON checks the strings of its fields itself. */
+        /* The JSON parser checks the strings of its fields itself. */
         parser->maker.all_valid = w->full && parser->json == NULL &&
                                   bm_simd_utf8_valid(w->batch->data + w->piece->begin, len);
         if (w->types)
@@ -312,7 +313,7 @@ const bm_file_types *bm_parser_types(const bm_parser *parser, size_t *n)
     return parser->types;
 }
 
-/* No thread keeps the scratch that a long record needed. */
+/* Free scratch memory that only a long record needed. */
 static void trim_scratch(bm_parser *parser)
 {
     bm_buf *const buffers[] = {&parser->text, &parser->joined, &parser->repaired, &parser->as_read,

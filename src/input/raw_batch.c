@@ -30,7 +30,7 @@ bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err)
 
 /* === long gate ===
  *
- * How many words a record can have, told from its bytes alone. */
+ * The most words that a record can have, computed from its bytes alone. */
 
 uint64_t bm_long_words(const char *data, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw_batch.h -- what the reader hands to a parser: whole records, cut but not parsed.
+/* raw_batch.h -- what the reader passes to a parser: whole records, cut but not parsed.
  *
  *     data     [piece of file 0][piece of file 1][piece of file 2]
  *     pieces   begin, end, first line of each */
@@ -12,30 +12,30 @@
 
 typedef struct bm_raw_piece {
     uint32_t file;       /* index into the input set */
-    uint64_t first_line; /* of the piece in its file, 1 is the first */
-    size_t begin, end;   /* in bm_raw_batch.data; whole records */
-    /* The piece is the first, the last of its file. A file without records has one empty piece; a
+    uint64_t first_line; /* line of the file where the piece begins, from 1 */
+    size_t begin, end;   /* offsets in bm_raw_batch.data; whole records */
+    /* Is the piece the first, the last of its file? A file without records has one empty piece; a
      * last piece may be empty. */
     bool file_begin, file_end;
-    unsigned state;    /* of the scan (record_format.h) at its beginning */
-    uint64_t place;    /* of its first byte in a plain file */
-    uint64_t n_before; /* elements of its array that are before it; of other formats 0 */
-    /* Not NULL: why the rest of the file cannot be read; an empty piece takes its place. Owned. */
+    unsigned state;    /* the scan's state (record_format.h) at its beginning */
+    uint64_t place;    /* offset of its first byte in a plain file */
+    uint64_t n_before; /* elements of the file's array before the piece; other formats: 0 */
+    /* Not NULL: why the rest of the file cannot be read; this empty piece stands for it. Owned. */
     char *broken;
     bool cut; /* one record, longer than a document may be: only its first bytes are here */
     uint64_t n_behind; /* of such a record: its lines after the first */
-    bm_hash128 digest; /* of a file that is read whole by whoever fills the batch */
+    bm_hash128 digest; /* of a file that is read whole in bm_reader_fill */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
-/* A range that is still to be read: with a file, a part of it, for the last piece; without, whole
- * files, one for each piece. */
+/* A range that has yet to be read. With `file`: a part of it, which is the last piece; without:
+ * whole files, one per piece. */
 typedef struct bm_raw_range {
     bool is_open;               /* it has yet to be read (bm_reader_fill) */
-    const bm_stored_file *file; /* NULL: none */
-    uint64_t at;                /* where its bytes lie, after ... */
-    size_t held;                /* ... so many that are here already */
-    uint64_t turn;              /* to be accepted: the ranges before it come first */
+    const bm_stored_file *file; /* NULL: whole files */
+    uint64_t at;                /* offset of its bytes in the file, after ... */
+    size_t held;                /* ... this many bytes, which are here already */
+    uint64_t turn;              /* its number in the order in which ranges are accepted */
 } bm_raw_range;
 
 typedef struct bm_raw_batch {
@@ -44,42 +44,42 @@ typedef struct bm_raw_batch {
     size_t len, cap;
     bm_raw_piece *pieces;
     size_t n_pieces, cap_pieces;
-    uint64_t bytes_read; /* as stored, so far, for progress */
-    uint32_t *columns;   /* of each file: the id's, then one a text field, … (record_rules.h) */
+    uint64_t bytes_read; /* stored bytes read so far, for progress */
+    uint32_t *columns;   /* per file: the id's, then one per text field, … (record_rules.h) */
     size_t n_columns, cap_columns;
-    bm_content_place place; /* after its last record, where the reader tracks it */
+    bm_content_place place; /* after its last record, if the reader tracks places */
     bm_raw_range range;
 } bm_raw_batch;
 
 void bm_raw_batch_free(bm_raw_batch *batch); /* NULL is fine */
-/* Memory for len bytes; data is never NULL then. */
+/* Reserve memory for len bytes; afterwards data is not NULL, even for 0. */
 bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err);
 
-/* long_gate -- how much of one record may be held?
+/* long_gate -- decides how much of one record may be held.
  *
- * A source holds batches of a size that it is told. A record that is longer makes its batch longer,
- * as long as a document may be, and with many threads there may be many of them. So whoever bounds
- * the memory is asked before more of such a record is held. */
+ * A source holds batches of a given size. A longer record makes its batch longer, up to the longest
+ * document allowed, and with many threads there may be many such batches. So whoever bounds the
+ * memory is asked before more of such a record is held. */
 
 /* A record that may not be held: it was read to its end and dropped, and its size is reported. */
 typedef struct bm_long_record {
     const char *file;
     uint64_t line;
     uint64_t bytes;
-    uint64_t words; /* that it has at most */
+    uint64_t words; /* an upper bound */
 } bm_long_record;
 
 typedef struct bm_long_gate {
     void *ctx;
-    /* May `bytes` of the record that is being read be held? Called again when the record grows;
-     * waits until they may. False: they never may, and `refuse` is called. A failure ends the
+    /* May `bytes` of the record being read be held? Called again when the record grows; waits until
+     * they may. *may false: they never may, and `refuse` is called later. A failure ends the
      * reading. */
     bm_status (*hold)(void *ctx, uint64_t bytes, bool *may, bm_error *err);
     /* Fails with the memory that the record would need; never BM_OK. */
     bm_status (*refuse)(void *ctx, const bm_long_record *record, bm_error *err);
 } bm_long_gate;
 
-/* Words that begin in `len` bytes of a text at most: one after each ASCII character that is no
- * letter or digit, and two for each three other bytes, for a character of a split script is a word
- * and lets another begin after it. */
+/* The most words that can begin in `len` bytes of text: one after each ASCII character that is no
+ * letter or digit, and two per three other bytes, because a character of a split script is a word
+ * of its own and lets another begin after it. */
 uint64_t bm_long_words(const char *data, size_t len);

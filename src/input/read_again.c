@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_again.c -- the records become a raw batch with a piece each, for a parser as usual.
+/* read_again.c -- makes the records a raw batch, one piece each, for an ordinary parser.
  *
  *     file    ....[ 7 ]...........[ 12 ][ 13 ]..[ 15 ]......      places, ascending within a file
  *     data        [ 7     ][ 12 ][ 13 ]..[ 15  ]                  two reads
  *
- * How long a record is shows when its newline is found: a read begins with what its text had, and
- * goes on as far as is needed. Records that are close to each other share a read.
+ * The length of a record is known only when its newline is found: a read begins with a guess from
+ * the length of its text, and goes on as far as needed. Records close to each other share a read.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 
@@ -23,14 +23,14 @@
 #include "input/record_format.h"
 #include "input/record_rules.h"
 
-#define READ_MOST ((size_t)256 << 10) /* of several records, about */
-#define GAP_MOST  4096u               /* bytes between two records of one read */
-#define HELD_MOST ((size_t)1 << 20)   /* that stay allocated */
+#define READ_MOST ((size_t)256 << 10) /* approximate limit of a read of several records */
+#define GAP_MOST  4096u               /* most bytes between two records that share a read */
+#define HELD_MOST ((size_t)1 << 20)   /* the most bytes that stay allocated */
 
 struct bm_read_again {
     const bm_input_set *set;
     const bm_record_format *format;
-    size_t file; /* that is open; SIZE_MAX: none */
+    size_t file; /* the open file; SIZE_MAX: none */
     int fd;
     bm_raw_batch batch;
 };
@@ -39,7 +39,7 @@ bool bm_input_set_reads_again(const bm_input_set *set)
 {
     const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
     bool all = format != NULL && format->newline_ends && set->n_held == 0 && !set->unknown_size &&
-               set->remotes == NULL; /* an input with an address is no local file */
+               set->remotes == NULL; /* files at addresses are not local */
     for (size_t i = 0; all && i < set->n_sources; i++)
         all = set->sources[i].compression == BM_COMPRESSION_NONE &&
               set->sources[i].unreadable == NULL;
@@ -80,7 +80,7 @@ void bm_read_again_close(bm_read_again *again)
     bm_free_all(again->batch.data, again->batch.pieces, again->batch.columns, again);
 }
 
-/* Append up to n bytes of the open file from `place` on; *got 0 at its end. */
+/* Append up to n bytes of the open file at offset `place`; *got 0 at its end. */
 static bm_status append(bm_read_again *again, uint64_t place, size_t n, size_t *got, bm_error *err)
 {
     bm_raw_batch *batch = &again->batch;
@@ -94,8 +94,8 @@ static bm_status append(bm_read_again *again, uint64_t place, size_t n, size_t *
     return BM_OK;
 }
 
-/* Append the bytes at `place` until there is a newline after batch.data[begin], or the file ends.
- * *end: after the newline. */
+/* Append the bytes at offset `place` until there is a newline after batch.data[begin], or the file
+ * ends. *end: after the newline. */
 static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint64_t place,
                           size_t *end, bm_error *err)
 {
@@ -115,7 +115,7 @@ static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint6
     }
 }
 
-/* The columns of the open file, and the cells of its first row. */
+/* Find the columns of the open file, and the number of cells in its first row. */
 static bm_status find_columns(bm_read_again *again, bm_error *err)
 {
     const bm_record_rules *rules = &again->set->rules;
@@ -151,14 +151,14 @@ static bm_status open_file(bm_read_again *again, size_t file, bm_error *err)
     return find_columns(again, err);
 }
 
-/* Bytes that a record has at most, as a first guess. */
+/* A first guess at the most bytes that a record has. */
 static size_t guess(const bm_record_place *record)
 {
     const uint64_t bytes = record->text_bytes + record->text_bytes / 8 + 256;
     return bytes < READ_MOST ? (size_t)bytes : READ_MOST;
 }
 
-/* How many records from the first on are read at once, and how many bytes these have, about. */
+/* How many records to read at once, from the first on; *bytes: about how many bytes they have. */
 static size_t choose_records(const bm_record_place *places, size_t n, size_t *bytes)
 {
     const uint64_t begin = places[0].place;
@@ -176,7 +176,7 @@ static size_t choose_records(const bm_record_place *places, size_t n, size_t *by
     return many;
 }
 
-/* Read records of one file at once, and add a piece for each. */
+/* Read records of one file at once, and add one piece for each. */
 static bm_status add_records(bm_read_again *again, const bm_record_place *places, size_t n,
                              size_t bytes, bm_error *err)
 {

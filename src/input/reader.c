@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader.c -- cut files into batches of whole records.
+/* reader.c -- cuts files into batches of whole records.
  *
  *     batch.data   [piece of file 0][piece of file 1][piece of file 2 … | begun record]
  *                                                                   cut ^      '-> carry
  *
- * Bytes are read straight into the batch that will hold them. A full batch ends at the last whole
+ * Bytes are read straight into the batch that will hold them. A full batch ends with the last whole
  * record; the bytes of the record that has begun are moved through `carry` to the beginning of the
- * next batch. To keep these few, no more is read than the batch has room for, or, with a limit of
- * records, than that many records of the mean length have.
+ * next batch. To keep these few, no more is read than the batch has room for; with a limit of
+ * records, no more than that many records of mean size would take.
  *
- * Where every newline ends a record, the cut is found from the back by memrchr; otherwise (csv, or
- * where the limit of records is near) it is found by walking from record to record.
+ * If every newline ends a record, memrchr finds the cut from the end. Otherwise (csv, or when the
+ * limit of records is near) the reader walks from record to record.
  *
- * A record longer than a document may be is not held: its first bytes become a piece of their
- * own, the rest is read and dropped (as what cannot be read). Limits: a batch holds at most such a
- * record and a batch's worth more.
+ * A record longer than a document may be is not held: its first bytes become a piece of their own,
+ * and the rest is read and dropped (as is what cannot be read). Limits: a batch holds at most one
+ * such record and a batch's worth more.
  *
- * Ranges are handed out before earlier ones are accepted: the descriptor, the digest and the count
- * of lines are at its end. So if anything unexpected is in a range (a file that was cut off, a
- * failed read, more records than a batch may have, no end of a record where one seemed to be), the
- * reader goes on after the last accepted range as if there were no ranges, and reports the error
- * itself. It does so too where they end: at the last records of a file, and at records that are
- * nearly as long as a batch. The more often ranges fail in a file, the more batches are read in
- * order before the next one. Threads: one reads, any number fill.
+ * Ranges are handed out before earlier ones are accepted, so the file handle, the digest and the
+ * line count still belong to the last accepted range. If anything in a range is unexpected (a file
+ * that was cut off, a failed read, more records than a batch may have, no end of a record where one
+ * seemed to be), the reader goes on after the last accepted range as if there were no ranges, and
+ * reports the error itself. It does the same where ranges end: at the last records of a file, and
+ * at records nearly as long as a batch. The more often ranges fail in a file, the more batches are
+ * read in order before the next range. Threads: one reads, any number fill.
  *
  * Tests: tests/cli/cases/broken_files.sh, tests/unit/input/test_reader.c,
  *        tests/unit/input/test_reader_ranges.c, tests/unit/sources/test_batch_sources.c */
@@ -40,7 +40,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The columns of a file are once in a batch, before the first of its pieces there. */
+/* Add the columns of a file to the batch once, before the first of its pieces. */
 static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
                              bm_error *err)
 {
@@ -58,7 +58,7 @@ static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_r
     return BM_OK;
 }
 
-/* data[piece.begin … piece.end-1] of the batch becomes a piece of the current file. */
+/* Make data[piece.begin … piece.end-1] of the batch a piece of the current file. */
 static bm_status reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
                                   bm_error *err)
 {
@@ -79,15 +79,15 @@ static bm_status reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch,
     return BM_OK;
 }
 
-/* BM_ERR_INPUT: it is longer than a document may be. */
+/* BM_ERR_INPUT: the header is longer than a document may be. */
 static bm_status reader_header_too_long(const struct bm_reader *reader, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name, 1,
                       "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
 }
 
-/* `row`, without a byte order mark, is the first row of the current file: it decides how many cells
- * rows have, and, as a header, the places of columns. */
+/* `row`, without a byte order mark, is the first row of the current file: it determines how many
+ * cells rows have and, if it is a header, the places of columns. */
 static bm_status find_columns(struct bm_reader *reader, bm_str row, bm_error *err)
 {
     bm_source *source = bm_input_set_source(reader->set, reader->file);
@@ -106,7 +106,7 @@ static bm_status find_columns(struct bm_reader *reader, bm_str row, bm_error *er
                : BM_OK;
 }
 
-/* The current file begins with the current piece, and that with the first row. */
+/* Find the columns by the first row; the current piece is the first of its file. */
 static bm_status reader_first_row(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
 {
     const char *data = c->batch->data;
@@ -120,8 +120,8 @@ static bm_status reader_first_row(struct bm_reader *reader, const bm_cutter *c, 
     return find_columns(reader, (bm_str){.data = data + begin, .len = end - begin}, err);
 }
 
-/* So many bytes more of the current file are taken in. BM_ERR_FORMAT: they are not those that stood
- * before the place that is looked for. */
+/* Track the next `len` bytes of the current file. BM_ERR_FORMAT: they differ from the bytes that
+ * were before the place to check. */
 static bm_status reader_saw(const struct bm_reader *reader, const char *data, size_t len,
                             bm_error *err)
 {
@@ -131,8 +131,8 @@ static bm_status reader_saw(const struct bm_reader *reader, const char *data, si
                                   bm_input_set_source(reader->set, reader->file)->name, err);
 }
 
-/* All of the current file is read: the next one follows. BM_ERR_FORMAT: it ended before that place.
- */
+/* The current file has been read: go on to the next one. BM_ERR_FORMAT: it ended before the place
+ * to check. */
 static bm_status reader_end_file(struct bm_reader *reader, bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
@@ -143,7 +143,7 @@ static bm_status reader_end_file(struct bm_reader *reader, bm_error *err)
 }
 
 #define SKIP_BLOCK ((size_t)64 << 10)
-#define END_BYTES  5u /* a byte order mark and a line ending are not of a record */
+#define END_BYTES  5u /* a byte order mark and a line ending do not count as a record's bytes */
 
 /* --- broken files --- */
 
@@ -157,7 +157,7 @@ static bm_status skip_rest(struct bm_reader *reader, bm_error *err)
     return bm_input_ahead_pass_over(reader->bytes, err);
 }
 
-/* Check the status of a call of input_bytes; its error is in reader->broken.error. */
+/* Check the status of an input_ahead call, whose error is in reader->broken.error. */
 static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error *err)
 {
     if (status == BM_OK)
@@ -171,7 +171,7 @@ static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error
     return status;
 }
 
-/* The same within a file: damage tells what could be had of it. */
+/* The same within a file. For damage, advise how to use what comes before it. */
 static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_error *err)
 {
     const bm_on_error on_error = reader->set->options.on_error;
@@ -183,16 +183,16 @@ static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_er
 
 /* === reader rest ===
  *
- * What the reader does not hold or cannot read: records that are too long, and the rest of a file
- * that is broken.
+ * Handles what the reader does not hold or cannot read: records that are too long, and the rest of
+ * a broken file.
  *
  * A file may be broken where its bytes cannot be read (a failing disk, damaged compression) or
- * where its array of JSON ends. If bad records are skipped, the rest of it, from the current record
- * on, is then one bad record: an empty piece with `broken` ends the file, and the next file
- * follows. Else reading ends with the error. */
+ * where its JSON array is malformed. If bad records are skipped, the rest of the file, from the
+ * current record on, becomes one bad record: an empty piece with `broken` ends the file, and the
+ * next file follows. Otherwise reading ends with the error. */
 
-/* Begin the current file, and read from it. Where the file is broken and bad records are skipped:
- * BM_OK, *got 0, and reader->broken.rest. */
+/* Begin the current file. If it is broken and bad records are skipped: BM_OK, with
+ * reader->broken.rest set. */
 static bm_status reader_begin_file(struct bm_reader *reader, bm_error *err)
 {
     const bm_source_cut *cut = &bm_input_set_source(reader->set, reader->file)->cut;
@@ -224,7 +224,7 @@ static bm_status reader_read(struct bm_reader *reader, char *out, size_t cap, si
         reader, bm_input_ahead_read(reader->bytes, out, cap, got, &reader->broken.error), err);
 }
 
-/* The piece in place of the rest of the file, which begins on `line`. */
+/* Add the piece that stands for the rest of the file, which begins on `line`. */
 static bm_status reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
                                  bm_error *err)
 {
@@ -243,8 +243,8 @@ static bm_status reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, 
     return status;
 }
 
-/* The array of the current file is broken on this line: once the elements before are handed out,
- * reading ends, or the rest of the file is passed over. */
+/* The array of the current file is broken on this line: after the elements before it are handed
+ * out, reading ends, or the rest of the file is passed over. */
 static bm_status reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
                                   bm_error *err)
 {
@@ -259,11 +259,11 @@ static bm_status reader_break_off(struct bm_reader *reader, uint64_t line, const
 
 /* --- records that are too long --- */
 
-/* The extent of a record that was skipped. */
+/* The size of a record that was skipped. */
 typedef struct skipped_record {
     uint64_t lines, bytes, words;
-    bool wants_words; /* they take a while to count */
-    bool line_end;    /* it ends with a newline */
+    bool wants_words; /* counting words takes a while */
+    bool line_end;    /* the record ends with a newline */
 } skipped_record;
 
 static void count_bytes(skipped_record *record, const char *data, size_t len)
@@ -275,8 +275,8 @@ static void count_bytes(skipped_record *record, const char *data, size_t len)
         record->words += bm_long_words(data, len);
 }
 
-/* Read over the rest of a record that is too long, after the bytes that are shown of it; what
- * follows the record goes to carry. */
+/* Read past the rest of a record that is too long. Its first bytes, up to offset `shown` of the
+ * batch, stay; the bytes after the record go to carry. */
 static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t shown,
                              skipped_record *out, bm_error *err)
 {
@@ -308,8 +308,8 @@ static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t show
 }
 
 /* The record that has begun is longer than a document may be: its first bytes become a piece of
- * their own. Or else (`to_refuse`) the gate will not have it held, and how long it is has yet to be
- * seen. */
+ * their own. With `to_refuse`, it is instead a record that the gate does not allow to be held, and
+ * its length has yet to be found. */
 static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
                                      bm_error *err)
 {
@@ -319,7 +319,7 @@ static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, boo
                 bm_too_long_prefix(reader->rules->longest);
     skipped_record skipped = {.wants_words = to_refuse};
     BM_TRY(skip_record(reader, c, piece.end, &skipped, err));
-    if (reader->broken.rest) /* the record is part of what cannot be read */
+    if (reader->broken.rest) /* the record belongs to what cannot be read */
         return reader_add_rest(reader, c->batch, reader->line, err);
     const bool broken = reader->broken.error.status != BM_OK;
     if (to_refuse && !broken && skipped.bytes - END_BYTES <= reader->rules->longest) {
@@ -342,12 +342,12 @@ static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, boo
 }
 
 #define PIECES_MAX  65536u /* in a batch, each of another file */
-#define OPENING_MAX 64u    /* bytes of an element that tell it from others */
-#define READ_AHEAD  4096u  /* bytes more than records of the mean length have */
+#define OPENING_MAX 64u    /* bytes of an element's beginning that tell it from others */
+#define READ_AHEAD  4096u  /* bytes to read beyond the expected size of the records */
 #define GROWTH_MAX  ((size_t)64 << 20)
-#define AHEAD_PART  16u /* of a long record: no more than this part is read after it */
-#define CARRY_MAX   ((size_t)1 << 20) /* of its memory that stays */
-#define FIRST_MEAN  512.0             /* bytes of a record, before any was seen */
+#define AHEAD_PART  16u /* a long record is read in steps of this part, so little follows it */
+#define CARRY_MAX   ((size_t)1 << 20) /* bytes of `carry` that stay allocated */
+#define FIRST_MEAN  512.0             /* assumed mean size before any record was seen */
 
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err)
@@ -415,8 +415,7 @@ void bm_reader_close(bm_reader *reader)
     bm_free(reader);
 }
 
-/* Cut after the last newline within the batch's size; where it has none, after the first one that
- * follows. */
+/* Cut after the last newline within the batch's size; without one, after the first beyond it. */
 static void cut_at_newline(const bm_reader *reader, bm_cutter *c)
 {
     const char *data = c->batch->data;
@@ -436,8 +435,8 @@ static void cut_at_newline(const bm_reader *reader, bm_cutter *c)
     c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
 }
 
-/* Bytes between elements, and before an element that has begun, may be dropped with the bytes
- * before them: so a run of white space of any length needs no memory. */
+/* Bytes between elements may be dropped with the bytes before them, up to the beginning of the next
+ * element: so white space of any length needs no memory. */
 static void cut_between_elements(bm_cutter *c)
 {
     bool begun = c->scan.begin != BM_SCAN_MORE;
@@ -473,8 +472,8 @@ static void cut_by_records(bm_reader *reader, bm_cutter *c)
     }
 }
 
-/* Where every newline ends a record and none is likely to be one too many, they are counted after
- * the cut; if there are too many after all, it is made before them. */
+/* If every newline ends a record and the limit of records is unlikely to be reached, the records
+ * are counted after the cut; if there are too many after all, the cut moves back. */
 static void cut_by_count(bm_reader *reader, bm_cutter *c)
 {
     const char *data = c->batch->data;
@@ -495,14 +494,14 @@ static void cut_by_count(bm_reader *reader, bm_cutter *c)
     reader->n_records += c->lines;
 }
 
-/* May records well reach their limit before the batch is full? */
+/* Are records likely to reach their limit before the batch is full? */
 static bool may_reach_limit(const bm_reader *reader)
 {
     return reader->batch_records != 0 &&
            reader->mean_bytes * (double)reader->batch_records < 2 * (double)reader->batch_bytes;
 }
 
-/* Is it worth while to look for the end of each record? */
+/* Does the cutter have to find the end of each record? */
 static bool walks(const bm_reader *reader)
 {
     return !reader->format->newline_ends || may_reach_limit(reader);
@@ -521,20 +520,20 @@ static size_t read_size(const bm_reader *reader, const bm_cutter *c)
         }
         return n;
     }
-    /* One long record: bytes read after its end have to be held and moved. */
+    /* A long record: bytes read past its end have to be held and moved. */
     size_t n = (c->end - c->begin) / AHEAD_PART;
     n = n > reader->batch_bytes ? n : reader->batch_bytes;
     uint64_t held = c->end - c->cut;
     if (reader->rules->longest < SIZE_MAX / 2 && n > reader->rules->longest + 6 - held)
         n = (size_t)(reader->rules->longest + 6 -
-                     held); /* a line ending, a byte order mark, one byte too many */
+                     held); /* 6: a line ending, a byte order mark, one byte too many */
     return n > 0 ? n : 1;
 }
 
 static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *err)
 {
-    /* A long record gets a buffer of double its size, so that the work stays linear; pages that are
-     * never written take no memory. */
+    /* A long record gets a buffer of double its size, so the work stays linear; pages never written
+     * take no memory. */
     size_t room = c->end + n;
     if (c->end >= reader->batch_bytes && room > c->batch->cap)
         room += c->end < GROWTH_MAX ? c->end : GROWTH_MAX;
@@ -580,8 +579,8 @@ static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     return BM_OK;
 }
 
-/* Is the array broken where the bytes read so far end, or before? Then the piece ends before that
- * place. */
+/* Is the array broken at the end of the bytes read so far, or before? The piece then ends before
+ * that place. */
 static bool is_broken(const bm_reader *reader, const bm_cutter *c)
 {
     return c->scan.broken != NULL ||
@@ -617,7 +616,7 @@ static bm_status append_before_break(bm_reader *reader, const bm_cutter *c, bm_e
     return BM_OK;
 }
 
-/* May n bytes more be held? Only a record longer than a batch is asked about. */
+/* May n more bytes be held? The gate is asked only for a record longer than a batch. */
 static bm_status ask_gate(const bm_reader *reader, const bm_cutter *c, size_t n, bool *may,
                           bm_error *err)
 {
@@ -644,7 +643,7 @@ static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     c.state = c.scan.state = reader->state;
     c.scan.syntax = reader->rules->syntax;
     const bool walk = walks(reader);
-    if (!reader->begun) { /* a byte order mark is no part of the first field */
+    if (!reader->begun) { /* a byte order mark does not belong to the first field */
         while (c.end - c.begin < 3 && !reader->file_end)
             BM_TRY(read_more(reader, &c, read_size(reader, &c), err));
         c.seen += bm_bom_bytes(batch->data + c.begin, c.end - c.begin);
@@ -676,11 +675,11 @@ static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
 
 /* --- ranges --- */
 
-#define RANGE_PART 4u /* of a batch: a shorter range, or longer records, are read in order */
+#define RANGE_PART 4u /* shorter ranges or longer records, in parts of a batch, are read in order */
 #define LOOK_BYTES 8192u
-#define PAUSES_MAX 6u /* that double */
+#define PAUSES_MAX 6u /* the pause doubles this often */
 
-/* Wait until all ranges are finished: then the reader is after the last one accepted. */
+/* Wait until all ranges are finished: then the reader continues after the last accepted one. */
 static void wait_for_ranges(bm_reader *reader)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -702,8 +701,8 @@ static void wait_for_ranges(bm_reader *reader)
     ranges->ahead = ranges->failed = ranges->unbegun = false;
 }
 
-/* Find where a record seems to end in the last part of `n` bytes from a place of the file on, ever
- * further back; *end is 0: nowhere. */
+/* Find where a record seems to end, in the last quarter of the `n` bytes at offset `from` of the
+ * file; looks ever further back. *end 0: nowhere. */
 static bm_status find_end(bm_reader *reader, const bm_stored_file *file, uint64_t from, uint64_t n,
                           uint64_t *end, bm_error *err)
 {
@@ -726,7 +725,7 @@ static bm_status find_end(bm_reader *reader, const bm_stored_file *file, uint64_
     return BM_OK;
 }
 
-/* Does nothing speak against ranges where their bounds are known? */
+/* Are ranges allowed now, provided that their bounds are known? */
 static bool allows_ranges(bm_reader *reader)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -741,7 +740,7 @@ static bool allows_ranges(bm_reader *reader)
     return false;
 }
 
-/* Are records known from a file's first byte on, and by newlines, or is it one? */
+/* Can records be found from any byte: each newline ends one, or the file is one? */
 static bool is_simple(const bm_reader *reader)
 {
     const bm_record_format *format = reader->format;
@@ -757,7 +756,7 @@ static bool has_bounds(const bm_reader *reader)
            (!format->elements || reader->ranges.opening.len > 0);
 }
 
-/* Find the end of the next range, of as many bytes as fit into a batch; *out is 0: there is
+/* Find the end of the next range, which holds as many bytes as fit into a batch; *out 0: there is
  * none. */
 static bm_status range_end(bm_reader *reader, const bm_stored_file *file, size_t held,
                            uint64_t *out, bm_error *err)
@@ -772,8 +771,8 @@ static bm_status range_end(bm_reader *reader, const bm_stored_file *file, size_t
     return n < reader->batch_bytes / RANGE_PART ? BM_OK : find_end(reader, file, at, n, out, err);
 }
 
-/* The next range of the current file becomes all of the batch, unread: *taken. Else the reader
- * is after the last range that was accepted. */
+/* Make the next range of the current file, unread, the whole batch (*taken). Otherwise the reader
+ * continues after the last accepted range. */
 static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -806,7 +805,7 @@ static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *take
     return BM_OK;
 }
 
-/* Does the file become a piece of the batch, unread? */
+/* Can the file become a piece of the batch unread? */
 static bool fits_whole(const bm_reader *reader, const bm_raw_batch *batch, size_t file)
 {
     const bm_source *source = bm_input_set_source(reader->set, file);
@@ -816,7 +815,7 @@ static bool fits_whole(const bm_reader *reader, const bm_raw_batch *batch, size_
            source->size <= reader->batch_bytes - batch->len;
 }
 
-/* As many whole files as fit become all of the batch, unread: *taken. Not if these are few, and
+/* Make as many whole files as fit, unread, the whole batch (*taken). Not if these are few and
  * others, which are read in order, could share the batch. */
 static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
@@ -866,7 +865,7 @@ static bool read_files(const bm_reader *reader, bm_raw_batch *batch)
         bm_stored_file file;
         if (bm_stored_open(source->path, source->remote, NULL, &file, NULL) != BM_OK)
             return false;
-        char *data = batch->data + piece->begin; /* the byte after it is of a piece to be read */
+        char *data = batch->data + piece->begin; /* the byte after it belongs to a later piece */
         right = bm_stored_read(&file, data, size + 1, 0, &got, NULL) == BM_OK && got == size;
         bm_stored_close(&file);
         const XXH128_hash_t sum = XXH3_128bits(data, size);
@@ -876,7 +875,7 @@ static bool read_files(const bm_reader *reader, bm_raw_batch *batch)
     return right;
 }
 
-/* Read the part of the file that the batch is. */
+/* Read the part of the file that the batch consists of. */
 static bool read_range(const bm_raw_batch *batch)
 {
     const bm_raw_range *range = &batch->range;
@@ -887,7 +886,7 @@ static bool read_range(const bm_raw_batch *batch)
            got == n;
 }
 
-/* The batch is whole files, which are what they seemed to be, and those before it are finished. */
+/* Accept a batch of whole files that are as they seemed; all batches before it are finished. */
 static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     for (size_t i = 0; i < batch->n_pieces; i++) {
@@ -905,7 +904,7 @@ static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *
     return BM_OK;
 }
 
-/* The batch is as it seemed, and all batches before it are finished. */
+/* Accept a batch that is as it seemed; all batches before it are finished. */
 static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines,
                               uint64_t n_records, bm_error *err)
 {
@@ -927,7 +926,8 @@ static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t l
     return BM_OK;
 }
 
-/* It is not, or one before it was not: the reader will see to it. */
+/* Drop a batch that is not as it seemed, or comes after one that was not: the reader reads it
+ * again. */
 static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     const bm_raw_piece *piece = &batch->pieces[batch->range.file == NULL ? 0 : --batch->n_pieces];
@@ -941,7 +941,7 @@ static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     return bm_buf_add(&reader->carry, batch->data, batch->range.held, err);
 }
 
-/* Is the batch whole records? Counts these; `lines` are its newlines. */
+/* Does the batch consist of whole records? Counts them in *n; `lines` is its number of newlines. */
 static bool is_whole(const bm_reader *reader, const bm_raw_batch *batch, uint64_t lines,
                      uint64_t *n)
 {
@@ -1060,13 +1060,13 @@ out:
 
 /* === source records ===
  *
- * The reader and the parser (reader.h, parser.h) as a batch source. */
+ * Makes the reader and the parser (reader.h, parser.h) a batch source. */
 
 typedef struct records {
     bm_batch_source base;
     bm_reader *reader;   /* NULL: not begun */
-    bm_parser *splitter; /* counts records that are passed over; opened when needed */
-    /* The types of records in each file, as far as it was read; NULL: records of the format have no
+    bm_parser *splitter; /* counts the records of skipped batches; opened when needed */
+    /* The types of records in each file, as far as it was read; NULL: the format's records have no
      * types. */
     bm_record_types *types;
     pthread_mutex_t types_lock;
@@ -1178,7 +1178,7 @@ static bool records_help(bm_batch_source *base)
     return reader_help(((records *)base)->reader);
 }
 
-/* All of a batch was parsed, or counted. */
+/* Add the types of a batch that was wholly parsed or counted. */
 static void add_types(records *source, const bm_parser *parser)
 {
     size_t n;
@@ -1230,7 +1230,7 @@ static bm_status records_open_parser(const bm_batch_source *base, bm_batch_parse
     records_parser *parser = NULL;
     BM_TRY(bm_new_zero(&parser, 1, err));
     parser->base.ops = &bm_source_records;
-    parser->source = (records *)base; /* a lock guards its counts */
+    parser->source = (records *)base; /* its counts are guarded by a lock */
     bm_status status = bm_parser_open(base->inputs, &parser->parser, err);
     if (status == BM_OK)
         *out = &parser->base;
@@ -1244,7 +1244,7 @@ static bm_status records_parse(bm_batch_parser *parser, const bm_source_batch *b
 {
     const records_parser *of = (records_parser *)parser;
     BM_TRY(bm_parser_run(of->parser, ((const records_batch *)batch)->raw, fn, ctx, err));
-    if (batch->passed_over == 0) /* else it was counted */
+    if (batch->passed_over == 0) /* else its types were counted already */
         add_types(of->source, of->parser);
     return BM_OK;
 }

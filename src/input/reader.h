@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reader.h -- from files to batches of whole records.
  *
- * The reader (one thread) reads large blocks, takes compression off, and cuts at record boundaries:
- * a raw batch holds pieces, each a run of whole records of one file. A parser (parser.h) finds the
+ * The reader (one thread) reads large blocks, decompresses them, and cuts at record boundaries: a
+ * raw batch holds pieces, each a run of whole records of one file. A parser (parser.h) finds the
  * records in it.
  *
- * A plain file needs no reader to be cut: the bytes before the end of a batch tell where the last
- * record seems to end. Where several threads take batches in turn, such a *range* is handed out
- * unread, and whoever got it reads it by position, beside others, and sees whether a record does
- * end there. Small files are handed out so, too, as many as fit into a batch. */
+ * In a plain file a cut can be guessed without reading everything before it: the bytes before the
+ * end of a batch show where the last record seems to end. If several threads take batches in turn,
+ * such a *range* is handed out unread. The thread that got it reads it by position, beside other
+ * threads, and checks that a record really ends there. Small files are handed out unread too, as
+ * many as fit into a batch. */
 #pragma once
 
 #include <pthread.h>
@@ -26,29 +27,29 @@
 
 typedef struct bm_reader bm_reader;
 
-/* A batch ends when it holds batch_bytes (a longer record makes it longer, up to the longest that a
- * document may be and a bit) or `batch_records` records (0: no limit). */
+/* A batch ends when it holds batch_bytes bytes or batch_records records (0: no limit). A longer
+ * record makes its batch longer, to a little more than the longest document allowed. */
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err);
-/* Ask before a record that is longer than a batch is held; borrowed; NULL: any may be. */
+/* Have the gate asked before a record longer than a batch is held; borrowed; NULL: any may be. */
 void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate);
-/* Tell the place after each batch, and whether the bytes before `check` (copied), if it is known,
+/* Report the place after each batch. If `check` (copied) is known, verify that the bytes before it
  * are unchanged. */
 bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err);
-/* Several threads take batches in turn: who waits for his helps its inputs (bm_input_ahead_help),
- * and who got a batch has it filled at once. */
+/* Several threads take batches in turn: a thread that waits for its turn helps the inputs
+ * (bm_input_ahead_help), and a thread that got a batch has it filled at once. */
 void bm_reader_set_helped(bm_reader *reader);
 /* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
-/* Read the range that the batch is, if it is one, beside `next` and other fills. In their order,
- * one at a time, their lines are then counted on and their bytes digested, for which *in_turn grows
- * by seconds. Where something is other than it seemed, the batch is left without it, and the reader
- * reads it again. Not BM_OK: it cannot be parsed, but its turn is over. */
+/* If the batch is a range, read it, beside `next` and other fills. Then, one at a time in the order
+ * of the ranges, its lines are counted and its bytes digested; *in_turn grows by the seconds that
+ * takes. If the range is not as it seemed, the batch loses that piece, and the reader reads it
+ * again. Not BM_OK: the batch cannot be parsed, but its turn is over. */
 bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn, bm_error *err);
 void bm_reader_close(bm_reader *reader); /* NULL is fine */
 
-/* reader_state -- what a reader knows between two batches, and while it looks for a cut. For the
- * files of the reader alone. */
+/* reader_state -- the reader's state between two batches, and while it searches for a cut. Used by
+ * the reader alone. */
 
 struct bm_input_set;
 
@@ -58,34 +59,34 @@ typedef struct bm_reader_batches {
     bm_status failed; /* not BM_OK: there are no more, the reader can only be closed */
 } bm_reader_batches;
 
-/* The current file is broken. */
+/* How the current file is broken. */
 typedef struct bm_reader_break {
-    bm_error error; /* not BM_OK: to be returned next, when what stood before is handed out; */
-    bool rest;      /* or, if bad records are skipped, the rest of the file is one of them */
+    bm_error error; /* not BM_OK: to be returned after the records before it are handed out; */
+    bool rest;      /* or, if bad records are skipped, the rest of the file becomes one of them */
 } bm_reader_break;
 
-/* Is told about everything that is read. */
+/* Observers of everything that is read. */
 typedef struct bm_reader_watch {
     const bm_long_gate *gate;    /* borrowed; NULL: any record may be held */
     bm_content_tracker *tracker; /* NULL: places are not wanted */
 } bm_reader_watch;
 
-/* Ranges of the current file. While the reader is ahead of the finished ones, the state of lines
- * and digests (line, n_elements, mean_bytes, bytes, tracker) belongs to the thread that accepts
- * one. */
+/* The ranges of the current file. While the reader is ahead of the finished ones, the state of
+ * lines and digests (line, n_elements, mean_bytes, bytes, tracker) belongs to the thread that
+ * accepts a range. */
 typedef struct bm_reader_ranges {
     bool wanted, ahead;
-    uint64_t at;    /* where in the file the next one begins, if the reader is ahead */
-    uint64_t given; /* handed out */
+    uint64_t at;    /* file offset at which the next range begins, if the reader is ahead */
+    uint64_t given; /* ranges handed out */
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    uint64_t finished; /* of the ranges: accepted or dropped */
-    bool failed;       /* one was not as it seemed: it and all later ones are dropped, ... */
+    uint64_t finished; /* ranges accepted or dropped */
+    bool failed;       /* a range was not as it seemed: it and all later ones are dropped, ... */
     bool unbegun;      /* ... and one of them was the first of its file */
-    unsigned state;    /* ... and where the first one began, the scan had this state, ... */
-    size_t file;       /* ... in this file */
-    /* The reader's own: how often that happened in this file; batches to read in order before the
-     * next range; bytes of the file that he looks at, and how its elements begin. */
+    unsigned state;    /* the scan's state where the first dropped range began, ... */
+    size_t file;       /* ... and its file */
+    /* Used by the reader alone: failures in this file; batches to read in order before the next
+     * range; bytes of the file being examined, and how its elements begin. */
     uint32_t n_failed, pause;
     bm_buf look, opening;
 } bm_reader_ranges;
@@ -100,13 +101,13 @@ struct bm_reader {
     size_t file;         /* the current file, or the next to open */
     bool open, file_end; /* a file is open; all of it has been read */
     bool begun;          /* a piece of the current file has been made */
-    uint64_t line;       /* on which the next piece begins */
-    uint64_t n_elements; /* of the file's array that are before it */
-    uint64_t place;      /* of its first byte, in a plain file */
+    uint64_t line;       /* line on which the next piece begins */
+    uint64_t n_elements; /* elements of the file's array before it */
+    uint64_t place;      /* offset of its first byte, in a plain file */
     unsigned state;      /* of the scan there */
     bm_buf carry;        /* the beginning of the next batch */
-    uint32_t *columns;   /* numbers of the current file (record_rules.h) */
-    double mean_bytes;   /* of the records so far, the last ones counting most */
+    uint32_t *columns;   /* column numbers of the current file (record_rules.h) */
+    double mean_bytes;   /* mean size of the records so far, weighted towards the last ones */
     uint64_t n_records;  /* in the batch being made */
     bm_reader_break broken;
     bm_reader_batches batches;
@@ -117,22 +118,20 @@ struct bm_reader {
 /* The search for a cut in the current piece. */
 typedef struct bm_cutter {
     bm_raw_batch *batch;
-    size_t begin; /* of the piece, in the batch */
-    size_t end;   /* of the bytes read */
-    size_t seen;  /* looked at so far */
-    size_t cut;   /* after the last whole record; begin: none yet */
+    size_t begin; /* where the piece begins in the batch */
+    size_t end;   /* end of the bytes read */
+    size_t seen;  /* end of the bytes examined */
+    size_t cut;   /* end of the last whole record; equal to begin: none yet */
     bm_scan scan;
     unsigned state;  /* of the scan at `cut` */
-    bool counted;    /* how many newlines there are before `cut`: ... */
-    uint64_t lines;  /* so many */
+    bool counted;    /* the newlines before `cut` are counted: ... */
+    uint64_t lines;  /* ... their number */
     uint64_t walked; /* records found one by one */
     bool full;       /* the batch must end at `cut` */
 } bm_cutter;
 
-/* reader_piece -- a run of whole records of one file becomes a piece of a batch. */
-
 struct bm_reader;
 
-/* source_records -- records of text files: the reader cuts them, parsers parse them. */
+/* source_records -- the batch source of record files: the reader cuts them, parsers parse them. */
 
 extern const bm_batch_source_ops bm_source_records;

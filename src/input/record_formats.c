@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_formats.c -- the rows.
+/* record_formats.c -- the formats of records: their functions, and their table.
  *
  * Tests: tests/reference/test_records.py, tests/unit/input/test_input_set.c,
  *        tests/unit/input/test_parser.c, tests/unit/input/test_reader.c,
@@ -21,7 +21,7 @@
 
 /* === record maker ===
  *
- * "FILE:" is made once a file; the line is written after it. */
+ * "FILE:" is made once per file; the line is written after it. */
 
 #define LINE_DIGITS 20u
 
@@ -41,9 +41,9 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
     record->reason = maker->reason;
 }
 
-/* Append a file's name as UTF-8, so that no two names become one. A name that is UTF-8 and has no
- * "\x" stays as it is. In any other each byte that is not UTF-8 becomes \xhh and each backslash
- * two, so that there is an "\x" in it, and the name can be had back. */
+/* Append a file's name as UTF-8, mapping different names to different texts. A name that is valid
+ * UTF-8 and has no "\x" stays as it is. In any other name, each invalid byte becomes \xhh and each
+ * backslash is doubled: the result contains "\x", and the name can be recovered from it. */
 static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
 {
     const size_t len = strlen(name);
@@ -60,7 +60,7 @@ static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
     return BM_OK;
 }
 
-/* "FILE:" of the current file; nothing before the number of a row. */
+/* Prepare "FILE:" for the current file; nothing if ids are row numbers. */
 static bm_status set_place(bm_record_maker *maker, bm_error *err)
 {
     if (maker->place_name == maker->file_name)
@@ -84,7 +84,7 @@ bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error
     char digits[LINE_DIGITS];
     size_t n = 0;
     uint64_t rest = record->number != 0 ? record->number : record->line;
-    if (maker->rules->row_ids != 0) /* both count from 1 */
+    if (maker->rules->row_ids != 0) /* row_ids and the line both count from 1 */
         rest += maker->rules->row_ids - 2;
     for (; rest > 0 || n == 0; rest /= 10)
         digits[LINE_DIGITS - ++n] = (char)('0' + rest % 10);
@@ -107,8 +107,7 @@ void bm_record_check_id(bm_record_maker *maker, bm_record *record)
                       BM_ID_BYTES_MAX);
 }
 
-/* Count n invalid bytes that were found in `what` ("text"). False: the record is bad, for that or
- * already. */
+/* Count n invalid bytes in `what` ("text"). False: the record is bad, now or before. */
 static bool record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,
                                  const char *what)
 {
@@ -140,7 +139,7 @@ bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
  *
  * A line, or a whole file, is the text of a document. */
 
-#define BINARY_BYTES 8192u /* of a file, in which a NUL tells that it is no text */
+#define BINARY_BYTES 8192u /* a NUL among so many first bytes of a file means that it is no text */
 
 static bm_status set_text(struct bm_parser *parser, bm_str content, bm_record *record,
                           bm_error *err)
@@ -159,7 +158,7 @@ static bm_status parse_line(struct bm_parser *parser, bm_str content, bm_record 
                                           : bm_record_place_id(&parser->maker, record, err);
 }
 
-/* The record's file was found in a folder, among others: it may be none of the data. */
+/* Advice for a file found in a folder among others, which may not belong to the data. */
 #define LEAVE_OUT "`exclude` leaves out files of a folder, `include` names those to read"
 
 static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record *record,
@@ -178,22 +177,22 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
 
 /* === parse table ===
  *
- * A row of tsv or csv to id and text.
+ * From a row of tsv or csv to id and text.
  *
- * A row is read to its end, since broken quoting anywhere makes it a bad record, and so do more
- * cells than the first row has: a text that holds what splits rows would end there. A cell is
- * copied only where it holds a doubled quote or invalid UTF-8. An empty row is a row of one empty
- * cell. */
+ * A row is read to its end, because broken quoting anywhere makes it a bad record. So do more cells
+ * than the first row has: a text that contains the delimiter unquoted would be cut off there. A
+ * cell is copied only if it contains a doubled quote or invalid UTF-8. An empty row is a row of one
+ * empty cell. */
 
-/* A row on its way to a record. */
+/* A row while it becomes a record. */
 typedef struct row_job {
     struct bm_parser *parser;
     bm_record *record;
     bm_str id;        /* data NULL: the row is too short to have one */
-    uint32_t n_cells; /* that were read */
+    uint32_t n_cells; /* cells read */
 } row_job;
 
-/* The row has more cells than the first one. */
+/* Report that the row has more cells than the first one. */
 static void refuse_surplus(const row_job *job, uint32_t n_first)
 {
     char why[256];
@@ -201,8 +200,8 @@ static void refuse_surplus(const row_job *job, uint32_t n_first)
     bm_record_bad(&job->parser->maker, job->record, "%s", why);
 }
 
-/* The id's and the text's cells of a row. Cells with doubled quotes are rewritten into parser->id
- * and, for the text, into parser->text, which has room for all of the row from the start. */
+/* Find the row's id cell and text cells. Cells with doubled quotes are rewritten into parser->id
+ * or, for the text, into parser->text, which has room for the whole row from the start. */
 static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
 {
     struct bm_parser *parser = job->parser;
@@ -226,8 +225,8 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
             parser->cells[i] = cell.value;
             if (!cell.doubled)
                 continue;
-            /* Room at once for this row's cells in every field: views of the buffer that were
-             * taken for earlier cells must not move. */
+            /* Reserve room for this row's cells in every field at once: the buffer must not move
+             * while earlier cells are views of it. */
             if (parser->text.len == 0)
                 BM_TRY(bm_buf_reserve(&parser->text, content.len * n_cells, err));
             BM_TRY(bm_cell_plain(&cell, &parser->text, &parser->cells[i], err));
@@ -249,7 +248,7 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
     return BM_OK;
 }
 
-/* All text cells joined by newlines, in a separate buffer. */
+/* Join all text cells with newlines, in a separate buffer. */
 static bm_status join_cells(struct bm_parser *parser, bm_str *out, bm_buf *buf, bm_error *err)
 {
     if (parser->rules->n_text == 1) {
@@ -299,8 +298,8 @@ static bm_status set_table_id(row_job *job, bm_error *err)
     return bm_record_make_valid(&parser->maker, job->record, &field, err);
 }
 
-/* Set the values of the fields of `keep`; their cells follow the cells of the text: a cell that is
- * wholly a JSON number is one. */
+/* Set the values of the fields of `keep`, whose cells follow the text cells. A cell that is wholly
+ * a JSON number is a number. */
 static void set_table_values(struct bm_parser *parser)
 {
     const bm_str *cells = parser->cells + parser->rules->n_text;
@@ -315,7 +314,7 @@ static void set_table_values(struct bm_parser *parser)
                 : (bm_value){.kind = BM_VALUE_STRING, .text = cells[i]};
 }
 
-/* The columns of the record's file: by the header, or as many as there are. */
+/* Name the columns of the record's file: by its header, or else state their number. */
 static void name_columns(struct bm_parser *parser)
 {
     const bm_name_list *names = parser->source->columns;
@@ -349,7 +348,7 @@ static bm_status parse_table(struct bm_parser *parser, bm_str content, bm_record
 
 /* === parse jsonl ===
  *
- * A JSON object to id and text: what counts as missing, as empty, as bad. */
+ * From a JSON object to id and text: what counts as missing, as empty, as bad. */
 
 static const char *kind_name(bm_json_kind kind)
 {
@@ -372,9 +371,9 @@ static const char *kind_name(bm_json_kind kind)
     return "unknown";
 }
 
-#define PATH_BYTES 200u /* of a path that is proposed */
+#define PATH_BYTES 200u /* of a proposed path */
 
-/* The kind of the value at a path; MISSING also if it cannot be found out. */
+/* The kind of the value at a path; MISSING also if it cannot be determined. */
 static bm_json_kind kind_at(bm_str content, const char *path)
 {
     bm_json_exact *json = NULL;
@@ -387,8 +386,8 @@ static bm_json_kind kind_at(bm_str content, const char *path)
     return field.kind;
 }
 
-/* The path that `name` would be if each array on its way were named as one: "a[].b" for "a.b".
- * False: there is no text at it either. */
+/* Write `name` with [] after each array on its path: "a[].b" for "a.b". False: that leads to no
+ * text either. */
 static bool path_through_arrays(bm_str content, const char *name, char path[PATH_BYTES])
 {
     bm_json_kind kind = BM_JSON_OBJECT;
@@ -412,7 +411,7 @@ static bool path_through_arrays(bm_str content, const char *name, char path[PATH
     return arrays && *end == '\0' && (kind == BM_JSON_STRING || kind == BM_JSON_NULL);
 }
 
-/* The field of this name is missing (what was expected): list the fields that are there. */
+/* Report that the field `name` is missing, with what was expected, and list the fields present. */
 static void missing(struct bm_parser *parser, bm_str content, const char *name,
                     const char *expected, bm_record *record)
 {
@@ -429,7 +428,7 @@ static void missing(struct bm_parser *parser, bm_str content, const char *name,
                   expected, bm_text_hint(name), bm_name_list_words(&names));
 }
 
-/* A text field must be there, and be a string or null; its invalid bytes are counted. */
+/* Check that a text field is present and a string or null; count its invalid bytes. */
 static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_record *record)
 {
     const bm_json_field *field = &parser->json_fields[i];
@@ -454,7 +453,7 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
     return false;
 }
 
-/* The text before repair, where it needs some, which is rare: the record is read without repair,
+/* Set the text before repair if it needs repair, which is rare: the record is read without repair,
  * and then again with it. */
 static bm_status set_jsonl_as_read(struct bm_parser *parser, bm_str content, bm_record *record,
                                    bm_error *err)
@@ -532,7 +531,7 @@ static bm_status set_jsonl_id(struct bm_parser *parser, bm_str content, bm_recor
     return BM_OK;
 }
 
-/* Set the values of the fields of `keep`, which come after the fields of text and id. */
+/* Set the values of the fields of `keep`, which follow the fields of text and id. */
 static void set_jsonl_values(struct bm_parser *parser)
 {
     const bm_record_rules *rules = parser->rules;
@@ -552,7 +551,7 @@ static void set_jsonl_values(struct bm_parser *parser)
     }
 }
 
-/* Records that are no JSON, known by how they begin, and what to do. */
+/* Records that are no JSON but can be recognized by their beginning, and advice. */
 static const struct {
     bm_str begin;
     const char *what;
@@ -569,7 +568,7 @@ static const struct {
 #undef BEGINS
 };
 
-/* Does a line begin an object or array that goes on in the next lines? */
+/* Does a line end inside an object or array, which then goes on in the next lines? */
 static bool goes_on(bm_str content)
 {
     while (content.len > 0 && bm_json_is_space(content.data[content.len - 1]))
@@ -577,7 +576,7 @@ static bool goes_on(bm_str content)
     return content.len > 0 && memchr("{[,:", content.data[content.len - 1], 4) != NULL;
 }
 
-/* What the whole of a record that is no JSON shows, for people; NULL: nothing. */
+/* Advice from all of a record that is no JSON; NULL: none. */
 static const char *judge_broken(bm_str content)
 {
     for (size_t i = 0; i < sizeof known_records / sizeof known_records[0]; i++) {
@@ -594,7 +593,7 @@ static const char *judge_broken(bm_str content)
     return NULL;
 }
 
-/* The record is no JSON, or no object. */
+/* Report that the record is no JSON, or no object. */
 static void refuse_json(struct bm_parser *parser, bm_str content, const char *why,
                         bm_record *record)
 {
@@ -633,25 +632,25 @@ static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record
 
 /* === parse wet ===
  *
- * Records of Common Crawl's text files (WARC, of which WET are the ones of type `conversion`):
- * where one ends, and its id and text.
+ * Records of Common Crawl's text files: WARC files, whose records of type `conversion` are the
+ * texts (WET). Finds where a record ends, and its id and text.
  *
  *     FIRST --line--> FIELDS --empty line--> BODY --so many bytes--> ENDING
  *           --two line ends--> the next record
  *
- * Content-Length says how many bytes of text follow the header, whatever they are. A record without
- * it, or that begins with something else than "WARC/", ends with its header: it is bad, and so are
- * the bytes from the expected beginning of the next one up to an empty line, where reading goes on.
- * Other types are no documents; the first record of a file, if it is of type `warcinfo`, is copied
- * like the header of a table.
+ * Content-Length states how many bytes of text follow the header, whatever they are. A record
+ * without it, or one that does not begin with "WARC/", ends with its header and is bad. So are the
+ * bytes where the next record was expected, up to an empty line, after which reading goes on.
+ * Records of other types are no documents; the first record of a file, if it is of type `warcinfo`,
+ * is copied like the header of a table.
  *
- * Limits: a field's line is not continued on the next. */
+ * Limits: header fields continued on the next line are not supported. */
 
 enum { FIRST, FIELDS, BODY, ENDING };
 
 #define WARC "WARC/"
 
-/* The value, without blanks around it, of a line "NAME: VALUE"; data NULL: of another name. */
+/* The value of a line "NAME: VALUE", without blanks around it; data NULL: another name. */
 static bm_str value_of(bm_str line, const char *name)
 {
     const size_t n = strlen(name);
@@ -689,8 +688,7 @@ static size_t end_record(bm_scan *scan, size_t at)
     return at;
 }
 
-/* A line of the header is complete. False: it is the last of a record that has nothing after its
- * header. */
+/* Handle a complete header line. False: it ended a record that consists of its header only. */
 static bool end_header_line(bm_scan *scan)
 {
     bm_wet_scan *w = &scan->wet;
@@ -719,7 +717,7 @@ size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to)
             w->left -= n;
             if (w->left == 0)
                 scan->state = ENDING;
-        } else if (scan->state == ENDING) { /* line_len counts line ends */
+        } else if (scan->state == ENDING) { /* line_len counts newlines here */
             if (data[at] != '\n' && data[at] != '\r')
                 return end_record(scan, at);
             if (data[at++] == '\n' && ++w->line_len == 2)
@@ -738,8 +736,8 @@ size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return BM_SCAN_MORE;
 }
 
-/* Where the last of these words begins in data[0 … to-1], with its bytes before `len`; SIZE_MAX:
- * nowhere. */
+/* Find the last occurrence of `words` that begins in data[0 … to-1] and ends in data[0 … len-1];
+ * SIZE_MAX: none. */
 static size_t find_last(const char *data, size_t to, size_t len, bm_str words)
 {
     const char *at;
@@ -758,12 +756,12 @@ static size_t wet_likely_end(const bm_end_hint *hint, const char *data, size_t l
     return at == SIZE_MAX ? 0 : at + 1;
 }
 
-/* The header of a record; a field that it lacks has data NULL. */
+/* The header of a record; data NULL: the record lacks that field. */
 typedef struct wet_record {
     bm_str type, id, uri, text, length_digits;
-    const char *broken; /* why it is none, for people; NULL: nothing is wrong with it */
+    const char *broken; /* what is wrong with the record; NULL: nothing */
     uint64_t length;
-    bool blank; /* nothing but line ends */
+    bool blank; /* it has nothing but line endings */
 } wet_record;
 
 static wet_record read_record(bm_str all)
@@ -834,7 +832,7 @@ static bm_record_role wet_role(bm_str raw, bm_str *type)
 static bm_status parse_wet(struct bm_parser *parser, bm_str content, bm_record *record,
                            bm_error *err)
 {
-    const char *end = record->raw.data + record->raw.len; /* a line end may be the text's */
+    const char *end = record->raw.data + record->raw.len; /* a line ending may belong to the text */
     const wet_record r = read_record((bm_str){content.data, (size_t)(end - content.data)});
     const bool by_uri = parser->rules->id != NULL && strcmp(parser->rules->id, "uri") == 0;
     record->id = by_uri ? r.uri : r.id;
@@ -859,7 +857,7 @@ static bm_status parse_wet(struct bm_parser *parser, bm_str content, bm_record *
 
 /* === split lines ===
  *
- * Where a record ends if it is a line, or a whole file. */
+ * Finds the end of a record that is a line, or a whole file. */
 
 static size_t line_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
@@ -888,18 +886,18 @@ static size_t file_end(bm_scan *scan, const char *data, size_t from, size_t to)
 
 /* === split csv ===
  *
- * Where a row of RFC 4180 ends: at a newline that no quotes enclose.
+ * Finds the end of a row of RFC 4180: a newline that is not enclosed in quotes.
  *
- *     state     byte: "         ,        newline   other      (the comma, or what else splits rows)
+ *     state     byte: "         ,        newline   other      (the comma, or another delimiter)
  *     FIELD     -> QUOTED    FIELD    end       PLAIN      at the beginning of a field
  *     PLAIN     PLAIN        FIELD    end       PLAIN      in a field without quotes
  *     QUOTED    -> AFTER     QUOTED   QUOTED    QUOTED
  *     AFTER     QUOTED       FIELD    end       PLAIN      a quote was seen inside quotes
  *
- * A quote in the middle of a plain field and text after a closing quote are errors of the row
- * (reported by record_rules.c); here they only must not move the bounds of the rows around it. The
- * place of the next newline is remembered until it is passed, so that each byte is searched by
- * memchr a bounded number of times. */
+ * A quote in the middle of a plain field, or text after a closing quote, is an error of the row
+ * (reported by record_rules.c); here it only must not move the bounds of the rows around it. The
+ * place of the next newline is remembered until it is passed, so memchr searches each byte a
+ * bounded number of times. */
 
 enum { FIELD, PLAIN, QUOTED, AFTER };
 
@@ -937,7 +935,7 @@ static size_t csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
             }
             bool at_field =
                 quote == pos ? state == FIELD : bm_row_splits_at(scan->syntax, data[quote - 1]);
-            if (quote == to) { /* no quote and no newline: in which state do the bytes end? */
+            if (quote == to) { /* no quote, no newline: determine the state at the end */
                 state = bm_row_splits_at(scan->syntax, data[to - 1]) ? FIELD : PLAIN;
                 pos = to;
             } else {
@@ -950,9 +948,9 @@ static size_t csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return BM_SCAN_MORE;
 }
 
-/* Read data[from … len-1] as if it began within quotes, or outside of them. False: a quote opens in
- * the middle of a field, or closes there, so it does not. *end is after the last row that ends; 0:
- * none does. */
+/* Read data[from … len-1] as if it began inside quotes (`quoted`), or outside. False: it does not,
+ * because a quote opens or closes in the middle of a field. *end: after the last row that ends; 0:
+ * none. */
 static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t len, bool quoted,
                      size_t *end)
 {
@@ -981,9 +979,9 @@ static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t
     return true;
 }
 
-/* Bytes from the middle of a file lie within quotes or not, and are read both ways: the wrong
- * reading soon meets a quote where none is allowed. Quotes at the beginning of the bytes are passed
- * over, since they may belong to a quote before the bytes. */
+/* Bytes from the middle of a file may begin inside quotes or outside; both readings are tried: the
+ * wrong one soon meets a quote where none is allowed. Quotes at the very beginning are skipped,
+ * since they may belong to a quote just before. */
 static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     size_t from = 0, end = 0, end_quoted = 0;
@@ -998,17 +996,17 @@ static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t l
 
 /* === split json ===
  *
- * Where an element of one top-level array ends: strict between elements, by brackets and strings
- * within them.
+ * Finds the end of an element of one top-level array: strict between elements, by brackets and
+ * strings within them.
  *
- *     START --[--> FIRST --]--> END                    white space is passed over in all of these
+ *     START --[--> FIRST --]--> END                    white space is skipped in all these states
  *                    '--element--> AFTER --]--> END
  *                        '-- NEXT <--,--'
  *
  * An element with matching brackets and quotes is a record, whatever else is wrong with it: the
- * parser reports the error, and reading goes on after it. Where they do not fit nobody can say
- * where the next element begins, so the file is broken there. Limits: of the levels deeper than
- * BM_JSON_DEPTH_MAX only the number of brackets counts; such a record is bad anyway. */
+ * parser reports the error, and reading goes on after it. If they do not match, the beginning of
+ * the next element is unknown, so the file is broken there. Limits: at levels deeper than
+ * BM_JSON_DEPTH_MAX brackets are only counted; such a record is bad anyway. */
 
 enum { START, split_json_FIRST, NEXT, split_json_AFTER, END, SCALAR, INSIDE, STRING, ESCAPE };
 
@@ -1021,13 +1019,13 @@ static void broken(bm_scan *scan, size_t at, const char *why)
     scan->at = at;
 }
 
-/* Not 0 where some byte is 0. */
+/* Nonzero if some byte is 0. */
 static uint64_t has_zero(uint64_t word)
 {
     return (word - ONES) & ~word & HIGHS;
 }
 
-/* The next quote or backslash, eight bytes at a time; `to`: none. */
+/* Find the next quote or backslash, eight bytes at a time; `to`: none. */
 static size_t skip_plain(const char *data, size_t pos, size_t to)
 {
     for (uint64_t word; to - pos >= sizeof word; pos += sizeof word) {
@@ -1050,7 +1048,7 @@ static void open_bracket(bm_scan *scan, bool object)
     *objects = (uint8_t)(object ? *objects | bit : *objects & ~bit);
 }
 
-/* False: another bracket was open. */
+/* False: the open bracket is of the other kind. */
 static bool close_bracket(bm_scan *scan, bool object)
 {
     uint32_t level = --scan->depth;
@@ -1072,7 +1070,7 @@ static void begin_element(bm_scan *scan, size_t pos, char byte)
         open_bracket(scan, byte == '{');
 }
 
-/* One byte outside of elements. */
+/* Handle one byte outside of elements. */
 static void step_between(bm_scan *scan, size_t pos, char byte)
 {
     if (bm_json_is_space(byte))
@@ -1105,7 +1103,7 @@ static void step_between(bm_scan *scan, size_t pos, char byte)
     }
 }
 
-/* One byte inside of brackets, outside of strings. True: the element ends with it. */
+/* Handle one byte inside brackets, outside of strings. True: the element ends with it. */
 static bool step_inside(bm_scan *scan, size_t pos, char byte)
 {
     if (byte == '"')
@@ -1120,7 +1118,7 @@ static bool step_inside(bm_scan *scan, size_t pos, char byte)
     return true;
 }
 
-/* In a string; *pos is moved on. True: the element was that string, and ends. */
+/* Continue inside a string; *pos advances. True: the element was that string, and ends. */
 static bool step_string(bm_scan *scan, const char *data, size_t *pos, size_t to)
 {
     *pos = skip_plain(data, *pos, to);
@@ -1134,8 +1132,8 @@ static bool step_string(bm_scan *scan, const char *data, size_t *pos, size_t to)
     return scan->depth == 0;
 }
 
-/* scan->begin is the beginning of the element that ends here. An error of the array itself, or one
- * that hides the end of an element, is BM_SCAN_MORE with scan->broken. */
+/* scan->begin is set to the beginning of the element that ends here. An error of the array itself,
+ * or one that hides the end of an element, gives BM_SCAN_MORE with scan->broken. */
 static size_t element_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
     if (scan->state <= END)
@@ -1177,7 +1175,7 @@ static size_t skip_space(const char *data, size_t at, size_t len)
     return at;
 }
 
-/* Where the white space before a place begins. */
+/* The beginning of the white space that ends at a place. */
 static size_t space_before(const char *data, size_t at)
 {
     while (at > 0 && bm_json_is_space(data[at - 1]))
@@ -1192,8 +1190,8 @@ bm_str bm_element_opening(const char *data, size_t len)
     return end < len && data[quote] == '"' ? (bm_str){data + brace, end + 1 - brace} : (bm_str){0};
 }
 
-/* After the brace before a comma before the last opening. Lists within elements may look like that
- * too. */
+/* Guess: the brace that precedes the last `},` before an opening. A list within an element may look
+ * like that too. */
 static size_t element_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     for (size_t at = len; hint->opening.len > 0;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_rules.c -- options become rules; field names and numbers become columns.
+/* record_rules.c -- turns options into rules, and field names and numbers into columns.
  *
  * Tests: tests/unit/input/test_name_list.c, tests/unit/input/test_parse_row.c,
  *        tests/unit/input/test_parser.c, tests/unit/input/test_reader.c,
@@ -17,18 +17,17 @@
 
 /* === name list ===
  *
- * Only for messages: an object is walked once more by its brackets (json_scan.h). */
+ * Used only for messages: walks an object once more by its brackets (json_scan.h). */
 
-#define SHOWN_MAX 10u /* names */
-#define NAME_MAX  48u /* bytes of one */
-#define REST_MAX  48u /* bytes for the words after them */
+#define SHOWN_MAX 10u /* names shown */
+#define NAME_MAX  48u /* bytes shown of a name */
+#define REST_MAX  48u /* bytes reserved for the words after the names */
 
-/* Append a name, or as much of it as is shown, with a question mark for each byte that is no UTF-8.
- */
+/* Append a name, perhaps shortened, with a question mark for each invalid byte. */
 static void put_name(bm_name_list *list, bm_str name)
 {
     size_t len = name.len, pos = 0;
-    if (len > NAME_MAX) /* not within a character */
+    if (len > NAME_MAX) /* do not cut inside a character */
         for (len = NAME_MAX; len > NAME_MAX - 4 && ((unsigned char)name.data[len] & 0xC0) == 0x80;)
             len--;
     while (pos < len) {
@@ -85,7 +84,7 @@ const char *bm_name_list_words(bm_name_list *list)
     return list->text;
 }
 
-/* The last member of this name, if it is an object. Keys with escapes are equal to none. */
+/* Find the last member of this name; true if it is an object. Keys with escapes never match. */
 static bool find_object(bm_str object, bm_str name, bm_str *out)
 {
     size_t at = 0;
@@ -134,7 +133,7 @@ uint64_t bm_count_newlines(const char *data, size_t len)
 
 /* === parse row ===
  *
- * Cells by memchr: a tab ends a cell of tsv; csv follows RFC 4180 to the letter. */
+ * Finds cells with memchr: a tab ends a cell of tsv; csv follows RFC 4180 to the letter. */
 
 bm_row bm_row_begin(bm_str content, bm_row_syntax syntax)
 {
@@ -182,7 +181,7 @@ void bm_row_explain_surplus(bm_row_syntax syntax, uint32_t n_cells, uint32_t n_f
                            : "tsv has no quoting: `format` csv reads quoted cells");
 }
 
-/* The cell is known and takes `used` bytes; go after the separator, if there is one. */
+/* The cell takes `used` bytes: go on after the delimiter, if there is one. */
 static bool go_behind(bm_row *row, size_t used)
 {
     bool last = used == row->left;
@@ -194,7 +193,7 @@ static bool go_behind(bm_row *row, size_t used)
 static bool next_quoted(bm_row *row, bm_cell *cell)
 {
     const char *begin = row->pos + 1;
-    size_t len = row->left - 1, at = 0; /* at: where the next quote is */
+    size_t len = row->left - 1, at = 0; /* at: offset of the next quote */
     for (;;) {
         const char *quote = at < len ? memchr(begin + at, '"', len - at) : NULL;
         if (quote == NULL)
@@ -237,7 +236,7 @@ bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_erro
     const char *pos = cell->value.data, *end = pos + cell->value.len;
     while (pos < end) {
         const char *quote = memchr(pos, '"', (size_t)(end - pos));
-        const char *stop = quote == NULL ? end : quote + 1; /* of two quotes the first is copied */
+        const char *stop = quote == NULL ? end : quote + 1; /* copies the first of two quotes */
         memcpy(out->data + out->len, pos, (size_t)(stop - pos));
         out->len += (size_t)(stop - pos);
         pos = quote == NULL ? end : quote + 2;
@@ -248,14 +247,14 @@ bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_erro
 
 static const char *const default_text[] = {"text"};
 
-/* Is it the number of a column, of any size: nothing but digits? */
+/* Does the name consist of digits only, so that it is the number of a column? */
 static bool is_number(const char *name)
 {
     return name[0] != '\0' && name[strspn(name, "0123456789")] == '\0';
 }
 
-/* The column, from 0, that a number from 1 names; BM_NO_COLUMN for 0 and for more than any table
- * has. */
+/* Convert a column number from 1 to a column from 0; BM_NO_COLUMN for 0 and for numbers larger than
+ * any table has. */
 static uint32_t column_of_number(const char *name)
 {
     uint64_t value = 0;
@@ -277,8 +276,8 @@ static bool all_given_are_numbers(const bm_input_options *options, const bm_reco
     return !rules->id_given || is_number(rules->id);
 }
 
-/* Every field of a table without header must be a number from 1. In messages `whose` comes after
- * the name of the field. */
+/* In a table without header, every field must be a number from 1. `whose` follows the field's name
+ * in messages. */
 static bm_status check_number(const char *name, const char *field, const char *whose, bm_error *err)
 {
     if (!is_number(field))
@@ -292,7 +291,7 @@ static bm_status check_number(const char *name, const char *field, const char *w
     return BM_OK;
 }
 
-/* An id is one value. */
+/* An id is one value, so its path must not lead through [] to all elements of an array. */
 static bm_status check_id_path(const char *id, bm_error *err)
 {
     for (const char *at = id; (at = strstr(at, "[]")) != NULL; at += 2)
@@ -304,7 +303,7 @@ static bm_status check_id_path(const char *id, bm_error *err)
     return BM_OK;
 }
 
-/* A record of wet has one text, and two things that may be its id. */
+/* A record of wet has one text, and two header fields that can be its id. */
 static bm_status check_wet_fields(const bm_record_rules *rules, bm_error *err)
 {
     if (rules->n_text != 1 || strcmp(rules->text[0], default_text[0]) != 0)
@@ -358,7 +357,7 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
     if (!table && of_tables != NULL)
         return bm_fail_field(err, of_tables, "`%s` with inputs of %s (tsv or csv)", of_tables,
                              bm_option_name_or(BM_OPTION_FORMAT, format, "another format"));
-    if ((unsigned char)rules.syntax.delimiter >= 0x80) /* it would cut characters */
+    if ((unsigned char)rules.syntax.delimiter >= 0x80) /* it would split characters */
         return bm_fail_field(err, "delimiter", "`delimiter` is no character of ASCII");
     if (table) {
         rules.header = options->header != BM_HEADER_BY_FIELDS
@@ -417,7 +416,7 @@ static bm_status broken_header(const bm_first_row *header, const bm_row *row, bm
     return bm_fail_at(err, BM_ERR_INPUT, header->file, 1, "broken header: %s", why);
 }
 
-/* The column named `field`; BM_NO_COLUMN: none. *n_columns: how many the row has. */
+/* Find the column named `field`; BM_NO_COLUMN: none. *n_columns: the number of columns. */
 static bm_status find_name(const bm_first_row *header, const char *field, uint32_t *column,
                            uint32_t *n_columns, bm_error *err)
 {
@@ -448,7 +447,7 @@ out:
     return status;
 }
 
-/* The column of a field: by its name, else by its number; BM_NO_COLUMN: neither. */
+/* Find the column of a field by its name, else by its number; BM_NO_COLUMN: neither. */
 static bm_status find_column(const bm_first_row *header, const char *field, uint32_t *column,
                              uint32_t *n_columns, bm_error *err)
 {
@@ -476,7 +475,7 @@ out:
     return status;
 }
 
-/* The same, where the field has to be there. */
+/* The same, if the field is required. */
 static bm_status need_column(const bm_first_row *header, const char *field, uint32_t *column,
                              bm_error *err)
 {

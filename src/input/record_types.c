@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_types.c -- see the header. Types are in small letters here, for WARC has them in any.
+/* record_types.c -- see the header. Types are lower-cased, because their case varies in WARC files.
  *
  * Tests: tests/unit/input/test_parser.c, tests/cli/situations/warc_not_wet.txt */
 #include "input/record_types.h"
@@ -44,8 +44,8 @@ void bm_record_types_join(bm_record_types *types, const bm_record_types *part)
         add(types, part->other[i].name, part->other[i].n);
 }
 
-/* The most frequent first; equally frequent ones by name, so that the order does not depend on
- * reading. */
+/* The most frequent come first; equally frequent ones are ordered by name, so that the order does
+ * not depend on reading. */
 static int compare(const void *x, const void *y)
 {
     const bm_record_type *a = x, *b = y;

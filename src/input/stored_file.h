@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stored_file.h -- the bytes of an input as they are stored, by position: of a regular file, or of
- * one at an address (remote_file.h). Whoever reads need not know which. */
+/* stored_file.h -- reads the stored bytes of an input by position, from a regular file or from an
+ * address (remote_file.h) alike. */
 #pragma once
 
 #include "remote/remote_file.h"
 
 typedef struct bm_stored_file {
     const char *name;
-    int fd; /* -1: it is none, or not open */
+    int fd; /* -1: a file at an address, or not open */
     bm_remote *remote;
-    bm_remotes *own; /* NULL: `remote`, where there is one, is borrowed */
+    bm_remotes *own; /* NULL: `remote` (if any) is borrowed */
 } bm_stored_file;
 
 #define BM_STORED_FILE_NONE ((bm_stored_file){.fd = -1})
 
-/* Open the file at `path`, which is borrowed until close. `remote`, also borrowed: its open
- * connections; NULL: an address in `path` gets a connection of its own. Fails like bm_open_regular
- * (BM_ERR_INPUT for anything but a regular file) or bm_remote_open. */
+/* Open the file at `path`, which is borrowed until close. `remote`, also borrowed: the file is
+ * already open at its address; NULL: an address in `path` gets a connection of its own. Fails like
+ * bm_open_regular (BM_ERR_INPUT for anything but a regular file) or bm_remote_open. */
 bm_status bm_stored_open(const char *path, bm_remote *remote, const bm_callbacks *callbacks,
                          bm_stored_file *out, bm_error *err);
-void bm_stored_close(bm_stored_file *file); /* of none: nothing happens */
+void bm_stored_close(bm_stored_file *file); /* BM_STORED_FILE_NONE is fine */
 static inline bool bm_stored_is_open(const bm_stored_file *file)
 {
     return file->fd >= 0 || file->remote != NULL;
 }
-/* Read `len` bytes from `at` on, or as many as there are. Any thread. */
+/* Read `len` bytes at offset `at`, or as many as there are. Any thread. */
 bm_status bm_stored_read(const bm_stored_file *file, void *out, size_t len, uint64_t at,
                          size_t *got, bm_error *err);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table_library.h -- the library bandmill_parquet (table_module.h), opened once, and who reads and
- * writes tables. */
+/* table_library.h -- finds the module that reads and writes tables: the library bandmill_parquet
+ * (table_module.h), opened once, or a replacement. */
 #pragma once
 
 #include "input/table_module.h"
 
-/* NULL: there is none, and *why is the reason, until the next call of this thread. Any thread. */
+/* The library. NULL: it cannot be used, and *why is the reason, valid until this thread's next
+ * call. Any thread. */
 const bm_table_module *bm_table_library_find(const char **why);
-/* The same of whoever reads and writes tables: the library, but whoever links the static
- * libbandmill may have another definition of this function, and with it a reader of its own, as the
- * Python package does with pyarrow (python/tools/tables.c). */
+/* The module that reads and writes tables: by default that library. Programs that link the static
+ * libbandmill may define this function themselves to supply another reader, as the Python package
+ * does with pyarrow (python/tools/tables.c). */
 const bm_table_module *bm_table_module_find(const char **why);

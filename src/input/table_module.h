@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table_module.h -- what reads and writes Parquet and Arrow's IPC files: a shared library of its
- * own, bandmill_parquet (src/parquet), which is opened when such a file turns up. So the program
- * does without Arrow's libraries where nobody has tables.
+/* table_module.h -- the interface to the module that reads and writes Parquet and Arrow IPC files:
+ * a separate shared library, bandmill_parquet (src/parquet), opened when such a file occurs. So the
+ * program needs Arrow's libraries only if there are tables.
  *
- * Also included by that library, in C++: it is their whole agreement. Where that changes, so does
- * BM_TABLE_MODULE_ABI. */
+ * That library (in C++) includes this header too, and nothing else is shared. If anything here
+ * changes, BM_TABLE_MODULE_ABI has to change. */
 #pragma once
 
 #include <bandmill/arrow.h>
@@ -17,32 +17,32 @@ extern "C" {
 
 #define BM_TABLE_MODULE_ABI 8u
 
-/* Rows of a table that can be read beside others. */
+/* A range of a table's rows that can be read beside others. */
 typedef struct bm_table_range {
-    uint64_t row, n_rows; /* of the table, the first 0; n_rows 0: there is none any more */
-    uint64_t bytes;       /* of its texts, about */
-    void *own;            /* NULL: these rows can be read in order only, by the stream */
+    uint64_t row, n_rows; /* first row of the table, from 0; n_rows 0: the table has ended */
+    uint64_t bytes;       /* approximate size of its texts */
+    void *own;            /* NULL: these rows can be read only in order, from the stream */
 } bm_table_range;
 
-/* Ranges of the table that a stream is of: together they are all of its rows. */
+/* Divides the table of a stream into ranges, which together are all of its rows. */
 typedef struct bm_table_cut {
     void *own; /* NULL: the table is not cut */
-    /* The range that begins at row 0, or where an earlier one ended. One thread at a time. */
+    /* The range that begins at `row`: 0, or where an earlier range ended. One thread at a time. */
     bm_table_range (*next)(void *own, uint64_t row);
-    /* Read its rows as one array with the schema of the stream. BM_ERR_INPUT, BM_ERR_IO,
-     * BM_ERR_NOMEM like the stream, but only the stream has the message. Any thread. */
+    /* Read the rows of a range as one array with the stream's schema. Fails like the stream
+     * (BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM), but only the stream has the message. Any thread. */
     bm_status (*read)(void *own, const bm_table_range *range, struct ArrowArray *out);
-    void (*drop)(bm_table_range *range); /* its `own` */
-    /* Go on with this row, and end the stream where a range ends at `end`, or with the table
-     * (UINT64_MAX). The reader of the stream calls it. */
+    void (*drop)(bm_table_range *range); /* frees its `own` */
+    /* Make the stream go on with this row and end at `end`, where a range ends, or with the table
+     * (UINT64_MAX). Called by the thread that reads the stream. */
     void (*seek)(void *own, uint64_t row, uint64_t end);
-    void (*release)(void *own); /* once no range is left */
-} bm_table_cut;                 /* {0} is none */
+    void (*release)(void *own); /* when no range is left */
+} bm_table_cut;                 /* {0}: none */
 
-/* A file that lies elsewhere: `read` gives `len` bytes from `at` on, or as many as there are. Any
- * thread. `file` NULL: it is the one at the path. */
+/* A file that is not at a local path: `read` reads `len` bytes at offset `at`, or as many as there
+ * are. Any thread. `file` NULL: the file is at the path. */
 typedef struct bm_table_bytes {
-    void *file; /* borrowed, as long as the table is read */
+    void *file; /* borrowed while the table is read */
     uint64_t size;
     bm_status (*read)(void *file, void *out, size_t len, uint64_t at, size_t *got, bm_error *err);
 } bm_table_bytes;
@@ -51,93 +51,93 @@ typedef struct bm_table_bytes {
 typedef struct bm_table_wish {
     const char *path;
     bm_table_bytes bytes;
-    bool parquet; /* else IPC, a file or a stream */
-    /* Names of columns, dots leading into structs, [] into lists; those that are not there are
-     * passed over. Of none: rows alone. */
+    bool parquet; /* false: Arrow IPC, a file or a stream */
+    /* Names of columns; dots lead into structs, [] into lists. Columns that do not exist are
+     * ignored. n_columns 0: rows without columns. */
     const char *const *columns;
     size_t n_columns;
-    size_t n_needed;    /* of them, the first: where one is not there, all columns are given */
-    uint32_t threads;   /* that may decode; 0: all. (Arrow C++ does it in the one that asks) */
-    size_t batch_bytes; /* arrays of about so many; 0: as the library likes */
-    uint64_t memory;    /* decoded rows take no more at any time; 0: any */
-    /* Bytes of a range at most; and NULL, or the ranges to fill in if the table is cut. */
+    size_t n_needed;    /* the first n_needed have to exist; if one does not, give all columns */
+    uint32_t threads;   /* that may decode; 0: all. (Arrow C++ decodes in the calling thread) */
+    size_t batch_bytes; /* approximate size of arrays; 0: the library decides */
+    uint64_t memory;    /* the most bytes of decoded rows at any time; 0: no limit */
+    /* The most bytes of a range; the ranges, filled in if the table is cut; NULL: not wanted. */
     size_t range_bytes;
     bm_table_cut *cut;
-    /* Of Parquet: rows that are whole row groups, as `group` was told them; n_rows 0: all. */
+    /* Parquet: rows to read, which are whole row groups as passed to `group`; n_rows 0: all. */
     uint64_t first_row, n_rows;
-    /* NULL, or told the rows of each row group of Parquet, in order; false: nothing more. */
+    /* Not NULL: called with the number of rows of each Parquet row group, in order; false stops. */
     bool (*group)(void *ctx, uint64_t rows);
     void *group_ctx;
 } bm_table_wish;
 
 #define BM_TABLE_JACCARD_UNKNOWN UINT32_MAX
 
-/* The group of a row, where each is to be written with its own. */
+/* The group of a row, if it is to be written with the row. */
 typedef struct bm_table_label {
     uint64_t group;      /* 0: none */
-    uint64_t size;       /* documents of the group; 0: none */
-    uint32_t millionths; /* of similarity to the one that is kept; or unknown */
+    uint64_t size;       /* documents in the group; 0: no group */
+    uint32_t millionths; /* similarity to the kept document, or BM_TABLE_JACCARD_UNKNOWN */
     uint32_t kept;       /* 0 or 1 */
 } bm_table_label;
 
-/* The rows of a table that stay. */
+/* Which rows of a table to write to a new file. */
 typedef struct bm_table_kept {
     const char *path;
     bm_table_bytes bytes;
     bool parquet;
-    const uint8_t *rows; /* a bit a row, lowest first: it stays */
-    uint64_t n_rows;     /* of the bits: rows after them do not stay */
-    /* NULL, or one for each row that stays: it becomes another column, `bandmill`, a struct of
-     * group, size (int64, null: none), kept (bool), jaccard (double, null: not known).
-     * BM_ERR_INPUT: the file has a column of this name. */
+    const uint8_t *rows; /* a bit per row, lowest first: 1 keeps it */
+    uint64_t n_rows;     /* number of bits; rows after them are not kept */
+    /* NULL, or one per kept row, written as an additional column `bandmill`: a struct of group,
+     * size (int64, null: none), kept (bool), jaccard (double, null: unknown). BM_ERR_INPUT: the
+     * file already has a column of this name. */
     const bm_table_label *labels;
     uint64_t n_labels;
-    uint32_t threads;  /* 1: no row is read beside writing; the file is the same for any number */
-    uint64_t memory;   /* as above */
-    bm_write_fn write; /* takes the new file, from front to back */
+    uint32_t threads;  /* 1: reading and writing do not overlap; the file is always the same */
+    uint64_t memory;   /* as in bm_table_wish */
+    bm_write_fn write; /* receives the new file, from front to back */
     void *write_ctx;
-    /* NULL, or another table of the same schema; its rows follow in the same file. Of it only path,
+    /* NULL, or another table of the same schema, whose rows follow in the same file. Only its path,
      * rows, n_rows, bytes and `more` are used. Not with labels. */
     const struct bm_table_kept *more;
 } bm_table_kept;
 
-/* The key of a schema's metadata under which our own tables have their provenance: a report's first
- * members. */
+/* The metadata key under which tables that we write store their provenance: the first members of a
+ * report. */
 #define BM_TABLE_PROVENANCE "bandmill"
 
-/* A new file. */
+/* A new file to write. */
 typedef struct bm_table_made {
-    bool parquet;                    /* else an IPC file */
+    bool parquet;                    /* false: an Arrow IPC file */
     struct ArrowArrayStream *stream; /* its rows; released by the call */
-    uint64_t group_rows;             /* of a row group of Parquet, at most */
+    uint64_t group_rows;             /* the most rows of a Parquet row group */
     bm_write_fn write;
     void *write_ctx;
 } bm_table_made;
 
-/* Words on what went wrong, ended by NUL. */
+/* A message about what went wrong, NUL-terminated. */
 typedef struct bm_table_words {
     char text[512];
-    size_t table;      /* of the tables that are kept in one file: the one that the error is
-                        * about */
-    bool other_schema; /* it has another one than the first */
+    size_t table;      /* index of the table that the error is about, among those kept in one
+                        * file */
+    bool other_schema; /* its schema differs from the first table's */
 } bm_table_words;
 
 typedef struct bm_table_module {
     uint32_t abi;
     const char *version; /* "Arrow 26.0.1" */
-    /* BM_OK, BM_ERR_INPUT (it is broken, encrypted, or no such file), BM_ERR_IO, BM_ERR_NOMEM
-     * (there is none, or it would be more than `memory`). Arrays of the stream may outlive it. */
+    /* BM_OK, BM_ERR_INPUT (broken, encrypted, or no such file), BM_ERR_IO, BM_ERR_NOMEM (no memory
+     * left, or more than `memory` needed). Arrays of the stream may outlive it. */
     bm_status (*open)(const bm_table_wish *wish, struct ArrowArrayStream *out,
                       bm_table_words *words);
-    /* Write the rows that stay, with the file's own schema, metadata and compression, a row group
-     * for each of its own (or none, where none of its rows stays); IPC as an IPC file. Also
-     * BM_ERR_PIPE, where `write` said so; BM_ERR_INPUT where schemas differ. */
+    /* Write the kept rows, with the file's schema, metadata and compression, and one row group for
+     * each of the file's (none if it has no kept rows); IPC as an IPC file. Also BM_ERR_PIPE:
+     * `write` failed; BM_ERR_INPUT: schemas differ. */
     bm_status (*keep)(const bm_table_kept *kept, bm_table_words *words);
     /* Write a new file. BM_ERR_IO: the stream failed; BM_ERR_PIPE: `write` did. */
     bm_status (*write)(const bm_table_made *made, bm_table_words *words);
 } bm_table_module;
 
-/* The one function that the library has for us. */
+/* The only function that the library exports to us. */
 BM_API const bm_table_module *bm_table_module_get(void);
 
 #if defined(__cplusplus)

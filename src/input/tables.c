@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "input/table_library.h"
 
-/* --- which they are --- */
+/* --- recognizing them --- */
 
 static uint32_t read_u32(const char *bytes)
 {
@@ -20,8 +20,8 @@ static uint32_t read_u32(const char *bytes)
     return value;
 }
 
-/* A message of the IPC stream: four bytes FF, the length of its metadata, a multiple of eight, and
- * the offset of the root table in them. */
+/* A message of an IPC stream: four bytes FF, the length of its metadata (a multiple of eight), and
+ * in the metadata the offset of the root table. */
 static bool is_stream(const char *head, size_t len)
 {
     if (len < 12 || read_u32(head) != UINT32_MAX)
@@ -57,7 +57,7 @@ bm_format bm_table_format_of_name(const char *name, size_t len)
     return BM_FORMAT_AUTO;
 }
 
-/* --- what reads and writes them --- */
+/* --- reading and writing them --- */
 
 const char *bm_version_tables(void)
 {
@@ -94,7 +94,7 @@ bm_table_bytes bm_table_bytes_of(const bm_source *source)
                                                      .read = read_remote};
 }
 
-/* `status` with the words of the library. */
+/* Report `status` with the library's message. */
 static bm_status report(bm_status status, const char *name, const bm_table_words *words,
                         bool parquet, bm_error *err)
 {

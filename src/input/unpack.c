@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpack.c -- one set of functions for each compression; its window is read from its first bytes.
+/* unpack.c -- one set of functions per compression, and window sizes read from first bytes.
  *
  * Tests: tests/unit/input/test_decompress.c, tests/unit/input/test_window_of.c */
 #include "input/unpack.h"
@@ -19,19 +19,19 @@
 
 /* === window of ===
  *
- * The headers of RFC 8878 and of the xz file format, as far as the size of the window.
+ * Parses headers of RFC 8878 and of the xz file format, up to the size of the window.
  *
  *     Zstandard   28 B5 2F FD | descriptor | window, unless it is a single segment |
  *                 dictionary id | size of the content, which is the window of a single segment
- *     xz          stream header (12 bytes) | size of the block header | flags | sizes, where the
- *                 flags say so | filters: id, size of properties, properties; of LZMA2 (id 21) one
- *                 byte */
+ *     xz          stream header (12 bytes) | size of the block header | flags | sizes, if the flags
+ *                 say so | filters: id, size of properties, properties (one byte for LZMA2, id 21
+ *                 hex) */
 
 #define STREAM_HEADER 12u
 #define LZMA2_ID      0x21u
-#define LZMA2_MOST    40u /* the dictionary of 4 GiB less a byte */
+#define LZMA2_MOST    40u /* stands for a dictionary of 4 GiB - 1 byte */
 
-/* Little-endian. */
+/* A little-endian number. */
 static uint64_t number_of(const unsigned char *bytes, size_t n)
 {
     uint64_t value = 0;
@@ -42,9 +42,9 @@ static uint64_t number_of(const unsigned char *bytes, size_t n)
 
 /* The header of a frame of Zstandard. */
 typedef struct zst_header {
-    size_t len; /* 0: the bytes do not say it */
+    size_t len; /* of the whole header; 0: unknown from these bytes */
     uint64_t window,
-        content; /* content UINT64_MAX: not said; both 0 where not all of it is there */
+        content; /* content UINT64_MAX: not stated; both are 0 if the header is incomplete */
 } zst_header;
 
 static zst_header zst_header_of(const unsigned char *head, size_t len)
@@ -68,7 +68,7 @@ static zst_header zst_header_of(const unsigned char *head, size_t len)
     return header;
 }
 
-/* A number of seven bits a byte at *at, which moves after it; false: it is cut short. */
+/* Read a number of seven bits per byte at *at, which advances past it; false: it is cut short. */
 static bool read_number(const unsigned char *head, size_t end, size_t *at, uint64_t *out)
 {
     *out = 0;
@@ -85,12 +85,12 @@ static uint64_t xz_window(const unsigned char *head, size_t len)
 {
     uint64_t id, size;
     size_t at = STREAM_HEADER + 2;
-    if (len < at || head[STREAM_HEADER] == 0) /* 0: no block, but the index */
+    if (len < at || head[STREAM_HEADER] == 0) /* 0: no block, only the index */
         return 0;
     size_t end = STREAM_HEADER + (head[STREAM_HEADER] + 1u) * 4;
     end = end < len ? end : len;
     const unsigned flags = head[STREAM_HEADER + 1];
-    for (unsigned bit = 0x40; bit <= 0x80; bit <<= 1) /* both sizes */
+    for (unsigned bit = 0x40; bit <= 0x80; bit <<= 1) /* skip both sizes */
         if ((flags & bit) != 0 && !read_number(head, end, &at, &size))
             return 0;
     for (unsigned i = 0; i <= (flags & 3); i++) {
@@ -120,8 +120,8 @@ bool bm_has_windows(bm_compression kind)
 
 /* === unpack gz ===
  *
- * Members of gzip, by zlib. inflate() goes symbol by symbol, so its output before damage does not
- * depend on how many bytes it gets at a time. */
+ * Unpacks members of gzip with zlib. inflate() decodes symbol by symbol, so its output before
+ * damage does not depend on how many bytes it gets at a time. */
 
 #define FUNCTIONS(X) X(inflateInit2_) X(inflateReset) X(inflate) X(inflateEnd) X(zError)
 
@@ -214,22 +214,22 @@ const bm_unpack_ops bm_unpack_gz = {.members = "member",
 
 /* === unpack zst ===
  *
- * Frames of Zstandard, by libzstd, with a window of at most 2^27 bytes: a hostile header cannot ask
- * for more.
+ * Unpacks frames of Zstandard with libzstd, with a window of at most 2^27 bytes: a hostile header
+ * cannot ask for more.
  *
- * With an error, ZSTD_decompressStream() does not report what it had written before in the same
- * call. So it gets the bytes that it asked for, less the header of the following block, which it
- * asks for too: a call decodes one block at most, or reads a header, never both. The first byte of
- * a frame comes alone, or it would decode a small frame whole, by other rules. A block that is not
- * compressed is handed on in parts, as they come, and only then found to be too large: hence
- * `pieces`.
+ * On an error, ZSTD_decompressStream() does not report what it wrote earlier in the same call. So
+ * each call gets the bytes that the library asked for, except the header of the following block,
+ * which it asks for too: a call then decodes at most one block, or reads a header, never both. The
+ * first byte of a frame is passed alone; otherwise the library would decode a small frame whole, by
+ * other rules. An uncompressed block is handed on in parts, as they come, and only then found to be
+ * too large: hence `pieces`.
  *
- * It finds matches in what its buffer holds, which may be more than the window: a larger buffer,
- * left by an earlier frame, has more. A frame longer than its window begins with a new context
- * then, so that nothing before it decides whether it is whole. */
+ * The library accepts matches in all that its buffer holds, which may be more than the window: a
+ * larger buffer left by an earlier frame holds more. So a frame longer than its window then gets a
+ * new context, and nothing before it decides whether it is accepted. */
 
 #define HEADER_BYTES 3u /* of a block */
-#define FRAME_LEAST  5u /* bytes that say how long the header of a frame is */
+#define FRAME_LEAST  5u /* bytes that determine the length of a frame's header */
 #define FRAME_MOST   18u
 #define BLOCK_MOST   (UINT64_C(128) << 10)
 
@@ -252,13 +252,13 @@ static const char *const zst_names[] = {ZST_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 typedef struct zst {
     libzstd lib;
     ZSTD_DCtx *context;
-    unsigned window_log;            /* of the largest window that may be had */
-    uint64_t buffer;                /* bytes that frames have made it have, at most */
+    unsigned window_log;            /* log2 of the largest window allowed */
+    uint64_t buffer;                /* upper bound of the buffer that frames made it allocate */
     unsigned char head[FRAME_MOST]; /* the first bytes of a frame, until its header is whole */
     size_t n_head;
     bool inside;   /* the header has been read */
-    size_t wanted; /* the bytes that it asked for */
-    bool full;     /* the room was used up: it may hold more */
+    size_t wanted; /* how many bytes the library asked for */
+    bool full;     /* the output space was used up: there may be more output */
 } zst;
 
 static void zst_close(void *state)
@@ -271,7 +271,7 @@ static void zst_close(void *state)
     bm_free(z);
 }
 
-/* A context that knows of no frame before. */
+/* Create a context that has seen no frame. */
 static bool zst_renew(zst *z)
 {
     if (z->context != NULL)
@@ -308,7 +308,7 @@ static bool zst_reset(void *state)
            !z->lib.ZSTD_isError(z->lib.ZSTD_DCtx_reset(z->context, ZSTD_reset_session_only));
 }
 
-/* Bytes `in` to the library. */
+/* Pass the bytes of `in` to the library. */
 static bm_unpacked zst_give(zst *z, ZSTD_inBuffer *in, bm_decompress_step *step)
 {
     ZSTD_outBuffer out = {.dst = step->out, .size = step->out_cap, .pos = step->n_out};
@@ -329,7 +329,7 @@ static bm_unpacked zst_give(zst *z, ZSTD_inBuffer *in, bm_decompress_step *step)
     return (bm_unpacked){rc == 0 ? BM_UNPACK_END : BM_UNPACK_MORE, NULL};
 }
 
-/* The header of the frame is whole. False: no memory for a new context. */
+/* Call when the frame's header is complete. False: no memory for a new context. */
 static bool zst_fit_buffer(zst *z)
 {
     const zst_header h = zst_header_of(z->head, z->n_head);
@@ -341,7 +341,7 @@ static bool zst_fit_buffer(zst *z)
     return true;
 }
 
-/* Gather the header of the frame, and give it to the library when it is whole, or nothing follows.
+/* Gather the header of the frame, and pass it to the library when it is complete or the input ends.
  */
 static bm_unpacked zst_begin(zst *z, bm_decompress_step *step)
 {
@@ -396,7 +396,7 @@ const bm_unpack_ops bm_unpack_zst = {.members = "frame",
  * The decoder of LZMA2 reads on after the end of a damaged chunk, as far as it has input and room,
  * and only then compares the bytes read with the chunk's header: hence `pieces`. */
 
-#define OTHER_BYTES (UINT64_C(1) << 20) /* beside the dictionary */
+#define OTHER_BYTES (UINT64_C(1) << 20) /* in addition to the dictionary */
 
 #define XZ_FUNCTIONS(X) X(lzma_stream_decoder) X(lzma_code) X(lzma_end)
 
@@ -486,7 +486,7 @@ static bm_unpacked xz_run(void *state, bm_decompress_step *step)
     step->n_out = step->out_cap - s->avail_out;
     switch (rc) {
     case LZMA_OK:
-    case LZMA_BUF_ERROR: /* neither input nor room */
+    case LZMA_BUF_ERROR: /* no input or no output space */
         return (bm_unpacked){BM_UNPACK_MORE, NULL};
     case LZMA_STREAM_END:
         return (bm_unpacked){BM_UNPACK_END, NULL};
@@ -511,9 +511,9 @@ const bm_unpack_ops bm_unpack_xz = {.members = "stream",
 
 /* === unpack bz2 ===
  *
- * Streams of bzip2, by libbz2: blocks of at most 900,000 bytes, 3.7 MB of memory. The bytes of a
- * block are given before its checksum is looked at; and how many a damaged block gives depends on
- * the room for them, hence `pieces`. */
+ * Unpacks streams of bzip2 with libbz2: blocks of at most 900,000 bytes, 3.7 MB of memory. The
+ * library delivers the bytes of a block before it verifies the checksum, and how many a damaged
+ * block delivers depends on the output space: hence `pieces`. */
 
 #define BZ2_FUNCTIONS(X) X(BZ2_bzDecompressInit) X(BZ2_bzDecompress) X(BZ2_bzDecompressEnd)
 
@@ -588,7 +588,7 @@ static bm_unpacked bz2_run(void *state, bm_decompress_step *step)
     bz_stream *s = &b->stream;
     const unsigned n_in = bz2_at_most(step->in.len - step->used);
     const unsigned n_out = bz2_at_most(step->out_cap - step->n_out);
-    s->next_in = (char *)(uintptr_t)(step->in.data + step->used); /* it only reads */
+    s->next_in = (char *)(uintptr_t)(step->in.data + step->used); /* only read */
     s->avail_in = n_in;
     s->next_out = step->out + step->n_out;
     s->avail_out = n_out;
@@ -617,11 +617,11 @@ const bm_unpack_ops bm_unpack_bz2 = {.members = "stream",
 
 /* === unpack lz4 ===
  *
- * Frames of LZ4, by liblz4. Its window is 64 KiB and a block at most 4 MiB, so nothing has to be
- * bounded here.
+ * Unpacks frames of LZ4 with liblz4. The window is 64 KiB and a block at most 4 MiB, so nothing has
+ * to be bounded here.
  *
- * As with Zstandard, an error hides the output of the same call, and it asks for bytes after the
- * block: its checksum and the size of the next one. */
+ * As with Zstandard, an error hides the output of the same call, and the library asks for bytes
+ * after the block too: its checksum and the size of the next block. */
 
 #define FOLLOWING_BYTES 8u
 
@@ -642,8 +642,8 @@ static const char *const lz4_names[] = {LZ4_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 typedef struct lz4 {
     liblz4 lib;
     LZ4F_dctx *context;
-    size_t wanted; /* the bytes that it asked for */
-    bool full;     /* the room was used up: it may hold more */
+    size_t wanted; /* how many bytes the library asked for */
+    bool full;     /* the output space was used up: there may be more output */
 } lz4;
 
 static void lz4_close(void *state)
