@@ -219,6 +219,7 @@ def fill_against(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 def fill_unit(o: Any, call: Call, k: dict[str, Any]) -> None:
     """Parts of documents: "line", "paragraph", "span" or "span:K"."""
+    o.set_fields |= lib.BM_FIELD_THRESHOLD if k["threshold"] is not None else 0  # its default is 1 here
     o.within = call.text(k["within"], "within", "the name of a field or column")
     if k["unit"] is None:
         return

@@ -139,6 +139,16 @@ def test_texts_that_are_no_utf8_are_cut_where_they_should():
     assert bandmill.dedup(raw, unit="line").take(raw) == [raw[0], b"\xff\xfe\n\xff"]
 
 
+def test_near_parts_are_cut_and_paired():
+    texts = [LINES[0], f"mine\n{LINES[0]} And more.", "Cookies are kept here for the weather and the tides"]
+    r = bandmill.dedup(texts, unit="line", threshold=0.5, shingle="word:2", pairs=True)
+    assert r.take(texts) == [texts[0], "mine\n"] and r.cuts["reason"].to_pylist() == ["near", "equal"]
+    assert [(p["id_a"], p["from_a"], p["id_b"], p["from_b"]) for p in r.pairs.to_pylist()] == [(0, 0, 1, 5), (0, 0, 2, 0)]
+    assert r.explain(1, 5).data["kept_to"] == len(texts[0]) and bandmill.dedup(texts, unit="line").cuts.num_rows == 1
+    with pytest.raises(bandmill.Error, match="threshold"):
+        bandmill.dedup(texts, unit="span", threshold=0.5)
+
+
 def test_parts_are_compared_within_a_column():
     data = pa.table({"text": [LINES[0], LINES[0], LINES[0], f"{LINES[0]}\nmine"], "host": ["a", None, "b", "a"]})
     r = bandmill.dedup(data, unit="line", within="host")
