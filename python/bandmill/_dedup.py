@@ -51,7 +51,7 @@ class Dedup(Found):
 
     @property
     def pairs(self) -> pa.Table:
-        """Columns id_a, id_b, jaccard: every verified pair, if `dedup` was called with pairs=True. Of units also from_a, from_b."""
+        """Columns id_a, id_b, jaccard: every verified pair, if pairs=True was given; of units also from_a and from_b."""
         if not (self.path / "pairs.tsv").exists():
             raise Error("no pairs were asked for (pairs=True)", field="pairs")
         ids = kind_of(self.report)
