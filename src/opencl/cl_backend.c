@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_backend.c -- an OpenCL device as a backend: what happens at open, and in which order.
+/* cl_backend.c -- an OpenCL device as a backend. Opening has these steps:
  *
  *     load the loader | find the device | kernel parameters | trial run | context |
  *     program: cache, else build | known answers | store in the cache
  *
- * A cached program that does not load or gives wrong answers is made again from source. No compiled
- * program is used, and none is stored, before its known answers were right. If the compiler of a
- * device fails these kernels (they do not build or answer wrong, here or in the trial run), the
- * device is opened once more with the other shape before it is given up. A driver that dies or
- * hangs in the trial run is given up at once: its remains (PoCL's broken cache) should be mended,
- * not worked round.
+ * A cached program that does not load or gives wrong answers is built again from source. A compiled
+ * program is only used, and only stored, after it has given the known answers. If the compiler of a
+ * device fails on the kernels (they do not build or give wrong answers, here or in the trial run),
+ * the device is opened once more with the other shape of kernels before it is given up. A driver
+ * that dies or hangs in the trial run is given up at once: the cause (such as PoCL's broken cache)
+ * should be repaired, not worked around.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/shapes.sh */
 #include "opencl/cl_backend.h"
@@ -28,7 +28,7 @@
 #define MIN_BATCH ((size_t)256 << 10)
 #define MAX_BATCH ((size_t)16 << 20)
 
-#define CONTEXT_CALL "clCreateContext" /* in errors, of the trial run too */
+#define CONTEXT_CALL "clCreateContext" /* in error messages, also those of the trial run */
 
 typedef struct cl_backend {
     bm_backend base;
@@ -44,9 +44,9 @@ typedef struct cl_backend {
     bool was_cached;
     uint32_t n_checks;
     /* During open only: */
-    const bm_device_settings *settings; /* NULL: all as usual */
+    const bm_device_settings *settings; /* NULL: the defaults */
     const bm_callbacks *callbacks;
-    bool compiling; /* what fails now is the compiler's doing, with these kernels */
+    bool compiling; /* a failure now is due to the compiler and these kernels */
 } cl_backend;
 
 static bm_cl_target target_of(const cl_backend *be)
@@ -71,7 +71,7 @@ static void warn(const cl_backend *be, const char *what, const bm_error *why)
     log_message(be, BM_LOG_WARNING, what, why);
 }
 
-/* The program from the cache; BM_NOT_FOUND when it is to be built. */
+/* Load the program from the cache. BM_NOT_FOUND: it must be built. */
 static bm_status program_from_cache(cl_backend *be, bm_cl_key key)
 {
     void *binary = NULL;
@@ -231,7 +231,7 @@ static uint32_t perms_used(const bm_backend_cfg *cfg)
     return cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
 }
 
-/* The kernel parameters: given, or by the table; and what they come to. */
+/* Choose the kernel parameters, given or from the table, and compute the shape. */
 static bm_status choose_kernels(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
     const uint32_t plan[3] = {perms_used(cfg), cfg->bands, cfg->rows};
@@ -255,24 +255,24 @@ static bm_status choose_kernels(cl_backend *be, const bm_backend_cfg *cfg, bm_er
     return BM_OK;
 }
 
-/* Draw the scheme's parameters, and set what depends on them. */
+/* Draw the scheme's parameters, and set everything that depends on them. */
 static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
     BM_TRY(bm_scheme_draw(&cfg->sketch, &be->params, err));
     BM_TRY(bm_scheme_plan(&be->params, err));
-    be->params.perms = perms_used(cfg); /* the first so many of the drawn ones */
+    be->params.perms = perms_used(cfg); /* only the first ones of those that were drawn */
     be->shape.scheme = be->params.ops;
     be->shape.row_uints = bm_scheme_row_uints(be->params.ops->scheme, be->params.perms);
     if (be->params.ops->device.whole_hashes) {
         be->shape.unit = 1;
-        be->shape.text.used = false; /* hashes are made of texts as the family reads them */
+        be->shape.text.used = false; /* kernels make 32-bit hashes of texts */
     }
     return BM_OK;
 }
 
-/* The trial run. If it cannot make a context, this process may still be able to: if a device allows
- * contexts to one process only (NVIDIA's compute mode) and the program uses it already, this
- * process holds it. */
+/* The trial run. If it cannot create a context, this process may still be able to: when a device
+ * allows contexts to one process only (NVIDIA's compute mode) and the program uses it already, this
+ * process is the one. */
 static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                        bm_error *err)
 {
@@ -281,7 +281,7 @@ static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_op
     if (options->probing != NULL)
         options->probing(options->probing_ctx, true);
     bm_status status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
-    /* It did not die or hang: it said why. */
+    /* It failed with a message of its own; it did not die or hang. */
     const bool said = status == BM_ERR_DEVICE && err->code == 0;
     if (options->probing != NULL)
         options->probing(options->probing_ctx, false);
@@ -294,7 +294,7 @@ static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_op
     return status;
 }
 
-/* Everything up to a context, and the trial run. */
+/* Everything before the context, including the trial run. */
 static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
                          const bm_cl_open_options *options, bm_error *err)
 {
@@ -312,8 +312,8 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
     return BM_OK;
 }
 
-/* Open the device with the kernels that `cfg` means. After a failure *out only serves to read its
- * facts, and to be closed; NULL: there is nothing. */
+/* Open the device with the kernels that `cfg` selects. After a failure, *out only serves to read
+ * its facts and to be closed; NULL: nothing was made. */
 static bm_status open_once(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                            cl_backend **out, bm_error *err)
 {
@@ -333,7 +333,7 @@ out:
     return status;
 }
 
-/* `cfg` with the other shape of the kernels; false if it asks for a certain shape. */
+/* Set *out to `cfg` with the other shape of kernels. false: `cfg` demands a certain shape. */
 static bool other_shape(const bm_backend_cfg *cfg, bool gpu, bm_device_settings *settings,
                         bm_backend_cfg *out)
 {
@@ -346,8 +346,8 @@ static bool other_shape(const bm_backend_cfg *cfg, bool gpu, bm_device_settings 
     return true;
 }
 
-/* The device's compiler failed the kernels of *be, which is closed: try kernels of the other shape.
- * `err` has the failure, and after another both. */
+/* The compiler failed on the kernels of *be, which is closed: try the kernels of the other shape.
+ * `err` has the first failure; after another one it reports both. */
 static bm_status open_other(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                             cl_backend **be, bm_error *err)
 {

@@ -18,7 +18,7 @@ typedef struct region {
     size_t bytes;
 } region;
 
-/* Map a region: *host, once `event` is done, or at once where that is NULL. */
+/* Map a region: *host is valid once `event` is complete, or at once if `event` is NULL. */
 static cl_int map(const bm_cl_queue *queue, region r, void **host, cl_event *event)
 {
     cl_int code = CL_SUCCESS;
@@ -42,7 +42,7 @@ static cl_map_flags flags_of_twin(const bm_cl_queue *queue, const bm_cl_buffer *
     return buffer->write_only ? queue->writing : CL_MAP_READ | CL_MAP_WRITE;
 }
 
-/* The size to create a buffer of `bytes` with, so that it seldom grows; 0: it is too large. */
+/* The size to create for a buffer of `bytes`, with room to grow; 0: too large. */
 static size_t size_of(const bm_cl_queue *queue, size_t bytes)
 {
     if (bytes > queue->max_alloc)

@@ -1,47 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_buffer.h -- a buffer of the device that the host can fill or read.
+/* cl_buffer.h -- a buffer on the device that the host can fill or read.
  *
- * Where the device shares the host's memory, the buffer itself is mapped and nothing is copied.
- * Elsewhere a pinned twin (CL_MEM_ALLOC_HOST_PTR, mapped for good) is between, so that copies
- * run at the link's speed beside the kernels.
+ * If the device shares the host's memory, the buffer itself is mapped and nothing is copied.
+ * Otherwise data passes through a pinned twin on the host (CL_MEM_ALLOC_HOST_PTR, permanently
+ * mapped), so that copies run at the speed of the link and beside kernels.
  *
- * A buffer that is only written is mapped by CL_MAP_WRITE_INVALIDATE_REGION: otherwise a driver
- * that must fetch the old contents for a map would copy the whole buffer for nothing each time. */
+ * A buffer that is only written is mapped with CL_MAP_WRITE_INVALIDATE_REGION: otherwise a driver
+ * that must fetch the old contents for a map would copy the whole buffer each time. */
 #pragma once
 
 #include "opencl/cl_load.h"
 
-/* Where buffers are made, and the queue on which they are filled and read. Borrows all of it. */
+/* Where buffers are created, and the queue on which they are filled and read. All is borrowed. */
 typedef struct bm_cl_queue {
     const bm_cl_api *api;
     cl_context context;
     cl_command_queue commands;
-    uint64_t max_alloc;   /* bytes of a buffer; checked here, since not every driver does */
+    uint64_t max_alloc;   /* the largest buffer in bytes; checked here, since not every driver
+                             checks it */
     cl_map_flags writing; /* bm_cl_map_writing */
 } bm_cl_queue;
 
-/* The flag of maps that only write, on a device with this `version` (CL_DEVICE_VERSION): OpenCL 1.2
- * brought CL_MAP_WRITE_INVALIDATE_REGION, before it was CL_MAP_WRITE. */
+/* The flag for maps that only write, for a device of this `version` (CL_DEVICE_VERSION):
+ * CL_MAP_WRITE_INVALIDATE_REGION from OpenCL 1.2 on, CL_MAP_WRITE before. */
 cl_map_flags bm_cl_map_writing(const char *version);
 
 typedef struct bm_cl_buffer {
     cl_mem device, pinned; /* pinned NULL: `device` itself is mapped */
-    void *host;            /* NULL: not mapped now */
+    void *host;            /* NULL: not mapped at present */
     size_t bytes;
     bool unified;
     bool write_only; /* the host never reads it */
-} bm_cl_buffer;      /* {0} but for the last two is empty */
+} bm_cl_buffer;      /* {0} except the last two is empty */
 
 /* Make space for `bytes`; the contents are lost when it grows. On failure the buffer is empty. */
 cl_int bm_cl_buffer_reserve(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes);
 void bm_cl_buffer_release(const bm_cl_queue *queue, bm_cl_buffer *buffer);
 
-/* Before the host writes: buffer->host is writable afterwards. */
+/* Prepare for writing: buffer->host is writable afterwards. */
 cl_int bm_cl_buffer_begin_write(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes);
-/* Hand the first `bytes` to the device. `event` may be NULL. */
+/* Transfer the first `bytes` to the device. `event` may be NULL. */
 cl_int bm_cl_buffer_end_write(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes,
                               cl_event *event);
-/* Begin to read bytes begin … end; they are at buffer->host + begin once `event` is done. */
+/* Begin to read bytes begin … end-1; they are at buffer->host + begin once `event` is complete. */
 cl_int bm_cl_buffer_begin_read(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t begin,
                                size_t end, cl_event *event);
 cl_int bm_cl_buffer_end_read(const bm_cl_queue *queue, bm_cl_buffer *buffer);
@@ -52,22 +53,22 @@ typedef struct bm_cl_scratch {
     size_t bytes;
 } bm_cl_scratch;
 
-/* Room for `bytes`, as bm_cl_buffer_reserve. No command under way may use it. */
+/* Make room for `bytes`, as bm_cl_buffer_reserve does. No unfinished command may use it. */
 cl_int bm_cl_scratch_reserve(const bm_cl_queue *queue, bm_cl_scratch *scratch, size_t bytes);
 void bm_cl_scratch_release(const bm_cl_queue *queue, bm_cl_scratch *scratch);
 
-/* The host's own memory as the device's (CL_MEM_USE_HOST_PTR), where the two share it: zero copy.
- * {0}: none. */
+/* Host memory that the device uses directly (CL_MEM_USE_HOST_PTR), where the two share memory: zero
+ * copy. {0}: none. */
 typedef struct bm_cl_zero_copy {
     cl_mem mem;
-    void *host; /* mapped for reading; NULL: not */
+    void *host; /* mapped for reading; NULL: not mapped */
     size_t bytes;
 } bm_cl_zero_copy;
 
-/* The device may read `memory` until _end, and write it unless `read_only`. */
+/* Let the device read `memory` until bm_cl_zero_copy_end, and also write it unless `read_only`. */
 cl_int bm_cl_zero_copy_begin(const bm_cl_queue *queue, bm_cl_zero_copy *shared, void *memory,
                              size_t bytes, bool read_only);
-/* Once `event` is done, the memory holds what the device wrote. */
+/* Map for reading: once `event` is complete, the memory has what the device wrote. */
 cl_int bm_cl_zero_copy_begin_read(const bm_cl_queue *queue, bm_cl_zero_copy *shared,
                                   cl_event *event);
 cl_int bm_cl_zero_copy_end(const bm_cl_queue *queue, bm_cl_zero_copy *shared); /* {0} is fine */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_cache.c -- see the header. The directory is opened once, checked by its descriptor, and every
- * file is reached through it, so that nothing can be swapped between the check and the use. */
+/* cl_cache.c -- see the header. The directory is opened once and checked by its descriptor, and
+ * every file is opened relative to it, so that nothing can be exchanged between check and use. */
 #include "opencl/cl_cache.h"
 
 #include <errno.h>
@@ -118,7 +118,7 @@ static bool header_fits(const header *h, bm_cl_key key, const struct stat *st)
            (uint64_t)st->st_size == sizeof *h + h->len;
 }
 
-/* Are all of these bytes there? */
+/* Read `len` bytes; false: they are not all there. */
 static bool read_whole(int fd, void *data, size_t len, uint64_t place)
 {
     size_t got;
@@ -174,7 +174,7 @@ bm_status bm_cl_cache_store(const bm_cl_cache *cache, bm_cl_key key, const void 
     memcpy(h.magic, MAGIC, sizeof h.magic);
     h.sum_lo = sum.low64;
     h.sum_hi = sum.high64;
-    /* The address tells threads of one process apart. */
+    /* The address distinguishes threads of one process. */
     snprintf(temp, sizeof temp, ".%s.%ld.%zx", name, (long)getpid(), (size_t)(void *)&h);
     int fd = openat(cache->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_child.c -- run a program, read its output, and do not wait for ever.
+/* cl_child.c -- runs a program and reads its output, with a time limit.
  *
- * posix_spawn, since the parent may have threads. The child's stderr is read through a pipe; its
- * end of file, the child's end or the deadline ends the wait. Drivers write to it too: the line
- * with our mark counts, wherever it is; without such a line, the last one does.
+ * It uses posix_spawn, since the parent may have threads. The child's stderr is read through a
+ * pipe, until end of file, the child's end, or the deadline. Drivers write to it too: the line with
+ * our mark counts, wherever it is; without such a line, the last one counts.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/fault/icd/drivers.sh */
 #include "opencl/cl_child.h"
@@ -25,10 +25,10 @@
 #include "base/error.h"
 #include "program/program.h"
 
-#define LONG_SECONDS       5   /* after which somebody may wonder */
-#define LAST_WORDS_SECONDS 0.3 /* of a child that is ended */
+#define LONG_SECONDS       5   /* after which the wait is logged */
+#define LAST_WORDS_SECONDS 0.3 /* for a child that is being killed */
 
-extern char **environ; /* the child has ours */
+extern char **environ; /* the child inherits ours */
 
 void bm_cl_patience_begin(bm_cl_patience *patience)
 {
@@ -55,7 +55,7 @@ double bm_cl_patience_left(bm_cl_patience *patience)
     return left < BM_CL_LOOK_SECONDS ? left : BM_CL_LOOK_SECONDS;
 }
 
-/* The program to run; false: none. */
+/* Find the program to run. false: none. */
 static bool find_program(const bm_device_settings *settings, char out[PATH_MAX])
 {
     if (settings != NULL && settings->probe_program != NULL) {
@@ -102,7 +102,7 @@ static bm_status spawn(const bm_cl_child *child, pid_t *pid, int *from_child, bm
     else
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    posix_spawnattr_t attributes; /* this thread may have signals blocked */
+    posix_spawnattr_t attributes; /* this thread may have blocked signals */
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_init(&attributes);
@@ -120,13 +120,13 @@ static bm_status spawn(const bm_cl_child *child, pid_t *pid, int *from_child, bm
     return BM_OK;
 }
 
-/* The lines that the child wrote so far, each cut to its beginning. */
+/* Lines that the child has written so far; long ones are truncated. */
 typedef struct child_words {
-    char line[BM_CL_WORDS]; /* the one under way */
+    char line[BM_CL_WORDS]; /* the current, incomplete one */
     size_t len;
     char ours[BM_CL_WORDS]; /* after our mark; "": no such line yet */
-    char driver[300];       /* after the mark of the driver at work */
-    char last[BM_CL_WORDS]; /* of the others, the last that is not blank */
+    char driver[300];       /* after the mark of the driver in use */
+    char last[BM_CL_WORDS]; /* the last other line that is not blank */
 } child_words;
 
 static void end_line(child_words *words)
@@ -154,7 +154,7 @@ static void add_words(child_words *words, const char *bytes, size_t n)
     }
 }
 
-/* A child under way. */
+/* A running child. */
 typedef struct running {
     pid_t pid;
     int fd;
@@ -167,7 +167,7 @@ typedef struct running {
 static bool has_ended(running *r)
 {
     pid_t got = r->ended ? 0 : waitpid(r->pid, &r->status, WNOHANG);
-    if (got < 0 && errno != EINTR) { /* the program ignores SIGCHLD: nothing is known */
+    if (got < 0 && errno != EINTR) { /* the program ignores SIGCHLD: the status is lost */
         r->status = 0;
         got = r->pid;
     }
@@ -175,8 +175,8 @@ static bool has_ended(running *r)
     return r->ended;
 }
 
-/* Read until end of file; or until the child has ended and nothing is left to read, since processes
- * that it started may hold its stderr open. False: stop waiting. */
+/* Read until end of file, or until the child has ended and nothing is left to read (processes
+ * started by it may keep its stderr open). false: stop waiting. */
 static bool read_words(running *r)
 {
     for (;;) {
@@ -198,7 +198,8 @@ static bool read_words(running *r)
     }
 }
 
-/* Wait for the end of the child, which has closed stderr, as long as patience lasts. */
+/* The child has closed stderr: wait for its end, as long as patience lasts. false: it has not
+ * ended. */
 static bool reap(running *r)
 {
     while (!has_ended(r)) {
@@ -209,7 +210,7 @@ static bool reap(running *r)
     return true;
 }
 
-/* It may say where it hangs, before it is ended for good. */
+/* SIGTERM first: the child may still report where it hangs. */
 static void kill_child(running *r)
 {
     bm_cl_patience little = {.seconds = LAST_WORDS_SECONDS};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_device.c -- what OpenCL devices there are.
+/* cl_device.c -- lists OpenCL devices.
  *
- * Devices are numbered by platform and by place in the platform, in the order in which the loader
- * gives them. A platform that fails to answer, or that has no device, is a row of its own with its
- * reason; the others are still listed.
+ * Devices are numbered by platform and within the platform, in the order of the loader. A platform
+ * that fails to answer or has no device gets a row of its own with the reason; the others are still
+ * listed.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/each_copied.sh */
 #include "opencl/cl_device.h"
@@ -17,7 +17,7 @@
 
 #define MAX_PLATFORMS 64
 #define MAX_DEVICES   64
-#define MAX_CLAIMED   65536u /* more is no number of things that are there */
+#define MAX_CLAIMED   65536u /* a larger number cannot be true */
 
 static void platform_text(const bm_cl_api *api, cl_platform_id platform, cl_platform_info what,
                           char *out, size_t cap)
@@ -39,13 +39,13 @@ static void device_text(const bm_cl_api *api, cl_device_id id, cl_device_info wh
 static uint64_t device_number(const bm_cl_api *api, cl_device_id id, cl_device_info what,
                               size_t size)
 {
-    uint64_t value = 0; /* little-endian hosts only, as everywhere here */
+    uint64_t value = 0; /* correct on little-endian hosts only, like all of src/opencl */
     if (api->clGetDeviceInfo(id, what, size, &value, NULL) != CL_SUCCESS)
         return 0;
     return value;
 }
 
-/* --- the address of a device: by the extensions that it names --- */
+/* --- the address of a device: from extensions, if it names them --- */
 
 #define PCI_BUS_INFO_KHR    0x410F
 #define DEVICE_UUID_KHR     0x106A
@@ -54,7 +54,7 @@ static uint64_t device_number(const bm_cl_api *api, cl_device_id id, cl_device_i
 #define PCI_DOMAIN_ID_NV    0x400A
 #define DEVICE_TOPOLOGY_AMD 0x4037
 #define TOPOLOGY_PCIE_AMD   1u
-#define EXTENSIONS_MAX      8192 /* bytes of their names; the longest lists have some 3,000 */
+#define EXTENSIONS_MAX      8192 /* bytes of their names; the longest lists have about 3,000 */
 
 static bool has_extension(const char *names, const char *name)
 {
@@ -65,7 +65,7 @@ static bool has_extension(const char *names, const char *name)
     return false;
 }
 
-/* The value of exactly `size` bytes. */
+/* Query a value of exactly `size` bytes. */
 static bool device_value(const bm_cl_api *api, cl_device_id id, cl_device_info what, void *out,
                          size_t size)
 {
@@ -75,15 +75,15 @@ static bool device_value(const bm_cl_api *api, cl_device_id id, cl_device_info w
 
 static void write_address(char *out, size_t cap, const uint32_t at[4])
 {
-    /* Drivers that do not know answer with ones. */
+    /* Drivers that do not know the address return all ones. */
     if (at[0] <= 0xFFFFFF && at[1] <= 0xFF && at[2] <= 0x1F && at[3] <= 7)
         snprintf(out, cap, "%04x:%02x:%02x.%u", at[0], at[1], at[2], at[3]);
 }
 
-/* Domain, bus, device and function. */
+/* Query domain, bus, device and function. */
 static bool pci_of(const bm_cl_api *api, cl_device_id id, const char *extensions, uint32_t at[4])
 {
-    unsigned char topology[24]; /* type, 17 bytes that are not used, bus, device, function */
+    unsigned char topology[24]; /* type, 17 unused bytes, bus, device, function */
     uint32_t slot, type;
     if (has_extension(extensions, "cl_khr_pci_bus_info") &&
         device_value(api, id, PCI_BUS_INFO_KHR, at, 4 * sizeof *at))
@@ -147,7 +147,7 @@ static void judge(const bm_cl_api *api, cl_device_id id, bm_device_info *info)
         info->usable = true;
 }
 
-/* Query the properties of a device with its platform, id and spec set. */
+/* Query the properties of a device whose platform, id and spec are set. */
 static void describe(const bm_cl_api *api, bm_cl_device *out)
 {
     cl_platform_id platform = out->platform;
@@ -179,7 +179,7 @@ static void describe(const bm_cl_api *api, bm_cl_device *out)
     judge(api, id, info);
 }
 
-/* Platforms that list no device although they could, and what helps. */
+/* Help for platforms that list no device although they could. */
 static const struct {
     const char *platform, *help;
 } helps[] = {
@@ -189,7 +189,7 @@ static const struct {
     {"rusticl", "; rusticl has only those that RUSTICL_ENABLE names"},
 };
 
-/* The row of platform number `p`, which answered `code` and no device. */
+/* The row of platform number `p`, which returned `code` and no device. */
 static void describe_empty(const bm_cl_api *api, cl_platform_id platform, cl_uint p, cl_int code,
                            bm_device_info *out)
 {
@@ -208,16 +208,17 @@ static void describe_empty(const bm_cl_api *api, cl_platform_id platform, cl_uin
 }
 
 typedef struct visiting {
-    /* A device; or one with only its info set, of kind BM_DEVICE_CL_NONE. False: enough. */
+    /* Called with a device; or, for an empty platform, one with only `info` set, of kind
+     * BM_DEVICE_CL_NONE. false: stop. */
     bool (*visit)(void *ctx, const bm_cl_device *device);
     void *ctx;
     char *note; /* of `cap` bytes */
     size_t cap;
-    bool sane; /* filled: false if the drivers' answers make no sense; see the note */
+    bool sane; /* output: false if the drivers' answers are nonsense, see the note */
 } visiting;
 
-/* Visit the devices of platform number `p`, which is given. False: no more are wanted, or the
- * driver's answers make no sense (*sane). */
+/* Visit the devices of platform number `p`. false: stop, or the driver's answers are nonsense
+ * (v->sane). */
 static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uint p, visiting *v)
 {
     char name[128];
@@ -246,8 +247,8 @@ static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uin
     return true;
 }
 
-/* Visit each device, and each platform without one. The note has the reason if nothing was
- * visited. */
+/* Visit each device, and each platform without one. If nothing was visited, the note has the
+ * reason. */
 static void visit_devices(const bm_cl_api *api, visiting *v)
 {
     cl_platform_id platforms[MAX_PLATFORMS] = {NULL};
@@ -276,7 +277,7 @@ typedef struct search {
     bm_cl_device *out;
     uint32_t n; /* devices */
     bool found;
-    bm_device_info none; /* the platform of the device that is looked for, if it has none */
+    bm_device_info none; /* the row of the wanted device's platform, if that has no devices */
 } search;
 
 static bool visit_search(void *ctx, const bm_cl_device *device)

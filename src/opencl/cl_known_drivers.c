@@ -2,10 +2,10 @@
 /* cl_known_drivers.c -- see the header.
  *
  * The environment's key is a sum of hashes, so the order of variables and of files in a folder does
- * not matter. Which file a bare name in an .icd file means is decided by the dynamic linker: it
- * depends on LD_LIBRARY_PATH, so each name is looked up in those folders, and on its own cache, so
- * that file counts as a whole. The files that were loaded are in the entry by their paths, with one
- * hash of their stat values.
+ * not matter. The dynamic linker decides which file a bare name in an .icd file means. This depends
+ * on LD_LIBRARY_PATH, so each name is looked up in those folders, and on the linker's own cache, so
+ * ld.so.cache counts as a whole. An entry has the paths of the files that were loaded, and one hash
+ * of their stat values.
  *
  * Tests: tests/unit/opencl/test_cl_list.c, tests/fault/icd/drivers.sh */
 #include "opencl/cl_known_drivers.h"
@@ -29,10 +29,10 @@
 #define ENDING "known"
 #define HUNG   "hung"
 #define FRESH_FOR                                                                                  \
-    600.0 /* seconds that a hang is remembered, and that rows need not be made again */
+    600.0 /* seconds for which a hang is remembered, and rows need not be listed again */
 #define N_PLACES  16u
-#define MAX_ICD   4096 /* bytes of an .icd file that are read */
-#define MAX_FILES 256  /* of a folder */
+#define MAX_ICD   4096 /* bytes read of an .icd file */
+#define MAX_FILES 256  /* read of a folder */
 #define MAX_BLOB  ((size_t)256 << 10)
 
 extern char **environ;
@@ -44,7 +44,7 @@ static const char *const prefixes[] = {
     "CL_",  "NEO_",      "IGC_",    "SYCL_", "RUSTICL_",     "MESA_",   "LIBGL",
     "LP_",  "OCLGRIND_", "HOME=",   "XDG_",  "CONDA_PREFIX="};
 
-/* Where loaders look by default. */
+/* Default folders of loaders. */
 #define VENDORS "/etc/OpenCL/vendors"
 #define LAYERS  "/etc/OpenCL/layers"
 
@@ -71,7 +71,7 @@ static bm_cl_key hash_of_stat(bm_cl_key key, const struct stat *st)
     return bm_cl_key_add(key, words, sizeof words);
 }
 
-/* The hash of a file, which need not exist. */
+/* The hash of a file; it need not exist. */
 static bm_cl_key hash_of_file(const char *path)
 {
     struct stat st;
@@ -81,7 +81,7 @@ static bm_cl_key hash_of_file(const char *path)
 
 /* --- the environment --- */
 
-/* The library `name` in each folder of LD_LIBRARY_PATH. */
+/* Add the library `name`, in each folder of LD_LIBRARY_PATH. */
 static void add_library(bm_cl_key *sum, const char *name)
 {
     const char *folders = getenv("LD_LIBRARY_PATH");
@@ -99,7 +99,7 @@ static void add_library(bm_cl_key *sum, const char *name)
     }
 }
 
-/* An .icd file: itself, its text, and the library that it names. */
+/* Add an .icd file: its stat values, its text, and the library that it names. */
 static void add_icd(bm_cl_key *sum, const char *path)
 {
     char text[MAX_ICD + 1];
@@ -117,7 +117,7 @@ static void add_icd(bm_cl_key *sum, const char *path)
     close(fd);
 }
 
-/* The libraries that OCL_ICD_FILENAMES names. */
+/* Add the libraries named by OCL_ICD_FILENAMES. */
 static void add_named(bm_cl_key *sum, const char *names)
 {
     char name[PATH_MAX];
@@ -129,7 +129,7 @@ static void add_named(bm_cl_key *sum, const char *names)
     }
 }
 
-/* A folder of .icd files; or one of them, which OCL_ICD_VENDORS may name. */
+/* Add a folder of .icd files, or a single one, as OCL_ICD_VENDORS may name. */
 static void add_vendors(bm_cl_key *sum, const char *folder)
 {
     char path[PATH_MAX];
@@ -157,7 +157,7 @@ static void add_variables(bm_cl_key *sum)
             }
 }
 
-/* The boot id identifies the machine and its start. */
+/* Add the boot id, which identifies the machine and its boot. */
 static void add_start(bm_cl_key *sum)
 {
     char id[64];
@@ -169,7 +169,8 @@ static void add_start(bm_cl_key *sum)
         close(fd);
 }
 
-/* Nodes of /dev come and go with devices and their kernel drivers, and a group may open them. */
+/* Add device nodes, which appear and vanish with devices and kernel drivers, and the groups, which
+ * decide who may open them. */
 static void add_nodes(bm_cl_key *sum)
 {
     char path[PATH_MAX];
@@ -214,10 +215,10 @@ static bm_cl_key environment_key(void)
     return sum;
 }
 
-/* --- an entry: the head, the rows, and the paths of the files, each with its NUL --- */
+/* --- an entry: the head, the rows, and the NUL-terminated paths of the files --- */
 
 typedef struct entry_head {
-    bm_cl_key environment, files; /* the hash of the files */
+    bm_cl_key environment, files; /* `files`: the hash of the files */
     double at;                    /* bm_clock_seconds() when it was written */
     uint64_t row_bytes, n_rows;
     char note[sizeof((bm_cl_listing *)0)->note];
@@ -229,7 +230,7 @@ static bool is_fresh(double at)
     return age >= 0 && age < FRESH_FOR;
 }
 
-/* Where an entry of this environment lies. */
+/* The cache key for an entry of this environment. */
 static bm_cl_key place_of(bm_cl_key environment)
 {
     char text[16];
@@ -252,7 +253,7 @@ static bool same(bm_cl_key a, bm_cl_key b)
     return a.lo == b.lo && a.hi == b.hi;
 }
 
-/* Is the address space of this process limited? */
+/* Are the address space or the data of this process limited? */
 static bool cl_drivers_short_of_space(void)
 {
     struct rlimit limit;
@@ -260,7 +261,7 @@ static bool cl_drivers_short_of_space(void)
            getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* Do these bytes describe the drivers of this environment as they are now? */
+/* Parse an entry. false: it does not describe the drivers of this environment as they are now. */
 static bool read_entry(const char *data, size_t len, bm_cl_key environment, bm_cl_listing *out,
                        bool *fresh)
 {
@@ -319,7 +320,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
     bm_buf *blob = ctx;
     (void)size;
     if (info->dlpi_name == NULL || info->dlpi_name[0] != '/')
-        return 0; /* the program itself, and what the kernel maps */
+        return 0; /* the program itself, and the kernel's vdso */
     return bm_buf_add(blob, info->dlpi_name, strlen(info->dlpi_name) + 1, NULL) != BM_OK;
 }
 
@@ -329,7 +330,7 @@ void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing)
     entry_head head;
     const size_t rows_len = listing->n * sizeof *listing->rows;
     bm_buf blob = {.max = MAX_BLOB};
-    memset(&head, 0, sizeof head); /* with what lies between its fields */
+    memset(&head, 0, sizeof head); /* also the padding */
     head.environment = environment_key();
     head.at = bm_clock_seconds();
     head.row_bytes = sizeof *listing->rows;
@@ -352,7 +353,7 @@ void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing)
 
 /* --- hangs --- */
 
-/* There is one place for them: where none was remembered, looking costs next to nothing. */
+/* There is only one place for hangs, so checking is cheap if none was recorded. */
 typedef struct hang_entry {
     bm_cl_key environment;
     bm_cl_hang hang;
@@ -362,7 +363,7 @@ void bm_cl_drivers_remember_hang(const char *cache_dir, const bm_cl_hang *hang)
 {
     bm_cl_cache cache;
     hang_entry entry;
-    memset(&entry, 0, sizeof entry); /* with what lies between its fields */
+    memset(&entry, 0, sizeof entry); /* also the padding */
     if (cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
         return;
     cache.ending = HUNG;
@@ -399,7 +400,7 @@ bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out)
 
 /* --- for messages --- */
 
-/* The names of the .icd files of a folder, at most three, and how many there are. */
+/* Write the names of the .icd files of a folder, at most three; returns how many there are. */
 static unsigned icd_names(const char *folder, char *out, size_t cap)
 {
     unsigned n = 0;

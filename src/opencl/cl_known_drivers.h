@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_known_drivers.h -- drivers that have listed their devices without harm, and are unchanged
- * since; and drivers that hung when they were asked, not long ago.
+/* cl_known_drivers.h -- remembers drivers that have listed their devices without harm and are
+ * unchanged since, and drivers that hung recently while listing.
  *
- * A record holds the rows of a listing that went well. It holds for the same environment (variables
- * that loaders and drivers read, the folders of vendors, the device nodes in /dev, the user's
- * groups, the start of the machine) and as long as every file that was loaded for it is the same
- * one: path, device, inode, size and times. It lies in the cache of programs (cl_cache.h), in one
- * of a few places, so that new ones replace old ones. A process with a limited address space
- * neither writes nor reads records: the libraries that it can load depend on its other memory.
+ * A record has the rows of a successful listing. It is valid as long as two things are unchanged:
+ * the environment (variables that loaders and drivers read, the vendor folders, the device nodes in
+ * /dev, the user's groups, the boot of the machine), and every file that was loaded (path, device,
+ * inode, size and times). Records are in the program cache (cl_cache.h), in one of a few places, so
+ * that new ones replace old ones. A process with limited address space neither writes nor reads
+ * records, since the libraries that it can load depend on its other memory.
  *
- * The record of a listing that hung has its message and the time that was spent waiting. It holds
- * for ten minutes in the same environment, since nobody knows which files were loaded. */
+ * The record of a listing that hung has its message and the time spent waiting. It is valid for ten
+ * minutes in the same environment, since it is unknown which files were loaded. */
 #pragma once
 
 #include <bandmill/types.h>
 
 #include "opencl/cl_listing.h"
 
-/* Costs a tenth of a millisecond or two, and loads nothing. `cache_dir` as in cl_cache.h. Filled
- * with the listed rows, and whether the listing was less than ten minutes ago (a device may come
- * back and leave no trace in files); with no rows where the drivers are not known, or there is no
- * cache. */
+/* Are the drivers of this environment known? Takes one or two tenths of a millisecond and loads
+ * nothing. `cache_dir` as in cl_cache.h. *out receives the rows of the listing; *fresh: it is less
+ * than ten minutes old (a device may appear or return without leaving a trace in files). No rows if
+ * the drivers are not known or there is no cache. */
 bool bm_cl_drivers_known(const char *cache_dir, bm_cl_listing *out, bool *fresh);
-/* In a process that has just made this list of its devices. What fails is not remembered. */
+/* Record this listing; called by the process that has just made it. Failures are ignored. */
 void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing);
-/* The drivers of this environment, known or not, are not known any more. */
+/* Forget the drivers of this environment. */
 void bm_cl_drivers_forget(const char *cache_dir);
 /* A listing that did not end. */
 typedef struct bm_cl_hang {
-    double seconds; /* that it was waited for */
-    double at;      /* bm_clock_seconds() then */
-    char note[640]; /* the text */
+    double seconds; /* how long it was waited for */
+    double at;      /* bm_clock_seconds() at that time */
+    char note[640]; /* the message */
 } bm_cl_hang;
 
-/* Remember it instead of the last; of seconds 0: none. What fails is not remembered. */
+/* Record a hang, replacing the last one; seconds 0: clear it. Failures are ignored. */
 void bm_cl_drivers_remember_hang(const char *cache_dir, const bm_cl_hang *hang);
-/* Is one of this environment remembered, less than ten minutes old? */
+/* Is a hang in this environment recorded that is less than ten minutes old? */
 bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out);
-/* Filled with the drivers that loaders find here, in words: "driver pocl.icd", "drivers a.icd,
- * b.icd in /etc/OpenCL/vendors"; "" where none is known. */
+/* Describe the drivers that loaders find here, for messages: "driver pocl.icd", "drivers a.icd,
+ * b.icd in /etc/OpenCL/vendors"; "": none is known. */
 void bm_cl_drivers_names(char *out, size_t cap);

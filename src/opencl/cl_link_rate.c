@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_link_rate.c -- a plain copy over the link, by the host's clock, from enqueue to finish.
+/* cl_link_rate.c -- times plain copies over the link by the host's clock, from enqueue to finish.
  *
  * Tests: tests/parity/test_parity_opencl.c */
 #include "opencl/cl_link_rate.h"
@@ -31,7 +31,7 @@ static cl_int median_rate(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t
                           double *rate)
 {
     double seconds[REPEATS];
-    for (int i = -1; i < REPEATS; ++i) { /* -1: to warm up */
+    for (int i = -1; i < REPEATS; ++i) { /* -1: warm-up */
         double begin = bm_clock_seconds();
         cl_int code = copy_once(queue, buffer, bytes, up);
         if (code != CL_SUCCESS)
@@ -53,7 +53,7 @@ static bm_status measure(const bm_cl_api *api, const bm_cl_device *device, size_
     bm_cl_queue queue = {.api = api,
                          .max_alloc = device->info.max_alloc_bytes,
                          .writing = bm_cl_map_writing(device->version)};
-    bm_cl_buffer buffer = {.unified = false}; /* a pinned twin, whatever the device */
+    bm_cl_buffer buffer = {.unified = false}; /* with a pinned twin, whatever the device */
     queue.context = api->clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
     if (code == CL_SUCCESS) {
         call = "clCreateCommandQueue";
@@ -64,7 +64,7 @@ static bm_status measure(const bm_cl_api *api, const bm_cl_device *device, size_
         code = bm_cl_buffer_reserve(&queue, &buffer, bytes);
     }
     if (code == CL_SUCCESS) {
-        memset(buffer.host, 0x5A, bytes); /* pages that exist */
+        memset(buffer.host, 0x5A, bytes); /* so that the pages exist */
         call = "clEnqueueWriteBuffer";
         code = median_rate(&queue, &buffer, bytes, true, &rates[0]);
     }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_list.c -- which devices are there, without being at the mercy of their drivers.
+/* cl_list.c -- lists the devices safely, however their drivers behave.
  *
- *     drivers                                                  are asked
- *     listed without harm, unchanged since                     here, by a thread of its own, for
- *                                                              whose answer we wait so long
- *     the same, no GPU, less than ten minutes ago, and only    not at all: the rows of then
- *     GPUs are of interest
- *     hung, as long, less than ten minutes ago                 not at all
- *     any other                                                by a child process, so long
+ *     state of the drivers                  how devices are listed
+ *     listed without harm before, and         by a thread of this process, with a time limit
+ *     unchanged since
+ *     the same, without a GPU, less than      not at all: the rows of that listing are returned
+ *     ten minutes ago, and only GPUs are
+ *     needed
+ *     hung with at least this time limit,     not at all: the hang is reported again
+ *     less than ten minutes ago
+ *     anything else                           by a child process, with a time limit
  *
- * The first way costs what asking costs, the last one a process more. Both list the devices that
- * are there now. The second one loads no driver into this process: libraries that a job would not
- * use (PoCL brings LLVM) are worth 50 MB of memory and as many milliseconds. A driver that did well
- * once may hang all the same (its device is lost): its thread then stays where it is, with all
- * memory that it may touch, and is counted (bm_device_settings.n_stuck).
+ * The thread costs what the listing costs, the child one process more. Both list the devices that
+ * are present now. Returning old rows loads no driver into this process: that saves 50 MB of memory
+ * and 50 ms for libraries that a job would not use (PoCL loads LLVM). A driver that once listed its
+ * devices may still hang, if its device is lost. Its thread then remains, with all memory that it
+ * may use, and is counted (bm_device_settings.n_stuck).
  *
  * Tests: tests/fault/icd/drivers.sh, tests/unit/opencl/test_cl_list.c */
 #include "opencl/cl_list.h"
@@ -39,8 +41,9 @@
 #include "opencl/cl_known_drivers.h"
 #include "program/program.h"
 
-/* cl_list_answer -- see the header. Both processes are of one machine, and mostly of one program:
- * the structs go as they are, and what a bool or an enum may not hold is refused. */
+/* cl_list_answer -- see the header. Both processes run on the same machine, and mostly the same
+ * program, so structs are passed as they are; values that a bool or an enum cannot have are
+ * rejected. */
 
 #define MAGIC       "BMCLLST1"
 #define MAX_DEVICES 65536u
@@ -51,7 +54,7 @@ typedef struct header {
     char note[sizeof((bm_cl_listing *)0)->note];
 } header;
 
-/* False: it could not be written. */
+/* false: the write failed (errno). */
 static bool cl_list_answer_write(int fd, const bm_cl_listing *listing)
 {
     header h = {.info_bytes = sizeof(bm_device_info), .n = (uint32_t)listing->n};
@@ -64,7 +67,7 @@ static bool cl_list_answer_write(int fd, const bm_cl_listing *listing)
     return code == 0;
 }
 
-/* Does it hold what a bm_device_info can hold? */
+/* Does it have only values that a bm_device_info can have? */
 static bool is_sound(const bm_device_info *info)
 {
     unsigned kind;
@@ -83,8 +86,8 @@ static bool is_sound(const bm_device_info *info)
            memchr(info->same_by, '\0', sizeof info->same_by) != NULL;
 }
 
-/* Read the file from its beginning. BM_NOT_FOUND: it is not there as a whole, or is of another
- * version. *out is filled; its devices are the caller's. */
+/* Read the file from its beginning. BM_NOT_FOUND: it is incomplete, or of another version. The
+ * caller owns out->rows. */
 static bm_status cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
 {
     header h;
@@ -110,15 +113,15 @@ static bm_status cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
     return BM_OK;
 }
 
-#define LIST_SECONDS 60.0 /* where no limit is set: nothing is compiled */
+#define LIST_SECONDS 60.0 /* if no limit is set: nothing is compiled */
 
 /* --- in this process --- */
 
 typedef struct asking {
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t answered;
     bool done;
-    bool alone; /* nobody waits any more */
+    bool alone; /* nobody is waiting any more */
     bm_status status;
     bm_error error;
     bm_cl_listing listing;
@@ -131,13 +134,13 @@ static void asking_close(asking *a)
     bm_free(a);
 }
 
-/* Whoever is last closes it. */
+/* Of this thread and the waiting one, the last to finish closes `asking`. */
 static void *ask(void *ctx)
 {
     asking *a = ctx;
     bm_error error = {0};
     bm_cl_listing listing;
-    stack_t before; /* LLVM, inside of some drivers, gives the thread a signal stack of its own */
+    stack_t before; /* LLVM, in some drivers, gives the thread its own signal stack */
     const bool saved = sigaltstack(NULL, &before) == 0;
     const bm_status status = bm_cl_list(&listing, &error);
     if (saved)
@@ -178,7 +181,7 @@ static asking *start(pthread_t *thread, bm_error *err)
     return NULL;
 }
 
-/* BM_NOT_FOUND: no answer as long as it was waited for. */
+/* BM_NOT_FOUND: no answer within the time limit. */
 static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_error *err)
 {
     pthread_t thread;
@@ -210,7 +213,7 @@ static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_erro
 
 /* --- in a child --- */
 
-/* `driver`: the library that is to blame; "": not known, so that all are named. */
+/* `driver`: the library to blame; "": unknown, and all are named. */
 static void report_broken(bm_cl_listing *out, const char *what, const char *driver,
                           const char *words)
 {
@@ -224,7 +227,7 @@ static void report_broken(bm_cl_listing *out, const char *what, const char *driv
              drivers, drivers[0] != '\0' ? ")" : "", words[0] != '\0' ? ": " : "", words);
 }
 
-/* Explain the end of a child that has not answered. */
+/* Explain why a child gave no answer. */
 static void judge(const bm_cl_ending *ending, double seconds, bm_cl_listing *out)
 {
     char what[120];
@@ -260,7 +263,8 @@ static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error 
         status = cl_list_answer_read(child->answer, out, err);
     }
     if (status == BM_NOT_FOUND) {
-        bm_cl_patience_left(&child->patience); /* a signal may have ended it, and be for us too */
+        bm_cl_patience_left(&child->patience); /* a signal may have ended the child, and be meant
+                                                  for us too */
         judge(&ending, child->patience.seconds, out);
         out->late = ending.late;
         status = BM_OK;
@@ -290,9 +294,9 @@ bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
     return status;
 }
 
-/* --- which way --- */
+/* --- choosing how to list --- */
 
-/* It was waited for at least as long as it would be now. */
+/* Report a recorded hang; its time limit was at least as long as the present one. */
 static void report_hung(const bm_cl_hang *hang, bm_cl_listing *out)
 {
     *out = (bm_cl_listing){.broken = true};
@@ -340,7 +344,7 @@ static bool has_gpu(const bm_cl_listing *listing)
     return false;
 }
 
-/* The same devices, of the same kinds? Clock rates and free memory may differ each time. */
+/* Are these the same devices of the same kinds? Clock rates and free memory may differ. */
 static bool same_rows(const bm_cl_listing *before, const bm_cl_listing *now)
 {
     bool same = before->n == now->n;

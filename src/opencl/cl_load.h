@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_load.h -- the OpenCL loader, opened at run time, as a table of function pointers. */
+/* cl_load.h -- the OpenCL loader, opened at run time: a table of its functions. */
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
@@ -10,7 +10,7 @@
 
 #include "base/system.h"
 
-/* Every function of OpenCL 1.2 that is called here. */
+/* All functions of OpenCL 1.2 that are used. */
 #define BM_CL_FUNCTIONS(X)                                                                         \
     X(clGetPlatformIDs)                                                                            \
     X(clGetPlatformInfo)                                                                           \
@@ -47,12 +47,12 @@ typedef struct bm_cl_api {
     BM_CL_FUNCTIONS(BM_LIBRARY_MEMBER)
 } bm_cl_api;
 
-/* Opens libOpenCL.so.1, for the life of the process, and fills the table. No loader, or one that
- * lacks a function: BM_ERR_UNSUPPORTED, with the linker's words, and the table is empty. */
+/* Open libOpenCL.so.1 for the life of the process, and fill the table. BM_ERR_UNSUPPORTED, with the
+ * linker's message and an empty table: there is no loader, or it lacks a function. */
 bm_status bm_cl_load(bm_cl_api *api, bm_error *err);
 
 /* "CL_BUILD_PROGRAM_FAILURE", or "an unknown code". */
 const char *bm_cl_code_name(cl_int code);
-/* A call failed: BM_ERR_NOMEM for the codes that mean memory, else BM_ERR_DEVICE; "CALL: NAME
- * (CODE)". */
+/* Report a failed call as "CALL: NAME (CODE)": BM_ERR_NOMEM for the codes that mean a lack of
+ * memory, else BM_ERR_DEVICE. */
 bm_status bm_cl_fail(bm_error *err, cl_int code, const char *call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_probe.c -- the text that the trial run gets, and what its end means.
+/* cl_probe.c -- formats the argument of the trial run, and judges how it ended.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
 #include "opencl/cl_probe.h"
@@ -34,7 +34,7 @@ static bm_status judge(const bm_cl_ending *ending, const char *name, bm_error *e
     return BM_ERR_DEVICE;
 }
 
-/* Filled with what the child is told. `row` NULL: the device's own parameters. */
+/* Format the child's argument. `row` NULL: the device's default parameters. */
 static void cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
                             char out[BM_CL_PROBE_TEXT])
 {
@@ -65,7 +65,7 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row
     bm_callbacks calls = {0};
     if (!bm_cl_child_init(&child, cfg->settings, cfg->cache_dir, device))
         return BM_OK;
-    if (cfg->callbacks != NULL) /* its output does not matter while it works */
+    if (cfg->callbacks != NULL) /* no logging: the trial run has no output meanwhile */
         calls = (bm_callbacks){.ctx = cfg->callbacks->ctx, .cancelled = cfg->callbacks->cancelled};
     child.patience.callbacks = &calls;
     cl_probe_device(cfg, row, device);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_probe_child.c -- the other side of cl_child.h: read which device to open, open it and close
+/* cl_probe_child.c -- the child's side of cl_child.h: parse which device to open, open it and close
  * it; or list the devices.
  *
- * Where address space or data is limited (ulimit -v, -d), the process makes do with less than the limit, by what a job maps
- * besides; and to list, by what its parent has mapped more than itself, which has not loaded the
- * drivers yet. The parent can load every library that was loaded here.
+ * If address space or data is limited (ulimit -v, -d), the child lowers its own limit: by the
+ * memory that a small job maps, and for listing also by what its parent, which has not loaded the
+ * drivers yet, has mapped beyond the child. So whatever can be loaded here can be loaded in the
+ * parent too.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
 #include <inttypes.h>
@@ -20,9 +21,9 @@
 #include "program/program.h"
 #include "sketch/scheme.h"
 
-#define JOB_BYTES ((uint64_t)64 << 20) /* that a small job maps */
+#define JOB_BYTES ((uint64_t)64 << 20) /* memory that a small job maps */
 
-/* The parsed text of DEVICE. */
+/* The parsed argument. */
 typedef struct request {
     char spec[32], scheme[16];
     bm_backend_cfg cfg;
@@ -30,7 +31,7 @@ typedef struct request {
     bm_device_settings settings;
 } request;
 
-/* The parts in brackets, from `p` to the end. */
+/* Parse the optional parts, from `p` to the end. */
 static bool read_rest(const char *p, request *out)
 {
     uint32_t kind = 0;
@@ -81,7 +82,7 @@ static bm_status try_it(const char *device, const char *cache_dir, bm_error *err
     return status;
 }
 
-/* Bytes that a process has mapped, or of these its data; 0: not known. */
+/* Bytes that a process has mapped, or only its data; 0: unknown. */
 static uint64_t mapped_bytes(const char *statm, bool data)
 {
     unsigned long pages = 0, data_pages = 0;
@@ -94,7 +95,7 @@ static uint64_t mapped_bytes(const char *statm, bool data)
     return (uint64_t)(data ? data_pages : pages) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Of one limit: of data, or of all addresses. */
+/* Lower one limit: of data, or of the address space. */
 static void reserve_below(bool data, bool to_list)
 {
     char parent[40];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_program.c -- from embedded files to kernels.
+/* cl_program.c -- kernel parameters, the shape of kernels, and building programs.
  *
- * The files go to the compiler as separate strings, each after a #line, so that its log names
- * them. What differs between programs is in the options alone.
+ * The files are passed to the compiler as separate strings, each after a #line directive, so that
+ * its log names them. Programs of the same files differ only in their options.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/unit/opencl/test_cl_kernel_params.c,
  *        tests/unit/opencl/test_cl_kernel_tune.c */
@@ -24,9 +24,9 @@
 
 /* cl_kernel_params -- reading, writing and looking up rows of parameters. See cl_program.h.
  *
- * A file has comments (#), empty lines, rows, and lines with the names of the columns, which are
- * passed over anywhere: files may be put together with cat. A bad row in our own file is a bug and
- * said as such. The user's file is read each time a device opens, before anything is built. */
+ * A file has comments (#), empty lines, rows, and header lines with the names of the columns, which
+ * are skipped anywhere, so files can be concatenated. A bad row in our own file is reported as a
+ * bug. The user's file is read each time a device is opened, before anything is built. */
 
 #define TUNING_FILE "opencl.csv"
 #define MAX_BYTES   ((size_t)1 << 20) /* of the user's file */
@@ -82,7 +82,7 @@ void bm_kernel_params_format(const bm_kernel_params *row, char out[BM_KERNEL_PAR
         n += (size_t)snprintf(out + n, BM_KERNEL_PARAMS_TEXT - n, ",%u", row->number[i]);
 }
 
-/* Copy the beginning of a name, up to a comma, which cannot be in a field. */
+/* Copy a name up to a comma, which a field cannot have. */
 static void name_part(char *field, size_t cap, const char *name)
 {
     const size_t len = strcspn(name, ",\r\n");
@@ -108,7 +108,7 @@ void bm_kernel_params_name(bm_kernel_params *row, const bm_device_info *info)
 
 typedef struct search {
     bm_kernel_params_search what;
-    bool any_type; /* with a family: a row for every device and vendor fits, whatever its type */
+    bool any_type; /* with a family: a row for all devices and vendors matches, whatever its type */
     int best;      /* 0: none yet */
     bm_kernel_params *out;
 } search;
@@ -118,7 +118,7 @@ static bool contains(const char *text, const char *part)
     return strcmp(part, "*") == 0 || strcasestr(text, part) != NULL;
 }
 
-/* How well a row fits: 0 not at all, else higher is more exact. */
+/* How well a row matches: 0 not at all; a higher number is more specific. */
 static int fit(const search *s, const bm_kernel_params *row)
 {
     const bm_kernel_params_search *what = &s->what;
@@ -134,7 +134,7 @@ static int fit(const search *s, const bm_kernel_params *row)
     return 1 + !any + 2 * (row->vendor[0] != '*') + 4 * (row->device[0] != '*');
 }
 
-/* The number of the first bad line, 0: none. */
+/* Returns the number of the first bad line; 0: none. */
 static uint64_t look_up(search *s, const char *text)
 {
     const size_t header = strlen(bm_kernel_params_header);
@@ -225,13 +225,13 @@ bm_status bm_kernel_params_choose(const bm_kernel_params_search *what, bm_kernel
     return BM_OK;
 }
 
-/* cl_kernel_tune -- from a row of parameters to the shape of the kernels on one device.
+/* cl_kernel_tune -- computes the shape of the kernels on a device from a row of parameters.
  *
- * A row serves any number of permutations, since what depends on them is computed here:
+ * A row serves any number of permutations, since everything that depends on it is computed here:
  *   cpu: passes = ceil(vectors / acc), then the fewest accumulators that need no more passes;
- *   gpu: the row's `each`, or another one if that leaves fewer lanes without work; a team is
- *        ceil(perms / each) work-items, filled up so that no document begins within a warp that
- *        another one half fills; as many teams as fit the group. */
+ *   gpu: the row's `each`, or another value if that leaves fewer lanes idle; a team is
+ *        ceil(perms / each) work-items, rounded up so that no document begins within a warp that
+ *        another document half fills; a group has as many teams as fit. */
 
 static uint32_t ceil_div(uint32_t n, uint32_t by)
 {
@@ -251,7 +251,7 @@ static void fit_cpu(bm_cl_shape *s, const bm_cl_device *device)
     s->group = s->text_group = 1;
 }
 
-/* Work-items that run in step: a warp, or a wave. */
+/* The number of work-items that run in lockstep: a warp, or a wave. */
 static uint32_t warp_of(const bm_cl_device *device)
 {
     return strcasestr(device->vendor, "AMD") != NULL ||
@@ -260,8 +260,8 @@ static uint32_t warp_of(const bm_cl_device *device)
                : 32;
 }
 
-/* Items of a team of `each` words an item: they divide a warp, or are whole warps; with `two`, they
- * are half of what two teams need together, which share the warp in their middle. */
+/* The work-items of a team with `each` words per item: a divisor of a warp, or whole warps. With
+ * `two`, half of what two teams need together, which then share the warp in the middle. */
 static uint32_t team_of(uint32_t perms, uint32_t each, uint32_t warp, bool two)
 {
     const uint32_t items = ceil_div(perms, each);
@@ -275,9 +275,9 @@ static uint32_t team_of(uint32_t perms, uint32_t each, uint32_t warp, bool two)
     return two && half < whole ? half : whole;
 }
 
-/* The `each` of 2 … 7, or the row's, and the team that compute least, with what lanes without a
- * word compute; another than the row's if it saves a sixteenth. With 8 where no team is within
- * `most`. */
+/* Choose the `each` among 2 … 7 and the row's, and the team, with which the fewest words are
+ * computed, counting those of idle lanes. The row's `each` is kept unless another saves a
+ * sixteenth. 8 if no team fits into `most`. */
 static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint32_t most)
 {
     bm_cl_teams best = {.each = 8, .team = ceil_div(perms, 8), .teams = 1};
@@ -299,8 +299,8 @@ static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint3
     return best;
 }
 
-/* Local memory for a unit of the tile: tables and counts of kernels/text_count.cl; what bm_sign takes
- * is less than half of it, and leaves as much for what teams leave each other. */
+/* Bytes of local memory for a unit of the tile: tables and counts of kernels/text_count.cl. bm_sign
+ * uses less than half of it, which leaves as much for the data that teams exchange. */
 #define TILE_BYTES 36u
 
 static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
@@ -310,13 +310,13 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     uint32_t most = device->max_group > 1024 ? 1024 : (uint32_t)device->max_group;
     if (most == 0)
         most = 1;
-    /* Few permutations: more items, fewer words each; but 32 items a team are enough. */
+    /* With few permutations, use more items with fewer words each, up to 32 items in a team. */
     const uint32_t few = s->group / 8 < 32 ? s->group / 8 : 32;
     while (t->each > 1 && ceil_div(s->perms, t->each - 1) <= few)
         --t->each;
     const bm_cl_teams best = best_team(s->perms, t->each, warp, most);
     t->each = best.each;
-    /* A turn of the loop is no longer than the row's: Intel's compiler for CPUs fails on longer
+    /* Keep a turn of the loop no longer than the row's: Intel's compiler for CPUs fails on longer
      * ones. */
     while (t->unroll > 2 && t->each * t->unroll > turn)
         t->unroll /= 2;
@@ -324,11 +324,11 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     t->teams = best.teams > 1 ? best.teams : s->group > t->team ? s->group / t->team : 1;
     if (t->team * t->teams > most)
         t->teams = most / t->team;
-    /* A quarter of local memory for what teams leave each other (kernels/teams.cl). */
+    /* Use at most a quarter of local memory for the data that teams exchange (kernels/teams.cl). */
     while (t->teams > 1 &&
            (uint64_t)t->teams * t->each * t->team * 8 * 4 > device->info.local_bytes)
         --t->teams;
-    /* Many teams want more documents at once; then fewer are left for a last round. */
+    /* Many teams need more documents at once, so that fewer teams are idle in the last round. */
     if (t->teams > 4 && warp == 32 && t->tile <= s->chunk.pack) {
         t->tile *= 2;
         s->chunk.pack *= 2;
@@ -340,9 +340,9 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     s->chunk.whole = s->chunk.pack;
     s->coef_words = t->each * t->team;
     s->group = t->team * t->teams;
-    /* The kernels of texts wait for memory, so they want many waves. bm_text_count has a table in
-     * local memory, and a unit of AMD has 64 KiB of that for four SIMDs. A group of four waves
-     * shares one table: 28 waves of 32 at once, where groups of one wave are 7. */
+    /* The kernels of texts wait for memory, so they need many waves. bm_text_count has a table in
+     * local memory, and a compute unit of AMD has 64 KiB of that for four SIMDs. With groups of
+     * four waves sharing a table, 28 waves run at once (of 32); with groups of one wave, 7. */
     s->text_group = warp == 64 && s->group < 256 && most >= 256 ? 256 : s->group;
 }
 
@@ -398,7 +398,7 @@ typedef struct source {
     cl_uint n;
 } source;
 
-/* The files of a program, in order; how many. */
+/* List the files of a program in order; returns how many. */
 static size_t files_of(const bm_cl_shape *shape, const char *names[MAX_FILES])
 {
     const bm_scheme_device *scheme = &shape->scheme->device;
@@ -506,7 +506,7 @@ static bm_status create_kernels(const bm_cl_target *target, bm_cl_program *out, 
     return BM_OK;
 }
 
-/* The compiler's log, on one line, after what clBuildProgram said. */
+/* Report the compiler's log, on one line, after the code of clBuildProgram. */
 static bm_status build_failed(const bm_cl_target *target, cl_program program, cl_int code,
                               bm_error *err)
 {
@@ -537,7 +537,7 @@ static bm_status build_failed(const bm_cl_target *target, cl_program program, cl
     return status;
 }
 
-/* Compile out->program and make its kernels; after a failure `out` is empty. */
+/* Compile out->program and create its kernels. After a failure `out` is empty. */
 static bm_status compile(const bm_cl_target *target, const char *with, bm_cl_program *out,
                          bm_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_program.h -- a program for one shape: its sources, its options, its kernels. */
+/* cl_program.h -- builds the program for one shape: its sources, options and kernels. */
 #pragma once
 
 #include <stddef.h>
@@ -22,14 +22,15 @@ typedef struct bm_kernel_file {
 extern const bm_kernel_file bm_kernel_files[];
 extern const unsigned bm_n_kernel_files;
 
-/* cl_kernel_params -- the parameters of kernels: a row of kernels/tuning/opencl.csv has the devices
- * that it is for, and the parameters of the kernels there. No OpenCL here.
+/* cl_kernel_params -- the parameters of kernels: a row of kernels/tuning/opencl.csv names devices
+ * and has the parameters of kernels on them. This part does not use OpenCL.
  *
- * Looked up first in the user's own file (bm_device_settings.tuning_path), then in ours, which is
- * embedded. Of the rows of a file that fit a device the most exact counts: device before vendor
- * before type; of equals the last, so that a row that is added to a file replaces an older one. */
+ * A device is looked up first in the user's file (bm_device_settings.tuning_path), then in our
+ * embedded file. Of the rows of a file that match, the most specific is used: device before vendor
+ * before type. Of equally specific ones the last is used, so a row appended to a file replaces an
+ * older one. */
 
-/* The numbers of a row, in their order. */
+/* The numbers of a row, in order. */
 typedef enum bm_kernel_param {
     BM_CL_LANES,
     BM_CL_ACC,
@@ -55,30 +56,30 @@ typedef struct bm_kernel_params {
 /* The names of all columns, as the first line of a file. */
 extern const char bm_kernel_params_header[];
 
-/* The row of a line, which ends at a newline or NUL. False: not a row, or one with numbers that no
- * kernel can be built with; *row is then undefined. */
+/* Parse a line, which ends at a newline or NUL. false: it is not a row, or has numbers for which no
+ * kernel can be built; *row is then undefined. */
 bool bm_kernel_params_parse(const char *line, bm_kernel_params *row);
-/* The line, without a newline. */
+/* Format a row as a line, without a newline. */
 void bm_kernel_params_format(const bm_kernel_params *row, char out[BM_KERNEL_PARAMS_TEXT]);
-/* Make the row one for this device alone: its name, its platform and type. */
+/* Make the row specific to this device: set its name, platform and type. */
 void bm_kernel_params_name(bm_kernel_params *row, const bm_device_info *info);
 
 /* The device and the family to look up a row for. */
 typedef struct bm_kernel_params_search {
     const bm_device_info *info;
-    const char *vendor; /* the device's; `info` has the platform's name */
-    const char *family; /* "cpu" or "gpu": that shape of the kernels alone; NULL: any */
-    const char *path;   /* of the user's own file; NULL or "": none */
+    const char *vendor; /* the device's vendor; `info` has the name of the platform */
+    const char *family; /* "cpu" or "gpu": only this shape of kernels; NULL: either */
+    const char *path;   /* the user's file; NULL or "": none */
 } bm_kernel_params_search;
 
-/* The row for a device. BM_ERR_USAGE: a user's file that cannot be read, or a bad row in it, with
- * file and line. */
+/* Choose the row for a device. BM_ERR_USAGE: the user's file cannot be read, or has a bad row; the
+ * error has file and line. */
 bm_status bm_kernel_params_choose(const bm_kernel_params_search *search, bm_kernel_params *out,
                                   bm_error *err);
 
-/* cl_kernel_tune -- which kernels a device gets, and with what parameters. */
+/* cl_kernel_tune -- chooses the kernels for a device, and their parameters. */
 
-/* The vectors of sign_cpu.cl. */
+/* The vectors of sign_cpu.cl: 32-bit lanes, accumulators, passes. */
 typedef struct bm_cl_vectors {
     uint32_t lanes, acc, passes;
 } bm_cl_vectors;
@@ -87,14 +88,14 @@ typedef struct bm_cl_vectors {
 typedef struct bm_cl_teams {
     uint32_t each, team, teams;
     uint32_t tile;   /* quads in local memory */
-    uint32_t unroll; /* quads of one turn of the loop */
+    uint32_t unroll; /* quads per turn of the loop */
 } bm_cl_teams;
 
-/* How documents are cut into chunks, in units of hashes. */
+/* How documents are cut into chunks, in units. */
 typedef struct bm_cl_chunk_units {
-    uint32_t pack;  /* a chunk of whole documents holds no more, */
-    uint32_t whole; /* unless it is one document of no more; longer ones are split */
-    uint32_t part;  /* into parts of this */
+    uint32_t pack;  /* the most units in a chunk of several documents, ... */
+    uint32_t whole; /* ... and in a chunk of one whole document; longer documents are split ... */
+    uint32_t part;  /* ... into parts of this size */
 } bm_cl_chunk_units;
 
 /* The shingles that the kernels of text_*.cl are built for. */
@@ -103,38 +104,40 @@ typedef struct bm_cl_text_shape {
     uint32_t kind, k; /* bm_text_options.shingle, .shingle_k */
 } bm_cl_text_shape;
 
-/* The shape of the kernels on a device: the parameters of a program's build. Names as in kernels/;
- * kernels of oph have the group and the cut of affine32. */
+/* The shape of the kernels on a device, which determines the options of a program's build. Names
+ * are as in kernels/; kernels of oph use the group and the cutting of affine32. */
 typedef struct bm_cl_shape {
-    bool gpu;       /* the family: sign_*gpu.cl, else sign_*cpu.cl */
-    uint32_t unit;  /* hashes of a unit: gpu 4, of 32 bits; cpu, or whole_hashes: 1, of 64 */
+    bool gpu;       /* the family of kernels: sign_*gpu.cl, else sign_*cpu.cl */
+    uint32_t unit;  /* hashes in a unit: gpu 4, of 32 bits; cpu, or whole_hashes: 1, of 64 bits */
     bool zero_copy; /* cpu: kernels use the caller's memory as it is */
-    const bm_scheme_ops *scheme; /* set by who opens */
+    const bm_scheme_ops *scheme; /* set when the backend is opened */
     uint32_t perms, bands, rows; /* bands 0: no keys */
-    uint32_t row_uints;          /* of the words of a document; set by who opens */
+    uint32_t row_uints;          /* 32-bit words of a document's signature; set when the backend is
+                                    opened */
     bm_cl_vectors vectors;       /* cpu */
     bm_cl_teams teams;           /* gpu */
-    uint32_t group;              /* work-items of a group of bm_sign */
-    uint32_t text_group;         /* of the kernels of text_*.cl */
-    uint32_t split_group;        /* of the kernels of band_keys.cl */
-    uint32_t coef_words;         /* of a, and of b: perms padded with zeros */
+    uint32_t group;              /* work-items in a group of bm_sign */
+    uint32_t text_group;         /* work-items in a group of the kernels of text_*.cl */
+    uint32_t split_group;        /* work-items in a group of the kernels of band_keys.cl */
+    uint32_t coef_words;         /* words of the coefficients a, and of b: perms, padded with
+                                    zeros */
     bm_cl_chunk_units chunk;
-    bm_cl_text_shape text;      /* set by who opens */
-    uint32_t batch_kilo_hashes; /* 1024s of hashes a compute unit is given in a batch */
+    bm_cl_text_shape text;      /* set when the backend is opened */
+    uint32_t batch_kilo_hashes; /* hashes for each compute unit in a batch, in multiples of 1024 */
 } bm_cl_shape;
 
-/* Compute the shape from a row, so that it fits `plan` (permutations, bands, rows) and the device's
- * limits. BM_ERR_DEVICE: its work-groups are too small. */
+/* Compute the shape from a row, adapted to `plan` (permutations, bands, rows) and to the limits of
+ * the device. BM_ERR_DEVICE: its work-groups are too small. */
 bm_status bm_cl_kernel_shape(const bm_cl_device *device, const bm_kernel_params *row,
                              const uint32_t plan[3], bm_cl_shape *out, bm_error *err);
 
-/* The kernels of every program; the table in cl_program.c has a row for each. */
+/* The kernels of a program; cl_program.c has a table of their names. */
 typedef enum bm_cl_kernel_id {
     BM_CL_SIGN,
     BM_CL_SPLIT_BEGIN,
     BM_CL_SPLIT_FILL, /* only if the scheme's row has a fill */
-    BM_CL_SPLIT_KEYS, /* only where there are bands */
-    BM_CL_TEXT_HASH,  /* only where the shape has text */
+    BM_CL_SPLIT_KEYS, /* only if there are bands */
+    BM_CL_TEXT_HASH,  /* only if the shape has text */
     BM_CL_TEXT_COUNT, /* likewise */
     BM_CL_TEXT_CONTENT,
     BM_CL_N_KERNELS
@@ -145,7 +148,7 @@ typedef struct bm_cl_program {
     cl_kernel kernels[BM_CL_N_KERNELS];
 } bm_cl_program;
 
-/* The device and the shape that a program is made for; all borrowed. */
+/* The device and shape for which a program is made; all borrowed. */
 typedef struct bm_cl_target {
     const bm_cl_api *api;
     cl_context context;
@@ -153,17 +156,17 @@ typedef struct bm_cl_target {
     const bm_cl_shape *shape;
 } bm_cl_target;
 
-/* Hash of everything that decides the binary: sources, options, device, driver, platform's
- * version. */
+/* The hash of everything that the binary depends on: sources, options, device, driver, version of
+ * the platform. */
 bm_cl_key bm_cl_program_key(const bm_cl_device *device, const bm_cl_shape *shape);
 
-/* From the embedded sources; tried three times, since drivers fail when several processes build at
- * once. The build log is in the error. */
+/* Build from the embedded sources. It is tried three times, since drivers fail when several
+ * processes build at once. The error has the build log. */
 bm_status bm_cl_program_build(const bm_cl_target *target, bm_cl_program *out, bm_error *err);
-/* From a binary that bm_cl_program_binary gave. */
+/* Load a binary that bm_cl_program_binary returned. */
 bm_status bm_cl_program_load(const bm_cl_target *target, const void *binary, size_t len,
                              bm_cl_program *out, bm_error *err);
-/* The device's binary: *out (bm_free) of *len bytes. */
+/* Get the device's binary: *out (bm_free) of *len bytes. */
 bm_status bm_cl_program_binary(const bm_cl_api *api, const bm_cl_program *program, void **out,
                                size_t *len, bm_error *err);
 void bm_cl_program_reset(const bm_cl_api *api, bm_cl_program *program);

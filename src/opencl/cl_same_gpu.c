@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_same_gpu.c -- one GPU that is under two platforms, and what only imitates a GPU.
+/* cl_same_gpu.c -- recognizes a GPU that two platforms list, and devices that only emulate a GPU.
  *
- * A GPU has two rows where two drivers know it: the vendor's and Mesa's rusticl, or two versions of
- * the vendor's. Used twice it would be slower than once, so that all rows but one are marked.
+ * A GPU has two rows if two drivers list it: the vendor's and Mesa's rusticl, or two versions of
+ * the vendor's. Used twice it would be slower than once, so all rows but one are marked.
  *
  *     both rows have a PCI address   one GPU exactly where the addresses are equal
  *     else both have a UUID          one GPU exactly where the UUIDs are equal
- *     else                           one GPU where name, units and memory are equal: the first such
+ *     else                           one GPU if name, units and memory are equal: the first such
  *                                    row of one platform and the first of the other, and so on
  *
- * The address goes first, as drivers make UUIDs in ways of their own. Rows of one platform are
- * always different devices: parts of one GPU (MIG, tiles, partitions) share its address.
+ * The address takes precedence, since drivers make UUIDs in different ways. Rows of one platform
+ * are always different devices: parts of one GPU (MIG, tiles, partitions) share its address.
  *
- * The first usable row of the vendor's own platform counts, else the first usable row of a layer
- * above other drivers.
+ * The row that stays unmarked is the first usable one of the vendor's own platform, else the first
+ * usable one of a layer above other drivers.
  *
  * Tests: tests/unit/opencl/test_cl_same_gpu.c, tests/fault/icd/same_gpu.sh */
 #include "opencl/cl_listing.h"
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Parts of names of platforms that are no vendor's own, and of what imitates devices. */
+/* Parts of the names of platforms that are no vendor's own, and of emulated devices. */
 static const char *const layers[] = {"rusticl", "Clover", "Portable Computing Language", "clvk",
                                      "OpenCLOn12"};
 static const char *const emulators[] = {"Oclgrind", "Emulat", "Simulat"};
@@ -41,7 +41,7 @@ bool bm_cl_is_emulator(const bm_device_info *device)
     return has_part(device->platform, emulators, n) || has_part(device->name, emulators, n);
 }
 
-/* Of two rows the one with the lower rank is preferred. */
+/* The row with the lower rank is preferred. */
 static int rank_of(const bm_device_info *row)
 {
     if (!row->usable)
@@ -54,7 +54,7 @@ static bool may_be_one(const bm_device_info *row)
     return row->kind == BM_DEVICE_CL_GPU && !bm_cl_is_emulator(row);
 }
 
-/* "opencl:P." of both. */
+/* Do both have the same "opencl:P."? */
 static bool same_platform(const bm_device_info *a, const bm_device_info *b)
 {
     const size_t len = strcspn(a->spec, ".");
@@ -67,7 +67,7 @@ static bool alike(const bm_device_info *a, const bm_device_info *b)
            a->memory_bytes == b->memory_bytes;
 }
 
-/* How many rows before this one, of its platform, look like it. */
+/* How many earlier rows of the same platform look like this one. */
 static size_t place_among_alike(const bm_device_info *rows, const bm_device_info *row)
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ static size_t place_among_alike(const bm_device_info *rows, const bm_device_info
     return n;
 }
 
-/* How the two are known to be one GPU; NULL: they are not. */
+/* How these two are known to be one GPU; NULL: they are not. */
 static const char *same_by(const bm_device_info *rows, const bm_device_info *a,
                            const bm_device_info *b)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_selftest.c -- a driver may compile wrong code, and a cached binary may be another kernel's:
- * every call then succeeds and the words are wrong. So before a program is used it signs documents,
- * and the scalar reference gives the right answers.
+/* cl_selftest.c -- checks a program before it is used. A driver may compile wrong code, and a
+ * cached binary may be of another kernel: then every call succeeds and the words are wrong. So the
+ * program signs documents, and the results are compared with the scalar reference.
  *
- * The batch is small (a few thousand shingles, made by a fixed generator) and meets every path: no
- * shingle, quads that are not full, packing, a document of its own chunk, one in parts. For the
- * last the cut is lowered while the test runs.
+ * The batch is small (a few thousand shingles, made by a fixed generator) and covers every path: no
+ * shingle, incomplete quads, several documents in a chunk, one document in a chunk, and a document
+ * in parts. For the last, the limits of cutting are lowered during the test.
  *
- * One more document is as long as a work-group ever signs at once, since Mesa's llvmpipe leaves a
- * loop after 65,535 turns (docs/opencl.md). It is of few different shingles, round and round, and
- * one that is at its end alone and without which its words are others: so its answer costs
- * little, and no loop that ends too early can give it.
+ * One more document is as long as the most that a work-group signs at once, since Mesa's llvmpipe
+ * leaves a loop after 65,535 turns (docs/opencl.md). It repeats a few distinct shingles, and ends
+ * with one that occurs nowhere else and changes its words. So the right answer is cheap to compute,
+ * and a loop that ends too early cannot give it.
  *
- * Texts are made by a fixed generator from a small alphabet, so that shingles repeat; their
- * shingles are cut here by the letter of model/batches.h and hashed by the xxHash library. There
- * are code points of one to four bytes among them; the documents are of no unit up to some
- * thousand, one has none, and one is shorter than a shingle.
+ * Texts are made by a fixed generator from a small alphabet, so that shingles repeat. Their
+ * shingles are cut here exactly as model/batches.h defines, and hashed by the xxHash library. They
+ * have code points of one to four bytes. The documents have up to a few thousand units; one has
+ * none, and one is shorter than a shingle.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_parity_text.c,
  *        tests/parity/test_oclgrind.c, tests/fault/device/answers.sh, tests/parity/test_mesa.sh */
@@ -41,14 +41,15 @@ enum { N_DOCS = sizeof sizes / sizeof *sizes, LONGEST = 65536, DISTINCT = 64 };
 typedef struct answers {
     const uint32_t *sizes;
     size_t n_docs;  /* at most N_DOCS */
-    bool repeating; /* the one document is made by make_long */
+    bool repeating; /* its single document is made by make_long */
     uint64_t offsets[N_DOCS + 1];
     uint64_t *hashes, *keys, *right_keys;
     uint32_t *words, *right_words;
 } answers;
 
-/* n shingles, more than DISTINCT: all elements of a set but one, over and over, then that one,
- * which makes a difference. The last DISTINCT are the set. */
+/* Make a document of n shingles, n more than DISTINCT, from a set of DISTINCT: it repeats all
+ * elements but one, and ends with that one, which changes the signature. Its last DISTINCT shingles
+ * are the whole set. */
 static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
 {
     const bm_scheme_ops *scheme = stream->shape->scheme;
@@ -85,7 +86,7 @@ static bm_status reserve(answers *a, const bm_cl_shape *shape, bm_error *err)
     return BM_OK;
 }
 
-/* Documents and their answers; a->sizes, n_docs and repeating are set. */
+/* Make documents and their right answers. a->sizes, n_docs and repeating are set. */
 static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
 {
     const bm_cl_shape *shape = stream->shape;
@@ -130,7 +131,7 @@ static bm_status compare(const answers *a, const bm_cl_shape *shape, bm_error *e
     return BM_OK;
 }
 
-/* Sign documents as the stream is cut now. */
+/* Sign the documents with the stream's present cutting, and compare. */
 static bm_status check(bm_cl_stream *stream, answers a, bm_error *err)
 {
     const bm_cl_shape *shape = stream->shape;
@@ -150,8 +151,8 @@ out:
 
 /* --- texts --- */
 
-/* Units after the first shingle. The longest document fits the least limit of a buffer, but is
- * still split while the cut is lowered. */
+/* Units beyond the first shingle. The longest document fits into the smallest buffer limit, but is
+ * still split while the limits of cutting are lowered. */
 static const uint32_t text_sizes[] = {0, 0, 0, 1, 2, 17, 118, 0, 5, 1000, 33, 3, 1500, 64};
 enum { N_TEXTS = sizeof text_sizes / sizeof *text_sizes, EMPTY = 1, SHORT = 2 };
 
@@ -170,7 +171,7 @@ static uint32_t draw(uint64_t *state, uint32_t below)
     return (uint32_t)((z ^ z >> 31) >> 33) % below;
 }
 
-/* Append a unit: a word of at most so many bytes, a character, a byte. */
+/* Append a unit: a word of at most `longest` bytes, a character, or a byte. */
 static bm_status add_unit(bm_text_batch *text, uint64_t *state, uint32_t longest, bool ascii,
                           bm_error *err)
 {
@@ -189,7 +190,7 @@ static bool begins_character(const char *p)
     return ((unsigned char)*p & 0xC0) != 0x80;
 }
 
-/* One document of n units. */
+/* Add a document of n units. */
 static bm_status add_doc(bm_text_batch *text, uint64_t *state, uint32_t n, bm_error *err)
 {
     const uint32_t k = text->options.shingle_k;
@@ -202,7 +203,7 @@ static bm_status add_doc(bm_text_batch *text, uint64_t *state, uint32_t n, bm_er
     for (uint32_t i = 0; i < n; ++i) {
         if (words)
             text->starts[text->n_starts++] = (uint32_t)(text->bytes.len - doc.begin);
-        /* no shingle begins here any more */
+        /* from here on no shingle begins */
         if (i + k == n + 1)
             last = text->bytes.len - doc.begin;
         BM_TRY_OUT(add_unit(text, state, longest, doc.ascii, err));
@@ -249,7 +250,7 @@ static uint64_t hash_slot(const bm_text_batch *text, size_t at, uint64_t i)
     return XXH3_64bits(data + begin, (size_t)(end - begin));
 }
 
-/* The hash of the sequence: of characters, of the slots that are not inside of a code point. */
+/* The content hash of a document. For characters, slots within a code point do not count. */
 static bm_hash128 content_of(const text_answers *a, size_t doc, size_t n_slots, uint64_t *run)
 {
     const char *text = a->text.bytes.data + a->text.docs[doc].begin;
@@ -364,7 +365,7 @@ out:
 
 /* --- the self-test --- */
 
-/* So that documents of a few thousand shingles meet every path. */
+/* Lower the limits of cutting, so that documents of a few thousand shingles cover every path. */
 static void lower_cut(bm_cl_stream *stream)
 {
     const bm_cl_shape *shape = stream->shape;
@@ -373,7 +374,7 @@ static void lower_cut(bm_cl_stream *stream)
     stream->cut.part_units = bm_cl_part_units(shape, 300);
 }
 
-/* As many shingles as a work-group signs at once, if a batch holds so many. */
+/* The most shingles that a work-group signs at once, if they fit into a batch. */
 static uint32_t longest_of(const bm_cl_stream *stream)
 {
     const bm_cl_chunk_units *chunk = &stream->shape->chunk;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_selftest.h -- known answers of a freshly made program. */
+/* cl_selftest.h -- checks a new program with known answers. */
 #pragma once
 
 #include "opencl/cl_stream.h"
 
-/* Sign a fixed batch of documents of 0, 1, 2, 17, 118, 1000, 3001 … shingles on the stream and
- * compare every word and key with the scalar reference. BM_ERR_SELFTEST names the first that
- * differs. *n_checks (may be NULL): words and keys compared. Where the program is given texts, the
- * same of a few texts, with their counts and content hashes. */
+/* Sign a fixed batch of documents of 0, 1, 2, 17, 118, 1000, 3001 … shingles on the stream, and
+ * compare every word and key with the scalar reference. If the program takes texts, do the same
+ * with a few texts, and also compare their counts and content hashes. BM_ERR_SELFTEST names the
+ * first difference. *n_checks (may be NULL): the number of words and keys compared. */
 bm_status bm_cl_selftest(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);

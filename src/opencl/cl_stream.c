@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_stream.c -- plan, fill, launch, read back; wait, copy out.
+/* cl_stream.c -- plans batches, fills their buffers, starts kernels and copies results back.
  *
- *     submit   plan a batch | copy hashes to staging | upload, kernels, one read-back enqueued
- *     wait     the oldest slot's last event | copy to the task's words and keys
+ *     submit   plan a batch | copy hashes to staging | enqueue upload, kernels, one read-back
+ *     wait     wait for the oldest slot's last event | copy to the task's words and keys
  *
- * A batch reads back keys and words as one range: keys are first in `out`, so keys alone are a
- * prefix. A CPU uses the task's own hashes, words and keys instead, so that nothing is copied
- * either way (zero copy); only offsets and chunks are staged. Texts are staged always: they are a
- * byte a shingle, and making hashes of them takes longer than copying. Buffers stay from batch to
- * batch and grow. When memory runs out, everything under way is finished, all buffers are released,
- * the limit is halved and the batch is planned again, down to BM_CL_MIN_LIMIT.
+ * Keys and words are read back as one range: keys come first in `out`, so keys alone are a prefix.
+ * A CPU uses the task's own hashes, words and keys, so nothing is copied (zero copy); only offsets
+ * and chunks are staged. Texts are always staged: they take about a byte per shingle, and hashing
+ * them takes longer than copying. Buffers are kept between batches, and grow. When memory runs out,
+ * all work in progress is finished, all buffers are released, the limit is halved, and the batch is
+ * planned again, down to BM_CL_MIN_LIMIT.
  *
  * Tests: tests/parity/test_oclgrind.c, tests/parity/test_parity_opencl.c,
  *        tests/parity/test_parity_text.c, tests/unit/opencl/test_cl_stream.c */
@@ -26,14 +26,14 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-/* cl_chunks -- the cutting of work, apart from any device so that it can be tested alone.
+/* cl_chunks -- cuts the work; independent of devices, so that it can be tested alone.
  *
- * One walk over the documents. Short ones are packed into a chunk until it holds pack_units; one of
- * up to whole_units is a chunk of its own; a longer one is cut into parts of part_units and listed
- * in `split`. A document that exceeds a whole batch is cut into slices, a batch each, and the host
+ * Documents are cut in one pass. Short ones are packed into a chunk of at most pack_units. One of
+ * up to whole_units is a chunk of its own. A longer one is cut into parts of part_units and listed
+ * in `split`. A document larger than a batch is cut into slices, one for each batch, and the host
  * merges their words. */
 
-#define MAX_PACKED_DOCS 4096u /* of no or few hashes, in one chunk */
+#define MAX_PACKED_DOCS 4096u /* documents with few or no hashes, in one chunk */
 
 static uint64_t units_of(const bm_cl_cut *cut, uint64_t n_hashes)
 {
@@ -49,7 +49,7 @@ static bm_status add_chunk(bm_cl_plan *plan, bm_cl_chunk chunk, bm_error *err)
     return BM_OK;
 }
 
-/* A document into the last chunk, or a chunk of its own. */
+/* Add a whole document, to the last chunk or as a chunk of its own. */
 static bm_status add_whole(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_chunk chunk, bm_error *err)
 {
     if (plan->n_chunks > 0) {
@@ -82,7 +82,7 @@ static bm_status add_split(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_chunk c
     return status;
 }
 
-/* The next document, or a slice of it, into the plan. */
+/* Add the next document, or a slice of it, to the plan. */
 static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t units, bm_error *err)
 {
     void *array = plan->offsets;
@@ -107,7 +107,7 @@ static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t u
     return status;
 }
 
-/* Bytes of the task's texts begin … end-1; 0 where it has none. */
+/* Bytes of the task's texts begin … end-1; 0 if it has no texts. */
 static uint64_t text_bytes(const bm_sign_task *task, size_t begin, size_t end)
 {
     if (task->text == NULL)
@@ -115,8 +115,9 @@ static uint64_t text_bytes(const bm_sign_task *task, size_t begin, size_t end)
     return bm_text_batch_bytes_end(task->text, end) - task->text->docs[begin].begin;
 }
 
-/* Plan the batch at `at` and move on after it. At least one document, or a slice of one. BM_OK or
- * BM_ERR_NOMEM (then `at` is as it was); BM_ERR_UNSUPPORTED: a text that no batch can hold. */
+/* Plan the batch that begins at `at`, and move `at` past it. A batch has at least one document, or
+ * a slice of one. BM_ERR_NOMEM: `at` is unchanged. BM_ERR_UNSUPPORTED: a text does not fit into a
+ * batch. */
 static bm_status cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
                               bm_cl_cursor *at, bm_error *err)
 {
@@ -168,7 +169,7 @@ static void cl_plan_reset(bm_cl_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-/* The first of the batch's hashes. */
+/* The first hash of the batch. */
 static const uint64_t *cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task)
 {
     return task->hashes + task->offsets[plan->first_doc] + plan->slice_begin * plan->sliced;
@@ -182,8 +183,8 @@ static void copy_halves(uint32_t *restrict out, const uint64_t *restrict hashes,
         out[i] = (uint32_t)hashes[n - 1];
 }
 
-/* Copy the batch's hashes to `out` (filled). Unit 4: the low halves, 16 bytes a unit, each
- * document's last quad filled up with its last hash. Unit 1: as they are, 8 bytes a unit. */
+/* Copy the batch's hashes to `out`. Unit 4: their low halves, 16 bytes per unit; the last quad of
+ * each document is filled with copies of its last hash. Unit 1: unchanged, 8 bytes per unit. */
 static void cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out)
 {
     const uint64_t *offsets = task->offsets + plan->first_doc;
@@ -198,23 +199,24 @@ static void cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void 
                         (size_t)(offsets[i + 1] - offsets[i]));
 }
 
-/* cl_text -- see kernels/text_hash.cl for the layout.
+/* cl_text -- kernels/text_hash.cl describes the layout.
  *
- * Starts of words go as 16 bits each, and 32 bits for every 256 of them: no word that comes here is
- * longer than a shingle, 240 bytes, so 256 of them and their blanks span less than 2^16. */
+ * Starts of words are stored in 16 bits each, plus a 32-bit base for every 256 of them. No word
+ * here is longer than a shingle, 240 bytes, so 256 words and their spaces span less than 2^16
+ * bytes. */
 
 #define BLOCK      256u
-#define RANKS      64u /* bytes of text for each count of code points */
+#define RANKS      64u /* bytes of text between two counts of code points */
 #define ASCII      UINT32_MAX
 #define SUMS_BYTES sizeof(bm_content_sums)
-#define AHEAD      8u /* bytes after a text that kernels read (kernels/xxh3.h) */
+#define AHEAD      8u /* bytes after a text that kernels may read (kernels/xxh3.h) */
 
 static size_t quads(size_t bytes)
 {
     return (bytes + 15) / 16;
 }
 
-/* Characters that are not all ASCII: these need counts of code points. */
+/* Texts of characters that are not all ASCII need counts of code points. */
 static bool is_ranked(const bm_text_batch *text, size_t doc)
 {
     return text->options.shingle == BM_SHINGLE_CHAR && !text->docs[doc].ascii;
@@ -228,7 +230,7 @@ static bool has_ranks(const bm_cl_plan *plan, const bm_text_batch *text)
     return any;
 }
 
-/* The range of the batch's texts that the plan covers. */
+/* The part of the task's texts that the plan covers. */
 typedef struct extent {
     uint64_t bytes_begin, starts_begin;
     size_t n_bytes, n_starts;
@@ -244,7 +246,7 @@ static extent extent_of(const bm_cl_plan *plan, const bm_text_batch *text)
     return e;
 }
 
-/* Places of the parts of the plan's texts into `at`; returns the quads that they take. */
+/* Compute the layout of the plan's texts; returns the quads they take. */
 static size_t cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_cl_layout *at)
 {
     const extent e = extent_of(plan, text);
@@ -271,7 +273,7 @@ static void fill_docs(const bm_cl_plan *plan, const bm_text_batch *text, const e
     }
 }
 
-/* The starts, which never fall from one document to the next. */
+/* Store the starts, which ascend over all documents. */
 static void fill_starts(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
                         uint32_t *bases, uint16_t *out)
 {
@@ -290,7 +292,8 @@ static void fill_starts(const bm_cl_plan *plan, const bm_text_batch *text, const
     }
 }
 
-/* At each RANKS-th byte of the text how many code points of its document begin before it. */
+/* Store, for every RANKS-th byte of the text, how many code points of its document begin before
+ * it. */
 static void fill_ranks(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
                        uint32_t *out)
 {
@@ -309,7 +312,7 @@ static void fill_ranks(const bm_cl_plan *plan, const bm_text_batch *text, const 
     }
 }
 
-/* The parts themselves to `in` (filled up to at->offsets_at). */
+/* Store all parts of the texts in `in`, up to at->offsets_at. */
 static void cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm_cl_layout *at,
                          char *in)
 {
@@ -325,13 +328,13 @@ static void cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, cons
         fill_starts(plan, text, &e, bases, (uint16_t *)(void *)(in + (size_t)at->starts_at * 16));
 }
 
-/* The place of the sums of parts, after the sums of documents. */
+/* The index of the sums of parts, after the sums of documents. */
 static size_t parts_at(const bm_cl_plan *plan)
 {
     return (plan->n_docs / 4 + 1) * 4;
 }
 
-/* Room on the device for hashes, tables, counts and content hashes of the slot's batch. */
+/* Make room on the device for hashes and tables of the slot's batch. */
 static cl_int cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
 {
     const size_t slots = (size_t)bm_cl_plan_units(&slot->place->plan) * stream->shape->unit;
@@ -342,8 +345,8 @@ static cl_int cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
                : code;
 }
 
-/* Begin to bring back counts and, where the task wants them, sums of content hashes; slot->done is
- * the last command's. */
+/* Begin to read back counts and, if the task wants them, sums of content hashes. slot->done is the
+ * event of the last command. */
 static cl_int cl_text_begin_read(bm_cl_slot *slot)
 {
     const bm_cl_plan *plan = &slot->place->plan;
@@ -366,7 +369,7 @@ static cl_int cl_text_end_read(bm_cl_slot *slot)
                : code;
 }
 
-/* Sums of documents, those in parts added up here, to hashes. */
+/* Add up the sums of parts of each document, and compute the content hashes. */
 static void copy_content(const bm_cl_slot *slot)
 {
     const bm_cl_plan *plan = &slot->place->plan;
@@ -397,7 +400,7 @@ static void cl_text_copy_out(const bm_cl_slot *slot)
         copy_content(slot);
 }
 
-/* How texts are cut into batches under the stream's limits: so that each buffer stays within. */
+/* How texts are cut into batches, so that each buffer stays within the stream's limit. */
 static bm_cl_cut cl_text_cut(const bm_cl_stream *stream)
 {
     bm_cl_cut cut = stream->cut;
@@ -409,10 +412,10 @@ static bm_cl_cut cl_text_cut(const bm_cl_stream *stream)
 }
 
 #define MAX_LIMIT ((size_t)512 << 20)
-/* cl_launch -- a table has the arguments of each kernel; one loop sets them and starts it. At most
- * seven kernels a batch: words of split documents to all ones, hashes of texts, their counts, their
- * content hashes, the chunks, then of split documents what the scheme does at their end, and their
- * keys. */
+/* cl_launch -- a table has the arguments of each kernel; one loop sets them and starts it. A batch
+ * starts at most seven kernels, in this order: one that sets the words of split documents to all
+ * ones; those that make hashes of texts, their counts, and their content hashes; the one that signs
+ * the chunks; for split documents, the fill of the scheme, and their keys. */
 
 typedef enum argument {
     ARG_HASHES,
@@ -446,7 +449,7 @@ static const struct {
     [BM_CL_TEXT_CONTENT] = {5, {ARG_IN, ARG_HASHES, ARG_CONTENT, ARG_LAYOUT, ARG_TEXT}},
 };
 
-/* The layout of a plan of `task`: it includes its texts, if it has any, and `parts`. */
+/* The layout of a plan of `task`, with its texts, if it has any, and with `parts`. */
 static bm_cl_layout cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
                                  const bm_sign_task *task, bm_cl_parts parts)
 {
@@ -468,7 +471,7 @@ static bm_cl_layout cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shap
     return at;
 }
 
-/* Work-items of a kernel for this batch, and of its groups. */
+/* The number of work-items of a kernel for this batch, and in a group. */
 static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_plan *plan,
                     size_t *global, size_t *local)
 {
@@ -486,7 +489,7 @@ static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_pl
     *global = (*global + *local - 1) / *local * *local;
 }
 
-/* A kernel about to be started. */
+/* A kernel that is about to be started. */
 typedef struct launch {
     const bm_cl_stream *stream;
     const bm_cl_slot *slot;
@@ -499,7 +502,7 @@ static cl_int set(const launch *l, cl_uint index, const void *value, size_t byte
     return l->stream->api->clSetKernelArg(l->kernel, index, bytes, value);
 }
 
-/* `mem`, or where there is none `other`, which holds the same part. */
+/* Set `mem`, or, if it is NULL, `other`, which has the same part. */
 static cl_int set_mem(const launch *l, cl_uint index, cl_mem mem, cl_mem other)
 {
     return set(l, index, mem != NULL ? &mem : &other, sizeof mem);
@@ -547,9 +550,9 @@ static cl_int set_argument(const launch *l, cl_uint index, argument what)
     return CL_INVALID_VALUE;
 }
 
-/* PoCL before 6.0 keeps a loaded kernel for each width of grid, but counts down the users of the
- * first one that it finds, whatever its width: where two grids of one kernel overlap, its count
- * falls below zero and the process is aborted. There each kernel waits for the one before it. */
+/* PoCL before 6.0 keeps a loaded kernel for each size of grid, but counts down the users of the
+ * first one that it finds, whatever its size. If two grids of one kernel overlap, a count drops
+ * below zero and the process aborts. So there each kernel waits for the one before it. */
 static bool kernels_may_overlap(const bm_device_info *info)
 {
     unsigned major = 0;
@@ -588,8 +591,8 @@ static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_lay
     return code;
 }
 
-/* Enqueue the kernels of a slot's batch on its queue. With stream->profile the event of bm_sign
- * stays in the slot. */
+/* Enqueue the kernels of a slot's batch on its queue. With stream->profile, the event of bm_sign is
+ * kept in the slot. */
 static cl_int cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
 {
     const bool split = slot->place->plan.n_split > 0;
@@ -611,8 +614,8 @@ static cl_int cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layo
     return code;
 }
 
-/* Of a launch: systems that draw on a GPU end what keeps it busy for some seconds, which a small GPU is
- * with many words of more hashes. */
+/* The most hashes of a launch: systems that draw on a GPU kill work that keeps it busy for some
+ * seconds, and more hashes with many words each could do that on a small GPU. */
 #define MAX_HASHES ((size_t)16 << 20)
 #define MAX_CHUNKS 32768u /* PoCL compiles another variant for grids of 65,536 and more */
 
@@ -626,7 +629,7 @@ void bm_cl_stream_cut(bm_cl_stream *stream)
     cut->whole_units = shape->chunk.whole;
     cut->part_units = bm_cl_part_units(shape, shape->chunk.part);
     cut->unit = shape->unit;
-    /* Hashes have half of `in`; offsets and chunks a quarter each. */
+    /* Hashes take half of `in`; offsets and chunks a quarter each. */
     cut->max_units = limit / (shape->unit == 4 ? 32 : 16);
     if (cut->max_units > MAX_HASHES / shape->unit)
         cut->max_units = MAX_HASHES / shape->unit;
@@ -693,7 +696,7 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
     return upload_coefficients(stream, err);
 }
 
-/* No place is given to other threads any more. */
+/* Give out no more places to other threads. */
 static void shut(bm_cl_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
@@ -701,8 +704,8 @@ static void shut(bm_cl_stream *stream)
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* After a failure: wait until no queue works any more, so that nothing is read from or written to a
- * caller's memory once the error is reported. Later kernels do not wait for one that failed. */
+/* After a failure: wait until no queue is working, so that the caller's memory is not used any more
+ * once the error is reported. Later kernels do not wait for one that failed. */
 static void finish_all(bm_cl_stream *stream)
 {
     shut(stream);
@@ -720,7 +723,7 @@ static void release_place(const bm_cl_queue *queue, bm_cl_place *place)
     bm_cl_buffer_release(queue, &place->content);
 }
 
-/* The places are shut: a free one stays so. */
+/* Called after shut(): a free place stays free. */
 static bool is_free(bm_cl_stream *stream, const bm_cl_place *place)
 {
     pthread_mutex_lock(&stream->lock);
@@ -729,7 +732,7 @@ static bool is_free(bm_cl_stream *stream, const bm_cl_place *place)
     return free;
 }
 
-/* `all`: also batches in places that others have. */
+/* `all`: include places that other threads have taken. */
 static void release_buffers(bm_cl_stream *stream, bool all)
 {
     for (uint32_t i = 0; i < BM_CL_PLACES; ++i)
@@ -766,8 +769,8 @@ void bm_cl_stream_close(bm_cl_stream *stream)
     memset(stream, 0, sizeof *stream);
 }
 
-/* Into staging: texts, or hashes unless the task's own are used; offsets, chunks and the list of
- * split documents. */
+/* Fill the staging buffer: with texts, or with hashes unless the task's own are used; and with
+ * offsets, chunks and the list of split documents. */
 static void fill(const bm_cl_place *place, const bm_sign_task *task)
 {
     const bm_cl_plan *plan = &place->plan;
@@ -786,14 +789,14 @@ static void fill(const bm_cl_place *place, const bm_sign_task *task)
                plan->n_split * sizeof *plan->split);
 }
 
-/* Give the device the task's own memory of this batch. */
+/* Give the device the task's own memory for this batch. */
 static cl_int begin_zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
 {
     const bm_cl_plan *plan = &slot->place->plan;
     const bm_cl_shape *shape = stream->shape;
     cl_int code = CL_SUCCESS;
     if (task->text == NULL) {
-        /* The kernels only read it; the cast is because clCreateBuffer has no const. */
+        /* The kernels only read it; the cast is needed because clCreateBuffer takes no const. */
         void *hashes = (void *)(uintptr_t)cl_plan_hashes(plan, task);
         code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_hashes, hashes,
                                      (size_t)bm_cl_plan_units(plan) * sizeof(uint64_t), true);
@@ -816,7 +819,7 @@ static void end_zero_copy(bm_cl_slot *slot)
     bm_cl_zero_copy_end(&slot->queue, &slot->task_keys);
 }
 
-/* Enqueue what brings the results back; slot->done is the last command's. */
+/* Enqueue the read-back of the results. slot->done is the event of the last command. */
 static cl_int read_back(bm_cl_slot *slot)
 {
     const bm_cl_queue *queue = &slot->queue;
@@ -839,7 +842,7 @@ static cl_int read_back(bm_cl_slot *slot)
     return code;
 }
 
-/* Bytes that a batch needs of the buffers of its place. */
+/* The bytes that a batch needs in each buffer of its place. */
 typedef struct extents {
     size_t in, out, counts, content;
 } extents;
@@ -872,7 +875,8 @@ static cl_int reserve(const bm_cl_queue *queue, bm_cl_place *place)
     return code == CL_SUCCESS ? bm_cl_buffer_reserve(queue, &place->content, e.content) : code;
 }
 
-/* Decide what of the batch lies in the buffers of its place, and what in the task's memory. */
+/* Decide which parts of the batch are in the buffers of its place, and which in the task's
+ * memory. */
 static void lay_out(const bm_cl_stream *stream, bm_cl_place *place, const bm_sign_task *task)
 {
     const bool sliced = place->plan.sliced;
@@ -890,7 +894,7 @@ static void lay_out(const bm_cl_stream *stream, bm_cl_place *place, const bm_sig
     place->read_end = want_words && own_words ? layout.out_bytes : place->words_at;
 }
 
-/* A free place; NULL: there is none. And how the task is cut. */
+/* Take a free place; NULL: there is none. *cut: how to cut the task. */
 static bm_cl_place *acquire_place(bm_cl_stream *stream, const bm_sign_task *task, bm_cl_cut *cut)
 {
     bm_cl_place *place = NULL;
@@ -938,8 +942,8 @@ void bm_cl_stream_unstage(bm_cl_stream *stream, bm_staged *staged)
     set_place_state(stream, (bm_cl_place *)staged, BM_CL_FREE);
 }
 
-/* Enlarge a place for tasks like the one that it was too small for. By the thread of the device, as
- * all calls of the driver; nobody else touches such a place. */
+/* Enlarge a place for tasks like the one for which it was too small. Only the device's thread may
+ * do it, since it calls the driver; no other thread uses such a place. */
 static bm_status enlarge_place(bm_cl_stream *stream, const bm_cl_queue *queue, bm_error *err)
 {
     bm_cl_place *place = NULL;
@@ -955,7 +959,7 @@ static bm_status enlarge_place(bm_cl_stream *stream, const bm_cl_queue *queue, b
         shut(stream);
     set_place_state(stream, place, BM_CL_FREE);
     if (code == CL_SUCCESS || bm_cl_fail(err, code, "clCreateBuffer") == BM_ERR_NOMEM)
-        return BM_OK; /* or it has to do with the places that there are */
+        return BM_OK; /* when out of memory, the existing places must do */
     return BM_ERR_DEVICE;
 }
 
@@ -1007,7 +1011,7 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     return BM_OK;
 }
 
-/* Where words cannot be merged: the document, once more and slowly, from all its hashes. */
+/* The words of slices cannot be merged: sign the whole document again, on the host. */
 static void sign_sliced(bm_cl_stream *stream, const bm_cl_slot *slot)
 {
     const uint64_t *offsets = slot->task->offsets + slot->place->plan.first_doc;
@@ -1015,7 +1019,8 @@ static void sign_sliced(bm_cl_stream *stream, const bm_cl_slot *slot)
                                 (size_t)(offsets[1] - offsets[0]), stream->sliced);
 }
 
-/* Merge a slice's words; after the last slice the document is the task's. */
+/* Merge the words of a slice; after the last slice, store the document's words and keys in the
+ * task. */
 static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint32_t *words)
 {
     const bm_cl_shape *shape = stream->shape;
@@ -1040,7 +1045,7 @@ static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint
             slot->task->keys + plan->first_doc * shape->bands);
 }
 
-/* Results to the task; who took the place finds its words and keys there. */
+/* Copy the results to the task. A thread that took the place reads words and keys there. */
 static void copy_out(bm_cl_stream *stream, bm_cl_slot *slot)
 {
     const bm_cl_shape *shape = stream->shape;
@@ -1050,7 +1055,7 @@ static void copy_out(bm_cl_stream *stream, bm_cl_slot *slot)
     if (place->text)
         cl_text_copy_out(slot);
     if (place->read_end == place->read_begin)
-        return; /* all of it is in the task's memory */
+        return; /* everything is in the task's memory already */
     uint32_t *words = (uint32_t *)(void *)(host + place->words_at);
     if (plan->sliced) {
         merge_slice(stream, slot, words);
@@ -1091,7 +1096,7 @@ static cl_int end_reads(bm_cl_slot *slot)
     return code;
 }
 
-/* Wait for the oldest batch and copy its results out. */
+/* Wait for the oldest batch, and copy its results out. */
 static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
 {
     bm_cl_slot *slot = &stream->slots[stream->head];
@@ -1130,8 +1135,8 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
     }
 }
 
-/* End all work under way, without results: they would be copied to tasks that are about to be
- * freed. */
+/* End all work in progress without results, since these would be copied to tasks that are about to
+ * be freed. */
 static void abandon(bm_cl_stream *stream)
 {
     finish_all(stream);
@@ -1148,8 +1153,8 @@ static void abandon(bm_cl_stream *stream)
     stream->n_busy = 0;
 }
 
-/* Does the device still give back the coefficients that it was given? A context that is lost answers
- * every call as if memory had run out, NVIDIA's by CL_OUT_OF_RESOURCES. */
+/* Can the coefficients still be read from the device? A lost context fails every call as if memory
+ * had run out; NVIDIA's driver returns CL_OUT_OF_RESOURCES. */
 static bool is_alive(bm_cl_stream *stream)
 {
     uint32_t word;
@@ -1157,7 +1162,7 @@ static bool is_alive(bm_cl_stream *stream)
                                             0, sizeof word, &word, 0, NULL, NULL) == CL_SUCCESS;
 }
 
-/* There is less memory than expected (`err`): all work under way is finished, and batches become
+/* There is less memory than expected (`err`): finish all work in progress, and make batches
  * smaller. */
 static bm_status halve_limit(bm_cl_stream *stream, bm_error *err)
 {
@@ -1194,7 +1199,8 @@ bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error
             const bm_cl_cut cut = task->text != NULL ? cl_text_cut(stream) : stream->cut;
             next = at;
             const bm_status planned = cl_plan_next(&slot->own.plan, &cut, task, &next, err);
-            if (planned == BM_ERR_UNSUPPORTED) /* work that was begun must not write any more */
+            if (planned == BM_ERR_UNSUPPORTED) /* work in progress must not write to the task any
+                                                  more */
                 BM_TRY(bm_cl_stream_wait(stream, task, err));
             BM_TRY(planned);
         }

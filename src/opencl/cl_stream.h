@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_stream.h -- batches on their way through a device (the state: cl_stream.h). One thread. */
+/* cl_stream.h -- passes batches through a device. Used by one thread, except where noted. */
 #pragma once
 
 #include <pthread.h>
@@ -10,44 +10,46 @@
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_program.h"
 
-/* cl_chunks -- a task cut into batches for the device, and a batch into chunks for work-groups: a
- * chunk is what one group signs (several short documents, one longer one, or a part of a long one).
- * No OpenCL here. */
+/* cl_chunks -- cuts a task into batches for the device, and a batch into chunks for work-groups. A
+ * chunk is what one group signs: several short documents, one longer document, or a part of a long
+ * one. This part does not use OpenCL. */
 
 /* How documents are cut; see bm_cl_shape. A unit is what a kernel reads at once: a quad of 32-bit
- * hashes (unit 4), or one hash of 64 bits as it came (unit 1). */
+ * hashes (unit 4), or one 64-bit hash unchanged (unit 1). */
 typedef struct bm_cl_cut {
     uint32_t unit; /* hashes */
     uint32_t pack_units, whole_units, part_units;
-    uint64_t max_units; /* of hashes in a batch */
-    uint64_t doc_units; /* of them of one document: a longer one comes in slices; 0: as many */
+    uint64_t max_units; /* the most units of hashes in a batch */
+    uint64_t doc_units; /* the most units of one document in a batch: a longer one is cut into
+                           slices; 0: max_units */
     size_t max_docs, max_chunks;
-    uint64_t max_text_bytes; /* of texts in a batch; tasks of hashes have none */
+    uint64_t max_text_bytes; /* of texts in a batch; unused for tasks of hashes */
 } bm_cl_cut;
 
-/* As the kernels read it: first document, n (0: a part), begin, end in units. */
+/* As the kernels read it: first document, number of documents (0: a part of one), begin and end in
+ * units. */
 typedef struct bm_cl_chunk {
     uint32_t doc, n, begin, end;
 } bm_cl_chunk;
 
-/* One batch. Documents are numbered from 0 in it. */
+/* One batch. Its documents are numbered from 0. */
 typedef struct bm_cl_plan {
-    uint32_t unit;            /* of the cut */
-    size_t first_doc, n_docs; /* of the task */
-    uint64_t slice_begin;     /* of a sliced document: the first hash, from its own first */
-    uint64_t n_hashes;        /* of a sliced document: hashes here */
-    bool sliced, last_slice;  /* one document that no single batch can hold */
+    uint32_t unit;            /* as in bm_cl_cut */
+    size_t first_doc, n_docs; /* in the task */
+    uint64_t slice_begin;     /* of a slice: its first hash, counted from the document's first */
+    uint64_t n_hashes;        /* of a slice: its number of hashes */
+    bool sliced, last_slice;  /* the batch is a slice of one document that no batch can hold */
     uint32_t *offsets;        /* n_docs + 1, in units */
     bm_cl_chunk *chunks;      /* n_chunks */
-    uint32_t *split;          /* n_split documents that parts meet in */
+    uint32_t *split;          /* the n_split documents that are cut into parts */
     size_t n_chunks, n_split;
     size_t cap_offsets, cap_chunks, cap_split;
-} bm_cl_plan; /* {0} is empty; its arrays serve batch after batch */
+} bm_cl_plan; /* {0} is empty; its arrays are reused for later batches */
 
 /* Where the next batch of a task begins. */
 typedef struct bm_cl_cursor {
     size_t doc;
-    uint64_t hash; /* hashes of `doc` that were in earlier batches */
+    uint64_t hash; /* number of hashes of `doc` in earlier batches */
 } bm_cl_cursor;
 
 static inline uint64_t bm_cl_plan_units(const bm_cl_plan *plan)
@@ -55,55 +57,55 @@ static inline uint64_t bm_cl_plan_units(const bm_cl_plan *plan)
     return plan->n_docs == 0 ? 0 : plan->offsets[plan->n_docs];
 }
 
-/* cl_slot -- what a stream of batches holds, for those who fill it (cl_stream.c), start its kernels
- * (cl_stream.c) and bring results back (cl_stream.c).
+/* cl_slot -- the state of a stream of batches.
  *
- * A ring of slots, each with an in-order queue and buffers of its own, so that one slot's copies
- * run beside another's kernels. */
+ * A ring of slots, each with an in-order queue and its own buffers, so that the copies of one slot
+ * overlap the kernels of another. */
 
-#define BM_CL_DEPTH 3u /* batches under way */
+#define BM_CL_DEPTH 3u /* batches in progress at once */
 
-/* Where the parts of a batch lie in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */
+/* Where the parts of a batch are in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */
 typedef struct bm_cl_layout {
-    uint32_t docs_at, bases_at, starts_at;    /* of texts: quads into `in`; the text at 0 */
-    uint32_t offsets_at, chunks_at, split_at; /* quads into `in`; hashes or text, if there, at 0 */
-    uint32_t words_at;                        /* uints into `out`; keys, if there, at 0 */
+    uint32_t docs_at, bases_at, starts_at;    /* for texts, in quads into `in`; the text is at 0 */
+    uint32_t offsets_at, chunks_at, split_at; /* in quads into `in`; hashes or text, if present, are
+                                                 at 0 */
+    uint32_t words_at;                        /* in uints into `out`; keys, if present, are at 0 */
     size_t in_bytes, out_bytes;
 } bm_cl_layout;
 
 typedef enum bm_cl_place_state { BM_CL_FREE, BM_CL_TAKEN, BM_CL_TOO_SMALL } bm_cl_place_state;
 
-/* A batch, and the buffers for it. A slot has one of its own. Where the host has twins of buffers
- * there are others, each for a whole task: any thread takes one, fills it, and looks at the results
- * where they arrive, so that the thread of the device copies nothing. */
+/* A batch and the buffers for it. Each slot has one of its own. If host buffers have twins on the
+ * device, there are more places, each for a whole task: any thread takes one, fills it, and later
+ * reads the results where they arrive, so the device's thread copies nothing. */
 typedef struct bm_cl_place {
-    bm_staged staged; /* what its taker has of it */
+    bm_staged staged; /* what the thread that took it sees */
     bm_cl_place_state state;
     bm_cl_plan plan;
     bm_cl_layout layout;
-    bool want_keys;                        /* keys are made on the device */
-    bool text;                             /* the task is one of texts: */
-    bool want_content;                     /* and content hashes are wanted */
-    size_t words_at, read_begin, read_end; /* bytes into `out`; begin = end: nothing */
+    bool want_keys;                        /* keys are computed on the device */
+    bool text;                             /* the task has texts, ... */
+    bool want_content;                     /* ... and content hashes are wanted */
+    size_t words_at, read_begin, read_end; /* in bytes into `out`; begin = end: nothing is read */
     bm_cl_buffer in, out;
-    bm_cl_buffer counts;  /* a uint a document */
+    bm_cl_buffer counts;  /* a uint for each document */
     bm_cl_buffer content; /* sums (kernels/text_content.cl) */
 } bm_cl_place;
 
-/* A batch on its way. */
+/* A batch in progress. */
 typedef struct bm_cl_slot {
     bm_cl_queue queue;
-    bm_cl_place own, *place; /* where the batch is: `own`, or one that came with the task */
+    bm_cl_place own, *place; /* the place of the batch: `own`, or one staged with the task */
     bm_sign_task *task;      /* NULL: free */
-    cl_event done;           /* of the last command */
-    /* The task's own arrays, where the device uses them in place. */
+    cl_event done;           /* event of the last command */
+    /* The task's own arrays, if the device uses them directly. */
     bm_cl_zero_copy task_hashes, task_words, task_keys;
-    cl_event kernel;             /* of bm_sign, for profiling */
-    bm_cl_scratch hashes, table; /* of texts: made and used on the device */
+    cl_event kernel;             /* event of bm_sign, for profiling */
+    bm_cl_scratch hashes, table; /* for texts: made and used only on the device */
 } bm_cl_slot;
 
-/* The places of a device that other threads may take: one for each batch under way, and as many
- * that are being filled, or wait for their turn. Each becomes as large as the tasks are. */
+/* The places that other threads may take: one for each batch in progress, and as many that are
+ * being filled or are waiting. They grow to the size of the tasks. */
 #define BM_CL_PLACES 8u
 
 typedef struct bm_cl_stream {
@@ -111,21 +113,21 @@ typedef struct bm_cl_stream {
     const bm_cl_device *device;
     const bm_cl_program *program;
     const bm_cl_shape *shape;
-    const bm_scheme_params *params; /* of the shape's scheme, with their plan */
+    const bm_scheme_params *params; /* of the shape's scheme, planned */
     cl_context context;
     cl_mem coef;
     bm_cl_slot slots[BM_CL_DEPTH];
-    uint32_t head, n_busy; /* the oldest busy slot, and how many are */
-    uint32_t *sliced;      /* words of a document that comes in slices */
-    uint64_t factor;  /* odd, drawn at random: where hashes lie in the tables of text_count.cl */
-    cl_event in_turn; /* the last kernel, where kernels may not overlap; else NULL */
+    uint32_t head, n_busy; /* the oldest busy slot, and the number of busy ones */
+    uint32_t *sliced;      /* words of the document that is signed in slices */
+    uint64_t factor;  /* odd, random: determines where hashes are in the tables of text_count.cl */
+    cl_event in_turn; /* event of the last kernel, if kernels may not overlap; else NULL */
     double kernel_seconds;   /* by the device's clock, if `profile` */
-    bool profile, zero_copy; /* zero_copy: the task's memory is used as it is */
-    bool brief;              /* known answers without the long document */
-    pthread_mutex_t lock;    /* of the states of places and, where it changes, of what follows */
+    bool profile, zero_copy; /* zero_copy: the task's memory is used directly */
+    bool brief;              /* the known answers omit the long document */
+    pthread_mutex_t lock;    /* guards the states of places, and changes of the members below */
     bm_cl_cut cut;
     size_t limit_bytes; /* of a buffer; halved when memory runs out */
-    bool shut;          /* no place is given any more */
+    bool shut;          /* no more places are given out */
     bm_cl_place places[BM_CL_PLACES];
 } bm_cl_stream;
 
@@ -136,12 +138,12 @@ static inline void bm_cl_event_release(const bm_cl_api *api, cl_event *event)
     *event = NULL;
 }
 
-/* Hashes that one work-group signs of a document, if the device does not merge its parts: so many
- * turns of a loop, which llvmpipe leaves after 65,535 in all (docs/opencl.md). More come in
- * slices. */
+/* The most units of one document that a single work-group signs, if the device does not merge
+ * parts. llvmpipe leaves loops after 65,535 turns in total (docs/opencl.md); this many units stay
+ * below that. Longer documents come in slices. */
 #define BM_CL_ALONE_UNITS 49152u
 
-/* How long the parts of a long document may be: all of it where they do not meet on a device. */
+/* The size of parts of a long document: the whole document if the device does not merge parts. */
 static inline uint32_t bm_cl_part_units(const bm_cl_shape *shape, uint32_t most)
 {
     return shape->scheme->device.alone ? UINT32_MAX : most;
@@ -151,31 +153,31 @@ static inline uint32_t bm_cl_part_units(const bm_cl_shape *shape, uint32_t most)
 
 /* `stream` begins as {0} with api, device, program, shape, params and context set (borrowed). */
 bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err);
-void bm_cl_stream_close(bm_cl_stream *stream); /* waits first; {0} is fine */
+void bm_cl_stream_close(bm_cl_stream *stream); /* waits for all work; {0} is fine */
 
 bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
-/* Until no batch of `task` (NULL: of any) is under way. */
+/* Wait until no batch of `task` (NULL: of any task) is in progress. */
 bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_error *err);
-/* Submit `task` and wait for it, while nothing else is under way. After a failure all work has
- * ended, without results: the task is not touched any more, and may be freed. */
+/* Submit `task` and wait for it; nothing else may be in progress. After a failure all work has
+ * ended without results, the task is not used any more, and may be freed. */
 bm_status bm_cl_stream_run(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
 
-/* A place for all of the task, filled with its inputs; NULL: none is free, or large enough, or the
- * device shares the host's memory. Any thread, at any time; the task's inputs are not read again,
- * and must stay for whoever signs it if the device fails. bm_cl_stream_submit then knows the place
- * by task->staged. */
+/* Take a place that is large enough for the whole task, and fill it with the task's inputs. NULL:
+ * none is free or large enough, or the device shares the host's memory. Any thread may call it at
+ * any time. The task's inputs are not read again, but must be kept for signing elsewhere if the
+ * device fails. bm_cl_stream_submit finds the place in task->staged. */
 bm_staged *bm_cl_stream_stage(bm_cl_stream *stream, const bm_sign_task *task);
-/* The place is free for others. Any thread. */
+/* Free the place. Any thread may call it. */
 void bm_cl_stream_unstage(bm_cl_stream *stream, bm_staged *staged);
 
-/* How documents are cut under the stream's limits. */
+/* Set how documents are cut, from the stream's limits. */
 void bm_cl_stream_cut(bm_cl_stream *stream);
 
-/* cl_launch -- the one place where kernels get their arguments and are started. */
+/* cl_launch -- the one place where kernels are started. */
 
-/* The parts of a batch that lie in its buffers, beside offsets, chunks and texts. */
+/* Which parts of a batch are in its buffers, beside offsets, chunks and texts. */
 typedef struct bm_cl_parts {
     bool hashes, keys, words;
 } bm_cl_parts;
 
-/* cl_text -- texts in a batch: where they lie in `in`, and what the device needs beside it. */
+/* cl_text -- texts in a batch: their layout in `in`, and the other buffers they need. */

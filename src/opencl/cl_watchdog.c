@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_watchdog.c -- the row bm_backend_opencl: an OpenCL device that may stop answering.
+/* cl_watchdog.c -- bm_backend_opencl: watches an OpenCL device, which may stop answering.
  *
- * A call into a driver cannot be timed, nor ended from outside. So every call on a device is made
- * by a thread of its own, and the caller waits for the answer, but not for ever:
+ * A call into a driver cannot be given a time limit, nor ended from outside. So a separate thread
+ * makes all calls for a device, and the caller waits for the answer up to a limit:
  *
  *     caller   post a call | wait until answered, or the limit
- *     thread   take the call | into cl_backend.c, and the driver | answer
+ *     thread   take the call | call cl_backend.c, and the driver | answer
  *
  * A device that has not answered within the limit is stuck: the caller gets BM_ERR_DEVICE, for this
- * call and all later ones, and goes on. Its thread stays where it is, and so does everything that
- * it, or the device, may still touch: the watchdog, the backend inside, and all memory that the
- * tasks under way use, which the caller must not free either (bm_backend.stuck). This is leaked on
- * purpose; a process that has such threads should end by _exit, since a driver's exit handlers may
- * wait for them (bm_device_settings.n_stuck counts them).
+ * call and all later ones, and goes on. The thread remains, and so does everything that it or the
+ * device may still use: the watchdog, the backend inside, and all memory of the tasks in progress,
+ * which the caller must not free either (bm_backend.stuck). This is leaked on purpose. A process
+ * with such threads should end by _exit, since a driver's exit handlers may wait for them
+ * (bm_device_settings.n_stuck counts them).
  *
- * The limit: bm_device_settings.call_seconds, else 120 s + 1 us a hash under way + 20 times what
- * they would take at the slowest pace seen. To open a device includes its trial run (or two), which
- * has a limit of its own; the limit of the call begins anew when a trial run is over.
+ * The limit is bm_device_settings.call_seconds; else 120 s, plus 1 us for each hash in progress,
+ * plus 20 times the time that these hashes would take at the slowest rate seen. Opening a device
+ * includes its trial run (or two), which has its own limit; the limit of the call starts again when
+ * a trial run ends.
  *
- * Threads: one at a time, as in bm_backend. */
+ * Used by one thread at a time, as bm_backend is. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -34,13 +35,12 @@
 #define DEFAULT_SECONDS 120.0
 #define HASH_SECONDS    1e-6
 #define PATIENCE        20.0
-#define SMALL_TASK      100000.0 /* hashes: a smaller task shows little of the pace */
+#define SMALL_TASK      100000.0 /* hashes: a smaller task shows little of the rate */
 #define N_STRINGS       7
 
 typedef enum what { NOTHING, OPEN, SUBMIT, WAIT, DRAIN, CLOSE } what;
 
-/* A task under way: our copy of the caller's, so that it lives as long as the device may need
- * it. */
+/* A task in progress: a copy of the caller's, so that it lives as long as the device may use it. */
 typedef struct under_way {
     bm_sign_task task;
     const bm_sign_task *from;
@@ -48,7 +48,7 @@ typedef struct under_way {
     struct under_way *next;
 } under_way;
 
-/* Copies of the settings to open the backend with, which the thread may use for good. */
+/* Copies of the configuration for opening the backend, which the thread may use for ever. */
 typedef struct opening {
     bm_backend_cfg cfg;
     bm_text_options text;
@@ -60,7 +60,7 @@ typedef struct opening {
 typedef struct watchdog {
     bm_backend base;
     pthread_t thread;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t posted, answered;
     what call; /* NOTHING: answered */
     under_way *subject;
@@ -70,13 +70,13 @@ typedef struct watchdog {
     struct timespec deadline; /* of the call */
     bm_backend *inner;
     opening with;
-    const bm_callbacks *outer; /* the caller's, valid until open returned */
-    /* The caller's alone. */
+    const bm_callbacks *outer; /* the caller's, valid until open returns */
+    /* Used only by the caller. */
     under_way *tasks; /* oldest first */
-    double slowest;   /* seconds a hash */
+    double slowest;   /* seconds per hash */
 } watchdog;
 
-/* --- how long is too long --- */
+/* --- time limits --- */
 
 static double limit_of(const watchdog *w)
 {
@@ -102,13 +102,14 @@ static bool is_over(const struct timespec *deadline)
                                           : now.tv_nsec >= deadline->tv_nsec;
 }
 
-/* A trial run of an open begins: it has a limit of its own. Or is over: the limit begins. */
+/* A trial run begins, which has its own limit, or has ended, and the limit of the call starts
+ * again. */
 static void probing(void *ctx, bool begins)
 {
     watchdog *w = ctx;
     pthread_mutex_lock(&w->lock);
     w->deadline = bm_clock_in(CLOCK_MONOTONIC, limit_of(w) + (begins ? trial_limit_of(w) : 0));
-    pthread_cond_signal(&w->answered); /* who waits looks at the deadline again */
+    pthread_cond_signal(&w->answered); /* the waiting caller reads the deadline again */
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -157,7 +158,7 @@ static void *serve(void *ctx)
         w->error = error;
         w->call = NOTHING;
         if (w->stuck || call == CLOSE)
-            break; /* too late: nobody listens */
+            break; /* too late: nobody waits */
         pthread_cond_signal(&w->answered);
     }
     if (known)
@@ -176,7 +177,7 @@ static void forward_log(void *ctx, bm_log_level level, const char *message)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Asked by a trial run while it is waited for. */
+/* Called by a trial run while it waits. */
 static bool forward_cancelled(void *ctx)
 {
     watchdog *w = ctx;
@@ -194,7 +195,7 @@ static bm_status stuck_error(double limit, bm_error *err)
     return bm_fail(err, BM_ERR_DEVICE, "the device did not answer within %.3g seconds", limit);
 }
 
-/* Make a call and wait for its answer. */
+/* Make a call, and wait for its answer. */
 static bm_status ask(watchdog *w, what call, under_way *subject, bm_error *err)
 {
     const double limit = limit_of(w);
@@ -251,9 +252,9 @@ static bm_status watchdog_submit(bm_backend *backend, bm_sign_task *task, bm_err
     *end = one;
     bm_status status = ask(w, SUBMIT, one, err);
     if (status == BM_ERR_NOMEM && ask(w, DRAIN, NULL, NULL) != BM_OK)
-        return status; /* its begun work stays under way */
+        return status; /* its work stays in progress */
     if (status == BM_ERR_NOMEM || status == BM_ERR_UNSUPPORTED)
-        forget(w, one); /* nothing is done with it any more: it may come again */
+        forget(w, one); /* its work has ended, and the caller may submit it again */
     return status;
 }
 
@@ -283,7 +284,8 @@ static bm_status watchdog_drain(bm_backend *backend, bm_error *err)
     return BM_OK;
 }
 
-/* By the caller's own thread: no driver is called. The place is the inner backend's. */
+/* Runs on the caller's own thread, since no driver is called. The place belongs to the inner
+ * backend. */
 static bm_staged *watchdog_stage(bm_backend *backend, const bm_sign_task *task)
 {
     watchdog *w = (watchdog *)backend;
@@ -312,14 +314,14 @@ static void watchdog_close(bm_backend *backend)
         return;
     ask(w, CLOSE, NULL, NULL);
     if (w->stuck)
-        return; /* the thread, and all it may touch, stay */
+        return; /* the thread remains, and everything it may use */
     pthread_join(w->thread, NULL);
     watchdog_free(w);
 }
 
 /* --- opening --- */
 
-/* Everything that the configuration points to. */
+/* Copy everything that the configuration points to. */
 static bm_status copy_cfg(watchdog *w, const bm_backend_cfg *cfg, bm_error *err)
 {
     opening *o = &w->with;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_answers.c -- a file of its own, so that a program can be linked with another in its place.
+/* known_answers.c -- a separate file, so that a program can be linked with another definition.
  *
  * Tests: tests/parity/test_parity_opencl.c */
 #include "opencl/known_answers.h"
