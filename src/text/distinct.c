@@ -7,16 +7,16 @@
  *     far:  far[slot]      1 + the position; 0: empty
  *
  * The near table is never cleared between documents, so it can afford to be sparse: its 16 KB,
- * which the first-level cache holds, are 30 slots for each value of a common document (118
- * shingles). A first probe then nearly always finds an empty slot or the value itself. That matters
- * because a wrongly guessed branch costs more than all the rest.
+ * which fit into the first-level cache, are 35 slots per value of a common document (118
+ * shingles). The first probe then nearly always finds an empty slot or the value itself. That
+ * matters because a mispredicted branch costs more than all the rest.
  *
- * Past SMALL values memory counts: the far table has two to four slots a value, so that a document
- * of 10^7 shingles takes at most 16 bytes for each.
+ * Past SMALL values memory counts: the far table has two to four slots per value, so a document of
+ * 10^7 shingles takes at most 16 bytes for each.
  *
- * The factor is known, so somebody can make hashes that all meet in one slot. When insertions take
- * many more steps than chance allows, the table is filled again with a factor drawn at random.
- * The factor has no effect on the result.
+ * The factor is public, so hashes can be constructed that all fall into one slot. When insertions
+ * take many more steps than chance allows, the table is refilled with a factor drawn at random. The
+ * factor has no effect on the result.
  *
  * Tests: tests/unit/text/test_bag.c, tests/unit/text/test_distinct.c */
 #include "text/distinct.h"
@@ -30,10 +30,10 @@
 #include "kernels/occurrence.h"
 
 #define SMALL        4096u /* values */
-#define NEAR_BITS    12u   /* of the least table: 16 KB */
-#define NEAR_SLOTS   8u    /* a value, at the least */
+#define NEAR_BITS    12u   /* of the smallest table: 16 KB */
+#define NEAR_SLOTS   8u    /* per value, at least */
 #define NEAR_CAP     ((size_t)SMALL * NEAR_SLOTS)
-#define POSITION     0xFFFFu             /* of a near slot; the rest is the generation */
+#define POSITION     0xFFFFu             /* bits of a near slot; the rest is the generation */
 #define PREFETCH     8u                  /* values ahead, in tables beyond the L2 cache */
 #define LARGE        (UINT64_C(1) << 18) /* slots: 1 MiB */
 #define FIRST_FACTOR UINT64_C(0x9E3779B97F4A7C15)
@@ -70,7 +70,7 @@ static size_t slot_of(const bm_distinct *set, uint64_t hash)
     return (size_t)(hash * set->factor >> set->shift);
 }
 
-/* Empty the table of small documents. */
+/* Empty the near table, by a new generation. */
 static void next_generation(bm_distinct *set)
 {
     set->generation += POSITION + 1;
@@ -122,7 +122,7 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
 {
     if (n_slots <= set->cap_far)
         return BM_OK;
-    bm_free(set->far); /* first: two of them together would be half as much again */
+    bm_free(set->far); /* first, because both tables together would take half as much again */
     set->far = bm_alloc_aligned(n_slots, sizeof *set->far);
     set->cap_far = set->far != NULL ? n_slots : 0;
     if (set->far != NULL)
@@ -131,7 +131,7 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
     return bm_fail_nomem(err, n_slots * sizeof *set->far);
 }
 
-/* Reserve `need` values in all. */
+/* Reserve space for `need` values in total. */
 static bm_status reserve(bm_distinct *set, size_t need, const bm_distinct_list *list, bm_error *err)
 {
     const bool near = need <= SMALL;
@@ -151,17 +151,17 @@ static bm_status reserve(bm_distinct *set, size_t need, const bm_distinct_list *
     return BM_OK;
 }
 
-/* Insert run[0 … n-1]; stops once too many probes have hit the slot of another value. Returns how
- * many were inserted. `counted` is a constant in each copy. Whether a hash is new is a branch:
- * forms without one took 1.1 to 1.3 times as long (word:5 and char:5, Zen 4), for they must wait
- * where a branch guesses. */
+/* Insert run[0 … n-1]; stops when too many probes have hit slots of other values. Returns how many
+ * were inserted. `counted` is a constant in each copy. There is a branch on whether a hash is new:
+ * branchless forms took 1.1 to 1.3 times as long (word:5 and char:5, Zen 4), since they have to
+ * wait for data where a branch is predicted. */
 static inline __attribute__((always_inline)) size_t insert_near(const bm_distinct *set,
                                                                 const uint64_t *run, size_t n,
                                                                 bm_distinct_list *list,
                                                                 const bool counted)
 {
     size_t steps = 4 * n + 256;
-    const bm_distinct s = *set; /* a copy, which stores to the table cannot change */
+    const bm_distinct s = *set; /* a copy, so that stores to the table cannot alias it */
     uint64_t *const values = list->values;
     uint32_t *const counts = list->counts;
     const size_t mask = s.n_slots - 1;
@@ -227,7 +227,7 @@ static inline __attribute__((always_inline)) size_t insert_far(const bm_distinct
     return i;
 }
 
-/* With counts, which few ask for: out of line, so that the loops without them stay as they are. */
+/* With counts, which are rarely requested. Out of line, to keep the other loops as fast. */
 static __attribute__((noinline)) size_t insert_counted(const bm_distinct *set, const uint64_t *run,
                                                        size_t n, bm_distinct_list *list)
 {
@@ -258,11 +258,11 @@ bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_di
 
 /* === repeats ===
  *
- * Elements go through the set of the document, a run at a time, so that one that equals another
- * hash by chance, or on purpose, is not twice in the list.
+ * The elements of a bag go through the document's set, a run at a time, so that an element that
+ * equals another hash, by chance or on purpose, is not in the list twice.
  *
- * It does not matter which occurrence gets which number, so they are made from the counts once the
- * document is complete: the loop over its shingles only counts. */
+ * It does not matter which occurrence gets which number, so the elements are made from the counts
+ * when the document is complete; the loop over its shingles only counts. */
 
 #define RUN ((size_t)256)
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join_exact.c -- the word rules over code points, and the buffer that joined text grows in.
+/* join_exact.c -- the word rules over code points, and the growing buffer of joined text.
  *
  * Under `alnum`, L, M and N make words. A letter or number of a split script ends the word before
- * it, and makes a word together with the marks that follow; any other letter or number after it
- * begins the next one. A mark belongs to the word it follows, of whatever script either is; a mark
- * that follows no word begins one, which takes in letters after it, unless the mark is itself of a
- * split script. Under `text-dedup` the letters, numbers and `_` make words, and each other
- * character is a separator of its own, a mark too: between two of them is an empty word.
+ * it and forms a word with the marks that follow it; the next letter or number, of any script,
+ * begins another word. A mark belongs to the word it follows, whatever the script of either. A mark
+ * that follows no word begins one, which takes in the letters after it, unless the mark itself is
+ * of a split script. Under `text-dedup`, letters, numbers and `_` make words, and every other
+ * character, marks included, is a separator of its own: there is an empty word between two of them.
  *
- * The normaliser `invisible` drops marks that follow no letter or number. Under `alnum` that is
- * where no word is open, as long as no normaliser but `lower` is at work; elsewhere
- * joined->after_base knows it.
+ * The normaliser `invisible` drops marks that follow no letter or number. Under `alnum` these are
+ * the marks outside a word, if no normaliser but `lower` is active; otherwise joined->after_base
+ * tells.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include "text/join_exact.h"
@@ -86,7 +86,7 @@ void bm_joined_reset(bm_joined *joined)
     memset(joined, 0, sizeof *joined);
 }
 
-/* May text that a normaliser composes be cut before the code point at s? See bm_normalize_run. */
+/* May text for composing normalisers be cut before the code point at s? See bm_normalize_run. */
 static bool may_cut(const char *s, const char *end)
 {
     unsigned char first = (unsigned char)*s;
@@ -101,8 +101,8 @@ static bool may_cut(const char *s, const char *end)
 
 /* --- one code point --- */
 
-/* Where the next code point goes: what changes with each, in registers. (Fields of bm_joined would
- * be read again after each store, for a store through a char pointer may change anything.) */
+/* Where the next code point goes: the state that changes with each, kept in registers. (Members of
+ * bm_joined would be reloaded after each store, since a char pointer may alias anything.) */
 typedef struct place {
     char *out;
     bool after_sep, split, after_base;
@@ -130,7 +130,7 @@ static inline void add_by_space(place *at, uint32_t code, uint32_t cls)
         put(at, code);
 }
 
-/* `invisible`: the class is one with BM_IS_IGNORABLE, if so it is. */
+/* `invisible`: the class of ignorable code points includes BM_IS_IGNORABLE. */
 static inline void add_by_alnum(place *at, uint32_t code, uint32_t cls, bool invisible)
 {
     if (cls == BM_CLASS_WORD && !at->split) {
@@ -166,7 +166,8 @@ static inline void add_by_each(place *at, uint32_t code, uint32_t cls)
     put(at, cls == BM_CLASS_WORD || cls == BM_CLASS_SPLIT || code == '_' ? code : ' ');
 }
 
-/* Append a code point of a class by the rule: five bytes at most. `invisible`: see add_by_alnum. */
+/* Append a code point of class `cls` by the rule: at most five bytes. `invisible`: see
+ * add_by_alnum. */
 static inline void add(bm_join_rule rule, place *at, uint32_t code, uint32_t cls, bool invisible)
 {
     if (rule == BM_JOIN_ALNUM)
@@ -195,7 +196,7 @@ static void set_place(bm_joined *joined, const place *at)
 
 /* --- a stretch --- */
 
-/* Do 16 bytes of ASCII follow? Then it pays to go back to the fast path. */
+/* Do 16 bytes of ASCII follow? Then it pays to return to the fast path. */
 static inline bool ascii_ahead(const char *at, const char *end)
 {
     uint64_t ahead[2];
@@ -205,9 +206,9 @@ static inline bool ascii_ahead(const char *at, const char *end)
     return ((ahead[0] | ahead[1]) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* A stretch where no character depends on another; a single one where the fast path stops at
- * White_Space only. Inlined, so that `rule` and `maps`, and whether digits or punctuation are
- * looked for, are constants in each copy. Returns the end of the stretch. */
+/* Join a stretch in which no character depends on another; only one character if the fast path
+ * stops at nothing but White_Space. Inlined, so that `rule` and `maps` (whether digits or
+ * punctuation are mapped) are constants in each copy. Returns the end of the stretch. */
 static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
                                                                     const bm_join_rule rule,
                                                                     const bool maps, bm_str rest,
@@ -257,7 +258,7 @@ static const char *join_mapped(const bm_join_rules *rules, bm_str rest, place *j
     return join_codes(rules, rules->rule, true, rest, joined);
 }
 
-/* Move the text to `at`, a place in it. */
+/* Advance the text to `at`. */
 static void go_to(bm_str *rest, const char *at)
 {
     rest->len -= (size_t)(at - rest->data);
@@ -267,7 +268,7 @@ static void go_to(bm_str *rest, const char *at)
 static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined *joined,
                              bm_error *err)
 {
-    /* The last code point may go past STRETCH. */
+    /* The last code point may extend past STRETCH. */
     const size_t most = rest->len < STRETCH ? rest->len : STRETCH + 4;
     BM_TRY(bm_joined_reserve(joined, 5 * most, err));
     const char *at;
@@ -287,8 +288,8 @@ static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined
     return BM_OK;
 }
 
-/* Bytes that a normaliser takes at once: up to where ASCII follows or, so that scratch stays small,
- * to the first place past STRETCH that may be cut. */
+/* How many bytes to normalise at once: up to where ASCII follows or, so that scratch stays small,
+ * to the first place past STRETCH where the text may be cut. */
 static size_t composed_stretch(bm_str text)
 {
     size_t at = 1;

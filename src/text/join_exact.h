@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join_exact.h -- the buffer of joined text, and joining text that is not plain (shingle_ops.h)
- * code point by code point. */
+/* join_exact.h -- the buffer of joined text, and joining text that is not plain (shingle_ops.h) by
+ * code points. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -14,21 +14,21 @@
 /* How texts are joined for these options. */
 bm_join_rules bm_join_rules_of(const bm_text_options *options);
 
-/* Reserve `more` bytes, and both margins. */
+/* Reserve `more` bytes and both margins. */
 bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err);
-/* A new document, in the same memory. */
+/* Begin a new document in the same memory. */
 void bm_joined_begin(bm_joined *joined);
-/* The document is complete: drops a separator at its end. */
+/* End a document: drop a separator at its end. */
 void bm_joined_end(bm_joined *joined, bm_join_rule rule);
 void bm_joined_reset(bm_joined *joined); /* frees */
-/* The fast path has joined text that ends with this byte. */
+/* Call when the fast path has joined text whose last byte is `byte`. */
 static inline void bm_joined_go_behind(bm_joined *joined, char byte)
 {
     joined->after_base = bm_char_class_of((unsigned char)byte) == BM_CLASS_WORD;
 }
 
-/* Append the joined form of the stretch of valid UTF-8 that *rest begins with, where the fast path
- * stopped, and move *rest after it. The stretch has at least one byte. It ends where 16 bytes of
+/* Append the joined form of a stretch of valid UTF-8 at the beginning of *rest, where the fast path
+ * stopped, and advance *rest past it. The stretch has at least one byte. It ends where 16 bytes of
  * ASCII follow or, so that scratch stays small, at the first place past 16 KiB where the
  * normalisers allow a cut. `codes` are two scratch arrays. */
 bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],

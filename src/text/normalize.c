@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* normalize.c -- invisible, nfc, nfkc, lower, strip-accents, digits, punct, in this order.
+/* normalize.c -- the normalisers invisible, nfc, nfkc, lower, strip-accents, digits and punct, in
+ * this order.
  *
- * Lower case, Mn, Nd and P are from our tables; decomposition and composition are utf8proc's, code
- * point by code point. The canonical ordering between the two is ours: utf8proc sorts by exchanging
- * neighbours, which is quadratic in the length of a run of marks, and a text may be nothing but
- * marks. A stable merge sort, of short pieces that are sorted by insertion, gives the same order in
- * n log n.
+ * Lower case, Mn, Nd and P come from our tables; decomposition and composition are utf8proc's, code
+ * point by code point. The canonical ordering between them is ours: utf8proc sorts by exchanging
+ * neighbours, which is quadratic in the length of a run of marks, and a text may consist of marks
+ * only. A stable merge sort (of short pieces sorted by insertion) gives the same order in n log n.
  *
  * The result follows UAX #15 for the Unicode version of our tables, whatever utf8proc's version.
- * Normal forms of assigned characters never change, so that utf8proc is asked about these alone:
+ * Normal forms of assigned characters never change, so utf8proc is used for these only:
  *
- *     not assigned in our version    a starter that stays as it is and composes with nothing
- *     compatibility decompositions   those newer than 13.0, and combining classes, are from our
+ *     not assigned in our version    a starter that is unchanged and composes with nothing
+ *     compatibility decompositions   those newer than 13.0, and combining classes, come from our
  *                                    tables: utf8proc may be older
  *     U+11A7                         composes with nothing: utf8proc up to 2.11 took it for the
  *                                    first trailing consonant and dropped it after an LV syllable
  *
- * Dropping a mark can put others out of order: U+1712 is a mark of class 0, before and after which
- * marks are in order each for themselves. So they are put in order again. */
+ * Dropping a mark can break the order of others: U+1712 is a mark of class 0, and the marks before
+ * and after it are ordered separately. So marks are ordered again afterwards. */
 #include "text/normalize.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ static void insertion_sort(int32_t *codes, size_t n)
     }
 }
 
-/* Stable sort of n marks by class; `spare` has space for n. */
+/* Stably sort n marks by class; `spare` has space for n. */
 static void sort_marks(int32_t *codes, size_t n, int32_t *spare)
 {
     const size_t piece = 16;
@@ -108,13 +108,13 @@ static bool is_assigned(int32_t code)
     return (bm_char_info((uint32_t)code) & BM_IS_CN) == 0;
 }
 
-/* Does it compose with nothing, neither before nor after it, whatever utf8proc thinks? */
+/* Does it never compose with its neighbours, whatever utf8proc does? */
 static bool stands_alone(int32_t code)
 {
-    return code >= 0x378 && (code == 0x11A7 || !is_assigned(code)); /* U+0378: the first */
+    return code >= 0x378 && (code == 0x11A7 || !is_assigned(code)); /* U+0378: first unassigned */
 }
 
-/* The compatibility mapping of a code point that an old utf8proc may not know; of others the code
+/* The compatibility mapping of a code point that an old utf8proc may not know; for others the code
  * point itself. */
 static int32_t late_compat(int32_t code)
 {
@@ -153,7 +153,7 @@ static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t
     }
 }
 
-/* Compose what lies between the code points that are alone. */
+/* Compose the runs of code points between those that stand alone. */
 static bm_status compose(bm_codes *codes, bm_error *err)
 {
     int32_t *data = codes->data;
@@ -196,7 +196,7 @@ static void digits_to_zero(bm_codes *codes)
             codes->data[i] = '0';
 }
 
-/* Drop the code points that have one of these BM_IS_ bits. */
+/* Drop the code points that have any of these BM_IS_ bits. */
 static void drop(bm_codes *codes, uint32_t bits)
 {
     size_t n = 0;
@@ -221,10 +221,10 @@ static bm_status strip_accents(bm_codes *codes, bm_codes *spare, bm_error *err)
     return compose(codes, err);
 }
 
-/* The code points of a text; -1 for those that `invisible` drops. */
+/* Reads the code points of a text; -1 for those that `invisible` drops. */
 typedef struct visible_codes {
     const char *at, *end;
-    bool invisible; /* is it asked for? */
+    bool invisible; /* the normaliser is requested */
     bool *after_base;
 } visible_codes;
 

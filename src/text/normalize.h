@@ -6,20 +6,20 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* Code points in an array that grows; {0} is empty. */
+/* Code points in a growing array; {0} is empty. */
 typedef struct bm_codes {
     int32_t *data; /* owned */
     size_t len, cap;
 } bm_codes;
 
-/* The normalisers with a result that depends on more than one code point. */
+/* The normalisers whose result for a code point depends on its neighbours. */
 #define BM_NORM_COMPOSING (BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_STRIP_ACCENTS)
 
-/* Fill `codes` with the normalised code points of valid UTF-8; `normalize` has bits of BM_NORM_*.
- * `spare` is scratch. A text may be normalised in parts where each part but the first begins with
+/* Fill `codes` with the normalised code points of valid UTF-8; `normalize` has BM_NORM_* bits.
+ * `spare` is scratch. A text may be normalised in parts if each part except the first begins with
  * an ASCII character, a White_Space, U+3001, U+3002 or U+FF0C: these never compose with the text
- * before them. `invisible` hands on *after_base from part to part (bm_char_is_kept): false before
- * the first. BM_ERR_NOMEM; BM_ERR_INPUT where utf8proc refuses the text. */
+ * before them. For `invisible`, *after_base is passed from part to part (bm_char_is_kept): false
+ * before the first. BM_ERR_NOMEM; BM_ERR_INPUT: utf8proc refuses the text. */
 bm_status bm_normalize_run(bm_str text, uint32_t normalize, bool *after_base, bm_codes *codes,
                            bm_codes *spare, bm_error *err);
 void bm_codes_reset(bm_codes *codes); /* frees */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* set_shingler.c -- nothing is left to do but to drop repeats, or to make them elements of a bag.
+/* set_shingler.c -- drops repeated hashes, or makes them elements of a bag.
  *
  * Tests: tests/unit/text/test_shingler.c, tests/unit/text/test_bag.c */
 #include "text/set_shingler.h"
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "text/shingle_ops.h"
 
-/* The distinct ones of the n > 0 hashes of a document. */
+/* Add the distinct hashes of a document with n > 0 hashes. */
 static bm_status add_set(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                          bm_distinct_list *list, bm_error *err)
 {
@@ -16,7 +16,7 @@ static bm_status add_set(bm_set_shingler *shingler, const uint64_t *hashes, size
     return bm_distinct_add(&shingler->distinct, hashes, n, list, err);
 }
 
-/* The same for a bag. Space for all n was reserved. */
+/* The same for a bag. Space for all n is already reserved. */
 static bm_status add_bag(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                          bm_distinct_list *list, bm_error *err)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* set_shingler.h -- documents that are given by the hashes of their shingles, one after another. */
+/* set_shingler.h -- adds documents that are given as hashes of their shingles. */
 #pragma once
 
 #include "base/system.h"
 #include "model/batches.h"
 #include "text/distinct.h"
 
-/* The state of one thread. {0}: sets, scalar loops, no scratch yet. */
+/* The state of one thread. {0}: sets (no bags), scalar loops, no scratch yet. */
 typedef struct bm_set_shingler {
     bm_distinct distinct;
     bm_isa isa;
     bool bag;         /* the n-th occurrence of a hash is an element of its own */
-    uint32_t *counts; /* owned; of the hashes of a bag */
+    uint32_t *counts; /* owned; for the hashes of a bag */
     size_t cap_counts;
 } bm_set_shingler;
 
-/* Append such a document: repeats are dropped, or made elements of a bag. */
+/* Append a document given as hashes: repeats are dropped, or made elements of a bag. */
 bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                              bm_shingle_batch *batch, bm_error *err);
 void bm_set_shingler_reset(bm_set_shingler *shingler); /* frees the scratch */

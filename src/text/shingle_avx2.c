@@ -75,7 +75,8 @@ static inline __m256i within(__m256i v, char low, char n)
                              _mm256_setzero_si256());
 }
 
-/* TAB, LF, FF and CR equal their entry of the table, which no other byte does. */
+/* Below 0x20 except TAB, LF, FF and CR: these four equal their entry of the table; no other byte
+ * equals its own. */
 static inline __m256i controls(__m256i v)
 {
     const __m256i white = _mm256_broadcastsi128_si256(
@@ -155,8 +156,8 @@ static inline __m256i rotate(__m256i v, int by)
     return _mm256_or_si256(_mm256_slli_epi64(v, by), _mm256_srli_epi64(v, 64 - by));
 }
 
-/* Windows of 4 to 8 bytes, four at a time. XXH3 reads their first and last four bytes; one shuffle
- * of the 16 bytes at p puts both into each lane. Returns how many windows were hashed. */
+/* Hash windows of 4 to 8 bytes, four at a time. XXH3 reads their first and last four bytes; one
+ * shuffle of the 16 bytes at p puts both into each lane. Returns how many windows were hashed. */
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     if (k < 4 || k > 8 || n < 16)
@@ -182,8 +183,8 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
     return i;
 }
 
-/* The 128-bit products of the lanes, their halves folded by xor: four 32-bit products each, added
- * as one does on paper. */
+/* Multiply the lanes to 128 bits and fold the halves by xor: four 32-bit products each, added as in
+ * long multiplication. */
 static inline __m256i fold_products(__m256i a, __m256i b)
 {
     const __m256i low = _mm256_set1_epi64x(0xFFFFFFFF);
@@ -213,7 +214,7 @@ static inline __m256i mix_four(const char *p, const size_t *at, const uint64_t *
     return fold_products(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
 }
 
-/* As in shingle_avx512.c, but four at a time, and the lists are made one slice after the other. */
+/* As in shingle_avx512.c, but four at a time, with the lists made one slice after another. */
 static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
 {
     for (size_t i = first; i < first + n; i++) {
@@ -268,7 +269,7 @@ static inline __m256i fmix64_four(__m256i k)
     return _mm256_xor_si256(k, _mm256_srli_epi64(k, 33));
 }
 
-/* A and B of eight blocks, a lane each: of the first four, and of the others. */
+/* A and B of eight blocks, one per lane: of the first four, and of the other four. */
 typedef struct content_lanes {
     __m256i a[2], b[2];
 } content_lanes;
@@ -276,7 +277,7 @@ typedef struct content_lanes {
 static inline __attribute__((always_inline)) void content_row(content_lanes *to,
                                                               const __m256i hashes[2], unsigned r)
 {
-    const __m256i a = _mm256_set1_epi32((int)bm_content_a[r]); /* in the low halves, which count */
+    const __m256i a = _mm256_set1_epi32((int)bm_content_a[r]); /* only low halves are used */
     const __m256i b = _mm256_set1_epi32((int)bm_content_b[r]);
     for (int i = 0; i < 2; i++) {
         const __m256i folded = _mm256_xor_si256(hashes[i], _mm256_srli_epi64(hashes[i], 32));
@@ -301,7 +302,8 @@ static inline void content_first(size_t n, __m256i lanes[2])
     lanes[1] = _mm256_cmpgt_epi64(all, _mm256_set_epi64x(7, 6, 5, 4));
 }
 
-/* The hashes that begin a stretch: all of it, or n. `live`: all ones in lanes that have a block. */
+/* Sum the hashes that begin a stretch: a whole stretch, or n. `live`: all ones in lanes with a
+ * block. */
 static inline void content_stretch(content_lanes *to, const uint64_t *run, size_t n,
                                    __m256i live[2])
 {
@@ -342,7 +344,7 @@ static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_co
     const __m256i first = _mm256_set1_epi64x((int64_t)(at / BM_CONTENT_ROWS * BM_CONTENT_STEP));
     __m256i c = _mm256_setzero_si256(), d = c;
     __m256i live[2] = {_mm256_set1_epi64x(-1), _mm256_set1_epi64x(-1)};
-    __m256i j[2] = {/* of the lanes' blocks, (j+1) * G */
+    __m256i j[2] = {/* (j+1) * G, where j is the number of the lane's block */
                     _mm256_add_epi64(first, BM_CONTENT_STEPS(1, 2, 3, 4)),
                     _mm256_add_epi64(first, BM_CONTENT_STEPS(5, 6, 7, 8))};
     for (size_t begin = 0; begin < n; begin += BM_CONTENT_STRETCH) {

@@ -61,7 +61,8 @@ static inline uint64_t within(bm_block b, char low, char n)
     return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(b, _mm512_set1_epi8(low)), _mm512_set1_epi8(n));
 }
 
-/* TAB, LF, FF and CR equal their entry of the table, which no other byte does. */
+/* Below 0x20 except TAB, LF, FF and CR: these four equal their entry of the table; no other byte
+ * equals its own. */
 static inline uint64_t block_control(bm_block b)
 {
     const __m512i white = _mm512_broadcast_i32x4(
@@ -104,8 +105,8 @@ static inline bm_block block_fold(bm_block b, bool lower, bool digits)
     return b;
 }
 
-/* Windows of 4 to 8 bytes, eight at a time. XXH3 reads their first and last four bytes; one shuffle
- * of the 16 bytes at p puts both into each lane. Returns how many windows were hashed. */
+/* Hash windows of 4 to 8 bytes, eight at a time. XXH3 reads their first and last four bytes; one
+ * shuffle of the 16 bytes at p puts both into each lane. Returns how many windows were hashed. */
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     if (k < 4 || k > 8 || n < 16)
@@ -130,8 +131,8 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
     return i;
 }
 
-/* The 128-bit products of the lanes, their halves folded by xor: four 32-bit products each, added
- * as one does on paper. */
+/* Multiply the lanes to 128 bits and fold the halves by xor: four 32-bit products each, added as in
+ * long multiplication. */
 static inline __m512i fold_products(__m512i a, __m512i b)
 {
     const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
@@ -146,7 +147,7 @@ static inline __m512i fold_products(__m512i a, __m512i b)
     return _mm512_xor_si512(upper, lower);
 }
 
-/* The 16 bytes at four places. */
+/* Load 16 bytes from each of four places. */
 static inline __m512i load_four(const char *p, const size_t *at)
 {
     __m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(p + at[0])));
@@ -156,8 +157,8 @@ static inline __m512i load_four(const char *p, const size_t *at)
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-/* XXH3's mix of the 16 bytes at p + at[i] with two words of the secret, in the lanes 0 4 1 5 2 6 3
- * 7. */
+/* XXH3's mix of the 16 bytes at p + at[i] with two words of the secret, in the lane order 0 4 1 5 2
+ * 6 3 7. */
 static inline __m512i mix_eight(const char *p, const size_t *at, const uint64_t *secret)
 {
     const __m512i key = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)secret));
@@ -166,8 +167,8 @@ static inline __m512i mix_eight(const char *p, const size_t *at, const uint64_t 
     return fold_products(_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
 }
 
-/* The terms that all slices of 17 to 64 bytes have in common, eight slices at a time, are stored in
- * place of their hashes; and the two lists are made. */
+/* Store, in place of the hashes, the terms common to all slices of 17 to 64 bytes, eight slices at
+ * a time; and fill the two lists. */
 static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
 {
     const __m512i lanes = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
@@ -211,8 +212,8 @@ static inline __m512i finish_eight(__m512i h)
     return _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
 }
 
-/* Whole registers are stored without a mask, since a load that soon follows a masked store has to
- * wait for it. */
+/* Whole registers are stored without a mask, because a load soon after a masked store has to wait
+ * for it. */
 static inline void finish_slices(uint64_t *hashes, size_t n)
 {
     size_t i = 0;
@@ -239,7 +240,7 @@ static inline __m512i fmix64_eight(__m512i k)
     return _mm512_xor_si512(k, _mm512_srli_epi64(k, 33));
 }
 
-/* A and B of eight blocks, a lane each. */
+/* A and B of eight blocks, one per lane. */
 typedef struct content_lanes {
     __m512i a, b;
 } content_lanes;
@@ -253,7 +254,7 @@ static inline __attribute__((always_inline)) void content_row(content_lanes *to,
     to->b = _mm512_add_epi64(to->b, _mm512_mul_epu32(folded, b));
 }
 
-/* The hashes that begin a stretch: all of it, or n. Returns the lanes that have a block. */
+/* Sum the hashes that begin a stretch: a whole stretch, or n. Returns the lanes with a block. */
 static inline __mmask8 content_stretch(content_lanes *to, const uint64_t *run, size_t n)
 {
     unsigned r = 0;
@@ -272,9 +273,8 @@ static inline __mmask8 content_stretch(content_lanes *to, const uint64_t *run, s
     return r > 0 ? 0xFF : lanes;
 }
 
-/* All lanes, mod 2^64. (_mm512_reduce_add_epi64 adds signed numbers, and their overflow is
- * undefined.)
- * */
+/* Sum all lanes, mod 2^64. (_mm512_reduce_add_epi64 adds signed numbers, whose overflow is
+ * undefined.) */
 static inline uint64_t sum_lanes(__m512i v)
 {
     __m256i half = _mm256_add_epi64(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
@@ -286,7 +286,7 @@ static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_co
 {
     const __m512i step = _mm512_set1_epi64((int64_t)(8 * BM_CONTENT_STEP));
     const __m512i lanes = _mm512_set_epi64(8, 7, 6, 5, 4, 3, 2, 1);
-    __m512i c = _mm512_setzero_si512(), d = c; /* j: of the lanes' blocks, (j+1) * G */
+    __m512i c = _mm512_setzero_si512(), d = c; /* j below: (j+1) * G of the lanes' blocks */
     __m512i j = _mm512_mullo_epi64(
         _mm512_add_epi64(lanes, _mm512_set1_epi64((int64_t)(at / BM_CONTENT_ROWS))),
         _mm512_set1_epi64((int64_t)BM_CONTENT_STEP));
@@ -310,8 +310,8 @@ static size_t vector_char_starts(const char *joined, size_t begin, size_t end, s
 #define BM_CHAR_STARTS vector_char_starts
 #include "text/shingle_loops.h"
 
-/* As put_bits, sixteen or more at once; writes up to 16 places too many. AVX-512 VBMI2 (Ice Lake,
- * Zen 4 and later) can put the bytes that a mask selects side by side. */
+/* As put_bits, sixteen or more at once; overwrites up to 16 places after the end. AVX-512 VBMI2
+ * (Ice Lake, Zen 4 and later) can pack the bytes that a mask selects. */
 static inline __attribute__((always_inline, target("avx512vbmi2"))) size_t *
 put_bits_vbmi2(uint64_t mask, size_t base, size_t *starts)
 {
@@ -325,7 +325,7 @@ put_bits_vbmi2(uint64_t mask, size_t base, size_t *starts)
         __m128i low = _mm512_castsi512_si128(index), high = _mm_unpackhi_epi64(low, low);
         _mm512_storeu_si512(starts, _mm512_add_epi64(_mm512_cvtepu8_epi64(low), bases));
         _mm512_storeu_si512(starts + 8, _mm512_add_epi64(_mm512_cvtepu8_epi64(high), bases));
-        index = _mm512_shuffle_i64x2(index, index, 0x39); /* the next 16 bytes first */
+        index = _mm512_shuffle_i64x2(index, index, 0x39); /* bring the next 16 bytes to the front */
         starts += 16;
     } while (starts < end);
     return end;

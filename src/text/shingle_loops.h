@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_loops.h -- the loops of bm_shingle_ops, written once over a block of 64 bytes.
  *
- * Each file shingle_<isa>.c defines the block for its instruction set, and then includes this
- * header, which defines static functions only. The block is:
+ * Each file shingle_<isa>.c defines the block for its instruction set and then includes this
+ * header, which defines only static functions. The block consists of:
  *
  *     bm_block                                  64 bytes
  *     block_load(p), block_store(p, b)          unaligned
@@ -12,14 +12,14 @@
  *                                               every White_Space that is not ASCII
  *     block_equal(b, byte), block_lead(b)       masks: equal; not a continuation byte
  *     block_9x(b)                               mask of bytes 90 to 9F
- *     block_control(b)                          mask of bytes below 0x20 but TAB, LF, FF, CR
- *     block_cut(&b, rule)                       mask of ASCII separators, and 0x20 in their place
+ *     block_control(b)                          mask of bytes below 0x20 except TAB, LF, FF, CR
+ *     block_cut(&b, rule)                       mask of ASCII separators; replaces them by 0x20
  *     block_punct(b)                            mask of ASCII bytes of category P
  *     block_fold(b, lower, digits)              A-Z to a-z; 0-9 to 0
- *     block_hash_slices(slices, n)              as hash_slices and hash_windows, for the first
- *     block_hash_windows(p, n, k, hashes)       so many of n; return how many they did
+ *     block_hash_slices(slices, n)              like hash_slices and hash_windows, but may do only
+ *     block_hash_windows(p, n, k, hashes)       the first few of n; return how many they did
  *
- * Word boundaries are bits of a mask; nothing looks at single bytes. */
+ * Word boundaries are bits of a mask; no loop examines single bytes. */
 #pragma once
 
 #include "text/shingle_ops.h"
@@ -41,11 +41,11 @@ static inline bm_block load_upto(const char *p, size_t left)
     return left >= 64 ? block_load(p) : block_load_part(p, left);
 }
 
-/* Lead bytes of sequences that are surely no White_Space, as far as the block shows them: what lies
- * after it counts as nothing, and so keeps the lead. White_Space is U+0085 and U+00A0 (C2 85, C2
- * A0), U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F (E2 81 9F)
- * and U+3000 (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis (E2 80 A6) are common.
- * */
+/* Lead bytes of sequences that are certainly not White_Space, as far as the block shows them: bytes
+ * after the block decide nothing, so such a lead may still be White_Space. White_Space is U+0085
+ * and U+00A0 (C2 85, C2 A0), U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80
+ * ..), U+205F (E2 81 9F) and U+3000 (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis
+ * (E2 80 A6) are common. */
 static inline uint64_t block_no_space(bm_block b)
 {
     const uint64_t high = block_high(b), is_80 = block_equal(b, (char)0x80);
@@ -71,8 +71,8 @@ static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
     return stop == 0 ? 0 : stop & ~block_no_space(b);
 }
 
-/* Copy the bytes of `in` with a bit set in `wanted`, a run at a time. The runs are read from the
- * text again: read from the block that was just stored, they would wait for the store. */
+/* Copy the bytes of `in` whose bit is set in `wanted`, one run at a time. Each run is read from the
+ * text again: a read from the block just stored would wait for the store. */
 static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rule, const char *in,
                               size_t left, uint64_t wanted, char *out)
 {
@@ -89,10 +89,10 @@ static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rul
     return out;
 }
 
-/* How many bytes of a block can be taken, with `left` bytes of text from it on; *last: the stretch
- * ends with them. Where characters compose, the one before a stop is not taken; it may be the last
- * of the block, so only 63 of a full block are. A lead byte among the last two may be seen whole in
- * the next block, which begins with it. */
+/* How many bytes of a block `join` may take, with `left` bytes of text from it on; *last: the
+ * stretch ends after them. If characters compose, the one before a stop is not taken; it may be the
+ * last of the block, so only 63 bytes of a full block are taken. If a stop is among the last two
+ * bytes, its sequence is cut off; the next block begins with it and shows it whole. */
 static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *last)
 {
     size_t n = left < 64 ? left : 64;
@@ -105,16 +105,16 @@ static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *l
     return composes && !*last ? n - 1 : n;
 }
 
-/* The bytes of a block that are dropped, and the state after it. */
+/* Which bytes of a block are dropped, and the state after it. */
 typedef struct bm_dropped {
-    uint64_t mask;      /* bytes that are dropped */
-    uint64_t after_sep; /* 1: the last byte that is not punctuation is a separator, or there is none
-                         * and it was so before the block */
+    uint64_t mask;      /* the dropped bytes */
+    uint64_t after_sep; /* 1: the last byte that is not punctuation is a separator; if there is no
+                         * such byte, the value before the block */
 } bm_dropped;
 
-/* For n bytes with separators `sep`; some of them, `punct`, are dropped before words are cut: a
- * separator goes where the last byte before it that is no punctuation is one. A bit before a run of
- * punctuation is moved to the end of the run by an addition, since a carry runs through ones. */
+/* For n bytes with separators `sep`, of which `punct` are punctuation, dropped before words are
+ * cut: a separator is dropped if the last byte before it that is no punctuation is a separator too.
+ * An addition moves a bit from before a run of punctuation to its end, by the carry. */
 static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t n,
                                             uint64_t after_sep)
 {
@@ -126,8 +126,8 @@ static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t
     return (bm_dropped){.mask = (sep & behind) | punct, .after_sep = last};
 }
 
-/* Inlined, so that the code for `drops_punct`, and for the rule BM_JOIN_EACH (`each`), is gone if
- * they are false. */
+/* Inlined, so that the code for `drops_punct`, and for the rule BM_JOIN_EACH (`each`), disappears
+ * when these are false. */
 static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_rules *rules,
                                                                 const bool drops_punct,
                                                                 const bool each, const char *in,
@@ -196,8 +196,8 @@ static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_jo
                         : join_blocks(rules, false, false, in, len, joined);
 }
 
-/* Write base + i for each bit i of the mask, eight at a time, so that the branch is the same for
- * most blocks. Returns the end of them; up to 7 places after it are written too. */
+/* Write base + i for each bit i of the mask, eight at a time, so that the branch goes the same way
+ * for most blocks. Returns the end; up to 7 places after it are overwritten too. */
 static inline size_t *put_bits(uint64_t mask, size_t base, size_t *starts)
 {
     size_t *end = starts + __builtin_popcountll(mask);
@@ -229,7 +229,7 @@ static size_t char_starts(const char *joined, size_t begin, size_t end, size_t *
     return (size_t)(out - starts);
 }
 
-/* A file may have its own functions for the starts. */
+/* An instruction set may define its own functions for the starts. */
 #if !defined(BM_WORD_STARTS)
 #define BM_WORD_STARTS word_starts
 #define BM_CHAR_STARTS char_starts
@@ -237,7 +237,7 @@ static size_t char_starts(const char *joined, size_t begin, size_t end, size_t *
 
 static void hash_slices(const bm_slices *slices, size_t n)
 {
-    const bm_slices s = *slices; /* a copy, which stores of hashes cannot change */
+    const bm_slices s = *slices; /* a copy, so that stores of hashes cannot alias it */
     size_t done = block_hash_slices(&s, n);
     for (size_t i = done; i < n; i++) {
         size_t begin = s.starts[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_neon.c -- the loops of the shingler with NEON (part of every AArch64): a block is four
- * registers. NEON has no movemask; a mask of 64 bits is four registers of all-ones bytes, cut to
- * one bit a byte and added pairwise three times.
+ * registers. NEON has no movemask; a 64-bit mask is made from four registers of all-ones bytes,
+ * which are reduced to one bit per byte and added pairwise three times.
  *
  * Tests: tests/unit/text/shingle_ops_check.c */
 #include <arm_neon.h>
@@ -29,7 +29,7 @@ static inline void block_store(char *p, bm_block b)
     vst1q_u8_x4((uint8_t *)p, b);
 }
 
-/* One bit for each byte that is all ones. */
+/* One bit per byte, set if the byte is all ones. */
 static inline uint64_t mask_of(bm_block all)
 {
     const uint8x16_t bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_ops.h -- the inner loops of the shingler: a table of functions for each instruction set.
  *
- * The way of a document:
+ * The path of a document:
  *
  *     text --join--> joined text --word_starts, char_starts--> starts --hash_slices--> hashes
  *                                 '----------------------hash_windows---------------'
  *
- * Joined text is what the shingles are slices of: words with one 0x20 between them, which is two
- * neighbouring 0x20 around a word that is empty. (For char shingles the text between White_Space
- * counts as a word; for byte shingles joined text is the normalised text as it is.) So each shingle
- * is contiguous and is hashed where it lies.
+ * Joined text is the text that shingles are slices of: words separated by one 0x20; two
+ * neighbouring 0x20 enclose an empty word. (For char shingles the text between White_Space counts
+ * as a word; for byte shingles joined text is the normalised text unchanged.) So each shingle is
+ * contiguous and is hashed in place.
  *
- * `join` takes the plain part of a text: ASCII and, where the rules allow it, other bytes that no
- * rule touches. Where it stops, join_exact.c takes over for a stretch. */
+ * `join` takes the plain part of a text: ASCII and, if the rules allow it, other bytes that no rule
+ * changes. Where it stops, join_exact.c takes over for a stretch. */
 #pragma once
 
 #include <bandmill/types.h>
@@ -24,40 +24,40 @@ typedef enum bm_join_rule {
     BM_JOIN_SPACE, /* words end at White_Space */
     BM_JOIN_ALNUM, /* words end at anything but L, M or N, and around characters of split scripts */
     BM_JOIN_EACH,  /* words end at each character that is not L, N or `_`; some are empty */
-    BM_JOIN_COPY   /* no words: the text as it is */
+    BM_JOIN_COPY   /* no words: the text unchanged */
 } bm_join_rule;
 
 typedef struct bm_join_rules {
     bm_join_rule rule;
     uint32_t normalize;                   /* BM_NORM_* */
-    bool invisible, lower, digits, punct; /* of `normalize` */
+    bool invisible, lower, digits, punct; /* from `normalize` */
     bool composes; /* nfc, nfkc or strip-accents: a character depends on what follows it */
-    /* No normaliser, and no rule that looks at characters beyond ASCII but for White_Space: a byte
-     * >= 0x80 is plain unless it may begin one. */
+    /* There is no normaliser, and beyond ASCII the rule treats only White_Space specially: a byte
+     * >= 0x80 is plain unless it may begin White_Space. */
     bool high_is_plain;
 } bm_join_rules;
 
-/* A byte is ASCII of category P if the entries of its low half and of its high half have a bit in
- * common. Each bit means a high half: 2, 3, 4, 5, 7. */
+/* A byte is ASCII of category P if the entries for its low and its high half have a bit in common.
+ * Each bit stands for a high half: 2, 3, 4, 5, 7. */
 #define BM_PUNCT_BY_LOW  4, 1, 1, 1, 0, 1, 1, 1, 1, 1, 3, 26, 9, 25, 1, 11
 #define BM_PUNCT_BY_HIGH 0, 0, 1, 2, 4, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0
 
-/* Joined text, which grows. BM_JOIN_MARGIN bytes before `data` may be read, and as many after its
- * capacity read and written: whole vectors are moved at both ends. */
+/* Growing joined text. BM_JOIN_MARGIN bytes before `data` may be read, and as many after its
+ * capacity read and written, because whole vectors are moved at both ends. */
 #define BM_JOIN_MARGIN 64u
 typedef struct bm_joined {
     char *block; /* owned; data - BM_JOIN_MARGIN */
     char *data;
     size_t len, cap;
-    bool after_sep;  /* at the start, and after a 0x20: another separator would add nothing */
+    bool after_sep;  /* at the start or after a 0x20: another separator would add nothing */
     bool split;      /* the last word is one character of a split script */
     bool ascii;      /* no byte >= 0x80 so far */
-    bool odd;        /* U+FFFD or a control may have been in the text (shingler.h) */
-    bool unreadable; /* the text was, and so nothing was joined */
-    bool after_base; /* for `invisible` (bm_char_is_kept), where the rule does not know it itself */
+    bool odd;        /* the text may contain U+FFFD or a control (unreadable.h) */
+    bool unreadable; /* the text is unreadable, so nothing was joined */
+    bool after_base; /* for `invisible` (bm_char_is_kept), unless the rule itself determines it */
 } bm_joined;
 
-/* How many words the joined text of a shingle of words has; not more than `most` are counted. */
+/* Count the words of joined text, for shingles of words; stops at `most`. */
 static inline uint32_t bm_joined_words(const bm_joined *joined, uint32_t most)
 {
     uint32_t n = joined->len > 0;
@@ -66,24 +66,24 @@ static inline uint32_t bm_joined_words(const bm_joined *joined, uint32_t most)
     return n;
 }
 
-/* Slices of joined text: slice i has the bytes from starts[i] to starts[i+k] - gap. */
+/* Slices of joined text: slice i has the bytes from starts[i] up to starts[i+k] - gap. */
 typedef struct bm_slices {
     const char *joined;
     const size_t *starts;
     size_t k, gap;
-    uint64_t *hashes; /* filled, one for each slice */
+    uint64_t *hashes; /* output, one per slice */
 } bm_slices;
 
 typedef struct bm_shingle_ops {
     bm_isa isa;
-    /* Append the joined form of the plain bytes that `in` begins with; returns how many of `len`
-     * were taken. `out` has space for len + 1 bytes. Where rules->composes, the last character
-     * before one that is not plain is not taken either. */
+    /* Append the joined form of the plain bytes at the beginning of `in`; returns how many of `len`
+     * were taken. `out` has space for len + 1 bytes. If rules->composes, the last character before
+     * one that is not plain is not taken either. */
     size_t (*join)(const bm_join_rules *rules, const char *in, size_t len, bm_joined *out);
-    /* Fill `starts` with the position after each 0x20 in joined[begin … end-1], rising; returns
+    /* Fill `starts` with the position after each 0x20 in joined[begin … end-1], ascending; returns
      * how many. `starts` has space for end - begin + 16. */
     size_t (*word_starts)(const char *joined, size_t begin, size_t end, size_t *starts);
-    /* The same with the position of the first byte of each code point. */
+    /* The same for the position of the first byte of each code point. */
     size_t (*char_starts)(const char *joined, size_t begin, size_t end, size_t *starts);
     /* XXH3_64bits of the first n slices. */
     void (*hash_slices)(const bm_slices *slices, size_t n);
@@ -101,5 +101,5 @@ extern const bm_shingle_ops bm_shingle_ops_neon;
 
 /* shingle_choose -- the inner loops of one instruction set. */
 
-/* The table of an instruction set that this processor has. */
+/* The loops for an instruction set that this processor has. */
 const bm_shingle_ops *bm_shingle_ops_of(bm_isa isa);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_scalar.c -- the loops of the shingler without vector instructions: the block is eight
- * words of eight bytes. For processors that have no file of their own, and to test the other files
- * against.
+ * words of eight bytes. For processors without a file of their own, and as a reference for testing
+ * the other files.
  *
- * A comparison leaves its answer in the top bit of each byte; a multiplication gathers the eight
- * top bits. Little-endian, as the whole library.
+ * A comparison leaves its result in the top bit of each byte; a multiplication gathers the eight
+ * top bits. Little-endian, like the whole library.
  *
  * Tests: tests/unit/text/test_shingler.c, tests/unit/text/shingle_ops_check.c */
 #include <string.h>
@@ -139,7 +139,7 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
 
 static inline uint64_t block_punct(bm_block b)
 {
-    /* First byte and how many, of each run of category P. */
+    /* First byte and length of each run of category P. */
     static const unsigned char runs[][2] = {{'!', 3}, {'%', 6}, {',', 4}, {':', 2}, {'?', 2},
                                             {'[', 3}, {'_', 1}, {'{', 1}, {'}', 1}};
     uint64_t mask = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingler.c -- a document from text to distinct hashes: first joined text, then the hashes of its
- * shingles, then the distinct ones among them.
+/* shingler.c -- from the text of a document to distinct hashes: first joined text, then the hashes
+ * of its shingles, then the distinct ones among them.
  *
- * Joined text (shingle_ops.h) is the only copy that is made of a text. It is gone through in
- * windows of 4 KiB, so that word starts and hashes stay in the first-level cache, and so that
- * scratch other than joined text does not grow with the document. Most documents are one window.
+ * Joined text (shingle_ops.h) is the only copy made of a text. It is processed in windows of 4 KiB,
+ * so that word starts and hashes stay in the first-level cache, and so that scratch other than
+ * joined text does not grow with the document. Most documents are one window.
  *
- * Limits: 2^32-2 distinct shingles a document. Scratch of more than SCRATCH_MAX bytes is given back
+ * Limits: 2^32-2 distinct shingles per document. Scratch of more than SCRATCH_MAX bytes is freed
  * after the document. */
 #include "text/shingler.h"
 
@@ -24,7 +24,7 @@
 #include "text/unreadable.h"
 
 #define WINDOW      ((size_t)BM_SHINGLE_RUN_MAX - 1) /* bytes of joined text */
-#define SCRATCH_MAX ((size_t)1 << 20)                /* bytes of each buffer that stay allocated */
+#define SCRATCH_MAX ((size_t)1 << 20)                /* the most bytes kept of each buffer */
 
 struct bm_shingler {
     bm_text_options options;
@@ -34,27 +34,27 @@ struct bm_shingler {
     bm_joined joined;
     bm_codes codes[2];
     bm_distinct distinct;
-    bm_content_parts *content; /* of a document of several windows */
-    bm_hash64_fn *hash64;      /* of joined text */
-    bm_stream_hash *sequence;  /* of the hashes of stop word shingles; else NULL */
-    size_t units;              /* of a shingle */
+    bm_content_parts *content; /* for a document of several windows */
+    bm_hash64_fn *hash64;      /* for joined text */
+    bm_stream_hash *sequence;  /* over the hashes of stop word shingles; else NULL */
+    size_t units;              /* per shingle */
     size_t *starts;            /* of the units of a window: units + WINDOW + 17 */
     uint64_t *run;             /* the hashes of a window, with repeats: WINDOW + 1 */
-    bm_stop_table stop;        /* of stop word shingles; else empty */
+    bm_stop_table stop;        /* for stop word shingles; else empty */
     size_t *picked;            /* their starts and ends in a window: 2 * (WINDOW + 1) */
-    uint32_t *counts;          /* of the document's hashes, where they are counted for a bag */
+    uint32_t *counts;          /* of the document's hashes, counted for a bag */
     size_t cap_counts;
-    uint64_t limit;  /* bytes of a document at most; 0: any */
+    uint64_t limit;  /* the most bytes of a document; 0: no limit */
     uint64_t needed; /* bytes that a document over the limit would have needed */
 };
 
-/* The document that is being added. */
+/* The document being added. */
 typedef struct document {
     bm_shingle_batch *batch;
     size_t n_distinct, n_run; /* hashes so far: distinct ones, and all */
-    bm_content_sums content;  /* where the document is one window */
-    bool streamed;            /* it is more, and shingler->content has it */
-    bm_shingle_run_fn *scan;  /* whoever looks at its hashes, which then go nowhere; else NULL */
+    bm_content_sums content;  /* if the document is one window */
+    bool streamed;            /* it has more, and shingler->content has its hashes */
+    bm_shingle_run_fn *scan;  /* receives the hashes, which are then not added; else NULL */
     void *scan_ctx;
     bm_shingle_run place; /* for `scan`: where the hashes of a window begin */
 } document;
@@ -181,7 +181,7 @@ static bm_status over_limit(bm_shingler *shingler, uint64_t needed, bm_error *er
                    (unsigned long long)needed, (unsigned long long)shingler->limit);
 }
 
-/* Units of the joined text, at most. */
+/* An upper bound of the units of the joined text. */
 static uint64_t count_units(const bm_shingler *shingler)
 {
     const bm_joined *joined = &shingler->joined;
@@ -193,8 +193,8 @@ static uint64_t count_units(const bm_shingler *shingler)
     return n;
 }
 
-/* Does the document fit with `n` hashes? The need is reported for the whole document, as if the
- * rest of it were all new shingles, or occurrences in a bag. */
+/* Check that the document fits with `n` hashes. The need is reported for the whole document, as if
+ * the rest consisted of new shingles only (or, in a bag, of more occurrences). */
 static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64_t n, bm_error *err)
 {
     const bool bag = shingler->options.bag;
@@ -206,7 +206,7 @@ static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64
     return over_limit(shingler, bytes_of(joined, most, bag), err);
 }
 
-/* Does joined text fit, if `left` of `len` bytes of text are still to come? */
+/* Check that joined text fits, if `left` of `len` bytes of text are still to come. */
 static bm_status check_joined(bm_shingler *shingler, size_t left, size_t len, bm_error *err)
 {
     const double joined = (double)shingler->joined.len, done = (double)(len - left);
@@ -249,7 +249,7 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 
 /* --- joined text to hashes --- */
 
-/* Take in the first n hashes of shingler->run; `whole`: the document has no others. */
+/* Add the first n hashes of shingler->run; `whole`: the document has no others. */
 static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
 {
     if (n == 0) /* there may be no array of hashes yet */
@@ -286,7 +286,7 @@ static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool wh
     return status;
 }
 
-/* A bag: each further occurrence of a shingle that was taken in is an element, too. */
+/* For a bag: add each further occurrence of a shingle as an element of its own. */
 static bm_status add_repeats(bm_shingler *shingler, document *doc, bm_error *err)
 {
     bm_shingle_batch *batch = doc->batch;
@@ -301,7 +301,7 @@ static bm_status add_repeats(bm_shingler *shingler, document *doc, bm_error *err
     return status;
 }
 
-/* Where each byte is a unit: byte shingles, and character shingles of ASCII. */
+/* Hash documents in which each byte is a unit: byte shingles, and char shingles of ASCII. */
 static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
     const size_t k = shingler->units, len = shingler->joined.len;
@@ -320,12 +320,12 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
     return BM_OK;
 }
 
-/* Find the stop words among the first m units of shingler->starts, as slices of k units: their
- * starts, and after these their ends. Returns how many there are. There is no branch on whether a
- * word is one, since it could not be predicted. */
+/* Find the stop words among the first m units of shingler->starts, as slices of k units: first all
+ * starts, then all ends. Returns how many there are. There is no branch on whether a word is a stop
+ * word, because it could not be predicted. */
 static size_t pick_stop_words(bm_shingler *shingler, size_t m)
 {
-    const bm_stop_table stop = shingler->stop; /* a copy, which stores cannot change */
+    const bm_stop_table stop = shingler->stop; /* a copy, so that stores cannot alias it */
     const char *data = shingler->joined.data;
     const size_t *starts = shingler->starts, k = shingler->units;
     size_t *picked = shingler->picked, n = 0;
@@ -340,8 +340,8 @@ static size_t pick_stop_words(bm_shingler *shingler, size_t m)
     return n;
 }
 
-/* Hash the shingles that begin with the first m units of shingler->starts, or with the stop words
- * among them. Returns how many. */
+/* Hash the shingles that begin with the first m units of shingler->starts, or only with the stop
+ * words among them. Returns how many. */
 static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
 {
     bm_slices slices = {shingler->joined.data, shingler->starts, shingler->units, gap,
@@ -355,9 +355,9 @@ static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
     return m;
 }
 
-/* Units that are known by their starts: words (gap 1) and code points (gap 0). Shingle i ends `gap`
- * bytes before unit i + k starts; there is one more start after the last unit. The starts of the
- * last k units of a window are carried over to the next window. */
+/* Hash documents whose units are found by their starts: words (gap 1) and code points (gap 0).
+ * Shingle i ends `gap` bytes before unit i + k starts; there is one more start after the last unit.
+ * The starts of the last k units of a window are carried over to the next window. */
 static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
     const bool words = bm_shingle_is_of_words(shingler->options.shingle);
@@ -387,7 +387,7 @@ static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_unit
         *n_units += m;
         n = k;
     }
-    *n_units += n - 1; /* the last start is no unit's */
+    *n_units += n - 1; /* the last start belongs to no unit */
     return BM_OK;
 }
 
@@ -418,7 +418,7 @@ static bm_hash128 content_of(const bm_shingler *shingler, const document *doc, b
     return bm_content_with_second(sequence, bm_shingler_second_hash(shingler));
 }
 
-/* Append the joined text as a document of the batch. */
+/* Append the joined text to the batch as a document. */
 static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm_error *err)
 {
     document doc = {.batch = batch};
@@ -460,7 +460,7 @@ out:
 
 bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const bm_joined **out, bm_error *err)
 {
-    trim_scratch(shingler); /* of the document before */
+    trim_scratch(shingler); /* left by the document before */
     *out = &shingler->joined;
     return join_text(shingler, text, err);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slice_steps.h -- XXH3 of slices of many lengths without a branch on the length.
+/* slice_steps.h -- hashes slices of many lengths with XXH3 without branching on the length.
  *
  * Nearly all shingles of words have 17 to 64 bytes, and XXH3 has two more terms for those longer
- * than 32. Which ones are changes all the time, and a wrongly guessed branch costs as much as a
- * hash. So slices are hashed in steps of BM_SLICE_STEP:
+ * than 32 bytes. Which slices are longer changes all the time, and a mispredicted branch costs as
+ * much as a hash. So slices are hashed in steps of BM_SLICE_STEP:
  *
- *     begin      in vectors: the terms that all of 17 to 64 bytes have in common; and a list of
- *                slices longer than 32 bytes, and a list of slices of other lengths, are handled
- *                after it one by one: the further terms of the first list
+ *     begin      in vectors: the terms common to all slices of 17 to 64 bytes; and two lists, of
+ *                slices of 33 to 64 bytes and of slices of other lengths
+ *     more       one by one: the further terms of the first list
  *     finish     in vectors: the final mix
- *     other      one after the other: the second list, by the library's hash
+ *     other      one by one: the second list, with the library's hash
  *
- * From 16 bytes before a slice to 32 after its start may be read. For the files shingle_<isa>.c of
+ * May read from 16 bytes before a slice to 32 after its start. Used by the files shingle_<isa>.c of
  * instruction sets that have a vector multiply. */
 #pragma once
 
@@ -20,19 +20,18 @@
 
 #define BM_SLICE_STEP 256u
 
-/* Numbers of slices. The lists are written 8 at a time. */
+/* Indexes of slices. The lists are written 8 at a time. */
 typedef struct bm_slice_lists {
     size_t n_more, n_other;
-    uint32_t more[BM_SLICE_STEP + 8];  /* of 33 to 64 bytes */
-    uint32_t other[BM_SLICE_STEP + 8]; /* of less than 17, or more than 64 */
+    uint32_t more[BM_SLICE_STEP + 8];  /* slices of 33 to 64 bytes */
+    uint32_t other[BM_SLICE_STEP + 8]; /* slices of less than 17 or more than 64 bytes */
 } bm_slice_lists;
 
 typedef void (*bm_slices_begin_fn)(const bm_slices *s, size_t first, size_t n,
                                    bm_slice_lists *lists);
 typedef void (*bm_slices_finish_fn)(uint64_t *hashes, size_t n);
 
-/* Hash n slices; returns how many were hashed: none where there are fewer than `lanes`, else
- * all. */
+/* Hash n slices; returns how many were hashed: none if there are fewer than `lanes`, else all. */
 static inline __attribute__((always_inline)) size_t hash_slices_in_steps(const bm_slices *s,
                                                                          size_t n, size_t lanes,
                                                                          bm_slices_begin_fn begin,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_table.c -- buckets of two keys, with a factor for which each word fits into its own.
+/* stop_table.c -- buckets of two keys, with a factor for which each word fits into its own bucket.
  *
- * The table has two to four buckets a word; the table of the usual list is 8 KB. Some factors are
- * tried, and then tables of twice and four times the size, so that no bucket has a third word. For
- * thousands of words there is no such factor: then words go to the next bucket that has room, and
- * are looked for there.
+ * The table has two to four buckets per word; the table of the default list is 8 KB. Several
+ * factors are tried, then tables of twice and four times the size, until no bucket would get a
+ * third word. With thousands of words there is no such factor: words that do not fit then go to the
+ * next bucket with room, and are searched for there.
  *
- * Who wrote the list waits for the steps that its words take, and nobody else does.
+ * A list constructed to need many steps slows down only the jobs that use it.
  *
  * Tests: tests/unit/text/test_stop_words.c */
 #include "text/stop_table.h"
@@ -27,7 +27,7 @@ static size_t count_words(const char *words)
     return n;
 }
 
-/* The key of a word of the list, around which nothing may be read. */
+/* The key of a word of the list, around which no bytes may be read. */
 static uint64_t key_of(const char *word, size_t len)
 {
     char block[24] = {0};
@@ -37,8 +37,8 @@ static uint64_t key_of(const char *word, size_t len)
     return bm_stop_key(block + 8, len);
 }
 
-/* Put all words into the table; false: one does not fit into its own bucket, unless `any` will
- * do. */
+/* Put all words into the table. False: one does not fit into its own bucket; with `any` such words
+ * go into a later one. */
 static bool fill(bm_stop_table *table, size_t len, bool any)
 {
     memset(table->keys, 0, (table->mask + 1) * BM_STOP_BUCKET * sizeof *table->keys);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_table.h -- is a word one of the stop words?
+/* stop_table.h -- tells whether a word is a stop word.
  *
- * Asked of every word of a text, where the answer cannot be guessed, so it is found without a
- * branch: a word becomes a key of 64 bits, and the keys of one bucket are compared with it.
+ * Every word of a text is looked up, and the answer cannot be predicted, so the look-up has no
+ * branch: a word becomes a 64-bit key, which is compared with the keys of one bucket.
  *
  *     length 1 … 7     the bytes of the word, and its length in the highest byte: the key is the
  *                      word
  *     longer           a mix of its first and last eight bytes and its length, and 0xFF in the
- *                      highest byte; where it is found, the whole word is compared
+ *                      highest byte; if the key is found, the whole word is compared
  *     bucket           the upper bits of key * factor */
 #pragma once
 
@@ -21,17 +21,17 @@
 #define BM_STOP_BUCKET 2u /* keys */
 
 typedef struct bm_stop_table {
-    uint64_t *keys;  /* owned; BM_STOP_BUCKET a bucket; 0: none */
-    uint32_t *at;    /* owned; of each key, where its word is in `words` */
+    uint64_t *keys;  /* owned; BM_STOP_BUCKET per bucket; 0: empty */
+    uint32_t *at;    /* owned; for each key, the offset of its word in `words` */
     char *words;     /* owned */
     uint64_t factor; /* odd */
-    size_t mask;     /* of the number of a bucket */
+    size_t mask;     /* for bucket numbers */
     unsigned shift;
-    bool overflows; /* some words did not fit into their buckets, and are in one that follows */
+    bool overflows; /* some words did not fit into their own buckets and are in a later one */
 } bm_stop_table;
 
-/* `words` as bm_stop_words_load makes them: borrowed. The caller's, bm_stop_table_reset, also on
- * failure. */
+/* `words`: a list from bm_stop_words_load; it is copied. The caller calls bm_stop_table_reset, even
+ * after a failure. */
 bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *err);
 void bm_stop_table_reset(bm_stop_table *table);
 
@@ -42,8 +42,7 @@ static inline uint64_t bm_stop_load(const char *p)
     return value;
 }
 
-/* Eight bytes from `word` on, and eight before its end, may be read, whatever its length is; len >
- * 0. */
+/* May read eight bytes from `word` on, and eight before its end, whatever its length; len > 0. */
 static inline uint64_t bm_stop_key(const char *word, size_t len)
 {
     const uint64_t first = bm_stop_load(word), last = bm_stop_load(word + len - 8);
@@ -58,11 +57,12 @@ static inline size_t bm_stop_bucket(const bm_stop_table *table, uint64_t key)
     return (size_t)(key * table->factor >> table->shift);
 }
 
-/* Whether a word that was not found in its own bucket, or was found there and is a long one, is in
- * the list. Out of line, for it is rare. */
+/* Look up a word that is long and was found in its own bucket, or any word if the table overflows.
+ * Out of line, since it is rare. */
 bool bm_stop_table_search(const bm_stop_table *table, const char *word, size_t len, uint64_t key);
 
-/* As bm_stop_key of the word, which may be empty: no list has such a word. */
+/* Is the word in the table? Reads around it like bm_stop_key. It may be empty; no list has such a
+ * word. */
 static inline bool bm_stop_table_has(const bm_stop_table *table, const char *word, size_t len)
 {
     const uint64_t key = bm_stop_key(word, len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_words.c -- each line of a file through the shingler's own way to words, then sorted.
+/* stop_words.c -- normalises and cuts each line of a file with the shingler, then sorts the words.
  *
  * Tests: tests/unit/text/test_stop_words.c */
 #include "text/stop_words.h"
@@ -24,8 +24,8 @@ typedef struct reading {
     bm_shingler *shingler;
     const char *name;
     uint64_t line;
-    bm_buf text;   /* the words so far, each ended by a NUL */
-    size_t *words; /* their places in it */
+    bm_buf text;   /* the words so far, each NUL-terminated */
+    size_t *words; /* their offsets in `text` */
     size_t n, cap;
 } reading;
 
@@ -86,7 +86,7 @@ static bm_status add_lines(reading *r, bm_str file, bm_error *err)
     return BM_OK;
 }
 
-/* *out: the words in order, each once, with blanks between them. */
+/* *out: the words in order, each once, separated by blanks. */
 static bm_status join_words(const reading *r, char **out, bm_error *err)
 {
     bm_buf list = {0};
@@ -119,7 +119,7 @@ bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const
 {
     reading r = {.name = name};
     bm_text_options words = *options;
-    words.stopwords = NULL; /* for lines are only joined */
+    words.stopwords = NULL; /* not needed, since lines are only joined */
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_shingler_open(&words, NULL, &r.shingler, err));
     BM_TRY_OUT(add_lines(&r, file, err));

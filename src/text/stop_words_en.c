@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_words_en.c -- the list `en`: 183 function words of English: articles, pronouns,
+/* stop_words_en.c -- the list `en`: 183 English function words, namely articles, pronouns,
  * prepositions, conjunctions, auxiliaries and adverbs that carry no subject; and the parts of
- * contractions, if an apostrophe ends a word (don't, we'll). Of our own making. No normaliser
- * changes these words, and under every word rule each is one.
+ * contractions, for word rules under which an apostrophe ends a word (don't, we'll). We compiled
+ * the list ourselves. No normaliser changes these words, and each is one word under every word
+ * rule.
  *
- * Its digest is provenance: another list is another list, and signatures made with it do not fit.
+ * Its digest is provenance: signatures made with a changed list do not match.
  *
  * Tests: tests/unit/text/test_stop_words.c */
 #include "text/stop_words_en.h"

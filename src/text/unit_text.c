@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_text.c -- how many slots a document has, where its words begin, and whether a device can
- * take it.
+/* unit_text.c -- finds how many slots a document has, where its words begin, and whether a device
+ * can take it; and maps units back to the text.
  *
- * The text is the shingler's joined text: nothing is normalised a second time. Words are found by
- * the shingler's own loop; code points are left to the device, which knows them by their lead
- * bytes. Char shingles of a document that is not ASCII may have 4*K bytes, so with K past 60 such a
- * document is left to the host without a closer look.
+ * The text is the shingler's joined text; nothing is normalised a second time. Words are found by
+ * the shingler's own loop; code points are left to the device, which recognizes them by their lead
+ * bytes. A char shingle of a document that is not ASCII may have 4*K bytes, so with K past 60 the
+ * host takes such a document without a closer look.
  *
  * Tests: tests/reference/test_measure.py, tests/unit/text/test_text_units.c,
  *        tests/unit/text/test_unit_text.c */
@@ -25,10 +25,10 @@
 
 #define WINDOW  ((size_t)4096) /* bytes of joined text */
 #define LEN_MAX ((size_t)1 << 30)
-#define BLOCK   ((size_t)64 << 10) /* bytes of text that become units at once */
+#define BLOCK   ((size_t)64 << 10) /* bytes of text made into units at a time */
 
-/* Slots of byte and char shingles: the bytes before the last K-1 units; 0: there are fewer than
- * K. */
+/* Count the slots for byte and char shingles: the bytes before the last K-1 units; 0: fewer than K
+ * units. */
 static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
 {
     size_t at = joined->len;
@@ -41,7 +41,7 @@ static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
     return at;
 }
 
-/* Append the starts of the document's words, and one after the last; *longest: bytes of the
+/* Append the starts of the document's words, and one after the last; *longest: the bytes of its
  * longest shingle. */
 static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
                             bm_text_batch *batch, size_t *longest, bm_error *err)
@@ -69,7 +69,7 @@ static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
     return BM_OK;
 }
 
-/* Code points that begin in the first n bytes. */
+/* Count the code points that begin in the first n bytes. */
 static uint64_t count_leads(const char *text, size_t n)
 {
     uint64_t leads = 0;
@@ -81,11 +81,11 @@ static uint64_t count_leads(const char *text, size_t n)
 /* The size of a document. */
 typedef struct extent {
     uint64_t n_slots;
-    size_t longest; /* bytes of its longest shingle, or more */
+    size_t longest; /* an upper bound of the bytes of a shingle */
     bool is_short;
 } extent;
 
-/* Fills `out`; starts of words are appended to the batch. */
+/* Fill `out`; starts of words are appended to the batch. */
 static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_text_batch *batch,
                          extent *out, bm_error *err)
 {
@@ -106,7 +106,7 @@ static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_
     if (out->is_short && options->short_rule == BM_SHORT_WHOLE) {
         out->n_slots = 1;
         out->longest = joined->len;
-        if (words) { /* as if it were one */
+        if (words) { /* the text counts as one word */
             batch->starts[first + 1] = (uint32_t)joined->len + 1;
             batch->n_starts = first + 2;
         }
@@ -114,8 +114,8 @@ static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_
     return BM_OK;
 }
 
-/* Append the text of a document. A blank goes between the words of two documents, too, so that
- * starts never fall. */
+/* Append the text of a document. A blank also separates the last word from the next document, so
+ * that starts never decrease. */
 static bm_status add_bytes(bm_text_batch *batch, const bm_joined *joined, bool by_host,
                            bm_error *err)
 {
@@ -136,7 +136,7 @@ static bm_status reserve_doc(bm_text_batch *batch, bm_error *err)
     return BM_OK;
 }
 
-/* The document is complete: make it the batch's last. Space for it was reserved. */
+/* Make the complete document the batch's last. Space for it was reserved. */
 static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, bool empty)
 {
     doc.n_starts = (uint32_t)(batch->n_starts - doc.first_start);
@@ -149,7 +149,8 @@ static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, b
     batch->n_docs++;
 }
 
-/* Devices hash one byte or more; a shingle of one word that is empty has none. */
+/* May a shingle be empty? Devices hash at least one byte, but a shingle of one empty word has
+ * none. */
 static bool may_be_empty(const bm_text_options *options)
 {
     return options->shingle == BM_SHINGLE_WORD && options->shingle_k == 1 &&
@@ -212,34 +213,33 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
 
 /* === text units ===
  *
- * Joined text (join_exact.h) made segment by segment, so that each of its bytes leads back to the
- * text.
+ * Makes joined text (join_exact.h) segment by segment, so that each of its bytes can be traced to
+ * its place in the text.
  *
  *     text      | A | l | m | a |   |   | e | U+0301 | .        a segment: no normaliser
  *                                                               composes it with text before it
  *     joined      a   l   m   a  20       é ............        its bytes come from the segment
  *     units     [ a   l   m   a ]       [ é            ]
  *
- * A character begins a segment where it is no mark (of combining class 0), is not dropped as
- * invisible, and the normal form of both segments together is the normal form of the first followed
- * by the normal form of the second. That is so for all text that we know; if the segments' forms do
- * not add up to the form of the whole text, cuts that are proved to be safe are made instead
- * (normalize.h). */
+ * A character begins a segment if its combining class is 0, it is not dropped as invisible, and the
+ * normal form of both segments together is the normal form of the first followed by that of the
+ * second. That works for all text that we know; if the segments' forms do not add up to the form of
+ * the whole text, only cuts that are proved to be safe are made instead (normalize.h). */
 
 typedef struct mapping {
     bm_join_rules rules;
     bm_shingle_kind kind;
-    bm_str text;      /* a block of the text: it may be cut before and after it */
-    size_t place;     /* of the block in the text */
-    bm_joined joined; /* of the units that are not complete */
+    bm_str text;      /* a block of the text, which may be cut before and after it */
+    size_t place;     /* offset of the block in the text */
+    bm_joined joined; /* holds the units that are not complete */
     size_t *begins;   /* n_begins + 1 */
     size_t n_begins, cap_begins;
-    bool after_base; /* before the last segment that begins; see bm_normalize_run */
+    bool after_base; /* before the last segment; see bm_normalize_run */
     bm_codes codes[2], whole, parts;
     /* The unit that has begun. */
-    size_t begin; /* of its bytes in `joined` */
-    size_t from, to;
-    uint64_t n; /* units before it */
+    size_t begin;    /* of its bytes in `joined` */
+    size_t from, to; /* in the text */
+    uint64_t n;      /* units before it */
     bm_text_unit_fn *fn;
     void *ctx;
 } mapping;
@@ -270,8 +270,8 @@ static bool same_codes(const bm_codes *a, const bm_codes *b)
            (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof *a->data) == 0);
 }
 
-/* *may: the text may be cut at `at`, after the segment that begins at `begin`; the character there
- * ends at `end`. */
+/* *may: the text may be cut at `at`, after the segment that begins at `begin`; the character at the
+ * cut ends at `end`. */
 static bm_status may_cut(mapping *m, size_t begin, size_t at, size_t end, bool *may, bm_error *err)
 {
     const char *text = m->text.data;
@@ -326,8 +326,8 @@ static bm_status make_segments(mapping *m, bm_error *err)
     return same_codes(&m->whole, &m->parts) ? BM_OK : cut(m, true, err);
 }
 
-/* The end of a block of the text from `at` on: at least BLOCK bytes, where the text may be cut; or
- * all. */
+/* A block of the text at offset `at`: at least BLOCK bytes, up to where the text may be cut, or all
+ * that is left. */
 static bm_str block_at(bm_str text, size_t at)
 {
     const char *const begin = text.data + at, *const end = text.data + text.len;
@@ -342,8 +342,8 @@ static bm_str block_at(bm_str text, size_t at)
 
 /* --- units --- */
 
-/* The unit that has begun ends before byte `end` of the joined text, in the text at `to`; another
- * one begins at byte `next`. */
+/* End the current unit before byte `end` of the joined text and at `to` in the text; the next unit
+ * begins at byte `next`. */
 static bm_status end_unit(mapping *m, size_t end, size_t to, size_t next, bm_error *err)
 {
     BM_TRY(m->fn(m->ctx, m->n++, (bm_str){m->joined.data + m->begin, end - m->begin}, m->from, to,
@@ -352,7 +352,7 @@ static bm_status end_unit(mapping *m, size_t end, size_t to, size_t next, bm_err
     return BM_OK;
 }
 
-/* Byte i of the joined text is of the segment from ... to-1. */
+/* Process byte i of the joined text, which comes from the segment from … to-1. */
 static bm_status add_byte(mapping *m, size_t i, size_t from, size_t to, bm_error *err)
 {
     const char byte = m->joined.data[i];
@@ -372,7 +372,7 @@ static bm_status add_byte(mapping *m, size_t i, size_t from, size_t to, bm_error
     return m->kind == BM_SHINGLE_BYTE ? end_unit(m, i + 1, to, i + 1, err) : BM_OK;
 }
 
-/* Bytes of units that are complete are no longer needed. */
+/* Drop the bytes of complete units. */
 static void drop_complete(mapping *m)
 {
     const size_t left = m->joined.len - m->begin;
@@ -396,8 +396,8 @@ static bm_status add_segment(mapping *m, size_t begin, size_t end, bm_error *err
     return BM_OK;
 }
 
-/* The rest is a unit, unless it is the separator at the end of a text, or the text has no units. An
- * empty piece after the last separator is a unit. */
+/* Add the rest as a unit, unless it is the separator at the end of a text, or the text has no
+ * units. With BM_JOIN_EACH an empty piece after the last separator is a unit too. */
 static bm_status end_units(mapping *m, size_t len, bm_error *err)
 {
     bm_joined_end(&m->joined, m->rules.rule);
@@ -407,7 +407,7 @@ static bm_status end_units(mapping *m, size_t len, bm_error *err)
     return left || each ? end_unit(m, m->joined.len, m->to, m->joined.len, err) : BM_OK;
 }
 
-/* Walk through bytes from ... to-1 of the text. No character of them combines with one outside. */
+/* Process bytes from … to-1 of the text, whose characters do not combine with any outside. */
 static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, bm_error *err)
 {
     const bm_str stretch = {text.data, to};
@@ -425,10 +425,10 @@ static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, b
 
 /* --- words of ASCII --- */
 
-/* Of ASCII, these change letters at most. */
+/* Normalisers that change nothing in ASCII except the case of letters. */
 #define ASCII_NORMS (BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_INVISIBLE)
 
-/* Words of ASCII lie in the text as they are, but for case, and end at its White_Space. */
+/* Are words of ASCII unchanged except for case, and ended by its White_Space or punctuation? */
 static bool has_plain_words(const bm_text_options *options)
 {
     return options->shingle == BM_SHINGLE_WORD &&
@@ -476,7 +476,7 @@ static bm_status add_plain_words(mapping *m, const bm_text_options *options, bm_
     return BM_OK;
 }
 
-/* What is not ASCII goes with the words around it. */
+/* Process words of ASCII directly; other characters are processed with the words around them. */
 static bm_status walk_by_words(mapping *m, const bm_text_options *options, bm_str text,
                                bm_error *err)
 {

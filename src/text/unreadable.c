@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unreadable.c -- loops without branches, which the compiler turns into vector instructions.
+/* unreadable.c -- branchless loops, which compilers vectorize.
  *
  * Tests: tests/unit/text/test_unreadable.c, tests/cli/situations/encodings.txt */
 #include "text/unreadable.h"
 
-#define LEAST  3u   /* such code points that an unreadable text has, at least, ... */
-#define PARTS  10u  /* and more than one in so many */
-#define STRIDE 255u /* bytes at most, so that counts fit into a byte */
+#define LEAST  3u   /* an unreadable text has at least this many bad code points, ... */
+#define PARTS  10u  /* ... and more than one in this many is bad */
+#define STRIDE 255u /* the most bytes per step, so that counts fit into a byte */
 
 static unsigned is_control(unsigned char c)
 {
     return (c < 0x20) & (c != '\t') & (c != '\n') & (c != '\f') & (c != '\r');
 }
 
-/* Does U+FFFD, EF BF BD, end with the third byte? */
+/* Does U+FFFD (EF BF BD) end with the third byte? */
 static unsigned is_replacement(unsigned char first, unsigned char second, unsigned char third)
 {
     return (first == 0xEF) & (second == 0xBF) & (third == 0xBD);
 }
 
-/* Code points of a text, and those that count against it. */
+/* Counts of code points: all, and those that count against the text. */
 typedef struct tally {
     uint64_t n, bad;
 } tally;
 
-/* Count in at most STRIDE bytes; if `behind`, the two bytes before s[0] are also text. */
+/* Count in at most STRIDE bytes; `behind`: the two bytes before s[0] also belong to the text. */
 static tally count(const unsigned char *s, size_t len, bool behind)
 {
     unsigned char leads = 0, bad = 0;

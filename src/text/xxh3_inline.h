@@ -3,10 +3,10 @@
  *
  * Lengths from 17 to 64, which nearly all shingles of words have, are hashed here by code that is
  * small enough to be inlined into a loop and to stay in general registers; it takes 0.8 to 0.9 of
- * the time of the library's inline code. Everything else is the library's code. (Computing all four
- * mixes always and masking two, to save the branch at length 32, was slower: 1.05 to 1.1.) Formula
- * and secret are from the xxHash specification (doc/xxhash_spec.md, "XXH3"); a test compares every
- * length with the library. */
+ * the time of the library's inline code. For all other lengths the library is called. (Always
+ * computing all four mixes and masking two, to save the branch at length 32, was slower: 1.05 to
+ * 1.1.) Formula and secret are from the xxHash specification (doc/xxhash_spec.md, "XXH3"); a test
+ * compares every length with the library. */
 #pragma once
 
 #define XXH_INLINE_ALL
@@ -34,7 +34,7 @@ static const uint64_t bm_xxh3_secret[8] = {
     UINT64_C(0x1F67B3B7A4A44072), UINT64_C(0x78E5C0CC4EE679CB), UINT64_C(0x2172FFCC7DD05A82),
     UINT64_C(0x8E2443F7744608B8), UINT64_C(0x4C263A81E69035E0)};
 
-/* The mix of 16 bytes with two words of the secret: both halves of a 128-bit product, folded. */
+/* Mix 16 bytes with two words of the secret: fold both halves of a 128-bit product. */
 static inline uint64_t bm_xxh3_mix16(const char *p, const uint64_t *secret)
 {
     uint64_t a = bm_load64(p) ^ secret[0], b = bm_load64(p + 8) ^ secret[1];
@@ -52,11 +52,11 @@ static inline uint64_t bm_xxh3_finish(uint64_t hash)
     return hash ^ hash >> 32;
 }
 
-/* 17 <= len <= 64: two mixes, four past 32. */
+/* 17 <= len <= 64: two mixes; four if it is more than 32. */
 static inline uint64_t bm_xxh3_17to64(const char *p, size_t len)
 {
     const uint64_t *secret = bm_xxh3_secret;
-    __asm__("" : "+r"(secret)); /* in memory: eight constants are too many for the registers */
+    __asm__("" : "+r"(secret)); /* keep it in memory: registers do not suffice for 8 constants */
     uint64_t hash = len * BM_XXH_PRIME64_1;
     hash += bm_xxh3_mix16(p, secret) + bm_xxh3_mix16(p + len - 16, secret + 2);
     if (len > 32)
@@ -64,7 +64,7 @@ static inline uint64_t bm_xxh3_17to64(const char *p, size_t len)
     return bm_xxh3_finish(hash);
 }
 
-/* Any length, out of line: inlined, it would cost the loops around it their registers. */
+/* Any length. Out of line, since inlining would cost the surrounding loops their registers. */
 static __attribute__((noinline)) uint64_t bm_xxh3_any(const char *p, size_t len)
 {
     return XXH3_64bits(p, len);
