@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arrow_column.c -- see the header. Buffers have no lengths in this interface, so the stated number
- * of cells is trusted; offsets, views and indices are checked, since they lead anywhere.
+ * of cells is trusted; offsets, views and indices are checked, because they could point anywhere.
  *
  * Tests: tests/reference/test_keep.py, tests/unit/sources/test_arrow_column.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -61,7 +61,7 @@ const char *bm_arrow_column_type_name(const struct ArrowSchema *schema)
                  {"L", "uint64"}, {"u", "utf8"},    {"U", "large_utf8"},   {"vu", "utf8_view"},
                  {"z", "binary"}, {"+s", "struct"}, {"Z", "large_binary"}, {"vz", "binary_view"},
                  {"+l", "list"},  {"+m", "map"},    {"+L", "large_list"}};
-    /* The letters of these types go on with widths, units, time zones. */
+    /* Formats of these types continue with widths, units, time zones. */
     static const struct {
         const char *begin, *name;
     } families[] = {{"w:", "fixed_size_binary"},
@@ -100,7 +100,7 @@ bm_arrow_column_type bm_arrow_column_type_of(const struct ArrowSchema *schema)
 
 /* --- cells --- */
 
-/* The integer in cell `cell`, its sign extended where it has one. */
+/* The integer in cell `cell`, sign-extended if the type is signed. */
 static uint64_t cell_value(const bm_cells *cells, uint64_t cell)
 {
     const char *at = (const char *)cells->values + cell * cells->width;
@@ -133,7 +133,7 @@ static bool cell_is_null(const bm_cells *cells, uint64_t cell)
 typedef struct view {
     int32_t len;
     char head[4];
-    int32_t buffer, offset; /* where it is longer than VIEW_INLINE */
+    int32_t buffer, offset; /* if it is longer than VIEW_INLINE */
 } view;
 
 static view view_at(const bm_cells *cells, uint64_t cell)
@@ -162,7 +162,7 @@ static bm_str cell_bytes(const bm_cells *cells, uint64_t cell)
 
 /* --- opening --- */
 
-/* Offsets of n cells never fall. (A negative one, read without its sign, is a large number.) */
+/* Do the offsets of n cells never decrease? (A negative one, read as unsigned, is very large.) */
 static bool offsets_fit(const bm_cells *cells, uint64_t n)
 {
     uint64_t before = cell_value(cells, cells->first);
@@ -176,7 +176,7 @@ static bool offsets_fit(const bm_cells *cells, uint64_t n)
     return before <= most;
 }
 
-/* Each view of n cells that are not null lies in its buffer. */
+/* Do all views of n cells (except nulls) lie inside their buffers? */
 static bool views_fit(const bm_cells *cells, uint64_t n, const struct ArrowArray *array)
 {
     const int64_t n_buffers = array->n_buffers - 3;
@@ -206,18 +206,18 @@ static const char *open_bytes(const struct ArrowArray *array, uint64_t n, bm_cel
     out->bytes = array->buffers[2];
     if (n > 0 && !offsets_fit(out, n))
         return "offsets that fall";
-    if (out->bytes == NULL) /* as may be where all cells are empty */
+    if (out->bytes == NULL) /* allowed if all cells are empty */
         out->bytes = nothing;
     return NULL;
 }
 
-/* n cells from `first` on, of one array. */
+/* Open n cells of one array, beginning with cell `first`. */
 static const char *open_cells(const struct ArrowArray *array, uint64_t first, uint64_t n,
                               bm_cells *out)
 {
     const bool views = out->kind == BM_ARROW_COLUMN_VIEWS,
                bytes = out->kind == BM_ARROW_COLUMN_BYTES;
-    if (out->kind == BM_ARROW_COLUMN_NULLS) /* which have no buffers, and some writers' one */
+    if (out->kind == BM_ARROW_COLUMN_NULLS) /* no buffers, though some writers have one */
         return array->n_buffers > 1 ? "another number of buffers than its type has" : NULL;
     if (views ? array->n_buffers < 3 : array->n_buffers != (bytes ? 3 : 2))
         return "another number of buffers than its type has";
@@ -249,11 +249,11 @@ static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, b
     return wrong;
 }
 
-/* Where a column is looked for: an array, and which of its cells the rows of the table lead to. */
+/* Where the descent to a column is: an array, and the cells of it that rows of the table reach. */
 typedef struct place {
     const struct ArrowArray *array;
-    uint64_t first; /* the offset added to the number of a row, or of a value of the list above */
-    uint64_t begin, n; /* these numbers */
+    uint64_t first;    /* offset to add to the number of a row, or of a value of the list above */
+    uint64_t begin, n; /* the range of these numbers */
 } place;
 
 static const char *into_child(place *at, uint32_t child)
@@ -261,7 +261,7 @@ static const char *into_child(place *at, uint32_t child)
     if (at->array->n_children < 0 || child >= (uint64_t)at->array->n_children)
         return "fewer columns than its schema";
     at->array = at->array->children[child];
-    const uint64_t behind = at->first + at->begin + at->n; /* what the child must reach */
+    const uint64_t behind = at->first + at->begin + at->n; /* the child needs this many cells */
     if (at->array->offset < 0 || at->array->length < 0 || (uint64_t)at->array->length < behind ||
         (uint64_t)at->array->offset > INT64_MAX - behind)
         return "fewer cells than the table has rows";
@@ -269,7 +269,7 @@ static const char *into_child(place *at, uint32_t child)
     return NULL;
 }
 
-/* From a list to its values. */
+/* Descend from a list to its values. */
 static const char *into_list(place *at, const bm_arrow_column_path *path, uint32_t i,
                              bm_arrow_column *out)
 {
@@ -310,7 +310,7 @@ static const char *into_list(place *at, const bm_arrow_column_path *path, uint32
     return into_child(at, 0);
 }
 
-/* Down to the array of the column. */
+/* Descend to the array of the column. */
 static const char *descend(const struct ArrowArray *table, const bm_arrow_column_path *path,
                            place *at, bm_arrow_column *out)
 {
@@ -419,14 +419,14 @@ bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row,
     return (bm_str){.data = digits, .len = (size_t)len};
 }
 
-/* A walk over the values of a row needs this at every level. */
+/* What a walk over the values of a row needs at every level. */
 typedef struct walk {
     const bm_arrow_column *column;
     bm_arrow_column_fn fn;
     void *ctx;
 } walk;
 
-/* The values below `number`, a cell of level `i`: levels are 16 at most. */
+/* Visit the values below `number`, a cell of level `i`. Recursion is at most 16 deep. */
 static bm_status walk_from(const walk *w, uint32_t i, uint64_t number, bm_error *err)
 {
     const bm_arrow_column *column = w->column;
@@ -462,7 +462,7 @@ bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arr
 
 /* === column value ===
  *
- * Numbers are handed on as their decimal digits, so that one place compares numbers of all
+ * Numbers are returned as decimal digits, so that a single place compares the numbers of all
  * inputs. */
 
 #define DAY_SECONDS 86400
@@ -474,7 +474,7 @@ static int digits_of_unit(char unit)
     return unit == 'm' ? 3 : unit == 'u' ? 6 : unit == 'n' ? 9 : 0;
 }
 
-/* tdD tdm, tts ttm ttu ttn, tss:ZONE … tsn:ZONE, tDs … tDn */
+/* Formats: tdD tdm, tts ttm ttu ttn, tss:ZONE … tsn:ZONE, tDs … tDn */
 static bm_value_form form_of_time(const char *format)
 {
     bm_value_form form = {.kind = BM_FORM_TIME, .width = 8, .digits = digits_of_unit(format[2])};
@@ -493,12 +493,12 @@ static bm_value_form form_of_time(const char *format)
         return form;
     case 'D':
         return form;
-    default: /* intervals: their parts have no common measure */
+    default: /* intervals: their parts are not comparable */
         return (bm_value_form){.kind = BM_FORM_OTHER};
     }
 }
 
-/* d:precision,scale or d:precision,scale,bits */
+/* Formats: d:precision,scale or d:precision,scale,bits */
 static bm_value_form form_of_decimal(const char *format)
 {
     int precision = 0, scale = 0, bits = 128;
@@ -545,7 +545,7 @@ static double half_to_double(uint16_t half)
     return half >> 15 != 0 ? -magnitude : magnitude;
 }
 
-/* NaN, of either sign, has no order. */
+/* NaN, of either sign, is not ordered. */
 static void read_float(const char *cell, uint8_t width, bm_value *out)
 {
     uint16_t half;
@@ -564,8 +564,8 @@ static void read_float(const char *cell, uint8_t width, bm_value *out)
                          : (bm_value){.kind = BM_VALUE_REAL, .real = number};
 }
 
-/* A whole number, its sign and its digits, and how many of these are after the point; less than
- * 0: so many zeros follow. */
+/* Append a decimal: its sign, and the digits of a whole number, `digits` of which are after the
+ * point; if negative, that many zeros follow instead. */
 static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int digits, bm_error *err)
 {
     const size_t len = strlen(whole), behind = digits > 0 ? (size_t)digits : 0;
@@ -586,8 +586,8 @@ static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int di
                       : BM_OK;
 }
 
-/* Digits of an integer of `width` bytes in two's complement, lowest first, without its sign:
- * divided by ten again and again. */
+/* Write the digits of a two's complement integer of `width` bytes (little-endian) without its sign,
+ * by repeated division by ten. */
 static void spell_integer(const char *cell, size_t width, bool *negative, char *out)
 {
     unsigned char bytes[32];
@@ -628,7 +628,7 @@ static bm_status read_decimal(const char *cell, const bm_value_form *form, bm_bu
     return BM_OK;
 }
 
-/* 6ba7b810-9dad-11d1-80b4-00c04fd430c8 */
+/* As text: 6ba7b810-9dad-11d1-80b4-00c04fd430c8 */
 static bm_status read_uuid(const char *cell, bm_buf *texts, bm_value *out, bm_error *err)
 {
     static const char letters[] = "0123456789abcdef";
@@ -646,8 +646,8 @@ static bm_status read_uuid(const char *cell, bm_buf *texts, bm_value *out, bm_er
     return BM_OK;
 }
 
-/* Day 0 is 1970-01-01; the proleptic Gregorian calendar, by eras of 400 years that begin on a 1st
- * of March. */
+/* Append a date. Day 0 is 1970-01-01; the proleptic Gregorian calendar, by eras of 400 years that
+ * begin on a 1st of March. */
 static bm_status add_date(bm_buf *out, int64_t day, bm_error *err)
 {
     const int64_t shifted = day + 719468;
@@ -662,7 +662,7 @@ static bm_status add_date(bm_buf *out, int64_t day, bm_error *err)
                              (int)(of_year - (153 * month + 2) / 5 + 1));
 }
 
-/* 2024-01-31, 12:30:00.250 or both with a T between them. */
+/* Append 2024-01-31, 12:30:00.250, or both with a T between them. */
 static bm_status add_calendar(bm_buf *out, int64_t value, const bm_value_form *form, bm_error *err)
 {
     int64_t unit = 1;
@@ -707,8 +707,7 @@ static bm_status read_time(const char *cell, const bm_value_form *form, bm_buf *
     return BM_OK;
 }
 
-/* The texts of a row's lists, a newline before each but the first, joined like the texts of a text
- * field. */
+/* Join the texts of a row's lists with newlines, like those of a text field. */
 static bm_status join(void *ctx, bm_str text, bm_error *err)
 {
     bm_buf *out = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch_sources.c -- the rows.
+/* batch_sources.c -- the table of batch sources, and the sources of hashes and of keys.
  *
  * Tests: tests/unit/sources/test_batch_sources.c, tests/unit/sources/test_hash_input.c,
  *        tests/unit/sources/test_source_keys.c */
@@ -23,18 +23,18 @@
 #include "results/npy.h"
 #include "sources/source_columns.h"
 
-#define DOCS_MAX ((size_t)1 << 16) /* in a block, whatever the caller asks for */
+#define DOCS_MAX ((size_t)1 << 16) /* per block, whatever the caller asks for */
 
 /* === array file ===
  *
- * A .npy file that is read by pread, a block at a time, and digested from its first byte to its
+ * A .npy file, read with pread one block at a time, and digested from its first byte to its
  * last. */
 
 typedef struct array_file {
     int fd;
     char *path;
     bm_npy_header header;
-    XXH3_state_t *digest; /* of its bytes so far */
+    XXH3_state_t *digest; /* of the bytes read so far */
     uint64_t n_digested;
 } array_file;
 
@@ -77,7 +77,7 @@ static void digest(array_file *file, const void *bytes, size_t len)
     file->n_digested += len;
 }
 
-/* Begin again with the header, and `cells` cells after it. */
+/* Begin the digest again, with the header and `cells` cells after it. */
 static bm_status digest_begin(array_file *file, size_t cells, bm_error *err)
 {
     size_t len = (size_t)file->header.data_offset + cells * (size_t)(file->header.type[2] - '0');
@@ -116,14 +116,14 @@ static bm_status record_digest(bm_source *source, bm_hash_file read, bm_error *e
 
 /* === hash input ===
  *
- * Shingle hashes made elsewhere, a few documents at a time.
+ * Reads shingle hashes made elsewhere, a few documents at a time.
  *
  * Both files are read in blocks, so memory holds one block (at least one document), whatever the
- * files' size; 32-bit hashes are widened in place, from the end. An offset is compared with the one
- * before it and with the number of hashes before anything is allocated by it. */
+ * size of the files; 32-bit hashes are widened in place. An offset is compared with the one before
+ * it and with the number of hashes before any memory is allocated based on it. */
 
-#define DOCS_LEAST 64.0 /* offsets that are always read */
-#define HASH_CELLS 512u /* offsets that are digested at a time */
+#define DOCS_LEAST 64.0 /* offsets read in any case */
+#define HASH_CELLS 512u /* offsets digested at a time */
 
 struct bm_hash_input {
     array_file hashes, offsets;
@@ -140,7 +140,7 @@ static bm_status open_list(array_file *file, const char *path, bm_error *err)
                             "bad .npy header: shape has two dimensions (expected one)");
 }
 
-/* Digest the offsets of the block's documents as they are in the file. */
+/* Digest the offsets of the block's documents as they are stored in the file. */
 static void digest_offsets(bm_hash_input *input, const bm_hash_block *block)
 {
     uint64_t cells[HASH_CELLS];
@@ -158,7 +158,7 @@ void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2])
     files[1] = digest_end(&input->offsets);
 }
 
-/* Check the types of both arrays, their lengths as far as the headers give them, and the first
+/* Check the types of both arrays, their lengths as far as the headers state them, and the first
  * offset. */
 static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
 {
@@ -225,8 +225,8 @@ static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t
     return BM_OK;
 }
 
-/* Read and check the ends of up to `n` documents from next_doc on. As many of them as have at most
- * max_hashes hashes, but at least one, become the block's. */
+/* Read and check the end offsets of up to `n` documents from next_doc on. The block gets as many of
+ * these documents as have at most max_hashes hashes together, but at least one. */
 static bm_status read_docs(const bm_hash_input *input, size_t n, size_t max_hashes,
                            bm_hash_block *block, bm_error *err)
 {
@@ -260,7 +260,7 @@ static bm_status read_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *bl
         return BM_OK;
     }
     /* 32 bits: read into the upper half of the block, then widened from the front. Word i is
-     * written to bytes 8i … 8i+7; the words that are still to be widened lie after these. */
+     * written to bytes 8i … 8i+7; the words not widened yet are after these. */
     char *narrow = (char *)block->hashes + (size_t)n * 4;
     BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err));
     digest(&input->hashes, narrow, (size_t)n * 4);
@@ -272,8 +272,8 @@ static bm_status read_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *bl
     return BM_OK;
 }
 
-/* How many offsets to read for the next block: twice as many as documents of the mean length
- * have max_hashes hashes. */
+/* How many offsets to read for the next block: enough for twice as many documents of mean length as
+ * max_hashes hashes make. */
 static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limits)
 {
     size_t n = limits->docs < DOCS_MAX ? limits->docs : DOCS_MAX;
@@ -286,7 +286,7 @@ static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limi
     return n > 0 ? n : 1;
 }
 
-/* Ask whether the hashes of the next document, so many bytes, may be held. */
+/* Ask the gate whether the hashes of the next document (`bytes` bytes) may be held. */
 static bm_status check_gate(const bm_hash_input *input, const bm_long_gate *gate, uint64_t bytes,
                             bm_error *err)
 {
@@ -348,14 +348,14 @@ void bm_hash_input_close(bm_hash_input *input)
 
 /* === source hashes ===
  *
- * Blocks of the arrays as batches; "parsing" is a walk over their documents. */
+ * Makes blocks of the arrays batches; "parsing" is a walk over their documents. */
 
 typedef struct hashes_source {
     bm_batch_source base;
     bm_hash_input *input;
     bm_hash_limits limits;
-    bm_low_halves low; /* of 64-bit hashes, if `looks` */
-    bool looks;        /* the scheme signs low halves */
+    bm_low_halves low; /* for 64-bit hashes, if `looks` */
+    bool looks;        /* check the low halves, which the scheme signs */
 } hashes_source;
 
 typedef struct hashes_batch {
@@ -448,7 +448,7 @@ static bm_status hashes_count(bm_batch_source *base, const bm_source_batch *batc
 
 static void end_reading(bm_batch_source *base)
 {
-    (void)base; /* nothing is held between batches but open files */
+    (void)base; /* between batches only open files are held */
 }
 
 static void hashes_close(bm_batch_source *base)
@@ -510,7 +510,7 @@ const bm_batch_source_ops bm_source_hashes = {
 
 /* === source keys ===
  *
- * Blocks of rows as batches; "parsing" is a walk over the rows. */
+ * Makes blocks of rows batches; "parsing" is a walk over the rows. */
 
 typedef struct keys {
     bm_batch_source base;

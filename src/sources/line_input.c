@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_input.c -- one read, one line, one parse.
+/* line_input.c -- reads a line, copies it into a batch, and parses it.
  *
- *     bytes   [ line 7 \n line 8 \n lin ]      read as they come; begin: of the line that is next
- *     batch   [ line 7 \n zeros ]              a copy, as parsers want it
+ *     bytes   [ line 7 \n line 8 \n lin ]      as they were read; begin: start of the next line
+ *     batch   [ line 7 \n ]                    a copy, as parsers need it
  *
- * Most clients wait for each answer: then a read brings one line, since no more is there. If a line
- * is longer than a document may be, its first bytes are kept, for messages, and the rest is passed
- * over; likewise a line that the gate refuses. After a long line little is read, and what held it
- * is given back: while it is copied there are two of it, and then one.
+ * Most clients wait for each answer: a read then returns one line, since there is no more. If a
+ * line is longer than a document may be, or the gate refuses it, its first bytes are kept for
+ * messages and the rest is skipped. After a long line only little is read ahead, and its memory is
+ * freed: while it is copied there are two copies of it, then one.
  *
  * Tests: tests/unit/sources/test_line_input.c */
 #include "sources/line_input.h"
@@ -26,8 +26,8 @@
 
 #define READ_BYTES ((size_t)64 << 10)
 #define LONG_BYTES                                                                                 \
-    ((size_t)1 << 20)  /* of a line that the gate is asked about; more memory is not kept */
-#define AHEAD_PART 16u /* of a long line: no more than this part is read after it */
+    ((size_t)1 << 20)  /* a line this long is asked about at the gate; buffers above are freed */
+#define AHEAD_PART 16u /* a long line is read in steps of this part, so little is read after it */
 #define NAME       "-"
 
 struct bm_line_input {
@@ -36,18 +36,18 @@ struct bm_line_input {
     const bm_callbacks *callbacks;
     const bm_long_gate *gate;
     const bm_record_rules *rules; /* of the set */
-    bool ended;                   /* nothing more will come */
+    bool ended;                   /* the stream has ended */
     char *bytes;
-    size_t begin, end, cap; /* of the bytes that were read and not given yet */
-    uint64_t line;          /* number of the line that is next */
-    bm_raw_batch batch;     /* of one piece */
+    size_t begin, end, cap; /* of the bytes that were read and not delivered yet */
+    uint64_t line;          /* the number of the next line */
+    bm_raw_batch batch;     /* has one piece */
     bm_raw_piece piece;
 };
 
-/* A line that was found in the bytes. */
+/* A line found in the bytes. */
 typedef struct found_line {
-    size_t len; /* with its newline */
-    bool cut;   /* its first bytes alone are there */
+    size_t len; /* including its newline */
+    bool cut;   /* only its first bytes are there */
 } found_line;
 
 static bm_status check_format(const bm_input_options *options, bm_input_options *used,
@@ -66,7 +66,7 @@ static bm_status check_format(const bm_input_options *options, bm_input_options 
     return BM_OK;
 }
 
-/* The columns of a table are in its batch. */
+/* Prepare the batch, which for tables includes the columns. */
 static bm_status open_batch(bm_line_input *in, bm_error *err)
 {
     in->batch.pieces = &in->piece;
@@ -112,7 +112,7 @@ void bm_line_input_close(bm_line_input *in)
 
 /* --- bytes --- */
 
-/* Bytes that are read next, at most. */
+/* How many bytes to read next, at most. */
 static size_t read_size(const bm_line_input *in)
 {
     const size_t part = (in->end - in->begin) / AHEAD_PART;
@@ -139,8 +139,8 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
     return BM_OK;
 }
 
-/* Pass over the rest of a line up to its newline, which stays. `passed`: the facts of the line; its
- * words are counted if `words`. */
+/* Skip the rest of a line up to its newline, which stays. `passed`: the size of the line; its words
+ * are counted only if `words`. */
 static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_record *passed,
                            bm_error *err)
 {
@@ -164,7 +164,7 @@ static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_r
     return BM_OK;
 }
 
-/* Only the first bytes of the line are held. `refused`: for the gate does not allow more. */
+/* Keep only the first bytes of the line. `refused`: because the gate does not allow more. */
 static bm_status cut_line(bm_line_input *in, bool refused, found_line *out, bm_error *err)
 {
     const size_t keep = bm_too_long_prefix(in->rules->longest) + 3;
@@ -196,7 +196,7 @@ static bm_status find_line(bm_line_input *in, found_line *out, bm_error *err)
             return BM_OK;
         }
         if (have > in->rules->longest &&
-            have - in->rules->longest > 8) /* a mark and CR LF may be about it */
+            have - in->rules->longest > 8) /* leaves room for a byte order mark and CR LF */
             return cut_line(in, false, out, err);
         bool may = true;
         if (in->gate != NULL && have >= LONG_BYTES)
@@ -223,7 +223,7 @@ static bm_status count_call(void *ctx, const bm_record *record, bm_error *err)
     return c->fn(c->ctx, record, err);
 }
 
-/* The first line of a table decides how many cells the others have. */
+/* Set the number of cells that lines may have, by the first line of a table. */
 static bm_status count_cells(bm_line_input *in, const found_line *line, bm_error *err)
 {
     const char *data = in->batch.data;
@@ -234,7 +234,7 @@ static bm_status count_cells(bm_line_input *in, const found_line *line, bm_error
     return bm_row_numbers_from(in->rules, &first, in->batch.columns, err);
 }
 
-/* A copy of the line, as a batch of one piece. */
+/* Copy the line into a batch of one piece. */
 static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error *err)
 {
     bm_raw_batch *batch = &in->batch;
@@ -247,7 +247,7 @@ static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error 
     return batch->columns == NULL || in->line > 1 || line->cut ? BM_OK : count_cells(in, line, err);
 }
 
-/* Move what follows a long line to a smaller block. */
+/* Move the bytes after a long line to a smaller block. */
 static bm_status shrink_block(bm_line_input *in, bm_error *err)
 {
     const size_t rest = in->end - in->begin;
@@ -270,7 +270,7 @@ bm_status bm_line_input_next(bm_line_input *in, bm_record_fn fn, void *ctx, bm_l
     counted c = {fn, ctx, false};
     found_line line;
     *got = BM_LINE_END;
-    if (in->batch.cap > LONG_BYTES) { /* of the line before */
+    if (in->batch.cap > LONG_BYTES) { /* left by the line before */
         bm_free(in->batch.data);
         in->batch.data = NULL;
         in->batch.cap = 0;

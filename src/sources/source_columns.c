@@ -3,15 +3,15 @@
  *
  *     stream  ->  chunk (an array and its columns)  ->  batch: rows first … first + n - 1 of it
  *
- * A chunk is as large as whoever made the table liked, so batches are runs of its rows. It is
- * shared by them and by the source, and counted.
+ * A chunk is as large as its producer made it, so batches are runs of its rows. It is shared by the
+ * batches and the source, with a reference count.
  *
  * If several threads ask for batches, batches of a file that can be cut are handed out unread, as
- * parts of ranges (table_ranges.h). Reading in order waits until all of them are finished, and goes
- * on at a part that was given back.
+ * parts of ranges (table_ranges.h). Reading in order waits until all of them are finished, and
+ * continues at a part that was given back.
  *
- * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One that
- * breaks off further after ends the run: its kept rows could not be written.
+ * If bad records are skipped, a file that cannot be opened counts as one, in a batch of its own. A
+ * file that breaks off later ends the run: its kept rows could not be written.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/sources/test_row_digest.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -33,15 +33,15 @@
 
 /* === row digest ===
  *
- * A table stream with arrays borrowed from a stream that another reader reads.
+ * A table stream whose arrays are borrowed from a stream that another reader reads.
  *
  *     inner  ->  array  ->  reader
- *                  |  while it passes
+ *                  |  on its way
  *                table stream  ->  chunk  ->  hashes of its rows
  *
- * A failure to hash (a column is missing, or there is no memory) is no error of the reader: there
- * is no digest then. Threads: one at a time. The handle and the stream that passes are freed
- * apart, in whatever order. */
+ * A failure to hash (a missing column, no memory) is not reported to the reader; there is no digest
+ * then. Threads: one at a time. The handle and the passed stream are freed independently, in any
+ * order. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -53,14 +53,14 @@
 struct bm_row_digest {
     struct ArrowArrayStream inner;
     bm_record_rules rules;
-    bm_table_stream table; /* the table with the stream that gives `passing` */
+    bm_table_stream table; /* its stream delivers `passing` */
     struct ArrowArray passing;
     bm_stream_hash *hash;
     bm_buf joined;
     uint64_t *texts, *ids;
     size_t cap_texts, cap_ids, n_rows;
     bool each, has_ids, begun, failed, ended;
-    unsigned users; /* the handle, the stream that passes */
+    unsigned users; /* the handle, and the passed stream */
 };
 
 static void drop(bm_row_digest *rows)
@@ -69,7 +69,7 @@ static void drop(bm_row_digest *rows)
         return;
     if (rows->inner.release != NULL)
         rows->inner.release(&rows->inner);
-    rows->table.stream.release = NULL; /* it is a part of this */
+    rows->table.stream.release = NULL; /* it is part of `rows` */
     bm_table_stream_close(&rows->table);
     bm_stream_hash_close(rows->hash);
     bm_buf_reset(&rows->joined);
@@ -155,7 +155,7 @@ static bm_status add_rows(bm_row_digest *rows, const bm_table_chunk *c, bm_error
     return BM_OK;
 }
 
-/* --- the stream that the table stream has --- */
+/* --- the stream of the table stream --- */
 
 static int inner_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
@@ -196,7 +196,7 @@ static void release_not(struct ArrowArray *array)
     array->release = NULL;
 }
 
-/* The array still belongs to its producer. */
+/* Digest an array that still belongs to its producer. */
 static bm_status digest_array(bm_row_digest *rows, const struct ArrowArray *array, const char *name,
                               bm_error *err)
 {
@@ -232,7 +232,7 @@ bm_status bm_row_digest_read(bm_row_digest *rows, const char *name, bm_error *er
     return status;
 }
 
-/* --- the stream that passes --- */
+/* --- the passed stream --- */
 
 static int next_array(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
@@ -263,7 +263,7 @@ void bm_row_digest_pass(bm_row_digest *rows, struct ArrowArrayStream *out)
                                      .private_data = rows};
 }
 
-/* The names of the columns that are wanted; of none: rows alone. */
+/* Open a table file with the columns that the rules name; without rules, rows alone. */
 static bm_status open_table(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
                             bm_error *err)
 {
@@ -299,16 +299,16 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
 
 const bm_arrow_column_provider bm_table_files = {.name = "tables", .open = open_table};
 
-/* May it be passed over as a bad record? Not for want of what reads tables. */
+/* May the file be skipped as a bad record? Not if the module that reads tables is missing. */
 static bool may_be_lost(const bm_input_set *inputs, bm_status status)
 {
     return status == BM_ERR_INPUT && inputs->options.on_error == BM_ON_ERROR_SKIP &&
            bm_version_tables() != NULL;
 }
 
-/* Fills `out`, or, where the file cannot be read and the inputs skip bad records, `lost` with the
- * reason: BM_OK, and the source is marked as `lost`. BM_ERR_INPUT where they do not, or where
- * nothing here reads tables; BM_ERR_IO, BM_ERR_NOMEM. */
+/* Fill `out`. If the file cannot be read and bad records are skipped: BM_OK, with the reason in
+ * `lost` and the source marked as `lost`. BM_ERR_INPUT: bad records are not skipped, or the module
+ * that reads tables is missing; BM_ERR_IO, BM_ERR_NOMEM. */
 static bm_status table_file_open(const bm_table_file *file, struct ArrowArrayStream *out,
                                  bm_error *lost, bm_error *err)
 {
@@ -336,11 +336,11 @@ out:
     return source->lost ? BM_OK : status;
 }
 
-/* The table lacks a column of `keep`. The open stream has only the columns that are read: fill
- * `names` with all columns of the file. */
+/* Call if the table lacks a column of `keep`. The open stream has only the columns that are read:
+ * fill `names` with all columns of the file. */
 static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names, bm_error *err)
 {
-    const char *absent[] = {"\x01"}; /* if a text's column is missing, all columns are given */
+    const char *absent[] = {"\x01"}; /* if a text column is missing, the module gives all columns */
     bm_record_rules rules = *file->rules;
     rules.text = absent;
     rules.n_text = 1;
@@ -366,39 +366,39 @@ static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names
     return BM_OK;
 }
 
-#define LONG_FOLD 6u /* a part of so many of what may be read in one go is no long record */
+#define LONG_FOLD 6u /* texts up to range_bytes / LONG_FOLD are read without asking the gate */
 
 typedef struct columns {
     bm_batch_source base;
     const bm_arrow_column_provider *provider; /* NULL: one stream, in memory */
     bm_record_rules rules;
     bm_batch_limits limits;
-    struct ArrowArrayStream in_memory; /* until it is begun; provider NULL */
-    bm_table_chunk **held;             /* of a stream in memory that is begun twice: all of it */
+    struct ArrowArrayStream in_memory; /* if provider is NULL, until it is begun */
+    bm_table_chunk **held;             /* all chunks of a stream in memory that is begun twice */
     size_t n_held, cap_held, next_held;
     bool all_held;
-    bool numbers_ids;       /* repeated ones become texts */
-    bm_shared_table *table; /* NULL: none is open, or it is held */
-    bool inside;            /* it is open, or held */
-    size_t file;            /* of it, or the next to open */
+    bool numbers_ids;       /* repeated ids are numbered, so they become texts */
+    bm_shared_table *table; /* NULL: none is open, or its chunks are held */
+    bool inside;            /* a table is open, or held */
+    size_t file;            /* its index, or the index of the next to open */
     bool begun;
     bm_range_turns turns;
-    bm_row_range *range;   /* NULL, or the table that hands out parts: */
-    uint32_t part;         /* the next */
-    uint64_t in_order;     /* rows before this one of the file are read in order */
-    bm_table_chunk *chunk; /* NULL: ask the stream */
+    bm_row_range *range;   /* the range whose parts are handed out, ... */
+    uint32_t part;         /* ... and its next part; NULL: none */
+    uint64_t in_order;     /* rows of the file before this one are read in order */
+    bm_table_chunk *chunk; /* NULL: the next one has to be read */
     uint32_t n_chunks;
-    size_t row;    /* the next of the chunk */
+    size_t row;    /* the next row of the chunk */
     uint64_t line; /* its number in its file, from 1 */
     uint64_t bytes_read;
-    bm_error lost; /* why the file at hand cannot be read; status BM_OK: it can */
+    bm_error lost; /* why the current file cannot be read; status BM_OK: it can */
 } columns;
 
 typedef struct columns_batch {
     bm_source_batch base;
-    char *lost;            /* why a file cannot be read; it counts as one bad record; else NULL */
-    bm_range_part part;    /* of a batch that is to be filled */
-    bm_table_chunk *chunk; /* NULL where lost, to be filled, or dropped */
+    char *lost;            /* why a file cannot be read (one bad record); else NULL */
+    bm_range_part part;    /* if the batch has yet to be filled */
+    bm_table_chunk *chunk; /* NULL: the file is lost, or the batch is not filled, or dropped */
     size_t first, n;
     uint32_t file;
     uint64_t first_line;
@@ -409,8 +409,8 @@ typedef struct columns_parser {
     const columns *source;
     bm_record_maker maker;
     bm_buf joined, repaired, repaired_id;
-    bm_buf id;    /* the text of one that is a number or a uuid */
-    bm_buf parts; /* bm_text_part of the row's texts, where it may have several */
+    bm_buf id;    /* the text of an id that is a number or a uuid */
+    bm_buf parts; /* bm_text_part of the row's texts, if it may have several */
     bm_keyer keyer;
 } columns_parser;
 
@@ -490,7 +490,7 @@ static bool columns_reads(bm_format format)
     return bm_format_is_table(format);
 }
 
-/* The table that is in the options of the inputs, or files of tables. */
+/* Open the table in the options of the inputs, or table files. */
 static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
 {
     struct ArrowArrayStream *stream = inputs->options.stream;
@@ -528,7 +528,7 @@ static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *lim
 
 /* --- from streams to batches --- */
 
-/* The type of the ids of the table in memory that was just begun. */
+/* The kind of ids in the memory table that was just begun. */
 static bm_id_kind ids_of(const columns *source)
 {
     const bm_arrow_column_ref *id = &source->table->stream.refs[0];
@@ -540,8 +540,7 @@ static bm_id_kind ids_of(const columns *source)
                                                                         : BM_IDS_INT64;
 }
 
-/* Open the stream of the next file, or begin the one in memory. *more is false where there is
- * none. */
+/* Open the stream of the next file, or begin the one in memory. *more false: there is none. */
 static bm_status begin_stream(columns *source, bool *more, bm_error *err)
 {
     const bm_arrow_column_provider *provider = source->provider;
@@ -590,8 +589,8 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
                : BM_OK;
 }
 
-/* The whole file was read, in any order: its digest is computed now, from the system's memory as
- * far as it is there. The digest of a copy was made with the copy. */
+/* The whole file was read, in any order: compute its digest now, mostly from the page cache. The
+ * digest of a copy was computed when it was made. */
 static bm_status end_stream(columns *source, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -615,8 +614,8 @@ static bm_status end_stream(columns *source, bm_error *err)
     return status;
 }
 
-/* The next array of the open stream, with one user more; NULL: there is none. An array that is
- * begun twice is held, and comes from the held ones the second time. */
+/* Get the next chunk of the open stream, and count the source as a user; NULL: the end. Chunks of a
+ * stream that is begun twice are held, and come from there the second time. */
 static bm_status next_chunk(columns *source, bm_error *err)
 {
     if (source->all_held) {
@@ -639,8 +638,8 @@ static bm_status next_chunk(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Go on in order, from a row of a range on: with its chunk, or, if it cannot be read, with the
- * stream, which reports why. */
+/* Continue in order from a row of a range: with the range's chunk or, if that cannot be read, with
+ * the stream, which reports why. */
 static void go_back(columns *source, bm_row_range *range, size_t row)
 {
     bm_table_cut *cut = &range->table->cut;
@@ -661,7 +660,7 @@ static void go_back(columns *source, bm_row_range *range, size_t row)
         cut->seek(cut->own, source->line - 1, UINT64_MAX);
 }
 
-/* Was a range given back? Then the source goes on with it. */
+/* If a range was given back, make the source continue with it. */
 static bool give_back(columns *source, bool wait)
 {
     size_t row;
@@ -672,7 +671,8 @@ static bool give_back(columns *source, bool wait)
     return range != NULL;
 }
 
-/* The next range of the file, or what of it is read in order; after it, the end of the file. */
+/* Go to the next range of the file, to the rows that have to be read in order, or to the end of the
+ * file. */
 static bm_status next_range(columns *source, bm_error *err)
 {
     const bm_table_cut *cut = &source->table->cut;
@@ -702,8 +702,8 @@ static bm_status next_range(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Rows that have not been given out are in the range or in the chunk; both are NULL where there are
- * no more, or the file at hand is lost. */
+/* Find rows that were not delivered yet, in the range or the chunk. Both are NULL if there are no
+ * more, or the current file is lost. */
 static bm_status find_rows(columns *source, bm_error *err)
 {
     bool more = true;
@@ -730,7 +730,7 @@ static bm_status find_rows(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* The same after all ranges that are finished, unless they belong to a range. */
+/* The same, but waits for all ranges to finish, unless the rows found belong to a range. */
 static bm_status find_rows_in_turn(columns *source, bm_error *err)
 {
     bm_status status;
@@ -746,7 +746,7 @@ static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t 
     return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->rules.n_text, row);
 }
 
-/* Ask whether the text of the next n rows may be held; most of it is the last row's. */
+/* Ask whether the texts of the next n rows may be held; most of the bytes are the last row's. */
 static bm_status check_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
 {
     const bm_long_gate *gate = source->limits.gate;
@@ -772,7 +772,7 @@ static void columns_free_batch(bm_source_batch *base)
     bm_free(batch);
 }
 
-/* The one bad record that a file is which cannot be read. */
+/* Make the batch of a file that cannot be read: one bad record. */
 static bm_status lost_batch(columns *source, bm_source_batch **out, bm_error *err)
 {
     columns_batch *batch = NULL;
@@ -793,7 +793,7 @@ out:
     return status;
 }
 
-/* A part of the range, which whoever gets it fills. */
+/* Make a batch of a part of the range; the thread that gets it fills it. */
 static bm_status part_batch(columns *source, bm_source_batch **out, bm_error *err)
 {
     columns_batch *batch = NULL;
@@ -815,7 +815,7 @@ static bm_status columns_fill(bm_batch_source *base, bm_source_batch *base_batch
     bm_row_range *range = batch->part.range;
     if (range == NULL)
         return BM_OK;
-    /* Long records, for which the gate is asked, are found in order. */
+    /* Long records, about which the gate is asked, are read in order. */
     const size_t share = source->limits.range_bytes / LONG_FOLD, bytes = source->limits.bytes;
     batch->n = bm_range_part_read(&source->turns, &batch->part, share > bytes ? share : bytes,
                                   &batch->chunk, &batch->first);
@@ -907,7 +907,7 @@ static bm_status columns_open_parser(const bm_batch_source *base, bm_batch_parse
     return BM_OK;
 }
 
-/* The record's key, by the columns that `keep` looks at. */
+/* Make the record's key from the columns that `keep` looks at. */
 static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_t row,
                           bm_record *record, bm_error *err)
 {
@@ -921,8 +921,8 @@ static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_
     return bm_keyer_make(keyer, parser->maker.file_name, record, err);
 }
 
-/* The entry of a dictionary that is the text of a row, which no other chunk has (but for what 32
- * bits do not hold). */
+/* A number for the dictionary entry that is a row's text, different in each chunk; 0 if the entry's
+ * index exceeds 32 bits or there is none. */
 static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, size_t row)
 {
     const bm_arrow_column *column = &c->columns[1];
@@ -932,7 +932,7 @@ static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, 
     return entry > UINT32_MAX ? 0 : (uint64_t)c->number << 32 | entry;
 }
 
-/* Is the text one that may be? It is valid then. */
+/* Check the length of the text, and make it valid UTF-8. */
 static bm_status check_text(columns_parser *parser, bm_record *record, bm_error *err)
 {
     bm_record_maker *maker = &parser->maker;
@@ -991,10 +991,10 @@ static bm_status report_lost(const columns_batch *batch, bm_record_fn fn, void *
     return fn(ctx, &record, err);
 }
 
-#define AHEAD_BYTES 4096u /* of the next text, which are fetched while this one is cut */
+#define AHEAD_BYTES 4096u /* of the next text, prefetched while the current one is processed */
 #define LINE_BYTES  64u
 
-/* The text of a row; its first cache lines are prefetched. */
+/* Get the text of a row, and prefetch its first cache lines. */
 static bm_str expect_text(const bm_arrow_column *column, size_t row)
 {
     if (bm_arrow_column_is_null(column, row))
@@ -1006,8 +1006,8 @@ static bm_str expect_text(const bm_arrow_column *column, size_t row)
     return text;
 }
 
-/* Rows without ids and with one text column. One record serves all of them, since clearing a record
- * takes as long as cutting a short text. */
+/* Parse rows without ids and with one text column. One record serves all of them, since clearing a
+ * record takes as long as shingling a short text. */
 static bm_status parse_texts(columns_parser *parser, const columns_batch *batch, bm_record_fn fn,
                              void *ctx, bm_error *err)
 {
@@ -1051,8 +1051,8 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
     return BM_OK;
 }
 
-/* A record is the number of its row, from 0: whoever writes tables asks for no more
- * (kept_writer.c). */
+/* Split rows into records. A record's bytes are the number of its row, from 0: the writer of kept
+ * tables needs no more (kept_writer.c). */
 static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *base_batch,
                                bm_record_fn fn, void *ctx, bm_error *err)
 {

@@ -48,7 +48,7 @@ uint64_t bm_chunk_text_words(const bm_table_chunk *chunk, size_t n, size_t row)
     return words;
 }
 
-/* The texts of one column, a newline before each but the first. */
+/* Joins the texts of one column with newlines. */
 typedef struct joining {
     bm_buf *out, *parts;
     bool begun;
@@ -100,7 +100,7 @@ static bm_status stream_failed(bm_table_stream *stream, int code, bm_error *err)
     if (words == NULL)
         words = strerror(code);
     const char *own =
-        strstr(words, ". Detail:"); /* Arrow's: where in its sources, or in Python's */
+        strstr(words, ". Detail:"); /* Arrow adds a position in its sources, or in Python's */
     const int len = own != NULL && own - words < 300 ? (int)(own - words) : 300;
     return bm_fail_at(err, code == ENOMEM ? BM_ERR_NOMEM : BM_ERR_INPUT, stream->name, 0,
                       "cannot read the table: %.*s", len, words);
@@ -121,7 +121,7 @@ static bm_status no_column(const bm_table_stream *stream, const struct ArrowSche
                       bm_text_hint(field), schema->n_children > 0 ? names : "no columns");
 }
 
-/* Are the `len` bytes this name, either plainly or, in a part of a path, with "\." for each dot? */
+/* Are the `len` bytes at `name` the name `own`? In a part of a path, "\." stands for a dot. */
 static bool is_name(const char *own, const char *name, size_t len, bool part)
 {
     for (; len > 0 && *own != '\0'; name++, len--, own++) {
@@ -135,8 +135,8 @@ static bool is_name(const char *own, const char *name, size_t len, bool part)
     return len == 0 && *own == '\0';
 }
 
-/* The number of the child with the `len` bytes at `name` as its name; n_children if there is none,
- * and n_children + 1 if there are two. */
+/* The index of the child named by the `len` bytes at `name`; n_children: none; n_children + 1:
+ * more than one. */
 static size_t child_named(const struct ArrowSchema *schema, const char *name, size_t len, bool part)
 {
     const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
@@ -152,8 +152,8 @@ static size_t child_named(const struct ArrowSchema *schema, const char *name, si
     return found;
 }
 
-/* The next part of a name, up to a dot: its length without the brackets at its end, and how many of
- * these. */
+/* The next part of a field name, up to a dot: its length without the [] at its end; *n_lists: how
+ * many of these there are. */
 static size_t part_of(const char *at, size_t *n_lists)
 {
     const size_t len = bm_dotted_part_bytes(at);
@@ -164,7 +164,7 @@ static size_t part_of(const char *at, size_t *n_lists)
     return end;
 }
 
-/* From a list to what its values are; NULL: it is not one. */
+/* Descend n lists, to the schema of the values; NULL: there are fewer lists. */
 static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, size_t n,
                                              bm_arrow_column_path *path)
 {
@@ -173,8 +173,8 @@ static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, s
     return schema;
 }
 
-/* The column named `field`, as it is or, where there is none, from struct to struct along its dots,
- * and into lists by its brackets. */
+/* Find the column named `field`: literally or, if there is none of that name, along its dots from
+ * struct to struct, and into lists by its brackets. */
 static bm_status find_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
                              const char *field, bm_arrow_column_found *out, bm_error *err)
 {
@@ -210,10 +210,10 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
     return BM_OK;
 }
 
-#define PATH_BYTES 200u /* of a path that is proposed */
+#define PATH_BYTES 200u /* of a proposed path */
 
-/* The path to a text that `field` would be if each list on its way were named as one: "a[].b" for
- * "a.b". False: there is none. */
+/* Write `field` with [] after each list on its path: "a[].b" for "a.b". False: that leads to no
+ * text. */
 static bool path_through_lists(const bm_table_stream *stream, const struct ArrowSchema *schema,
                                const char *field, char path[PATH_BYTES])
 {
@@ -284,7 +284,7 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
     if (found.schema != NULL)
         found.ref.form = bm_value_form_of(found.schema);
     if (stream->rules->row_ids != 0 && found.ref.type.kind == BM_ARROW_COLUMN_NULLS)
-        found = (bm_arrow_column_found){0}; /* it names no column, and rows have their numbers */
+        found = (bm_arrow_column_found){0}; /* all null: it names no row, so row numbers are used */
     if (found.schema == NULL || is_id(found.ref.form.kind))
         goto out;
     if (stream->rules->id_given)
@@ -292,7 +292,7 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
                               "column '%.64s' has the type %.32s (an id: text, an integer, a "
                               "decimal or a uuid; " BM_NO_IDS ")",
                               field, bm_arrow_column_type_name(found.schema)));
-    found = (bm_arrow_column_found){0}; /* nobody asked for it */
+    found = (bm_arrow_column_found){0}; /* the user did not ask for it */
 out:
     stream->refs[0] = found.ref;
     return status;
@@ -307,7 +307,7 @@ void bm_table_names(const struct ArrowSchema *schema, bm_name_list *out)
     }
 }
 
-/* A column that `keep` looks at: it may be missing. */
+/* Find a column that `keep` looks at; it may be missing. */
 static bm_status find_keep(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
                            bm_error *err)
 {
@@ -331,7 +331,7 @@ static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *sch
     return BM_OK;
 }
 
-/* No table, but one column: the text, whatever its name. */
+/* The stream is one column instead of a table: use it as the text, whatever its name. */
 static bm_status use_only_column(bm_table_stream *stream, const struct ArrowSchema *schema,
                                  bm_error *err)
 {
