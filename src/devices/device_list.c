@@ -82,18 +82,18 @@ void bm_device_list_close(bm_device_list *list)
     bm_free(list);
 }
 
-/* device_probe -- what the program runs in a process of its own, for the library. */
+/* device_probe -- the library's entry for the probe process (opencl/cl_child.h). */
 
 bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err)
 {
     return bm_backend_opencl_try(device, cache_dir, err);
 }
 
-/* device_self_test -- the self-test: known answers on a device, asked from outside.
+/* device_self_test -- the public self-test: checks known answers on a device.
  *
- * The self-test signs documents through the very calls that a job makes. It knows their words from
- * the scalar reference, the definition of the scheme: sizes of 0, 1 and around each block size,
- * each scheme with several numbers of permutations, words and keys. */
+ * The self-test signs documents with the same calls as a job, and compares words and keys with the
+ * scalar reference, which defines the scheme. The documents have sizes of 0, 1 and around each
+ * block size; each scheme is tested with several numbers of permutations. */
 
 /* --- known answers --- */
 
@@ -108,7 +108,7 @@ typedef struct test_case {
     uint64_t *keys;
     const bm_scheme_ops *scheme;
     uint32_t perms, bands, rows;
-    bool stuck; /* a device stopped answering: it may use all of this for ever */
+    bool stuck; /* a device stopped answering, and may use all of this for ever */
     const char *cache_dir;
     bm_device_settings settings;
     bm_callbacks callbacks;
@@ -203,7 +203,8 @@ static void case_free(test_case *test)
     bm_free_all(test->hashes, test->weights, test->words, test->keys, test);
 }
 
-/* Every scheme that the device signs by, with the numbers of words that its row names. */
+/* Test every scheme for which the device has kernels, with the numbers of permutations in the
+ * scheme's row. */
 static bm_status test_device(test_case *test, const bm_device_info *device, uint32_t *n_checks,
                              bm_error *err)
 {

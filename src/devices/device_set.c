@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_set.c -- opening the chosen devices, checking what they say, giving up on those that lie.
+/* device_set.c -- opens the chosen devices, checks their answers, and gives up those that fail.
  *
  * Tests: tests/cli/cases/devices.sh, tests/cli/cases/devices_together.sh,
  *        tests/fault/device/answers.sh, tests/fault/device/calls.sh,
@@ -33,7 +33,7 @@ typedef struct listing {
     bm_device_info *devices; /* the native CPU, and the rows of cl_listing.h */
     size_t n;
     bool *marked;
-    bool broken;    /* OpenCL failed; see the note */
+    bool broken;    /* OpenCL failed; see `note` */
     char note[640]; /* why there is no OpenCL device; "" */
 } listing;
 
@@ -55,7 +55,7 @@ static bool is_gpu(const bm_device_info *device)
     return device->kind == BM_DEVICE_CL_GPU && device->usable && !bm_cl_is_emulator(device);
 }
 
-/* Describe the row that is the same GPU, and how that is known. */
+/* Describe how it is known that another row is the same GPU. */
 static const char *describe_same(const bm_device_info *device, char *out, size_t cap)
 {
     if (strcmp(device->same_by, "pci") == 0)
@@ -68,7 +68,7 @@ static const char *describe_same(const bm_device_info *device, char *out, size_t
     return out;
 }
 
-/* Why `auto` does not use an OpenCL device; NULL: it does. */
+/* Why `auto` does not use an OpenCL device; NULL: it uses it. */
 static const char *why_not_auto(const bm_device_info *device, char *words, size_t cap)
 {
     if (!device->usable)
@@ -98,7 +98,7 @@ static bool word_matches(bm_str word, const bm_device_info *device, bool first_c
            (name_contains(device->name, word) || name_contains(device->platform, word));
 }
 
-/* Does the word "opencl:P.D" name a device of this platform, which has none? */
+/* Does the word "opencl:P.D" name a device of this platform, which has no devices? */
 static bool is_within(bm_str word, const bm_device_info *platform)
 {
     const size_t len = strlen(platform->spec);
@@ -106,7 +106,7 @@ static bool is_within(bm_str word, const bm_device_info *platform)
            word.data[len] == '.';
 }
 
-/* The row of the same GPU that is preferred to this one; NULL: there is none. */
+/* The row of the same GPU that is preferred to this one; NULL: none. */
 static const bm_device_info *preferred(const listing *all, const bm_device_info *device)
 {
     for (size_t i = 0; i < all->n && device->same_as[0] != '\0'; i++)
@@ -115,7 +115,7 @@ static const bm_device_info *preferred(const listing *all, const bm_device_info 
     return NULL;
 }
 
-/* Does the word mean this row? Of the rows of one GPU it means the preferred one. */
+/* Does the word select this row? Of the rows of one GPU it selects the preferred one. */
 static bool word_means(const listing *all, bm_str word, const bm_device_info *device, bool first_cl)
 {
     const bm_device_info *other = preferred(all, device);
@@ -126,7 +126,8 @@ static bool word_means(const listing *all, bm_str word, const bm_device_info *de
 static bm_status mark_word(listing *all, bm_str word, bm_error *err)
 {
     bool seen_cl = false, found = false;
-    const bm_device_info *empty = NULL; /* a platform that the word means, and that has no device */
+    const bm_device_info *empty = NULL; /* a platform that the word selects but that has no
+                                           device */
     for (size_t i = 0; i < all->n; i++) {
         const bm_device_info *device = &all->devices[i];
         if (device->kind == BM_DEVICE_CL_NONE) {
@@ -216,14 +217,14 @@ bool bm_device_is_auto(const char *words)
     return words != NULL && strcasecmp(words, "auto") == 0;
 }
 
-/* Do these words ask OpenCL only for GPUs, or for devices by name? */
+/* Are GPUs all that these words need of OpenCL (`auto`, alone or with `cpu`)? */
 static bool names_only_auto(const char *words)
 {
     return bm_device_is_auto(words) || strcasecmp(words, "cpu,auto") == 0 ||
            strcasecmp(words, "auto,cpu") == 0;
 }
 
-/* The reason of each platform, one after the other. */
+/* List the reasons of all platforms; "" if any platform has a device. */
 static void note_platforms(const bm_cl_listing *cl, char *out, size_t cap)
 {
     size_t used = 0;
@@ -238,7 +239,7 @@ static void note_platforms(const bm_cl_listing *cl, char *out, size_t cap)
     }
 }
 
-/* All devices; without OpenCL's where `options` is NULL. */
+/* List all devices; without those of OpenCL if `options` is NULL. */
 static bm_status list(bm_cl_need need, const bm_device_options *options,
                       const bm_callbacks *callbacks, const char *cpu, listing *all, bm_error *err)
 {
@@ -334,15 +335,15 @@ bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg
     return ops->open(&own, out, err);
 }
 
-#define CHECK_ONE_IN  1024u /* documents; at least one a batch */
+#define CHECK_ONE_IN  1024u /* documents; at least one in each batch */
 #define CREDIT_ONE_IN 128u  /* hashes */
 #define CREDIT_FIRST  (1u << 15)
 #define CREDIT_MOST   (1u << 22)
 #define LONG_HASHES   4096u
-#define START_SECONDS 0.5     /* of a driver, the kernels and the trial */
+#define START_SECONDS 0.5     /* to start a driver, the kernels and the trial */
 #define SMALL_WORK    0x1p+26 /* bytes of text times words of a signature */
-#define WORTH_PART    5       /* of the CPU's rate, that a device has at least */
-#define WORTH_GAIN    1.1     /* times the CPU's rate, that all devices have together */
+#define WORTH_PART    5       /* a device must reach this part of the CPU's rate, ... */
+#define WORTH_GAIN    1.1     /* ... and all devices together this multiple of it */
 #define SOME_WORDS    4u
 /* 768 KiB of hashes: a batch stays in a core's second-level cache. */
 #define CPU_BATCH_HASHES (96u * 1024u)
@@ -353,9 +354,9 @@ static void add_name(bm_device_set *set, const char *name)
     snprintf(set->names + used, sizeof set->names - used, "%s%s", used == 0 ? "" : ", ", name);
 }
 
-/* The failure of a device that was asked for by name. If OpenCL is out of memory (the error has its
- * code), it is the device's memory. A device that fails its self-test cannot be used either:
- * BM_ERR_DEVICE. A lack of our own memory stays an error. The message names the device. */
+/* Convert the failure of a device that was selected by name. If OpenCL is out of memory (err->code
+ * is set), that is the device's memory, so it is BM_ERR_DEVICE, and so is a failed self-test. A
+ * lack of our own memory stays BM_ERR_NOMEM. The message names the device. */
 static bm_status named_failure(const bm_device_info *device, bm_status status, bm_error *err)
 {
     const bool ours = err == NULL || err->code == 0;
@@ -370,7 +371,7 @@ static bm_status named_failure(const bm_device_info *device, bm_status status, b
     return BM_ERR_DEVICE;
 }
 
-/* A device that is opened, by a thread of its own where there are others. */
+/* A device being opened, on a thread of its own if there are several. */
 typedef struct opening {
     const bm_backend_cfg *cfg;
     const bm_device_info *device;
@@ -378,7 +379,7 @@ typedef struct opening {
     bool started;
     bm_status status;
     bm_error error;
-    bm_backend *backend; /* NULL: it did not open, or has gone to a worker */
+    bm_backend *backend; /* NULL: it did not open, or was passed to a worker */
 } opening;
 
 static void *open_one(void *ctx)
@@ -388,8 +389,8 @@ static void *open_one(void *ctx)
     return NULL;
 }
 
-/* Open all of them at once: a driver that takes its time to start, in the trial run and here, takes
- * it once. */
+/* Open all devices at once, so that a driver that is slow to start, here and in the trial run,
+ * delays the job only once. */
 static void open_all(opening *openings, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -402,7 +403,8 @@ static void open_all(opening *openings, size_t n)
             pthread_join(openings[i].thread, NULL);
 }
 
-/* Try a device that was opened; a trial that it may go on using for ever is given up. */
+/* Take over an opened device, and run the trial on it. If the device may use the trial's memory for
+ * ever, the trial is given up. */
 static bm_status try_opened(opening *opened, bm_text_trial **trial, bm_backend **out, bm_error *err)
 {
     bm_backend *backend = opened->backend;
@@ -424,8 +426,8 @@ out:
     return status;
 }
 
-/* A device that does not open, or fails in the trial, is left out under `auto` (with a warning),
- * else an error. */
+/* Add a worker for an opened device. If it did not open or fails in the trial, it is left out with
+ * a warning under `auto`; else that is an error. */
 static bm_status add_worker(bm_device_set *set, opening *opened, bm_text_trial **trial,
                             bm_error *err)
 {
@@ -457,37 +459,39 @@ static bm_offload requested_offload(const bm_device_set_cfg *cfg)
     return cfg->settings != NULL ? cfg->settings->text_offload : BM_OFFLOAD_AUTO;
 }
 
-/* Choose between texts and hashes as far as that can be done before a device is opened. */
+/* Choose between texts and hashes, as far as is possible before a device is opened. */
 static bm_offload resolve_offload(const bm_device_set_cfg *cfg)
 {
     const bm_offload requested = requested_offload(cfg);
     if (cfg->text != NULL && cfg->text->hash != BM_TOKEN_XXH3)
-        return BM_OFFLOAD_OFF; /* kernels hash texts by XXH3 alone */
+        return BM_OFFLOAD_OFF; /* kernels hash texts only by XXH3 */
     return requested == BM_OFFLOAD_AUTO ? bm_text_offload_rule(cfg->pick->devices, cfg->pick->n)
                                         : requested;
 }
 
-/* Are there texts that a device could cut? */
+/* Are there texts that devices can cut? */
 static bool has_able_text(const bm_device_set_cfg *cfg)
 {
     return cfg->text != NULL && bm_text_batch_able(cfg->text);
 }
 
-/* Do devices sign by the scheme? Else all is done by the native CPU, whatever was asked for. */
+/* Do devices have kernels for the scheme? If not, the native CPU signs everything, whichever
+ * devices were selected. */
 static bool has_kernels(const bm_device_set *set)
 {
     return set->params.ops->device.sign_cpu != NULL;
 }
 
-/* Is it to be measured whether the devices, which `auto` chose, are worth it? Not where the form is
- * settled by hand. */
+/* Should a trial decide whether the devices that `auto` chose pay off? Not if the user decides
+ * between texts and hashes. */
 static bool compares(const bm_device_set_cfg *cfg)
 {
     const bm_offload requested = requested_offload(cfg);
     return cfg->pick->measured && (requested == BM_OFFLOAD_AUTO || requested == BM_OFFLOAD_TRIAL);
 }
 
-/* Open the trial, if the worth or form of any device is to be measured. */
+/* Open the trial, if something is to be measured: whether devices pay off, or texts against
+ * hashes. */
 static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *cfg,
                             bm_text_trial **out, bm_error *err)
 {
@@ -505,8 +509,8 @@ static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *c
     return any && (texts || compares(cfg)) ? bm_text_trial_open(&trial, out, err) : BM_OK;
 }
 
-/* Does the job end sooner than a device is ready for it? The bytes of the inputs are taken for text,
- * of a shingle a byte at most; SMALL_WORK takes one thread a fifth of a second at most. */
+/* Would the job end before a device is ready? The bytes of the inputs count as text, with at most
+ * one shingle per byte; SMALL_WORK takes a thread at most a fifth of a second. */
 static bool is_small(const bm_device_set *set, const bm_device_set_cfg *cfg,
                      const bm_text_trial *trial)
 {
@@ -523,7 +527,7 @@ static void log_without(const bm_device_set *set, const bm_device_set_cfg *cfg, 
                  why);
 }
 
-/* Worker number i goes. Nobody has used the lock of any worker yet. */
+/* Remove worker i. No thread has used any worker's lock yet. */
 static void drop_worker(bm_device_set *set, bm_text_trial *trial, size_t i)
 {
     bm_device_worker *worker = &set->device_workers[i];
@@ -540,8 +544,8 @@ static void drop_worker(bm_device_set *set, bm_text_trial *trial, size_t i)
     bm_text_trial_drop(trial, i);
 }
 
-/* Leave out devices that `auto` chose and that do not pay: each that has less than a fifth of the
- * CPU's rate, and then all of them where they do not shorten the job. */
+/* Leave out devices that `auto` chose and that do not pay off: first each one below a fifth of the
+ * CPU's rate, then all of them if they do not shorten the job. */
 static void drop_slow_workers(bm_device_set *set, const bm_device_set_cfg *cfg,
                               bm_text_trial *trial)
 {
@@ -560,7 +564,7 @@ static void drop_slow_workers(bm_device_set *set, const bm_device_set_cfg *cfg,
         drop_worker(set, trial, i);
 }
 
-/* Choose between texts and hashes, and open what texts need on the host. */
+/* Choose between texts and hashes, and open what the host needs for texts. */
 static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg,
                                 const bm_text_trial *trial, bm_error *err)
 {
@@ -592,7 +596,7 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
     return BM_OK;
 }
 
-/* No device is left, or none was worth it: the native CPU signs. */
+/* If no device is left or paid off, the native CPU signs. */
 static void use_cpu(bm_device_set *set, size_t n_opened)
 {
     if (set->n_device_workers > 0 || set->use_cpu)
@@ -605,7 +609,7 @@ static void use_cpu(bm_device_set *set, size_t n_opened)
         bm_meter_log(set->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
 }
 
-/* The choice, for people. */
+/* List the names of the chosen devices, for users. */
 static void add_names(bm_device_set *set, const bm_device_pick *pick)
 {
     bool named = false;
@@ -622,7 +626,7 @@ static void add_names(bm_device_set *set, const bm_device_pick *pick)
         add_name(set, set->cpu->info.name);
 }
 
-/* Every device of the pick: workers, and the native CPU. */
+/* Open every selected device: workers, and the native CPU. */
 static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
                               bm_backend_cfg *backend, bm_error *err)
 {
@@ -654,7 +658,7 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
     add_names(set, cfg->pick);
     status = choose_offload(set, cfg, trial, err);
 out:
-    for (; at < n; at++) /* after one that is an error */
+    for (; at < n; at++) /* the rest, after one that is an error */
         bm_backend_close(openings[at].backend);
     bm_free(openings);
     bm_text_trial_close(trial);
@@ -721,7 +725,7 @@ size_t bm_device_set_batch_hashes(const bm_device_set *set)
     return hashes;
 }
 
-/* Hashes of document d, or, of a text, as many as it can have. */
+/* The number of hashes of document d; of a text, an upper bound. */
 static uint64_t units_of(const bm_sign_task *task, size_t d)
 {
     return task->offsets[d + 1] - task->offsets[d];
@@ -747,26 +751,26 @@ bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_erro
     return ops->wait(set->cpu, task, err);
 }
 
-/* The sample check. Its cost is limited, counted in hashes that the native CPU signs again: a
- * worker gains one for each CREDIT_ONE_IN hashes that its device has signed, so that the check
- * takes less than a hundredth of the time that native code would need for the whole job. */
+/* The sample check. Its cost is limited, measured in hashes that the native CPU signs again: a
+ * worker gains one for each CREDIT_ONE_IN hashes signed by its device. So the check takes less than
+ * a hundredth of the time that native code would need for the whole job. */
 
-/* Document d of a task, with its hashes. */
+/* Document d of a task, and its hashes. */
 typedef struct sampled {
     size_t doc;
     uint64_t range[2]; /* offsets of its hashes */
     const uint64_t *hashes;
-    bm_hash128 content; /* of a text */
+    bm_hash128 content; /* if the task has texts */
 } sampled;
 
-/* Long documents are given as hashes and have their words compared, four of them. */
+/* Are only four words compared? For long documents that were given as hashes. */
 static bool some_words_do(const bm_device_set *set, const bm_sign_task *task, size_t d)
 {
     return task->text == NULL && task->words != NULL && set->params.ops->prefix &&
            set->perms_used > SOME_WORDS && units_of(task, d) > LONG_HASHES;
 }
 
-/* A word by the reference takes the time of eight words by native code. */
+/* A word takes the reference as long as eight words take native code. */
 static uint64_t cost_of(const bm_device_set *set, const bm_sign_task *task, size_t d)
 {
     const uint64_t n = units_of(task, d);
@@ -778,7 +782,7 @@ static bool is_left_to_host(const bm_sign_task *task, size_t d)
     return task->text != NULL && task->text->docs[d].by_host;
 }
 
-/* The first document from d on that the device has signed; n_docs: none. */
+/* The first document from d on that the device signed; n_docs: none. */
 static size_t signed_from(const bm_sign_task *task, size_t d)
 {
     while (d < task->n_docs && is_left_to_host(task, d))
@@ -786,7 +790,7 @@ static size_t signed_from(const bm_sign_task *task, size_t d)
     return d;
 }
 
-/* The document with hashes that is cheapest to check; there is one that the device has signed. */
+/* The document with hashes that is cheapest to check. The device must have signed at least one. */
 static size_t cheapest(const bm_device_set *set, const bm_sign_task *task)
 {
     size_t least = signed_from(task, 0);
@@ -797,7 +801,7 @@ static size_t cheapest(const bm_device_set *set, const bm_sign_task *task)
     return least;
 }
 
-/* The hashes are made again where the device had the text. */
+/* Get the document's hashes; they are made again if the device got its text. */
 static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, sampled *out,
                            bm_error *err)
 {
@@ -815,8 +819,7 @@ static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, s
     return BM_OK;
 }
 
-/* Do the words at one place of a long document equal the reference? The place is another one for
- * each document. */
+/* Do four words of a long document equal the reference? Which four depends on the document. */
 static bool has_right_words(const bm_device_set *set, const bm_sign_task *task,
                             const sampled *sample)
 {
@@ -831,7 +834,7 @@ static bool has_right_words(const bm_device_set *set, const bm_sign_task *task,
     return memcmp(words, row + first * word_bytes, SOME_WORDS * word_bytes) == 0;
 }
 
-/* Are words, keys, count and content hash of the document the same as the native CPU's? */
+/* Are words, keys, count and content hash of the document equal to the native CPU's? */
 static bm_status compare(bm_device_set *set, const bm_sign_task *task, const sampled *sample,
                          bool *right, bm_error *err)
 {
@@ -861,7 +864,8 @@ bm_status bm_device_set_check(bm_device_set *set, bm_device_worker *worker,
     worker->credit += (task->offsets[task->n_docs] - task->offsets[0]) / CREDIT_ONE_IN;
     if (worker->credit > CREDIT_MOST)
         worker->credit = CREDIT_MOST;
-    bool dear = false; /* the cheapest document took the place of one that was too dear, once */
+    bool dear = false; /* a document was too expensive and was replaced by the cheapest one; at most
+                          once */
     for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
          d < task->n_docs && !dear; d += CHECK_ONE_IN) {
         bool right = true;
@@ -886,7 +890,7 @@ bm_status bm_device_set_check(bm_device_set *set, bm_device_worker *worker,
     return BM_OK;
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static void die(bm_device_set *set, bm_device_worker *worker, bm_status status,
                 const bm_error *error)
 {

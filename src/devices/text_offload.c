@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_offload.c -- the trial of the CPU, and of both ways on devices.
+/* text_offload.c -- measures the CPU, and devices with texts and with hashes.
  *
- * The text is made by a fixed generator: words of 1 to 10 letters, a megabyte in documents of
- * 2 KiB. Each thread of the host makes texts, hashes and words of some of the documents again and
- * again; the first time does not count, since it allocates. Processor time is counted there, so that
- * others who have the processor for a moment do not look like slow loops.
+ * The text is made by a fixed generator: words of 1 to 10 letters, a megabyte in documents of 2
+ * KiB. Each thread of the host repeatedly makes texts, hashes and words of some of the documents;
+ * the first round does not count, since it allocates. Processor time is measured, so that
+ * interruptions do not make the loops look slow.
  *
  *     a device   a small batch, and larger ones until one takes some milliseconds
  *                batches of that size, staged once and submitted again and again, as many in flight
  *                as the device likes; the better of two stretches counts
  *
- * A device on which the small batch takes long, at a rate that is nothing beside the CPU's, is not
- * tried further.
+ * A device that takes long for the small batch, at a rate far below the CPU's, is not tried
+ * further.
  *
  * Tests: tests/unit/devices/test_text_offload.c */
 #include "devices/text_offload.h"
@@ -28,14 +28,14 @@
 
 #define DOC_BYTES     2048u
 #define TRIAL_DOCS    512u
-#define LANE_DOCS     16u   /* that a thread makes at once: its caches hold them */
-#define LANE_SECONDS  0.002 /* that each part of the CPU's work is measured at least */
+#define LANE_DOCS     16u   /* documents of a thread's round: they fit into its caches */
+#define LANE_SECONDS  0.002 /* for which the CPU's work is measured at least */
 #define LANE_ROUNDS   64u
-#define FIRST_DOCS    8u    /* of a device's first batch */
-#define FOLD_MOST     8u    /* by which a batch is larger than the one before it */
-#define BATCH_SECONDS 0.004 /* that the last ones should take */
-#define SLOW_SECONDS  0.005 /* for a first batch */
-#define SLOW_PART     20    /* of the CPU's rate */
+#define FIRST_DOCS    8u    /* in a device's first batch */
+#define FOLD_MOST     8u    /* factor by which a batch may exceed the one before it */
+#define BATCH_SECONDS 0.004 /* that the last batches should take */
+#define SLOW_SECONDS  0.005 /* of a slow first batch */
+#define SLOW_PART     20    /* a slow device is below this part of the CPU's rate */
 #define DEPTH_MAX     4u
 #define STRETCHES     2u
 
@@ -49,12 +49,12 @@ bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n)
     return BM_OFFLOAD_OFF;
 }
 
-/* Seconds of a processor for the whole text. */
+/* Processor seconds for the whole text. */
 typedef struct parts {
     double join, hash, sign;
 } parts;
 
-/* What a thread of the host works on. */
+/* The data of one thread of the host. */
 typedef struct lane {
     bm_shingler *shingler;
     bm_text_batch text;
@@ -65,12 +65,12 @@ typedef struct lane {
     uint32_t rounds;
 } lane;
 
-/* What a form took on one device. */
+/* The time that one form took on one device. */
 typedef struct form_time {
-    double rate; /* bytes of text a second of the device */
-    double
-        beside; /* seconds of the host's processors for the whole text: staging, and the driver */
-    parts host; /* what the host's own work took meanwhile */
+    double rate;   /* of the device, bytes of text per second */
+    double beside; /* seconds of the host's processors for the whole text, for staging and the
+                      driver */
+    parts host;    /* the host's own work in this time */
 } form_time;
 
 typedef struct device_time {
@@ -81,7 +81,7 @@ struct bm_text_trial {
     bm_text_trial_cfg cfg;
     bm_text_options options;
     char *bytes;
-    bool made; /* the two batches are */
+    bool made; /* `text` and `hashes` are made */
     bm_text_batch text;
     bm_shingle_batch hashes;
     /* Devices write here; a device that failed may do so until it is closed. */
@@ -90,11 +90,11 @@ struct bm_text_trial {
     uint64_t *keys;
     bm_sign_task tasks[DEPTH_MAX];
     lane *lanes;
-    atomic_bool stop; /* the threads that are at work beside a device */
-    parts alone;      /* what the host's work takes without devices */
+    atomic_bool stop; /* stops the threads that work beside a device */
+    parts alone;      /* the host's work without devices */
     device_time *devices;
     size_t n_devices, cap_devices;
-    bool same_processors; /* one of them is made of the host's */
+    bool same_processors; /* some device is made of the host's processors */
 };
 
 static void fill_words(char *out, size_t len)
@@ -168,7 +168,7 @@ static bm_status lane_sign(const bm_text_trial *t, lane *l, bm_error *err)
     return native->ops->wait(native, &task, err);
 }
 
-/* The work of a thread on some documents, once. */
+/* One round of a thread's work on some documents. */
 static bm_status lane_round(const bm_text_trial *t, lane *l, size_t first, bool sign, parts *spent,
                             bm_error *err)
 {
@@ -185,7 +185,8 @@ static bm_status lane_round(const bm_text_trial *t, lane *l, size_t first, bool 
     return BM_OK;
 }
 
-/* A thread is at work until each part took long enough, or until a device was timed. */
+/* Work in rounds until they took long enough in total, or, with `beside`, until the device was
+ * timed. */
 static bm_status lane_run(const bm_text_trial *t, lane *l, size_t number, bool beside,
                           bm_error *err)
 {
@@ -205,7 +206,7 @@ static bm_status lane_run(const bm_text_trial *t, lane *l, size_t number, bool b
     return BM_OK;
 }
 
-/* The mean of all threads, for the whole text; false: none has done a round. */
+/* The mean of all threads, for the whole text. false: no round was completed. */
 static bool mean_of(const bm_text_trial *t, parts *out)
 {
     parts sum = {0};
@@ -221,7 +222,7 @@ static bool mean_of(const bm_text_trial *t, parts *out)
         return false;
     *out = (parts){sum.join * fold, sum.hash * fold, sum.sign * fold};
     if (t->cfg.text == NULL)
-        out->hash = 0; /* they are given */
+        out->hash = 0; /* hashes are given */
     return true;
 }
 
@@ -276,14 +277,14 @@ void bm_text_trial_close(bm_text_trial *trial)
                 trial->lanes, trial->devices, trial);
 }
 
-/* Bytes that the rates are of, in documents 0 … n-1. */
+/* The bytes to which rates refer, in documents 0 … n-1. */
 static double bytes_of(const bm_text_trial *t, size_t n)
 {
     return t->cfg.text != NULL ? (double)n * DOC_BYTES
                                : (double)n * (DOC_BYTES - given_hashes.shingle_k + 1) * 8;
 }
 
-/* Bytes a second where the whole text takes so many seconds, which are 0 where the clock is coarse. */
+/* Bytes per second if the whole text takes `seconds`, which may be 0 with a coarse clock. */
 static double rate_of(const bm_text_trial *t, double seconds)
 {
     return bytes_of(t, TRIAL_DOCS) / (seconds > 0 ? seconds : 1e-9);
@@ -296,7 +297,7 @@ double bm_text_trial_cpu_rate(const bm_text_trial *trial)
 
 /* --- a device --- */
 
-/* Both batches, and memory for what DEPTH_MAX tasks give back. */
+/* Make both batches, and memory for the results of DEPTH_MAX tasks. */
 static bm_status make_batches(bm_text_trial *t, bm_error *err)
 {
     const size_t docs = (size_t)TRIAL_DOCS * DEPTH_MAX;
@@ -317,7 +318,7 @@ static bm_status make_batches(bm_text_trial *t, bm_error *err)
     return BM_OK;
 }
 
-/* A device, one form, and the tasks that it gets. */
+/* A device, one form, and the size of its tasks. */
 typedef struct timing {
     bm_text_trial *trial;
     bm_backend *backend;
@@ -327,7 +328,7 @@ typedef struct timing {
     form_time *out;
 } timing;
 
-/* Task number i of n documents. */
+/* Set up task i with n_docs documents. */
 static bm_sign_task *set_task(const timing *x, uint32_t i)
 {
     bm_text_trial *t = x->trial;
@@ -353,7 +354,7 @@ static bm_status wait_for(const timing *x, uint32_t i, bm_error *err)
     return x->backend->ops->wait(x->backend, &x->trial->tasks[i], err);
 }
 
-/* One batch of x->n_docs that is alone on the device. */
+/* Time one batch of x->n_docs documents, alone on the device. */
 static bm_status time_one(timing *x, double *seconds, bm_error *err)
 {
     const double mark = bm_clock_seconds(), cpu = bm_clock_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -367,9 +368,9 @@ static bm_status time_one(timing *x, double *seconds, bm_error *err)
     return BM_OK;
 }
 
-/* Batches that are alone, each larger than the one before, until one takes long enough. The first of
- * a size may take its time to allocate, so a long one is timed again. *slow: a batch of the first
- * size shows enough. */
+/* Time batches alone on the device, with growing size, until one takes long enough. The first of a
+ * size may spend time on allocation, so a long one is timed again. *slow: the device is too slow to
+ * go on after the first size. */
 static bm_status time_alone(timing *x, bool *slow, bm_error *err)
 {
     *slow = false;
@@ -399,8 +400,9 @@ static void unstage(const timing *x)
     }
 }
 
-/* Set every task, and stage it where the backend has places, which grow when a task is submitted that
- * they were too small for. *seconds: what staging took of one task. */
+/* Set up every task, and stage it if the backend has places for it. A place that is too small grows
+ * when a task is submitted, so staging is tried again after that. *seconds: the staging time of one
+ * task. */
 static bm_status stage(const timing *x, double *seconds, bm_error *err)
 {
     *seconds = 0;
@@ -420,7 +422,7 @@ static bm_status stage(const timing *x, double *seconds, bm_error *err)
     return BM_OK;
 }
 
-/* Batches in flight: the better of some stretches of them. */
+/* Time batches in flight; the better of several stretches counts. */
 static bm_status time_flight(const timing *x, double staging, bm_error *err)
 {
     const uint32_t each = x->depth;
@@ -462,14 +464,15 @@ static bm_status time_form(timing *x, bm_error *err)
     if (slow)
         return BM_OK;
     const bm_status status = time_staged(x, err);
-    if (status != BM_ERR_UNSUPPORTED) /* else too much for its buffers at once: as it was alone */
+    if (status != BM_ERR_UNSUPPORTED) /* else too much for its buffers: keep the time of single
+                                         batches */
         BM_TRY(status);
     BM_TRY(x->backend->ops->drain(x->backend, err));
     unstage(x);
     return BM_OK;
 }
 
-/* Thread 0 times the device, the others are at work. */
+/* Thread 0 times the device while the others work. */
 static bm_status run_beside(void *ctx, uint32_t thread, bm_error *err)
 {
     timing *x = ctx;
@@ -481,7 +484,8 @@ static bm_status run_beside(void *ctx, uint32_t thread, bm_error *err)
     return status;
 }
 
-/* If both share the memory, time of the driver cannot be distinguished from time of the threads. */
+/* Time a device that shares memory with the host, while the host works. The driver's time cannot be
+ * told from that of the threads. */
 static bm_status time_beside(timing *x, bm_error *err)
 {
     bm_pool *pool = NULL;
@@ -516,7 +520,7 @@ bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error 
     if (trial->cfg.texts && backend->accepts_text)
         status = try_form(trial, backend, true, &took.text, err);
     if (status == BM_ERR_UNSUPPORTED)
-        took.text = (form_time){.rate = 0}; /* it takes no such text: hashes win */
+        took.text = (form_time){.rate = 0}; /* it does not take such texts: hashes win */
     else
         BM_TRY(status);
     trial->devices[trial->n_devices++] = took;
@@ -531,9 +535,9 @@ void bm_text_trial_drop(bm_text_trial *trial, size_t i)
             (trial->n_devices - i) * sizeof *trial->devices);
 }
 
-/* --- the verdict --- */
+/* --- the result --- */
 
-/* Bytes a second of a way through host and device (text_offload.h); 0 where one of them does none. */
+/* The rate of a way through host and device (text_offload.h); 0 if one of them has none. */
 static double text_way_rate(double host_rate, double device_rate, bool same_processors)
 {
     if (host_rate <= 0 || device_rate <= 0)
@@ -548,7 +552,7 @@ static const form_time *form_of(const bm_text_trial *t, size_t i, bool text)
     return text ? &t->devices[i].text : &t->devices[i].hashes;
 }
 
-/* Of devices `from` … `end`-1: their rates together, and the rate of the host beside them. */
+/* The rate with devices `from` … `end`-1, and the parts of it: host and devices. */
 static double rate_with(const bm_text_trial *t, size_t from, size_t end, bool text, double *host,
                         double *device)
 {
@@ -558,7 +562,7 @@ static double rate_with(const bm_text_trial *t, size_t from, size_t end, bool te
         const form_time *f = form_of(t, i, text);
         *device += f->rate;
         seconds += text ? f->host.join : f->host.hash;
-        if (!t->same_processors) /* else the device's work is counted twice */
+        if (!t->same_processors) /* else the device's work would count twice */
             seconds += f->beside;
     }
     *host = rate_of(t, seconds / (double)(end > from ? end - from : 1) / t->cfg.threads);

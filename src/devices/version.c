@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* version.c -- which library this is; see bandmill/version.h.
+/* version.c -- the library's version; see bandmill/version.h.
  *
- * The digest of the kernels is XXH3_64 over name, length and text of each embedded file, in the
- * order of their embedding. Like the CPU's features it is a fact of the binary, found once.
+ * The digest of the kernels is XXH3_64 over name, length and text of each embedded file, in order.
+ * It is constant for a binary, and computed once.
  *
  * Tests: tests/cli/cases/usage.sh */
 #include <bandmill/version.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block.h -- the bytes of a block (bandmill/distributed.h has them one by one). */
+/* block.h -- the format of a block; bandmill/distributed.h defines its bytes. */
 #pragma once
 
 #include <bandmill/distributed.h>
@@ -15,11 +15,11 @@ typedef struct bm_block_head {
     bm_joiner_counts counts;
 } bm_block_head;
 
-/* Bytes of a block with its header. */
+/* Bytes of a block, including its header. */
 size_t bm_block_bytes(const bm_block_head *head);
 /* Write the header of a block before what follows it, which is there already. */
 void bm_block_seal(const bm_block_head *head, char *block);
-/* Read the header of the block at the beginning of `size` bytes, and check all of it.
+/* Read the header of the block at the beginning of `size` bytes, and check the whole block.
  * BM_ERR_FORMAT. */
 bm_status bm_block_read(const char *data, size_t size, bm_block_head *out, bm_error *err);
 
@@ -42,19 +42,19 @@ typedef struct bm_block_rows {
     bool with_parts;
 } bm_block_rows;
 
-/* Append a block of so many bytes, to be filled; *block is valid until the next one. */
+/* Append a block of `bytes` bytes, for the caller to fill; *block is valid until the next call. */
 bm_status bm_block_rows_add(bm_block_rows *rows, size_t part, size_t bytes, char **block,
                             bm_error *err);
-/* The rows, which are empty afterwards, also on failure. */
+/* Take the rows as an array; `rows` is empty afterwards, also on failure. */
 bm_status bm_block_rows_take(bm_block_rows *rows, struct ArrowSchema *schema,
                              struct ArrowArray *array, bm_error *err);
 void bm_block_rows_reset(bm_block_rows *rows);
 
-/* column_rows -- columns that were made here, as an Arrow array. */
+/* column_rows -- an Arrow array made of our own columns. */
 
 typedef struct bm_made_column {
     const char *format, *name;
-    void *buffers[2]; /* bm_alloc'ed and taken, also on failure; no validity */
+    void *buffers[2]; /* from bm_alloc, taken over even on failure; there is no validity buffer */
     size_t n_buffers;
 } bm_made_column;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* joiner.c -- bm_joiner: blocks to a forest of the documents that share a key.
+/* joiner.c -- bm_joiner: makes a forest of the documents that share a key, from blocks.
  *
- *     entries   dealt out by bits 32 to 39 of their keys into 256 heaps, as the blocks come. At the
- *               end a table of each heap finds the first entry of every key, and joins the others
- *               with it: n - 1 links of a key with n documents
- *     ids       dealt out by the lowest byte of their hashes. One that is there twice came twice
- *     forests   their links are made at once
+ *     entries   distributed by bits 32 to 39 of their keys to 256 heaps, as the blocks come. At the
+ *               end, a table for each heap finds the first entry of every key and links the others
+ *               to it: n - 1 links for a key with n documents
+ *     ids       distributed by the lowest byte of their hashes; hashes that repeat are recorded
+ *     forests   their links are added at once
  *
- * Memory: 12 bytes an entry and 8 a document, up to half as much again while heaps grow, and about
- * 24 bytes for each document that is linked.
+ * Memory: 12 bytes per entry and 8 per document, up to half as much again while heaps grow, and
+ * about 24 bytes per linked document.
  *
  * Tests: tests/unit/distributed/test_joiner.c */
 #include <bandmill/distributed.h>
@@ -25,24 +25,24 @@
 
 #define HEAPS        256u
 #define NODES_MAX    (UINT32_MAX - 1)
-#define FOREST_LINKS ((BM_BLOCK_BYTES - BM_BLOCK_HEAD) / 16u) /* of a block */
+#define FOREST_LINKS ((BM_BLOCK_BYTES - BM_BLOCK_HEAD) / 16u) /* in a block */
 
 typedef struct heap {
-    uint32_t *keys; /* of entries, with the hash of each */
+    uint32_t *keys; /* low 32 bits of the keys of entries; `hashes` has the id hash of each */
     uint64_t *hashes;
     uint64_t *ids;
     size_t n, cap_keys, cap_hashes, n_ids, cap_ids;
 } heap;
 
-/* Documents that are linked, by number. */
+/* Linked documents, by node number. */
 typedef struct forest {
     bm_hash_table table;
     uint64_t *hashes;
-    bm_union_find sets; /* n nodes; the smaller number is the root */
+    bm_union_find sets; /* n nodes; the root of a set is its smallest number */
     size_t cap_hashes, cap_parents;
 } forest;
 
-/* Hashes that came more than once, each maybe several times. */
+/* Id hashes that came more than once; one may be listed repeatedly. */
 typedef struct repeats {
     uint64_t *hashes;
     size_t n, cap;
@@ -51,7 +51,7 @@ typedef struct repeats {
 struct bm_joiner {
     bm_joiner_counts counts;
     uint64_t settings;
-    bool begun; /* there was a block */
+    bool begun; /* a block has been added */
     heap heaps[HEAPS];
     forest forest;
     repeats repeats;
@@ -108,7 +108,7 @@ static bm_status repeat(bm_joiner *joiner, uint64_t hash, bm_error *err)
     return BM_OK;
 }
 
-/* --- blocks in --- */
+/* --- adding blocks --- */
 
 static uint64_t word_at(const char *at, size_t i)
 {
@@ -184,13 +184,13 @@ const bm_joiner_counts *bm_joiner_count(const bm_joiner *joiner)
     return joiner != NULL ? &joiner->counts : NULL;
 }
 
-/* --- heaps to links --- */
+/* --- linking heaps --- */
 
-/* The first entry of each key: a table of open addresses. */
+/* The first entry of each value, in a hash table with open addressing. */
 typedef struct firsts {
     uint32_t *slots; /* 1 + the entry; 0: free */
     size_t cap;
-    uint32_t shift; /* of a mixed key to its slot */
+    uint32_t shift; /* from a mixed value to its slot */
 } firsts;
 
 static bm_status firsts_clear(firsts *f, size_t n, bm_error *err)
@@ -206,7 +206,7 @@ static bm_status firsts_clear(firsts *f, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* The slot where entry i is to be, or the first one like it is. */
+/* Find the slot where entry i belongs, or that has the first entry with the same value. */
 #define FIRSTS_FIND(f, values, i, mix, at)                                                         \
     do {                                                                                           \
         const size_t mask_ = ((size_t)UINT32_MAX >> (f)->shift);                                   \
@@ -249,7 +249,7 @@ static void heap_reset(heap *h)
     *h = (heap){0};
 }
 
-/* Sorted, each once. */
+/* Sort the hashes, and drop repeats. */
 static bm_status sort_distinct(uint64_t *hashes, size_t *n, bm_error *err)
 {
     uint64_t *scratch = NULL;
@@ -280,7 +280,7 @@ out:
 
 /* --- the result --- */
 
-/* Nodes in the order of their hashes, with the least hash of the component of each. */
+/* Nodes in ascending order of hash, each with the least hash of its component. */
 typedef struct tree_rows {
     uint64_t *hashes, *least;
     size_t n;
@@ -312,7 +312,7 @@ static bm_status order_nodes(forest *f, tree_rows *out, bm_error *err)
     BM_TRY_OUT(sort_distinct(out->hashes, &n_sorted, err));
     for (size_t i = 0; i < n; i++) {
         uint32_t node;
-        BM_TRY_OUT(node_of(f, out->hashes[i], &node, err)); /* it is there */
+        BM_TRY_OUT(node_of(f, out->hashes[i], &node, err)); /* the node exists */
         out->least[i] = of_root[bm_union_find_root(&f->sets, node)];
     }
 out:
@@ -324,7 +324,7 @@ out:
     return status;
 }
 
-/* A block of the links that are left and of repeats that are left. */
+/* Append a block of the remaining links and repeats. */
 static bm_status put_forest(const bm_joiner *joiner, const tree_rows *links, const size_t begins[2],
                             bm_block_rows *rows, size_t taken[2], bm_error *err)
 {
@@ -371,7 +371,8 @@ bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema, struct
     BM_TRY_OUT(link_heaps(joiner, err));
     BM_TRY_OUT(order_nodes(&joiner->forest, &nodes, err));
     size_t n = 0;
-    for (size_t i = 0; i < nodes.n; i++) /* the least of a component is said by the others */
+    for (size_t i = 0; i < nodes.n; i++) /* the least node of a component needs no link of its
+                                            own */
         if (nodes.hashes[i] != nodes.least[i]) {
             nodes.hashes[n] = nodes.hashes[i];
             nodes.least[n++] = nodes.least[i];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* splitter.c -- bm_splitter: rows of documents to entries, and entries to blocks.
+/* splitter.c -- bm_splitter: makes entries of documents, and blocks of entries.
  *
  *     rows -> texts -> signer: band keys -> entries (part, key, hash of the id), in the order of
  *     documents -> sorted by part (counting) -> blocks
  *
- * An entry's key is its band key mixed with the number of its band: its upper 24 bits choose the
- * part, its lower 40 travel. Every document also has one entry that is nothing but the hash of its
- * id, so that an id that is twice meets itself.
+ * An entry's key is its band key mixed with the number of its band: the upper 24 bits choose the
+ * part, the lower 40 are sent. For every document the hash of its id is also sent by itself, to the
+ * part it determines, so that repeated ids meet there.
  *
- * Memory: 16 bytes an entry that waits, and the blocks once more while they are taken.
+ * Memory: 16 bytes per waiting entry, and the blocks in addition while they are taken.
  *
  * Tests: tests/unit/distributed/test_splitter.c */
 #include <bandmill/distributed.h>
@@ -32,14 +32,14 @@
 #include "text/stop_words.h"
 
 #define PARTS_MAX  65536u
-#define SIGN_DOCS  8192u /* signed at once */
-#define ID_SEED    42    /* of xxhash64 of Spark */
+#define SIGN_DOCS  8192u /* documents signed at once */
+#define ID_SEED    42    /* the seed of Spark's xxhash64 */
 #define PART_SHIFT 40    /* the bits below are the key of an entry */
 #define SHOWN      64    /* characters of an id in a message */
 
 /* --- columns --- */
 
-/* A column that is looked for by its name. */
+/* Find and open a column by its name. */
 static bm_status find_column(const struct ArrowSchema *schema, const struct ArrowArray *array,
                              const char *name, bool integers, bm_arrow_column *out, bm_error *err)
 {
@@ -119,24 +119,24 @@ bm_status bm_hash_texts(const struct ArrowSchema *schema, const struct ArrowArra
 /* --- the splitter --- */
 
 typedef struct entry {
-    uint64_t key; /* part above PART_SHIFT as a fraction, the key itself below */
+    uint64_t key; /* bits from PART_SHIFT on choose the part; the bits below are the key */
     uint64_t id_hash;
 } entry;
 
 struct bm_splitter {
     bm_signer *signer;
-    bm_shingle_options shingling; /* of texts that gave no shingles */
-    char *stop_words;             /* which they name; NULL: none */
+    bm_shingle_options shingling; /* for texts without shingles */
+    char *stop_words;             /* owned copy of its file name; NULL: none */
     uint32_t bands, parts;
     bm_on_error on_error;
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes;
     uint64_t known;     /* BM_ID_HASH_KNOWN, or 0 */
-    bm_block_head head; /* settings; counts of what waits */
-    entry *entries;     /* of bands */
-    uint64_t *ids;      /* of the documents */
+    bm_block_head head; /* settings, and the counts of waiting documents */
+    entry *entries;     /* waiting, of bands */
+    uint64_t *ids;      /* waiting, of documents */
     size_t n_entries, cap_entries, n_ids, cap_ids;
-    /* of one call of the signer */
+    /* for one call of the signer */
     bm_str texts[SIGN_DOCS];
     uint64_t hashes[SIGN_DOCS];
     uint32_t n_shingles[SIGN_DOCS];
@@ -146,7 +146,7 @@ struct bm_splitter {
 BM_OPTIONS_INIT(splitter, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS, .parts = 1,
                 .resources = BM_RESOURCE_DEFAULTS)
 
-/* What must be the same of all blocks that meet. */
+/* A hash of the settings that must be the same in all blocks of a join. */
 static bm_status settings_of(const bm_splitter_options *o, uint64_t *out, bm_error *err)
 {
     bm_text_options text = o->text;
@@ -268,7 +268,7 @@ static bm_status check_record(const bm_splitter *splitter, const bm_arrow_column
                    id.data);
 }
 
-/* SplitMix64 of a number. */
+/* The finalizer of SplitMix64. */
 static uint64_t mixed(uint64_t x)
 {
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -276,7 +276,7 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Texts that are in another encoding have no shingles, and are counted apart from empty ones. */
+/* Texts in another encoding have no shingles; count them apart from empty ones. */
 static bm_status count_unreadable(bm_splitter *splitter, size_t n, bm_error *err)
 {
     bm_str *texts = splitter->texts;
@@ -298,7 +298,7 @@ static bm_status count_unreadable(bm_splitter *splitter, size_t n, bm_error *err
     return BM_OK;
 }
 
-/* The texts and hashes at hand become entries. */
+/* Sign the collected texts, and make entries. */
 static bm_status sign(bm_splitter *splitter, size_t n, bm_error *err)
 {
     const size_t bands = splitter->bands;
@@ -361,14 +361,15 @@ static uint32_t part_of(const bm_splitter *splitter, uint64_t hash)
     return (uint32_t)((hash >> PART_SHIFT) * splitter->parts >> (64 - PART_SHIFT));
 }
 
-/* What waits, sorted by part; parts[p] … parts[p + 1] - 1 are of part p. */
+/* All that waits, sorted by part: part p has entries entry_begins[p] … entry_begins[p + 1] - 1, and
+ * likewise ids. */
 typedef struct sorted {
     entry *entries;
     uint64_t *ids;
     size_t *entry_begins, *id_begins;
 } sorted;
 
-/* The place at which each part begins; counts[p + 1] is how many part p has. */
+/* Turn counts into offsets: counts[p + 1] is the size of part p, and then its end. */
 static void add_up(size_t *counts, size_t n)
 {
     for (size_t p = 0; p < n; p++)
@@ -387,7 +388,7 @@ static void sort_by_part(const bm_splitter *s, sorted *out)
         out->entries[out->entry_begins[part_of(s, s->entries[i].key)]++] = s->entries[i];
     for (size_t i = 0; i < s->n_ids; i++)
         out->ids[out->id_begins[part_of(s, s->ids[i])]++] = s->ids[i];
-    /* Each beginning has moved to where the next part begins. */
+    /* Each begin has moved to the begin of the next part. */
     memmove(out->entry_begins + 1, out->entry_begins, s->parts * sizeof *out->entry_begins);
     memmove(out->id_begins + 1, out->id_begins, s->parts * sizeof *out->id_begins);
     out->entry_begins[0] = out->id_begins[0] = 0;
@@ -409,8 +410,8 @@ static void fill_block(const bm_block_head *head, const entry *entries, const ui
     bm_block_seal(head, block);
 }
 
-/* Blocks of one part, none of them too large. The first block of all has the counts, unless the
- * documents are known. */
+/* Append the blocks of one part, none of them too large. The very first block has the counts,
+ * unless the documents are known. */
 static bm_status put_part(bm_splitter *splitter, size_t part, const sorted *s, bm_block_rows *rows,
                           bm_error *err)
 {
@@ -448,7 +449,7 @@ static bm_status put_blocks(bm_splitter *splitter, bm_block_rows *rows, bm_error
     for (size_t part = 0; part < splitter->parts; part++)
         BM_TRY_OUT(put_part(splitter, part, &s, rows, err));
     const bool untold = splitter->head.counts.skipped > 0 && !splitter->known;
-    if (rows->n == 0 && untold) { /* nothing else to say */
+    if (rows->n == 0 && untold) { /* counts to report, but no entries */
         char *block;
         BM_TRY_OUT(bm_block_rows_add(rows, 0, bm_block_bytes(&splitter->head), &block, err));
         bm_block_seal(&splitter->head, block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export.c -- signatures in the forms of other tools, a writer for each.
+/* export.c -- writers of signatures in the forms of other tools.
  *
  * Tests: tests/cli/cases/export.sh, tests/reference/test_datatrove.py,
  *        tests/reference/test_exchange.py, tests/unit/exchange/test_lean_record.c,
@@ -30,14 +30,14 @@
 
 #define PLAIN_HEAD 12u
 
-/* By the code of a record; 0 means none. */
+/* By the code in a record; code 0: the record has no code. */
 static const struct {
     const char *scheme;
     uint32_t word_bytes;
 } codes[] = {{"legacy", 4}, {"affine32", 4}, {"affine64", 8}};
 #define N_CODES (sizeof codes / sizeof codes[0])
 
-/* The bytes of a word under this scheme; false: records cannot hold it. */
+/* Find the bytes of a word of this scheme. false: records cannot hold it. */
 static bool lean_word_bytes(const char *scheme, uint32_t *word_bytes)
 {
     for (size_t code = 0; code < N_CODES; code++) {
@@ -49,7 +49,7 @@ static bool lean_word_bytes(const char *scheme, uint32_t *word_bytes)
     return false;
 }
 
-/* Fill `out`; returns its bytes. head->scheme is one that records have. */
+/* Write a head to `out`; returns its size. head->scheme must be one that records can hold. */
 static size_t lean_head_write(const bm_lean_head *head, char out[BM_LEAN_HEAD_MOST])
 {
     uint8_t code = 0;
@@ -119,7 +119,7 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
 
 /* --- bands --- */
 
-/* The plan that the signatures were made for. */
+/* The plan for which the signatures were made. */
 typedef struct planned {
     uint64_t bands, rows; /* 0: none */
 } planned;
@@ -175,7 +175,7 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
 
 /* === export reader ===
  *
- * Blocks of a few megabytes, from the arrays of the directory. */
+ * Reads blocks of a few megabytes from the arrays of the directory. */
 
 #define BLOCK_BYTES ((size_t)4 << 20)
 #define BLOCK_MOST  4096u
@@ -185,7 +185,7 @@ static bool wants_keys(const bm_settings *s)
     return s->results.exchange.what == BM_EXPORT_BANDS;
 }
 
-/* Good for close whatever the status. */
+/* Close it whatever the status. */
 static bm_status export_reader_open(bm_exporter *exporter, bool ids, bm_export_reader *out,
                                     bm_error *err)
 {
@@ -224,8 +224,8 @@ static bm_status make_keys(const bm_export_reader *r, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* The next block, valid until the next call; n 0: that was all. BM_ERR_FORMAT: the files are not
- * those that the manifest lists (the last block tells). */
+/* Read the next block, valid until the next call; n 0: there are no more. BM_ERR_FORMAT: the files
+ * are not those in the manifest (detected with the last block). */
 static bm_status export_reader_next(bm_export_reader *r, bm_export_block *out, bm_error *err)
 {
     bm_sign_dir *dir = r->exporter->dir;
@@ -273,7 +273,7 @@ out:
     return status;
 }
 
-/* Good for close whatever the status. BM_ERR_FORMAT: sources.tsv is not what the manifest lists. */
+/* Close it whatever the status. BM_ERR_FORMAT: sources.tsv does not match the manifest. */
 static bm_status trove_numbers_open(bm_sign_dir *dir, bm_trove_numbers *out, bm_error *err)
 {
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
@@ -290,7 +290,7 @@ out:
     return status;
 }
 
-/* A walk begins. */
+/* Start a walk. */
 static void trove_numbers_begin(bm_trove_numbers *numbers)
 {
     numbers->rank = 0;
@@ -298,7 +298,7 @@ static void trove_numbers_begin(bm_trove_numbers *numbers)
     numbers->left = numbers->n_ranks > 0 ? numbers->documents[0] : 0;
 }
 
-/* Fetch what numbering the block needs. */
+/* Load what is needed to number the documents of a block. */
 static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block *block,
                                     bm_error *err)
 {
@@ -308,7 +308,7 @@ static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_b
     return bm_sign_dir_n_bytes(numbers->dir, block->first, block->n, numbers->bytes, err);
 }
 
-/* Is the rank at its end? Then the next one begins. */
+/* If the rank is at its end, go to the next one. Returns whether it was. */
 static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
 {
     if (numbers->left > 0 || numbers->rank == numbers->n_ranks)
@@ -319,8 +319,8 @@ static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
     return true;
 }
 
-/* The number of document `i` of the block that was loaded, within numbers->rank; documents are
- * asked for in their order, where the rank is not at its end. */
+/* The number of document `i` of the loaded block within numbers->rank. Called for documents in
+ * order, when the rank is not at its end. */
 static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 {
     numbers->left--;
@@ -331,12 +331,12 @@ static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 
 /* === export arrays ===
  *
- * Forms that are rows of words: LeanMinHash, NumPy, Milvus. And what lies beside such files.
+ * Forms that are rows of words: LeanMinHash, NumPy, Milvus; and the files beside them.
  *
- * Milvus takes a binary vector of the words' bytes, and imports a file of NumPy for each field of a
- * collection: signature.npy, and id.npy with the number of the line in ids.txt, from 0. */
+ * Milvus takes the bytes of the words as a binary vector. It imports a NumPy file for each field of
+ * a collection: signature.npy, and id.npy with line numbers of ids.txt, from 0. */
 
-/* The first failure stays. */
+/* Returns the first failure. */
 static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *err)
 {
     bm_status closed = bm_npy_writer_close(writer, status == BM_OK ? err : NULL);
@@ -450,7 +450,7 @@ static bm_status export_milvus(bm_exporter *e, bm_error *err)
     return write_numbers(e, err);
 }
 
-/* --- beside --- */
+/* --- files beside --- */
 
 static bm_status copy_sizes(bm_exporter *e, bm_error *err)
 {
@@ -509,26 +509,26 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
 
 /* === export datatrove ===
  *
- * What datatrove's stage 1 writes: a file for each band and rank, of records of the r words of the
- * band and the number of the document, sorted; without the documents that have no shingles. And
- * documents.tsv, which maps each number to its document.
+ * The output of datatrove's stage 1: a file for each band and rank, with sorted records. A record
+ * has the r words of the band and the number of the document; documents without shingles have none.
+ * In addition, documents.tsv maps each number to its document.
  *
- * The records of a rank are sorted in memory, of as many bands at once as it has space for; for the
- * next ones the signatures are walked over again. */
+ * The records of a rank are sorted in memory, for as many bands at once as fit; for further bands
+ * there is another walk over the signatures. */
 
-/* A record on its way to its place: its first bytes, as a number that sorts as they do. */
+/* A record being sorted: its first word, as a number that sorts in the same order. */
 typedef struct entry {
     uint64_t head;
-    uint32_t at; /* its number among the records of its rank */
+    uint32_t at; /* its index among the records of its rank */
 } entry;
 
 typedef struct trove {
     bm_exporter *exporter;
     bm_trove_numbers numbers;
     size_t words_bytes;  /* of a band */
-    size_t record_bytes; /* with the number */
+    size_t record_bytes; /* including the number */
     uint32_t first, n;   /* bands of this walk */
-    char *records;       /* of these bands, each `cap` records one after another */
+    char *records;       /* `cap` for each of these bands, one band after another */
     entry *entries;      /* cap, for one band at a time */
     size_t n_records, cap;
 } trove;
@@ -560,7 +560,7 @@ static int compare(const void *a, const void *b, void *ctx)
         if (v != w)
             return v < w ? -1 : 1;
     }
-    return x->at < y->at ? -1 : x->at > y->at; /* numbers ascend as the records came */
+    return x->at < y->at ? -1 : x->at > y->at; /* numbers ascend in the order of records */
 }
 
 static bm_status write_band(const trove *t, uint32_t i, bm_error *err)
@@ -588,7 +588,7 @@ out:;
 
 /* --- walking --- */
 
-/* The files of the rank, if it is complete, and of later ranks without documents. */
+/* Write the files of the rank, if it is complete, and of following ranks without documents. */
 static bm_status end_ranks(trove *t, bm_error *err)
 {
     while (t->numbers.left == 0 && t->numbers.rank < t->numbers.n_ranks) {
@@ -711,7 +711,7 @@ out:;
     return status == BM_OK ? closed : status;
 }
 
-/* Its stage 2 leaves off at the first word of 2^61 - 1 or more. */
+/* datatrove's stage 2 stops at the first word of 2^61 - 1 or more. */
 static bool export_datatrove_accepts(const char *scheme)
 {
     return strcmp(scheme, "affine64") != 0;
@@ -733,16 +733,17 @@ out:
 
 /* === export table ===
  *
- * A block of documents is an array; its columns are copies, which whoever takes the stream owns. */
+ * A block of documents becomes an array. Its columns are copies, owned by the consumer of the
+ * stream. */
 
-/* --- what a column is --- */
+/* --- types of columns --- */
 
-/* A word of a band, whatever the scheme: text-dedup has NumPy's uint64, unless `--hash_bits` asks
- * for other arithmetic. */
+/* A word of a band has 8 bytes with any scheme: text-dedup uses NumPy's uint64, unless
+ * `--hash_bits` selects other arithmetic. */
 #define BAND_WORD_BYTES 8u
 
 typedef struct list_type {
-    uint32_t n, bytes;  /* items of a list, and of an item */
+    uint32_t n, bytes;  /* items in a list, and bytes of an item */
     const char *format; /* of an item */
     const void *values; /* of the block */
 } list_type;
@@ -817,7 +818,7 @@ static void *copy(const void *from, size_t bytes)
     return to;
 }
 
-/* n + 1 ends of items that are each `bytes` long. */
+/* n + 1 offsets of items of equal size. */
 static int32_t *steps(size_t n, size_t bytes)
 {
     int32_t *ends = bm_alloc(n + 1, sizeof *ends);
@@ -858,13 +859,14 @@ static bm_status make_plain(const bm_export_block *block, bm_export_cells cells,
     return bm_array_make(&(bm_array_parts){(int64_t)block->n, {NULL, values}, 2, 0}, out, err);
 }
 
-/* The words of bands, wide and from the high end. */
+/* The words of bands, widened to 8 bytes, big-endian. */
 static char *turn_bands(const bm_export_stream *stream, const bm_export_block *block,
                         list_type type)
 {
     const bm_exporter *e = stream->reader.exporter;
     const size_t perms = e->context->settings->sketch.perms;
-    const size_t used = (size_t)type.n * type.bytes / BAND_WORD_BYTES; /* words of a document */
+    const size_t used = (size_t)type.n * type.bytes / BAND_WORD_BYTES; /* words of a document that
+                                                                          are in bands */
     uint8_t *out = bm_alloc(block->n * used, BAND_WORD_BYTES), *at = out;
     for (size_t i = 0; out != NULL && i < block->n; i++)
         for (size_t w = i * perms; w < i * perms + used; w++) {
@@ -876,7 +878,7 @@ static char *turn_bands(const bm_export_stream *stream, const bm_export_block *b
     return (char *)out;
 }
 
-/* The items of all lists. */
+/* Make the items of all lists. */
 static bm_status make_items(const bm_export_stream *stream, const bm_export_block *block,
                             bm_export_cells cells, struct ArrowArray *out, bm_error *err)
 {
@@ -968,8 +970,7 @@ static bm_status write_provenance(const bm_job_context *context, bm_buf *out, bm
     return status;
 }
 
-/* Good for close whatever the status. `out`, which the stream must outlive, may be released before.
- */
+/* Close it whatever the status. `out` must not outlive `stream`; it may be released before. */
 static bm_status export_stream_open(bm_exporter *exporter, const bm_export_layout *layout,
                                     bm_export_stream *stream, struct ArrowArrayStream *out,
                                     bm_error *err)
@@ -992,19 +993,19 @@ out:
 
 /* === export tsv ===
  *
- * A table of tab-separated decimals: id, n_shingles, then w1, w2 … of a signature, or band_1,
- * band_2 … of keys. Ids are escaped as in all our tables. */
+ * A table of tab-separated decimals: id, n_shingles, then w1, w2 … for signatures, or band_1,
+ * band_2 … for keys. Ids are escaped as in all our tables. */
 
-#define DIGITS_MOST 20u /* of a cell, with the tab before it 21 */
+#define DIGITS_MOST 20u /* of a cell, without the tab before it */
 
 typedef struct table {
     bm_out_file *file;
     bm_buf text;
-    uint32_t columns, word_bytes; /* after the first two */
+    uint32_t columns, word_bytes; /* `columns`: after the first two */
     bool keys;
 } table;
 
-/* A tab and the digits, for which there is space at `at`; returns where they end. */
+/* Write a tab and the digits of `value` at `at`, which has room; returns the end. */
 static char *put(char *at, uint64_t value)
 {
     char digits[DIGITS_MOST];
@@ -1084,9 +1085,9 @@ out:;
 
 /* === export layouts ===
  *
- * The tables of each tool: a row a layout, and writing any of them. */
+ * The layouts of the tools' tables, and writing any of them. */
 
-#define GROUP_BYTES ((uint64_t)32 << 20) /* of the words of a row group */
+#define GROUP_BYTES ((uint64_t)32 << 20) /* words of a row group */
 
 static const struct {
     bm_exchange to;
@@ -1143,7 +1144,7 @@ static const bm_export_layout *layout_of(const bm_exchange_settings *asked)
     return NULL;
 }
 
-/* The file, and why it could not be written. */
+/* The output file, and its first failure. */
 typedef struct sink {
     bm_out_file *file;
     bm_status status;
@@ -1158,7 +1159,7 @@ static int write_layout(void *ctx, const char *data, size_t len)
     return to->status != BM_OK;
 }
 
-/* Return the first error. */
+/* Return the first failure. */
 static bm_status outcome(bm_status status, const sink *to, const bm_export_stream *stream,
                          bm_error *err)
 {
@@ -1205,7 +1206,7 @@ static bm_status export_table(bm_exporter *e, bm_error *err)
 
 /* === export form ===
  *
- * A row a form. */
+ * The table of forms. */
 
 #define HAS_ALL (BM_FORM_HAS_IDS | BM_FORM_HAS_SIZES | BM_FORM_HAS_PROVENANCE)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import.c -- signatures of other tools become ours.
+/* import.c -- reads signatures made by other tools.
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py,
  *        tests/unit/jobs/test_public_api_exchange.c */
@@ -35,12 +35,12 @@
 
 /* === import place ===
  *
- * A file as it is, or the files of an export. */
+ * Finds the files of an input: a single file, or an export. */
 
 static const struct {
     bm_exchange from;
     const char *file;
-    bool lists; /* ids and sizes lie beside */
+    bool lists; /* ids and sizes are in files beside it */
 } forms[] = {{BM_EXCHANGE_LEANMINHASH, BM_FILE_LEAN, true},
              {BM_EXCHANGE_NEMO, BM_FILE_NEMO, true},
              {BM_EXCHANGE_NPY, BM_FILE_SIGNATURES, true},
@@ -218,15 +218,15 @@ void bm_import_sizes_close(bm_import_sizes *sizes)
 
 /* === import rows ===
  *
- * Files of rows of one length: arrays of NumPy, records of LeanMinHash. */
+ * Files of rows of equal length: NumPy arrays, LeanMinHash records. */
 
 typedef struct rows {
     bm_import_source base;
     int fd;
-    uint64_t n_rows, offset;        /* of the first row in the file */
-    size_t head_bytes, words_bytes; /* of a row; head 0: it has none */
-    char head[BM_LEAN_HEAD_MOST];   /* that each has */
-    char *raw, *words;              /* of a block; one memory where rows have no head */
+    uint64_t n_rows, offset;        /* number of rows; file offset of the first row */
+    size_t head_bytes, words_bytes; /* of a row; head_bytes 0: rows have no head */
+    char head[BM_LEAN_HEAD_MOST];   /* the same in every row */
+    char *raw, *words;              /* of a block; the same buffer if rows have no head */
 } rows;
 
 static void close_rows(bm_import_source *source)
@@ -289,7 +289,7 @@ static bm_status open_rows(const char *path, rows **out, bm_error *err)
     return status;
 }
 
-/* The head is filled: allocate blocks, or close everything. */
+/* Check the head, and allocate the buffers of a block; on failure close everything. */
 static bm_status finish_opening(rows *r, bm_status status, bm_import_source **out, bm_error *err)
 {
     const bm_import_head *head = &r->base.head;
@@ -341,7 +341,8 @@ bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error 
     return finish_opening(r, read_npy(r, err), out, err);
 }
 
-/* The first record decides the type of all; an empty file has none, and its head stays as it is. */
+/* The first record determines the head of the file. An empty file has no record, and the head stays
+ * unset. */
 static bm_status read_lean(rows *r, bm_error *err)
 {
     const char *path = r->base.path;
@@ -387,34 +388,34 @@ bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error
 
 /* === import table ===
  *
- * Signatures in a column of lists of a table: Arrow, Parquet, and NeMo Curator's.
+ * Signatures in a list column of a table: Arrow, Parquet, and NeMo Curator's.
  *
- * Lists are fixed_size_list, list or large_list of uint32 or uint64; a row that is null, of another
- * length, or with a null in it is an error. Ids are a column of text or of integers. */
+ * The column is a fixed_size_list, list or large_list of uint32 or uint64. A row that is null, has
+ * another length, or contains a null is an error. Ids are a column of text or integers. */
 
 #define BATCH_BYTES ((size_t)4 << 20) /* of an array of the table */
 
 enum { SIGNATURE, ID, SIZE, N_COLUMNS };
 
 typedef struct list_type {
-    uint32_t fixed; /* items of each; 0: as the offsets say */
+    uint32_t fixed; /* items in each list; 0: given by offsets */
     uint32_t width; /* bytes of an offset */
-    uint32_t item;  /* of an item */
+    uint32_t item;  /* bytes of an item */
 } list_type;
 
 typedef struct table_table {
     bm_import_source base;
-    const char *names[N_COLUMNS]; /* NULL: not asked for */
+    const char *names[N_COLUMNS]; /* NULL: not requested */
     bool id_given;
     struct ArrowArrayStream stream; /* released: not open */
-    struct ArrowArray array;        /* of the rows at hand; released: none */
-    size_t at;                      /* the next of them */
-    int64_t child[N_COLUMNS];       /* -1: there is none */
+    struct ArrowArray array;        /* the current rows; released: none */
+    size_t at;                      /* the next row in `array` */
+    int64_t child[N_COLUMNS];       /* index of the column; -1: none */
     list_type type;
     bm_arrow_column_type types[N_COLUMNS];
-    bm_arrow_column columns[N_COLUMNS]; /* of the array */
-    bm_manifest *manifest;              /* of the schema; NULL: none */
-    void *words;                        /* of a block, as all below */
+    bm_arrow_column columns[N_COLUMNS]; /* of `array` */
+    bm_manifest *manifest;              /* from the schema's metadata; NULL: none */
+    void *words;                        /* of a block, like the members below */
     uint32_t n_shingles[BM_IMPORT_BLOCK_ROWS];
     size_t ends[BM_IMPORT_BLOCK_ROWS];
     bm_buf ids;
@@ -466,13 +467,13 @@ static bool read_list_type(const struct ArrowSchema *schema, list_type *out)
         return false;
     out->fixed = (uint32_t)fixed;
     const struct ArrowSchema *item = schema->children[0];
-    if (item->dictionary == NULL) /* else these are numbers of its values */
+    if (item->dictionary == NULL) /* else the items are indexes into a dictionary */
         out->item = strcmp(item->format, "I") == 0 ? 4 : strcmp(item->format, "L") == 0 ? 8 : 0;
     return out->item != 0;
 }
 
-/* An int32, and so many bytes after it; NULL: there are none. The interface does not state where
- * metadata end: they come from a reader that is trusted. */
+/* Read an int32 length and as many bytes; NULL: negative length. The C data interface does not tell
+ * where metadata end, so the reader that made them is trusted. */
 static const char *read_counted(const char *at, bm_str *out)
 {
     int32_t len;
@@ -483,7 +484,7 @@ static const char *read_counted(const char *at, bm_str *out)
     return at + sizeof len + len;
 }
 
-/* Is it JSON? What comes from a file of anybody's is not taken for it. */
+/* Check that the text is JSON, since the file may come from anywhere. */
 static bm_status check_json(const char *path, bm_str text, bm_error *err)
 {
     bm_json_exact *parser;
@@ -604,7 +605,7 @@ static uint64_t offset_at(const table_table *t, const struct ArrowArray *lists, 
     return wide;
 }
 
-/* Where the items of a row begin and end. Returns the error, or NULL. */
+/* Find where the items of a row begin and end. Returns an error message, or NULL. */
 static const char *find_items(const table_table *t, size_t row, uint64_t *begin, uint64_t *end)
 {
     const struct ArrowArray *lists = t->array.children[t->child[SIGNATURE]];
@@ -679,7 +680,8 @@ static bm_status read_size(table_table *t, size_t row, uint64_t number, uint32_t
     return BM_OK;
 }
 
-/* The next array that has rows, if those at hand are done; array.release NULL: there is none. */
+/* If the current array has no rows left, fetch the next one that has rows; array.release NULL:
+ * there are no more. */
 static bm_status fetch(table_table *t, bm_error *err)
 {
     while (t->array.release == NULL || t->at == (size_t)t->array.length) {
@@ -743,7 +745,7 @@ out:
 
 static const bm_import_ops table_ops = {next_table, close_table};
 
-/* The first row decides how many words there are, unless the type does. */
+/* The number of words comes from the type, or else from the first row. */
 static bm_status read_head(table_table *t, bm_error *err)
 {
     uint64_t begin = 0, end = t->type.fixed;
@@ -867,9 +869,9 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* --- the contents of the file --- */
+/* --- how the signatures were made --- */
 
-/* A record of LeanMinHash holds scheme and seed. */
+/* Records of LeanMinHash state scheme and seed. */
 static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
     const bm_import_head *head = &source->head;
@@ -897,7 +899,7 @@ static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_e
     return BM_OK;
 }
 
-/* Parameters that nobody has given must not be made up. */
+/* Parameters that nobody stated must not be assumed. */
 static bm_status check_given(const bm_import_source *source, const bm_settings *s, bm_error *err)
 {
     static const struct {
@@ -956,7 +958,7 @@ bm_status bm_import_resolve(const bm_import_source *first, bm_settings *s, bm_er
 
 static bool same_heads(const bm_import_head *a, const bm_import_head *b)
 {
-    if (a->word_bytes == 0 || b->word_bytes == 0) /* no record with a signature */
+    if (a->word_bytes == 0 || b->word_bytes == 0) /* a file without signatures */
         return (a->manifest == NULL) == (b->manifest == NULL);
     const bool same_scheme = a->scheme == b->scheme || (a->scheme != NULL && b->scheme != NULL &&
                                                         strcmp(a->scheme, b->scheme) == 0);

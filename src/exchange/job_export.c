@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_export.c -- signatures of a directory in the form of another tool.
+/* job_export.c -- exports a directory of signatures in the form of another tool.
  *
- * The output is a directory in any case: the files of the form, what that has no place for beside
- * them, and report.json with the provenance of the signatures.
+ * The output is always a directory: the files of the form, files beside them with what the form
+ * cannot hold, and report.json with the provenance of the signatures.
  *
  * Tests: tests/cli/cases/export.sh, tests/reference/test_exchange.py */
 #include <bandmill/exchange.h>

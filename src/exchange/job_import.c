@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_import.c -- signatures of other tools as a directory that sign might have written, without
- * texts.
+/* job_import.c -- imports signatures of other tools into a directory like those that sign writes,
+ * without texts.
  *
- * The first file settles how the signatures were made; it is opened twice, so that what the
- * settings borrow stays. Words are written as they come; ids and numbers of shingles are known to
- * the end.
+ * The first file determines how the signatures were made. It is opened twice, so that the settings
+ * can borrow from the first source while it is read by the second. Words are written as they come;
+ * ids and numbers of shingles stay in memory to the end.
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py */
 #include <bandmill/exchange.h>
@@ -31,7 +31,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A file, with what lies beside it. */
+/* A file, and the files beside it. */
 typedef struct input {
     bm_import_place place;
     bm_import_source *source;   /* NULL: not open */
@@ -46,10 +46,10 @@ typedef struct importer {
     bm_out_dir *out;
     bm_npy_writer words;
     input *inputs;
-    const bm_manifest_input **recorded; /* of all inputs */
-    bm_import_ids ids;                  /* for all inputs, or of the one at hand */
-    bm_import_sizes sizes;              /* of it */
-    bm_buf numbers;                     /* ids that are numbers of rows */
+    const bm_manifest_input **recorded; /* for all inputs */
+    bm_import_ids ids;                  /* for all inputs, or of the current one */
+    bm_import_sizes sizes;              /* of the current input */
+    bm_buf numbers;                     /* ids that are row numbers */
     size_t ends[BM_IMPORT_BLOCK_ROWS];
 } importer;
 
@@ -86,7 +86,7 @@ static bool is_empty(const char *words, size_t bytes)
     return true;
 }
 
-/* Ids of the block: its own, ids of a list, or numbers of rows over all inputs. */
+/* Find the ids of the block: its own, from a list, or row numbers over all inputs. */
 static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
 {
     const bool listed = im->ids.lines.fd >= 0;
@@ -108,7 +108,7 @@ static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
     return BM_OK;
 }
 
-/* BM_ERR_INPUT names the row: a word that the scheme does not make. */
+/* BM_ERR_INPUT, with the row: a word that the scheme never makes. */
 static bm_status check_words(const bm_sketch_options *sketch, const void *row, const char *path,
                              uint64_t line, bm_error *err)
 {
@@ -228,7 +228,7 @@ static bm_status check_perms(const importer *im, const bm_import_source *source,
                             (unsigned)perms, (unsigned)wanted);
 }
 
-/* Open input i, see that it goes with the first, and read it; the caller closes it. */
+/* Open input i, check that it goes with the first one, and read it. The caller closes it. */
 static bm_status read_next(importer *im, size_t i, const input *first, bm_error *err)
 {
     bm_job_context *context = &im->job->context;
