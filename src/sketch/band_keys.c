@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* band_keys.c -- 64-bit keys of the bands of a signature, by the formula of kernels/affine32.h.
  *
- * Words alone cannot say whether a document had shingles: bm_band_keys takes a row of all one bits
- * for a document without any. A document with shingles has such a row only when each of its minima
- * is 2^32-1; for one permutation and one shingle that is a chance of 2^-32, for more words far
- * less. Backends know the number of shingles and do not need the rule. */
+ * A signature alone does not tell whether its document had shingles: bm_band_keys takes a row of
+ * all one bits for a document without any. A document with shingles has such a row only when each
+ * of its minima is 2^32-1; for one permutation and one shingle the chance of that is 2^-32, for
+ * more words far less. Backends know the number of shingles and do not need the rule. */
 #include <bandmill/sketch.h>
 
 #include <string.h>
@@ -26,7 +26,7 @@ void bm_band_keys_scalar(const void *signature, uint32_t bands, uint32_t rows, b
     }
 }
 
-/* Words of 64 bits may lie among words of 32 bits, so they need not be aligned. */
+/* 64-bit words may be stored in an array of 32-bit words, so they need not be aligned. */
 static void band_keys64(const void *signature, uint32_t bands, uint32_t rows, bool empty,
                         uint64_t *keys)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cws_draws.h -- what consistent weighted sampling draws for an element and a permutation, and what
- * comes of it: the arithmetic of the scheme cws, once, for the reference and for the native CPU.
+/* cws_draws.h -- the numbers that consistent weighted sampling draws for an element and a
+ * permutation, and the value made of them: the arithmetic of the scheme cws, shared by the
+ * reference and the native CPU.
  *
  * Ioffe, "Improved Consistent Sampling, Weighted Minhash and L1 Sketching" (ICDM 2010), algorithm
  * 1: for an element k of weight S draw r, c ~ Gamma(2, 1) and beta ~ Uniform(0, 1), which depend on
@@ -8,12 +9,12 @@
  *
  *     t = floor(ln S / r + beta),  ln a = ln c - r (t - beta + 1)
  *
- * (his y = exp(r (t - beta)) and a = c / (y exp r), whose logarithm this is). The element of the
- * least a is chosen; two documents choose the same with a probability of sum min / sum max of their
- * weights. The word is the element without t: 0-bit consistent weighted sampling (Li, KDD 2015).
+ * (the logarithm of his a = c / (y exp r) with y = exp(r (t - beta))). The element with the least a
+ * is chosen; two documents choose the same one with probability sum min / sum max of their weights.
+ * The word is made of the element without t: 0-bit consistent weighted sampling (Li, KDD 2015).
  *
- * A Gamma(2, 1) variable is -ln(u u') of two independent uniform ones. So there are five uniform
- * variables, each (w + 1/2) / 2^32 of a 32-bit word w, which is never 0 and never 1:
+ * A Gamma(2, 1) variable is -ln(u u') of two independent uniform ones. So five uniform variables
+ * are needed, each (w + 1/2) / 2^32 of a 32-bit word w, which is never 0 and never 1:
  *
  *     w_j = a_ij e_j + b_ij mod 2^32,  j = 0 … 4, in permutation i;  a_ij odd
  *     r = -ln(u_0 u_1),  c = -ln(u_2 u_3),  beta = u_4
@@ -23,8 +24,8 @@
  * 2. Words are multiplied and added as in affine32, which is 2-universal; each
  * of the five has coefficients and words of its own, so the five are independent of each other.
  *
- * Integers, and IEEE 754 doubles as in base/portable_log.h: what does these operations in this
- * order has the same bits. */
+ * Integers, and IEEE 754 doubles as in base/portable_log.h: code that does these operations in this
+ * order gets the same bits. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oph_plan.h -- in which order the empty bins of the scheme oph ask the others, worked out once for
- * a seed and a number of bins, so that no donor is drawn twice.
+/* oph_plan.h -- the order in which each empty bin of the scheme oph asks the other bins for a word,
+ * computed once for a seed and a number of bins, so that no donor is drawn twice.
  *
- * A backend that signs by it equals scheme_oph.c word for word. Read only once made; any number of
- * threads. */
+ * A backend that signs by the plan makes the same words as scheme_oph.c. A plan is read-only once
+ * made: any number of threads. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -12,23 +12,24 @@
 
 #define BM_OPH_ROW_PAD 64u
 #define BM_OPH_STEPS   4u   /* donors that a bin asks at once */
-#define BM_OPH_PACKED  256u /* bins at most where an offer names its donor */
+#define BM_OPH_PACKED  256u /* with at most this many bins, an offer includes its donor */
 
 /* Two tables of about bins x bins, 64 KiB for 128 bins. NULL after {0}. */
 typedef struct bm_oph_plan {
     uint32_t bins, row; /* row: bins rounded up to 64, the length of a row of offers */
-    uint16_t *order; /* bm_oph_order_at(…, bin, i): the donor that `bin` asks as the i-th, each of
-                        them once; then donors that were asked, up to a multiple of BM_OPH_STEPS */
-    uint16_t *offers; /* [donor][bin]: that i, the rank; with few bins rank * 256 + donor */
+    uint16_t *order;  /* at bm_oph_order_at(…, bin, i): the i-th donor that `bin` asks, each donor
+                      * once; then padding up to a multiple of BM_OPH_STEPS */
+    uint16_t *offers; /* [donor][bin]: this i, the rank; with few bins rank * 256 + donor */
 } bm_oph_plan;
 
-/* Steps of all bins lie together: a look at the first few of each touches little memory. */
+/* The entries of one step of all bins are adjacent, so reading the first few of each bin touches
+ * little memory. */
 static inline size_t bm_oph_order_at(uint32_t bins, uint32_t bin, uint32_t i)
 {
     return ((size_t)(i / BM_OPH_STEPS) * bins + bin) * BM_OPH_STEPS + i % BM_OPH_STEPS;
 }
 
-/* The donor with the least offer to `bin`. */
+/* The donor that made `offer`, the least one, to `bin`. */
 static inline uint32_t bm_oph_donor_of(const bm_oph_plan *plan, uint32_t bin, uint32_t offer)
 {
     return plan->bins <= BM_OPH_PACKED ? offer % BM_OPH_PACKED

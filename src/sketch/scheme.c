@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme.c -- the table of schemes, and what does not depend on the scheme: agreement of two
- * signatures. A new scheme is a new file and a row here. */
+/* scheme.c -- the table of schemes, and the calls that look up a scheme in it. A new scheme is a
+ * new row here. */
 #include "sketch/scheme.h"
 
 #include <bandmill/option_names.h>

@@ -6,7 +6,7 @@
  * cws_draws.h has the formulas and where they come from. A word is the low 32 bits of the hash of
  * the chosen element. Words of two documents agree if the same element was chosen (or another one
  * with the same 32 bits), so bands, verification by signatures and plans work as with any scheme.
- * Neither the order of elements nor one that is given again changes a word.
+ * Neither the order of elements nor a repeated element changes a word.
  *
  * Coefficients, five a permutation: all a_ij = 2 (n32 & 0x7fffffff) + 1 first, permutation after
  * permutation, then all b_ij = n32. The first words do not depend on the others.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_lance.c -- the scheme lance: the words of Lance's MinHash index, 16 bits of a minimum of
- * 64. A word of ours has 32 bits, and the upper 16 are 0; in a document without shingles all
+/* scheme_lance.c -- the scheme lance: the words of Lance's MinHash index, 16 bits of a 64-bit
+ * minimum. Each is stored in a 32-bit word whose upper 16 bits are 0; without shingles, all 32 bits
  * are 1.
  *
  * Threads: pure functions; parameters are read only after draw. */

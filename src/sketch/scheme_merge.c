@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_merge.c -- see scheme_row.h.
+/* scheme_merge.c -- words of parts merged, and coefficients uploaded; see scheme_row.h.
  *
  * Tests: tests/unit/sketch/test_scheme_device.c */
 #include "sketch/scheme_row.h"
@@ -31,7 +31,7 @@ void bm_words_merge64(const bm_scheme_params *params, const void *part, void *wo
     }
 }
 
-/* An array at `place` of an upload; its first `bytes` count; NULL: none. */
+/* Copy `bytes` of `array` to `place` in the upload; NULL: there is no such array. */
 static void put(char *upload, size_t place, const void *array, size_t bytes)
 {
     if (array != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_mersenne.c -- the schemes with values mod the prime 2^61 - 1: legacy (datasketch 1) and
  * text-dedup, with the low 32 bits of values as words, and datatrove. They differ in the order in
- * which their coefficients are drawn, and in the bits of a hash that count.
+ * which their coefficients are drawn, and in the bits of a hash that they use.
  *
  * The scalar reference, as in scheme_affine.c: one shingle, one permutation, one minimum. The
  * originals let the product wrap mod 2^64 before they take the modulus, and so do we.

@@ -3,8 +3,8 @@
  * them. The arithmetic is affine32 without the mixing before it, so it uses the kernels and vector
  * loops of affine32.
  *
- * cuDF takes a*h + b mod 2^61 - 1 of 32-bit numbers that have wrapped mod 2^32 already, so its
- * modulus never acts. A hash that is 0 becomes 1 there.
+ * cuDF computes a*h + b mod 2^61 - 1, but in 32-bit numbers, which have already wrapped mod 2^32,
+ * so the modulus has no effect. It replaces a hash of 0 by 1.
  *
  * Threads: pure functions; parameters are read only after draw. */
 #include "base/error.h"

@@ -2,9 +2,9 @@
 /* scheme_oph.c -- the scheme oph: one hash a shingle, K bins, optimal densification; the scalar
  * reference, and what devices need.
  *
- * The reference is the definition that every backend is compared with, as in scheme_affine.c; it is
- * written from kernels/oph.h line by line. A signature costs one hash a shingle whatever K is; a
- * document of far fewer shingles than bins pays for that with attempts, about K / (bins met) for
+ * The reference is the definition that every backend is compared with, as in scheme_affine.c; it
+ * follows kernels/oph.h line by line. A signature costs one hash a shingle whatever K is; a
+ * document with far fewer shingles than bins costs attempts instead, about K / (filled bins) for
  * each empty bin. All bins depend on K: a shorter signature is not the beginning of a longer one.
  *
  * Threads: pure functions; parameters are read only after draw.
@@ -22,12 +22,13 @@
 
 /* === oph plan ===
  *
- * The attempts of every bin, without those that repeat. See oph_plan.h.
+ * The attempts of every bin, without repeats. See oph_plan.h.
  *
  * The definition draws up to 16 K donors for a bin and then continues with its neighbours; a donor
  * gives the same answer a second time, so only the order of first appearances counts. */
 
-/* The order of one bin: first appearance among its attempts, then, cyclically, who never came. */
+/* The order of one bin: donors by first appearance among its attempts, then the remaining ones,
+ * cyclically after the bin. */
 static void order_of(const bm_scheme_params *params, uint32_t bin, uint16_t *order)
 {
     bool seen[BM_PERMS_MAX] = {false};
@@ -50,7 +51,8 @@ bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_
 {
     const uint32_t bins = params->perms,
                    row = (bins + BM_OPH_ROW_PAD - 1) / BM_OPH_ROW_PAD * BM_OPH_ROW_PAD;
-    const size_t entries = (size_t)bins * row; /* of either: row is a multiple of BM_OPH_STEPS */
+    const size_t entries = (size_t)bins * row; /* of each table: row is a multiple of
+                                                * BM_OPH_STEPS */
     *out = (bm_oph_plan){.bins = bins,
                          .row = row,
                          .order = bm_alloc_aligned(entries, sizeof(uint16_t)),
@@ -79,8 +81,8 @@ void bm_oph_plan_reset(bm_oph_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-/* Take the words of another part of a document into `words`, which is not densified; `part` may be:
- * a word that a bin was given by another lies outside its bin, and is passed over. */
+/* Merge the words of another part of a document into `words`, which is not densified. `part` may
+ * be: a word that a bin took from a donor does not belong to its bin, and is skipped. */
 static void merge_bins(const bm_oph_plan *plan, const uint32_t *part, uint32_t *words)
 {
     for (uint32_t bin = 0; bin < plan->bins; bin++)
@@ -88,8 +90,8 @@ static void merge_bins(const bm_oph_plan *plan, const uint32_t *part, uint32_t *
             words[bin] = part[bin];
 }
 
-/* Fill the empty bins; no effect where all are empty. For a few documents: backends have their
- * own. */
+/* Fill the empty bins; no effect if all are empty. Used for few documents: backends have faster
+ * loops. */
 static void oph_fill_empty(const bm_oph_plan *plan, uint32_t *words)
 {
     uint32_t found[BM_PERMS_MAX];
@@ -122,7 +124,7 @@ static bm_status oph_draw(const bm_sketch_options *options, bm_scheme_params *ou
     return BM_OK;
 }
 
-/* The bin that the empty `bin` takes its word from; some bin is not empty. */
+/* The bin from which the empty `bin` takes its word; at least one bin is not empty. */
 static uint32_t donor_of(const bm_scheme_params *params, const uint32_t *met, uint32_t bin)
 {
     const uint32_t bins = params->perms;
@@ -174,13 +176,13 @@ static bm_status oph_plan(const bm_scheme_params *params, void **out, bm_error *
     return status;
 }
 
-/* For kernels/oph_donors.cl: a, b, the rest of HEAD words, and both tables of the plan. */
+/* For kernels/oph_donors.cl: a, b, zeros up to HEAD words, and both tables of the plan. */
 static bm_status oph_upload(const bm_scheme_params *params, uint32_t padded, void **out,
                             size_t *bytes, bm_error *err)
 {
     const bm_oph_plan *plan = params->plan;
     const size_t table = (size_t)plan->bins * plan->row * sizeof *plan->order;
-    (void)padded; /* there is one of each */
+    (void)padded; /* there is one a and one b */
     *bytes = HEAD * sizeof(uint32_t) + 2 * table;
     uint32_t *words = bm_alloc_zero(*bytes, 1);
     if (words == NULL)
