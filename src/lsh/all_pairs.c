@@ -3,15 +3,16 @@
  *
  * The algorithms are AllPairs and PPJoin: Chaudhuri, Ganti and Kaushik 2006 (prefixes); Bayardo, Ma
  * and Srikant, "Scaling up all pairs similarity search", 2007 (documents by size, sizes bounded);
- * Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, the places of a meeting).
+ * Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, the places of the first common key).
  *
- * Documents are taken by size. A document x meets smaller ones in the lists of its prefix, and is
- * compared with those that are left after the filters (verify.c).
+ * Documents are taken by size. A document x finds smaller ones in the lists of its prefix, and is
+ * compared (verify.c) with those that the filters leave.
  *
  * Where memory is bounded, the index holds a block of the documents at a time, and every document
- * as large as the block's first or larger, up to the size that the block's last can still reach,
- * looks into it; a document outside the block has its prefix made again for each block. Counters do
- * not shrink: prefixes, and so the number of pairs that are compared, are the same for any memory.
+ * as large as the block's first or larger, up to the size that the block's last can still reach, is
+ * looked up in it. A document outside the block has its prefix made again for each block. Counters
+ * do not shrink: prefixes, and so the number of pairs that are compared, are the same for any
+ * memory.
  *
  * Where sets are not in memory, prefixes come from a store, which is read from front to back for
  * each block, and pairs that pass the filters are handed on, to be compared by the caller.
@@ -46,13 +47,13 @@
  *              pairs similarity search", WWW 2007).
  *     places   at the first key in common they have i and j rarer shingles, so they share at most
  *              m = min(|x| - i, |y| - j) (Xiao, Wang, Lin and Yu, WWW 2008). m / (|x| + |y| - m) is
- *              >= T in double only if m >= T/(1+T) (|x| + |y|), but for 2^-50 of it. The factor is
- *              smaller than that by 1e-12 of it, which is more: rounding loses nothing, and the
- *              few that are just below are compared.
+ *              >= T in double only if m >= T/(1+T) (|x| + |y|), up to 2^-50 of that. The factor
+ *              used is smaller by 1e-12 of itself, which is more: so rounding loses no pair, and
+ *              the few that are just below are compared.
  *
  * For containment no size is too small, and m must be T |y| at least, since x is the greater one.
  *
- * Proofs that nobody else is missed are in prefix_index.c. One finder a thread. */
+ * The proofs that no pair is missed are in prefix_index.c. One finder a thread. */
 
 #define AHEAD 8u    /* keys that are fetched ahead */
 #define SLACK 1e-12 /* of the places, see above */
@@ -119,8 +120,8 @@ static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key
     return b.low;
 }
 
-/* The document of this entry has a key in common with x: unless it was met before, it is found
- * where it may reach the threshold by its place. */
+/* The document of this entry has a key in common with x: unless it was met before, add it to
+ * `found` if the places of the key let it reach the threshold. */
 static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, size_t left_x)
 {
     size_t y = entry->position - f->index->begin;
@@ -181,9 +182,9 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
     return BM_OK;
 }
 
-/* Fill `found` with the positions before x of the block's documents that may reach the threshold
- * with the document at x, each once; no other of the block's can. In the order of the keys by which
- * they meet, then of positions. x is not before the block. BM_OK; errors of the store. */
+/* Fill `found` with the positions before x of those documents of the block that may reach the
+ * threshold with the document at x, each once; no other one can. They are ordered by the key by
+ * which they meet, then by position. x is not before the block. BM_OK; errors of the store. */
 static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 {
     const bm_prefix_index *index = f->index;
@@ -238,7 +239,7 @@ typedef struct search {
     uint32_t *order; /* owned; NULL with a store */
     bm_prefix_index index;
     size_t full; /* pairs with which a lane's buffer is full */
-    size_t end;  /* position after the last document that looks into the index */
+    size_t end;  /* position after the last document that is looked up in the index */
     bm_prefix_finder *finders;
     uint32_t n_threads;
     lane lanes[LANES];
@@ -452,8 +453,7 @@ uint64_t bm_all_pairs_least(const bm_all_pairs_job *job)
     return fixed + (index < LEAST ? LEAST : index) + A_PAIR * FULL_MIN;
 }
 
-/* Divide job->memory: into the size of the buffers, and the bytes that the index of a block may
- * need. */
+/* Divide job->memory between the buffers (s->full) and the index of a block (*block bytes). */
 static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
 {
     uint64_t memory = s->job->memory, least = bm_all_pairs_least(s->job);

@@ -10,30 +10,31 @@
 #include "lsh/candidates.h"
 #include "lsh/prefix_index.h"
 
-/* prefix_search -- who may reach the threshold with a document: the lists of its prefix, read. */
+/* prefix_search -- the documents that may reach the threshold with a document, found in the lists
+ * of its prefix. */
 
 /* The scratch of one thread. */
 typedef struct bm_prefix_finder {
     const bm_sized_sets *docs;
     const bm_prefix_index *index;
-    double factor;   /* of |x| + |y|, or of |y| alone: what must be shared at least */
+    double factor;   /* least share of |x| + |y|, or of |y|, that must be common */
     bool of_both;    /* of |x| + |y| */
-    uint32_t *seen;  /* a document of the block; equal to `stamp`: was met */
+    uint32_t *seen;  /* for each document of the block; equal to `stamp`: it was met */
     uint32_t *found; /* positions */
     size_t n_found;
     uint32_t stamp;
-    uint64_t *keys; /* of a document outside the block, with scratch: 2 * longest; or a record of
-                       the store */
+    uint64_t *keys; /* for a document outside the block: its keys and scratch, 2 * longest words; or
+                     * a record of the store */
     size_t longest;
-    size_t range;   /* the owner of the record; SIZE_MAX: none */
+    size_t range;   /* which record `keys` holds; SIZE_MAX: none */
 } bm_prefix_finder; /* {0} is closed */
 
 #define BM_PREFIX_FINDER_DOC 8u /* bytes for each document of the block */
 
 typedef struct bm_all_pairs_job {
-    /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: sets lie elsewhere. Then there
-     * is a `store` of the prefixes of the n_order documents of `order` (bm_order_by_size), and `fn`
-     * gets candidates, which it is to compare itself; their similarity means nothing. */
+    /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: the sets are not in memory.
+     * Then `store` has the prefixes of the n_order documents of `order` (bm_order_by_size), and
+     * `fn` receives candidates, which it must compare itself; their similarity is not set. */
     const uint64_t *const *docs;
     const bm_prefix_store *store;
     const uint32_t *order;
@@ -53,15 +54,15 @@ typedef struct bm_all_pairs_stats {
     uint64_t n_compared; /* pairs that were compared: they share one of their rarest shingles, and
                           * neither sizes nor places rule them out */
     uint64_t n_blocks;   /* indexes built, one after another */
-    uint64_t bytes;      /* of memory at most, as counted beforehand */
+    uint64_t bytes;      /* most memory that may be used, as counted beforehand */
 } bm_all_pairs_stats;
 
-/* Calls `fn`, on this thread, with the pairs of similarity >= threshold, exact, a before b, in
- * chunks of at most 65,536; with a store, with all pairs that may be such. Each pair comes once.
- * They do not come in the order of documents; it does not depend on threads unless memory is
- * bounded: then it depends on what fits into a block. The pairs and n_compared depend on neither.
- * `stats` may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of
- * documents. BM_ERR_NOMEM: `memory` is too little, and the message names the least. */
+/* Call `fn`, on this thread, with the pairs of similarity >= threshold, exact, a before b, in
+ * chunks of at most 65,536; with a store, with all pairs that may reach it. Each pair comes once.
+ * Pairs are not in the order of documents. Their order does not depend on threads unless memory is
+ * bounded: then it depends on what fits into a block. The set of pairs and n_compared depend on
+ * neither. `stats` may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number
+ * of documents. BM_ERR_NOMEM: `memory` is too little, and the message names the least. */
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);
-/* The least job->memory that would do, with an index of few documents at a time. */
+/* The least job->memory that is enough, with an index of few documents at a time. */
 uint64_t bm_all_pairs_least(const bm_all_pairs_job *job);

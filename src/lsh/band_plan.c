@@ -72,7 +72,7 @@ double bm_band_similarity(uint32_t bands, uint32_t rows, double probability)
     return pow(-expm1(log1p(-probability) / bands), 1.0 / rows);
 }
 
-/* Beyond this many bands nobody is helped by the exact number. */
+/* Beyond this many bands, messages have a rounded number. */
 #define BANDS_MANY 1e15
 
 double bm_band_probability(uint32_t bands, uint32_t rows, double similarity)
@@ -127,8 +127,8 @@ static bm_status no_plan(double threshold, double recall, uint32_t perms, bm_err
         perms, recall, threshold, least > BANDS_MANY ? 3 : 16, least, limit);
 }
 
-/* A plan by hand, which `wanted` gives but for its predicted_recall: checks it, and fills that in.
- * BM_ERR_USAGE (such as bands * rows > perms), and `out` is as it was. */
+/* Check the given plan `wanted`, and fill in its predicted_recall. BM_ERR_USAGE (such as bands *
+ * rows > perms) leaves `out` as it was. */
 static bm_status band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err)
 {
     uint32_t bands = wanted->bands, rows = wanted->rows, perms = wanted->perms;
@@ -188,15 +188,15 @@ bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, 
  * Band plans between a recall and a ceiling.
  *
  * For given rows P rises with the bands, at every similarity. So with these rows every number of
- * bands is a plan, from the least that reaches the recall on (a quotient of logarithms, checked by
- * P itself: band_plan.h) up to the last that stays below the ceiling, and if the least does not,
+ * bands is a plan, from the least that reaches the recall on (a quotient of logarithms, corrected
+ * by P itself: band_least) up to the last that stays below the ceiling, and if the least does not,
  * none does. More rows never need fewer bands, so the first rows for which the least bands stay
  * below the ceiling have the least permutations of all.
  *
  * Pure functions; any thread. Tests: tests/reference/test_tune.py */
 
-/* Rows after which the search for the least permutations is given up: thresholds so close to 1, or
- * to the ceiling's similarity, are nobody's. */
+/* Rows after which the search for the least permutations gives up: nobody uses thresholds so close
+ * to 1, or to the ceiling's similarity. */
 #define ROWS_MANY 1000000u
 
 static bool has_ceiling(const bm_plan_goal *wish)
@@ -232,7 +232,8 @@ bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err)
     return BM_OK;
 }
 
-/* The least bands * rows of a plan of the wish, whatever its perms; 0: none below 2^32. */
+/* The least bands * rows of a plan that reaches the goal, whatever its perms; 0: none below
+ * 2^32. */
 static uint64_t plan_least_perms(const bm_plan_goal *wish)
 {
     for (uint32_t rows = 1; rows <= ROWS_MANY; rows++) {

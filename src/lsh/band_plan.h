@@ -7,13 +7,13 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* Of options that were checked: the permutations (0: bands * rows, or the default), and the plan,
- * `bands` and `rows` where they are given, else chosen. BM_ERR_USAGE. */
+/* For checked options: the number of permutations (0: bands * rows, or the default), and the plan:
+ * `bands` and `rows` if they are given, else chosen. BM_ERR_USAGE. */
 uint32_t bm_band_perms_of_options(const bm_band_options *bands, uint32_t perms);
 bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, bm_band_plan *out,
                                   bm_error *err);
 
-/* plan_list -- every band plan that a wish allows. */
+/* plan_list -- every band plan that reaches a goal. */
 
 /* P is bm_band_probability. */
 typedef struct bm_plan_goal {
@@ -35,8 +35,8 @@ typedef struct bm_plan_list {
 /* BM_ERR_USAGE names the field that is out of range. */
 bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err);
 
-/* All plans of the wish, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND: there is
- * none, and the message names the least number of permutations that has one. BM_ERR_USAGE: as
- * bm_plan_goal_check. */
+/* All plans that reach the goal, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND:
+ * there is none, and the message names the least number of permutations that has one. BM_ERR_USAGE:
+ * as bm_plan_goal_check. */
 bm_status bm_plan_list_make(const bm_plan_goal *wish, bm_plan_list *out, bm_error *err);
 void bm_plan_list_reset(bm_plan_list *list);

@@ -11,15 +11,16 @@
  * every band, none of its pairs can be new and the bucket is left in linear time.
  *
  * Where only components are wanted, a band is walked twice. First each bucket is a star: its first
- * document with every other one; the stars of all buckets fill common chunks, so that many small
- * buckets are verified at once. That joins most. Then each bucket that still lies in several groups
- * gets its pairs across groups: a small one straight away, a large one by the bucket join below.
+ * document is paired with every other one. The stars of all buckets fill common chunks, so that
+ * many small buckets are verified at once; this joins most documents. Then the pairs across groups
+ * are taken from each bucket that is still in several groups: of a small one straight away, of a
+ * large one by the bucket join below.
  *
- * Where stars are wanted, a small bucket gets its pairs as it comes, and a large one is kept for
- * later (candidates.h).
+ * Where stars are wanted, the pairs of a small bucket are emitted at once, and a large bucket is
+ * kept for later (crowded_buckets in candidates.h).
  *
- * Bucketing uses the pool, and so does a look at which buckets may have new pairs; enumeration runs
- * on the calling thread between, so that `fn` may use the pool itself. Memory: 13 bytes and a bit a
+ * Bucketing uses the pool, and so does the check which buckets may have new pairs. Enumeration runs
+ * on the calling thread in between, so `fn` may use the pool itself. Memory: 13 bytes and a bit a
  * document, the largest bucket's numbers, and one chunk.
  *
  * Tests: tests/unit/lsh/test_band_buckets.c, tests/unit/lsh/test_bucket_join.c,
@@ -50,8 +51,9 @@
  *    its chain. The table grows with the distinct keys, not with the documents, so a million copies
  *    of one document fill one slot.
  *
- * Against one table for the whole band: no cache miss a lookup, no prefetch, and parts are
- * independent, so that all threads work on one band and the memory does not grow with them. */
+ * Compared with one table for the whole band, a look-up causes no cache miss and needs no prefetch.
+ * Parts are independent, so all threads work on one band, and memory does not grow with their
+ * number. */
 
 #define PART_DOCS  2048u  /* documents of a part, about */
 #define PARTS_MAX  4096u  /* write streams of the scatter */
@@ -153,7 +155,8 @@ static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t en
     bm_hash_table *table = &b->tables[thread];
     const size_t even = b->n_docs / b->n_parts, /* in the largest bands more than that */
         docs = even > PART_DOCS ? even + even / 16 : PART_DOCS;
-    const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block: of all */
+    const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block, which are
+                                                                    * the ends of the parts */
     for (size_t part = begin; part < end; part++) {
         BM_TRY(bm_hash_table_clear(table, docs, err));
         for (size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part]; i++) {
@@ -185,7 +188,7 @@ bm_status bm_band_buckets_init(bm_band_buckets *b, size_t n_docs, const uint8_t 
     return bm_fail_nomem(err, n_docs * 5);
 }
 
-/* What keys need, and labels do not. */
+/* Allocate what keys need and labels do not. */
 static bm_status make_scratch(bm_band_buckets *b, bm_error *err)
 {
     if (b->entries != NULL)
@@ -250,7 +253,7 @@ void bm_band_labels_reset(bm_band_labels *labels)
     *labels = (bm_band_labels){0};
 }
 
-/* From the last document to the first: each goes right after the first of its chain. */
+/* From the last document to the first, each is inserted right after the first of its chain. */
 void bm_band_buckets_fill_labels(bm_band_buckets *b, const bm_band_labels *labels)
 {
     for (size_t doc = 0; doc < b->n_docs; doc++)
@@ -303,7 +306,7 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
 
 /* === crowded buckets ===
  *
- * Keeping buckets while bands come by, rows out of them afterwards.
+ * Buckets are kept while the bands are walked; rows are made of them afterwards.
  *
  * A row may meet the same document in several bands. It is emitted in the first of these bands with
  * a crowded and open bucket, unless the two are in a small bucket together, where they were
@@ -387,7 +390,7 @@ void bm_crowded_buckets_remove(bm_crowded_buckets *c, uint32_t doc)
         c->buckets[c->links[at - 1].bucket].n_live--;
 }
 
-/* Were, or will the two be compared elsewhere? */
+/* Are the two together in a small bucket, or in one that this row has already walked? */
 static bool met(const bm_crowded_buckets *c, const bm_candidate_walk *w, uint32_t a, uint32_t b)
 {
     const bm_band_keyset *keys = w->job.keys;
@@ -418,7 +421,8 @@ out:
     return status;
 }
 
-/* Close the bucket where the row is more than it may cost; then say that it was not compared. */
+/* Close the bucket if the row costs more than is left; count its pairs as not compared if it is
+ * closed. */
 static bool is_closed(bm_crowded_buckets *c, bm_crowded_bucket *bucket)
 {
     if (bucket->left >= (int64_t)bucket->n_live) {
@@ -454,7 +458,7 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
 
 /* === bucket join ===
  *
- * One large bucket, row by row, between looks at the groups.
+ * One large bucket, row by row; the groups are looked at again between rounds.
  *
  * `live` holds, ordered by group, the documents that still have to emit their row (their pairs with
  * all others):
@@ -471,8 +475,9 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
  * costs time too. Pairs across groups can only become fewer than they are. So once they fit into
  * the budget that is left, the rest of the bucket is exact.
  *
- * Sub-buckets: pairs that agree in a second band are the likelier ones. Only later bands are asked,
- * since what agreed in an earlier one was looked at there. Of a large sub-bucket again only a star.
+ * Sub-buckets: pairs that agree in a second band are the likelier ones. Only later bands are used,
+ * since pairs that agree in an earlier one were looked at there. Of a large sub-bucket, again only
+ * a star is emitted.
  *
  * Keys made so as to collide in the table of sub-buckets cost time. One thread at a time. */
 
@@ -583,7 +588,7 @@ static int64_t across(const join *j)
     return pairs;
 }
 
-/* Emit the live document at `x` with those at from … to-1, but for pairs of an earlier band. */
+/* Emit the live document at `x` with those at from … to-1, except for pairs of an earlier band. */
 static bm_status emit_across(join *j, size_t x, size_t from, size_t to, bm_error *err)
 {
     walk *w = j->walk;
@@ -597,7 +602,8 @@ static bm_status emit_across(join *j, size_t x, size_t from, size_t to, bm_error
     return BM_OK;
 }
 
-/* Emit the row of the live document at `x`, which is in group g: it with all of other groups. */
+/* Emit the row of the live document at `x`, which is in group g: its pairs with all other
+ * groups. */
 static bm_status row(join *j, size_t x, size_t g, bm_error *err)
 {
     j->taken[x] = 1;
@@ -739,7 +745,7 @@ static bm_status sub_band(join *j, uint32_t band, bm_error *err)
 {
     walk *w = j->walk;
     BM_TRY(chain_by_key(j, w->job.keys, band, err));
-    uint32_t *docs = j->begin; /* of no use until live is grouped again */
+    uint32_t *docs = j->begin; /* unused until `live` is grouped again */
     for (size_t i = 0; i < j->n_live && j->left > 0; i++) {
         if (j->group[i] != 0 || j->other[i] == 0)
             continue;
@@ -751,7 +757,7 @@ static bm_status sub_band(join *j, uint32_t band, bm_error *err)
     return bm_candidate_walk_flush(w, err);
 }
 
-/* The same for each band after the bucket's, while the budget lasts. */
+/* Do this for each band after the bucket's, while the budget lasts. */
 static bm_status sub_bands(join *j, bm_error *err)
 {
     walk *w = j->walk;
@@ -788,12 +794,12 @@ static bm_status bucket_join_run(join *j, walk *w, bm_error *err)
 }
 
 #define CHUNK_DEFAULT 65536u
-#define ASK_ROWS      1024u /* rows of a bucket between two questions whether to stop */
+#define ASK_ROWS      1024u /* rows of a bucket between two checks for cancellation */
 #define SMALL_BUCKET  BM_SMALL_BUCKET
 
 typedef bm_candidate_walk candidates_walk;
 
-/* The consumers of large buckets; NULL where the search does not use one. */
+/* The consumers of large buckets; NULL if the search does not use one. */
 typedef struct sinks {
     bm_bucket_join join;
     bm_crowded_buckets *crowded;
@@ -915,7 +921,7 @@ static bm_status after_star(candidates_walk *w, sinks *to, bm_error *err)
 
 #define LOOK_DOCS 16384u /* at a time; 64 of them share a word of `open` */
 
-/* A look at the buckets of a band before it is walked. */
+/* A check which buckets of a band are open, before it is walked. */
 typedef struct look {
     const candidates_walk *walk;
     const bm_band_buckets *buckets;
@@ -1004,7 +1010,7 @@ static bm_status walk_bands(candidates_walk *w, bm_band_buckets *buckets, sinks 
             status = walk_band(w, buckets, fn, to, err);
         if (status != BM_OK || w->job.groups == NULL)
             continue;
-        status = bm_candidate_walk_flush(w, err); /* the groups now know the stars */
+        status = bm_candidate_walk_flush(w, err); /* now the groups include the stars */
         if (status == BM_OK)
             status = walk_band(w, buckets, after_star, to, err);
     }

@@ -3,12 +3,12 @@
  *
  * A band's documents are bucketed by a hash table over its keys; pairs are emitted smaller number
  * first. A pair is emitted in the first band in which its keys agree and in no later one, which
- * needs no memory of pairs: earlier bands are simply looked at.
+ * needs no memory of pairs: the keys of earlier bands are compared.
  *
  * bm_candidates emits every pair; order: band, then the bucket by its first document, then a, then
  * b. bm_candidates_join emits enough pairs to find the connected components of the pairs that `fn`
  * verifies: a pair of documents that are already joined is left out, and a bucket costs time linear
- * in its size (candidates.h). Neither the order nor the chunks depend on threads. */
+ * in its size (bucket_join below). Neither the order nor the chunks depend on threads. */
 #pragma once
 
 #include <math.h>
@@ -34,26 +34,26 @@ typedef struct bm_band_buckets {
     uint32_t *next;       /* n_docs */
     uint8_t *inner;       /* n_docs */
     const uint8_t *skip;  /* borrowed; n_docs or NULL */
-    const uint64_t *keys; /* borrowed; of the band at hand */
+    const uint64_t *keys; /* borrowed; of the current band */
     uint64_t *entries;    /* scratch, n_docs: the band, partitioned */
     size_t *ends;         /* scratch, n_blocks * n_parts */
     size_t n_parts, n_blocks;
     unsigned part_shift;
-    bm_pool *pool;         /* borrowed; NULL where the caller alone works */
+    bm_pool *pool;         /* borrowed; NULL: only the caller works */
     bm_hash_table *tables; /* one a thread */
 } bm_band_buckets;
 
-/* The labels of one band: of each document the first that has its key, itself where nobody shares
- * it. Only those are listed that share their key, which are few as a rule. */
+/* The labels of one band. A document's label is the first document that has its key, so itself if
+ * no other has it. Only documents that share their key are stored, usually few. */
 typedef struct bm_band_labels {
-    uint64_t *shares;   /* a bit for each document: somebody shares its key */
-    uint32_t *n_before; /* for each word of `shares`: the bits that are set in the words before
+    uint64_t *shares;   /* a bit for each document: another one has its key */
+    uint32_t *n_before; /* for each word of `shares`: the number of bits set in the words before
                          * it */
-    uint32_t *firsts;   /* of each bit: the first document that has its key */
+    uint32_t *firsts;   /* for each set bit: the first document that has its key */
     uint64_t bytes;     /* of these three */
 } bm_band_labels;       /* {0} is empty */
 
-/* The bit of `doc`, which shares its key. */
+/* The place of `doc`, which shares its key, in `firsts`. */
 static inline uint32_t bm_band_labels_place(const bm_band_labels *labels, uint32_t doc)
 {
     const uint64_t before = (UINT64_C(1) << doc % 64) - 1;
@@ -67,17 +67,17 @@ static inline uint32_t bm_band_label(const bm_band_labels *labels, uint32_t doc)
     return shares ? labels->firsts[bm_band_labels_place(labels, doc)] : doc;
 }
 
-/* 13 bytes a document while keys are bucketed, 5 with labels, and one small table a thread. `skip`
- * and `pool` (each may be NULL) stay borrowed until reset. n_docs <= BM_DOCS_MAX. */
+/* Memory: 13 bytes a document while keys are bucketed, 5 with labels, and one small table a thread.
+ * `skip` and `pool` (each may be NULL) stay borrowed until reset. n_docs <= BM_DOCS_MAX. */
 bm_status bm_band_buckets_init(bm_band_buckets *buckets, size_t n_docs, const uint8_t *skip,
                                bm_pool *pool, bm_error *err);
 /* Thread the chains of a band: fills next and inner. BM_OK or BM_ERR_NOMEM. */
 bm_status bm_band_buckets_fill(bm_band_buckets *buckets, const uint64_t *keys, bm_error *err);
-/* Labels of the chains; a fifth of a byte a document, and 4 for each that is in one.
+/* Make labels of the chains; a fifth of a byte a document, and 4 bytes for each in a chain.
  * BM_ERR_NOMEM. */
 bm_status bm_band_buckets_label(const bm_band_buckets *buckets, bm_band_labels *out, bm_error *err);
 void bm_band_labels_reset(bm_band_labels *labels);
-/* The same chains as fill makes from the keys, made from labels of the keys. */
+/* Make the same chains as bm_band_buckets_fill, from labels instead of keys. */
 void bm_band_buckets_fill_labels(bm_band_buckets *buckets, const bm_band_labels *labels);
 void bm_band_buckets_reset(bm_band_buckets *buckets);
 
@@ -91,8 +91,8 @@ typedef struct bm_band_keyset {
     size_t n_docs;
     const uint64_t *const *keys; /* bands arrays of n_docs */
     const uint8_t *skip;         /* n_docs bytes, non-zero: left out; NULL: none */
-    /* Instead of keys, and much smaller: the labels of each band. The same pairs in the same order.
-     * NULL: keys. */
+    /* Instead of keys, and much smaller: the labels of each band, which give the same pairs in the
+     * same order. NULL: `keys` is used. */
     const bm_band_labels *labels;
 } bm_band_keyset; /* borrows all of it */
 
@@ -116,8 +116,8 @@ typedef struct bm_candidates_job {
     void *ctx;
     const bm_callbacks *callbacks; /* NULL: none */
     bm_union_find *groups;         /* for bm_candidates_join only: borrowed, n_docs */
-    /* Asked before so many bytes are allocated for crowded buckets; anything but BM_OK ends the
-     * work with that. NULL: not asked. */
+    /* Called before `bytes` are allocated for crowded buckets; any status but BM_OK ends the
+     * search, which returns it. NULL: not called. */
     bm_status (*reserve)(void *ctx, uint64_t bytes, bm_error *err);
 } bm_candidates_job;
 
@@ -127,19 +127,19 @@ typedef struct bm_join_stats {
                                 that was compared for another band may be among them */
 } bm_join_stats;
 
-/* candidate_walk -- the walk over buckets, which candidates.c and walkers of stars share: the band
- * and the bucket at hand, and the chunk of pairs that is being filled. */
+/* candidate_walk -- the walk over buckets, shared by candidates.c and walkers of stars: the current
+ * band and bucket, and the chunk of pairs that is being filled. */
 
 typedef struct bm_candidate_walk {
     bm_candidates_job job; /* a copy; job.groups NULL: every pair is wanted */
     uint32_t band;
-    uint32_t *members; /* of the bucket at hand */
+    uint32_t *members; /* of the current bucket */
     size_t n_members, cap_members;
     bm_pair *pairs; /* the chunk: room for job.chunk */
     size_t n_pairs;
 } bm_candidate_walk;
 
-/* BM_ERR_CANCELLED where the caller wants to stop. */
+/* BM_ERR_CANCELLED if the caller wants to stop. */
 bm_status bm_candidate_walk_check(const bm_candidate_walk *walk, bm_error *err);
 /* Hand the chunk to job.fn unless it is empty. BM_ERR_CANCELLED likewise. */
 bm_status bm_candidate_walk_flush(bm_candidate_walk *walk, bm_error *err);
@@ -168,26 +168,26 @@ static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t
     return walk->n_pairs < walk->job.chunk ? BM_OK : bm_candidate_walk_flush(walk, err);
 }
 
-/* crowded_buckets -- the large buckets of all bands, for stars: whom a centre may take is looked at
- * when its turn comes, not before.
+/* crowded_buckets -- the large buckets of all bands, for stars: the documents that a centre may
+ * take are looked at when its turn comes, not before.
  *
  *     buckets   band 0 | band 0 | band 3 …           begin, end in `members`
- *     members   [ 0 4 5 9 … ][ 2 3 7 … ][ … ]        who is taken is dropped at the next look
+ *     members   [ 0 4 5 9 … ][ 2 3 7 … ][ … ]        taken ones are dropped at the next look
  *     heads     document -> its links: bucket, next link
  *
  * A document that was taken needs no pairs of its own, so n near-copies cost n - 1 looks, not
- * n(n-1)/2. Where few are taken a bucket would cost its square: after bm_bucket_join_budget pairs
- * it is closed, and its pairs that were not compared are counted. Pairs that agree in a small
- * bucket are no matter of these (candidates.h).
+ * n(n-1)/2. If few are taken, a bucket would cost the square of its size: after
+ * bm_bucket_join_budget pairs it is closed, and its pairs that were not compared are counted. Pairs
+ * that agree in a small bucket are compared there.
  *
- * 12 bytes a document of a crowded bucket, 4 a document. One thread. */
+ * Memory: 12 bytes for each member of a crowded bucket, and 4 for each document. One thread. */
 
-#define BM_SMALL_BUCKET 32u /* up to so many documents, all pairs are simply tried */
+#define BM_SMALL_BUCKET 32u /* documents up to which all pairs of a bucket are tried */
 
 typedef struct bm_crowded_bucket {
     size_t begin, end; /* of its members that are still listed */
     int64_t left;      /* pairs that may still be looked at; -1: it is closed */
-    uint32_t n_live;   /* members that wait for their turn and have no owner */
+    uint32_t n_live;   /* members that have had no turn and are not taken */
     uint32_t band;
 } bm_crowded_bucket;
 
@@ -203,31 +203,32 @@ typedef struct bm_crowded_buckets {
     uint32_t *members;
     bm_crowded_link *links; /* one a member */
     size_t n_members, cap_members, cap_links;
-    uint32_t *heads;         /* n_docs, the last link plus 1; NULL while there is no bucket */
-    const uint32_t *centres; /* n_docs, borrowed (groups.h): who is taken */
-    uint8_t *band_states;    /* scratch of a row: of each band */
-    uint8_t *waiting;        /* n_docs: a pair of it is in the chunk */
+    uint32_t *heads;         /* of each document: its last link plus 1; NULL while there is no
+                              * bucket */
+    const uint32_t *centres; /* n_docs, borrowed (groups.h): which documents are taken */
+    uint8_t *band_states;    /* scratch of a row, for each band */
+    uint8_t *waiting;        /* n_docs: non-zero if a pair of it is in the chunk */
     bm_join_stats stats;
 } bm_crowded_buckets;
 
 void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs);
 void bm_crowded_buckets_reset(bm_crowded_buckets *crowded);
-/* All buckets are kept; before the first row. */
+/* Call this once all buckets are kept, before the first row. */
 bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *crowded, uint32_t bands,
                                         const uint32_t *centres, bm_error *err);
 /* Remove a document that is taken, or a centre, from its buckets. Once each. */
 void bm_crowded_buckets_remove(bm_crowded_buckets *crowded, uint32_t doc);
-/* Emit a centre, which has left, with every live document of its buckets that are not closed. */
+/* Emit the pairs of a centre, which has been removed, with all live documents of its buckets that
+ * are not closed. */
 bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk *walk,
                                  uint32_t centre, bm_error *err);
 
 /* bucket_join -- the pairs of one large bucket that settle which of its documents are joined, in
  * time linear in its size.
  *
- * Not all pairs are enumerated, but those across the groups that there are already, so a bucket of
- * copies costs one comparison a document. If these are at most bm_bucket_join_budget(n), all of
- * them are compared, and the components are exactly the components of all pairs. A bucket that has
- * more is refined:
+ * Only pairs across the groups found so far are enumerated, so a bucket of copies costs one
+ * comparison a document. If these are at most bm_bucket_join_budget(n), all of them are compared,
+ * and the components are exactly the components of all pairs. A bucket that has more is refined:
  *
  *     a few representatives against all -> sub-buckets by the keys of later bands -> further
  *     representatives against all, until the budget is spent
@@ -235,7 +236,7 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk 
  * Pairs that were not looked at by then are counted. */
 
 typedef struct bm_bucket_join {
-    bm_candidate_walk *walk; /* that the bucket at hand belongs to; borrowed */
+    bm_candidate_walk *walk; /* the walk of the current bucket; borrowed */
     size_t n_docs;
     uint32_t *place;    /* n_docs: the group of a root while grouping, else BM_NO_DOC */
     uint32_t *live;     /* the bucket's documents that have not emitted their row, group after
@@ -243,29 +244,30 @@ typedef struct bm_bucket_join {
     uint32_t *spent;    /* the bucket's documents that have emitted their row */
     uint32_t *group;    /* scratch: the group of each live document */
     uint32_t *other;    /* scratch */
-    uint32_t *begin;    /* of each group in `live`, one more than groups */
-    uint8_t *taken;     /* of each live document: it is about to be spent */
-    uint8_t *had;       /* of each group: a document of it was spent */
-    bm_hash_table last; /* of a key: the place of the last live document that has it */
+    uint32_t *begin;    /* where each group begins in `live`; n_groups + 1 */
+    uint8_t *taken;     /* for each live document: it is about to be spent */
+    uint8_t *had;       /* for each group: a document of it was spent */
+    bm_hash_table last; /* key -> the place of the last live document that has it */
     size_t cap, n_live, n_spent, n_groups;
     int64_t left; /* of the budget */
     bm_join_stats stats;
 } bm_bucket_join;
 
-/* Pairs of a bucket of n documents that may be looked at. */
+/* How many pairs of a bucket of n documents may be looked at. */
 int64_t bm_bucket_join_budget(size_t n);
 
-/* job->groups is NULL. bm_progress through the callbacks, stage "bucket", unit "bands". */
+/* Emit every pair. job->groups must be NULL. Progress is reported as stage "bucket", unit
+ * "bands". */
 bm_status bm_candidates(const bm_candidates_job *job, bm_error *err);
 
-/* The pairs of buckets of up to BM_SMALL_BUCKET documents, a pair that agrees in several of them in
- * the first; the other buckets are kept in `crowded`. Where none is, these are the pairs of
- * bm_candidates in the same order. */
+/* Emit the pairs of buckets of up to BM_SMALL_BUCKET documents, each pair in the first such bucket,
+ * and keep the other buckets in `crowded`. If there is none, these are the pairs of bm_candidates
+ * in the same order. */
 bm_status bm_candidates_of_small(const bm_candidates_job *job, bm_crowded_buckets *crowded,
                                  bm_error *err);
 
-/* As bm_candidates, for components: before it returns, `fn` links in job->groups the documents of
- * each pair that it accepts. If stats->n_cut is 0 afterwards, the components are the components of
- * all candidates. 4 bytes a document more while a bucket of over 32 documents is handled, and about
- * 40 bytes a document of that bucket. `stats` may be NULL. */
+/* Like bm_candidates, for components: `fn` must link the documents of each pair that it accepts in
+ * job->groups before it returns. If stats->n_cut is 0 afterwards, the components are the components
+ * of all candidates. Memory: 4 more bytes a document while a bucket of over 32 documents is
+ * handled, and about 40 for each document of that bucket. `stats` may be NULL. */
 bm_status bm_candidates_join(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err);

@@ -20,10 +20,10 @@
  * One uint32_t parent per document. root() halves paths in a loop, so a chain of a million links
  * cannot overflow the stack. link() makes the smaller number the root: labels then do not depend on
  * the order in which pairs arrive. Halving alone bounds m operations by O(m log n); linking by size
- * would bound them better and lose the rule of the smaller root.
+ * would bound them better, but the root would not be the smallest document.
  *
- * One thread at a time links, and nobody asks meanwhile; any number of threads ask for roots at
- * once, since whatever they write into a place is an ancestor that stood above it before. */
+ * One thread at a time links, and no other reads meanwhile. Any number of threads may find roots at
+ * once, since whatever they write into parent[doc] was an ancestor of doc before. */
 
 bm_status bm_union_find_init(bm_union_find *sets, size_t n, bm_error *err)
 {
@@ -292,7 +292,7 @@ size_t bm_pair_levels_count(bm_pair_levels *levels, double similarity)
     return at;
 }
 
-/* Documents up to `n` are there, each alone. */
+/* Add documents up to n in all, each alone. */
 static bm_status grow_sets(bm_pair_level *level, size_t n, bm_error *err)
 {
     BM_TRY(bm_grow_array(&level->sets.parent, &level->cap, n, err));

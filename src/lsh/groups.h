@@ -18,17 +18,17 @@ typedef struct bm_union_find {
 
 bm_status bm_union_find_init(bm_union_find *sets, size_t n, bm_error *err);
 void bm_union_find_reset(bm_union_find *sets);
-/* The smallest document of the group; shortens the way to it. Any number of threads may ask at
- * once, while none links. */
+/* The smallest document of the group; shortens the path to it. Any number of threads may call this
+ * at once, while none links. */
 uint32_t bm_union_find_root(bm_union_find *sets, uint32_t doc);
-/* Merge the groups of two documents; false: they were one already. */
+/* Merge the groups of two documents; false: they were in one already. */
 bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b);
 
-/* keep_rank -- the order of keeping: of each document its place among all, the one that is
- * rather kept first.
+/* keep_rank -- the order of preference: the rank of each document among all; of two, the one with
+ * the lower rank is kept.
  *
- * Whatever rules decide, they come down to one number a document before groups are made, and
- * nothing afterwards asks which rules there were. No two documents have the same rank: where no
+ * Whatever the rules are, they are reduced to one number for each document before groups are made;
+ * nothing afterwards depends on the rules themselves. No two documents have the same rank: where no
  * rule decides, the first in the input is preferred. */
 
 typedef struct bm_keep_rank {
@@ -38,9 +38,9 @@ typedef struct bm_keep_rank {
     bool none; /* no document of a group is kept; the ranks order the turns of stars all the same */
 } bm_keep_rank; /* {0} is the order of the input */
 
-/* A number of each document by which it is ranked. */
+/* A number for each document, by which documents are ranked. */
 typedef struct bm_keep_column {
-    const void *first; /* of document 0; borrowed */
+    const void *first; /* the number of document 0; borrowed */
     size_t stride;     /* bytes to the member of the next document */
     size_t width;      /* 8: uint64_t; 4: uint32_t */
     bool greatest;     /* the greatest number is preferred; else the least */
@@ -52,11 +52,11 @@ typedef struct bm_keep_order {
     bool last; /* where none decides, the last in the input is preferred */
 } bm_keep_order;
 
-/* Rank n documents. Linear; 8 bytes a document, and 4 of them stay. BM_ERR_NOMEM, and `out` is
+/* Rank n documents. Linear; 8 bytes a document, of which 4 are kept. BM_ERR_NOMEM, and `out` is
  * {0}. */
 bm_status bm_keep_rank_make(const bm_keep_order *order, size_t n, bm_keep_rank *out, bm_error *err);
-/* The order of one rule. `sizes` is the column of lengths of texts (its `greatest` does not count),
- * for LONGEST and SHORTEST. */
+/* The order of one rule. `sizes` is the column of lengths of texts (its `greatest` is ignored), for
+ * LONGEST and SHORTEST. */
 bm_status bm_keep_rank_of_rule(bm_keep keep, const bm_keep_column *sizes, size_t n,
                                bm_keep_rank *out, bm_error *err);
 void bm_keep_rank_reset(bm_keep_rank *rank);
@@ -69,14 +69,15 @@ static inline uint32_t bm_keep_rank_of(const bm_keep_rank *rank, uint32_t doc)
 /* best[x] = the preferred one of the documents with owner x, UINT32_MAX: none; n, filled. */
 void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n, uint32_t *best);
 
-/* turns -- the order in which stars take their turns (lsh/groups.h).
+/* turns -- the order in which documents take their turns as centres of stars.
  *
- * Copies have one turn together, by their representative, at the place of the preferred one. */
+ * Copies have one turn together: that of their representative, at the rank of the preferred
+ * copy. */
 
 typedef struct bm_turns {
     uint32_t *best;    /* of each representative: the preferred of its copies and itself; n */
     uint32_t *order;   /* representatives, preferred first; n_order */
-    uint32_t *centres; /* of each representative (lsh/groups.h), nobody taken yet; n */
+    uint32_t *centres; /* of each representative; all BM_NOT_TAKEN at first; n */
     size_t n, n_order;
 } bm_turns;
 
@@ -94,8 +95,8 @@ void bm_turns_reset(bm_turns *turns);
 
 #define BM_NOT_TAKEN UINT32_MAX /* the centre of a document before it is taken */
 
-/* The two steps of it, for neighbours that come from elsewhere than memory. A document's turn: is
- * it a centre? */
+/* The two steps, for neighbours that are not in memory. First, a document's turn: does it become a
+ * centre? */
 static inline bool bm_star_begin(uint32_t *centres, uint32_t doc)
 {
     if (centres[doc] != BM_NOT_TAKEN)
@@ -123,11 +124,11 @@ bm_status bm_stars(bm_pair_list list, const uint32_t *order, uint32_t *centres, 
  * joined already. The whole cost is a look at each pair and a link for each merge: it hardly grows
  * with the number of thresholds. Memory is 4 bytes a document and threshold.
  *
- * Stars depend on all pairs of a document, which therefore have to be there. Pure; one thread. */
+ * Stars depend on all pairs of a document, so all pairs must be in memory. Pure; one thread. */
 
 typedef struct bm_pair_level {
     double threshold;
-    size_t place;      /* among the thresholds as they were given */
+    size_t place;      /* in the caller's list of thresholds */
     uint64_t first_at; /* pairs for which this is the highest threshold that they reach */
     bm_union_find sets;
     size_t cap;
@@ -138,20 +139,21 @@ typedef struct bm_pair_levels {
     size_t n;
 } bm_pair_levels; /* {0} has none */
 
-/* At n thresholds; 0: at one, which all pairs reach. BM_ERR_NOMEM, and `out` is empty. */
+/* Open a level for each of n thresholds; 0: one level, which all pairs reach. BM_ERR_NOMEM, and
+ * `out` is empty. */
 bm_status bm_pair_levels_open(const double *thresholds, size_t n, bm_pair_levels *out,
                               bm_error *err);
 void bm_pair_levels_reset(bm_pair_levels *levels);
 /* Count a pair, also one of unknown similarity (NAN: it counts everywhere). Returns the highest
  * level that it reaches, levels->n: none. */
 size_t bm_pair_levels_count(bm_pair_levels *levels, double similarity);
-/* Join its documents there and below. There are n_docs of them so far, some maybe in no pair yet.
- */
+/* Join its documents at level `at` and below. n_docs: documents seen so far, some maybe in no pair
+ * yet. */
 bm_status bm_pair_levels_join(bm_pair_levels *levels, size_t at, uint32_t a, uint32_t b,
                               size_t n_docs, bm_error *err);
 
 /* Stars as dedup makes them: copies have one turn, and go where the first of them goes. labels[i]
- * is the document that is kept of the star of document i. `rep`: of each document the first of its
+ * is the document kept from the star of document i. `rep`: of each document the first of its
  * copies; NULL: no two are copies. */
 bm_status bm_pair_stars(bm_pair_list pairs, const bm_keep_rank *rank, const uint32_t *rep,
                         uint32_t *labels, bm_error *err);
@@ -160,5 +162,5 @@ typedef struct bm_group_counts {
     uint64_t groups, largest, removed; /* of two documents and more */
 } bm_group_counts;
 
-/* labels[i]: a number below n, which all documents of the group of i have. */
+/* labels[i]: a number below n, the same for all documents of a group. */
 bm_status bm_group_counts_of(const uint32_t *labels, size_t n, bm_group_counts *out, bm_error *err);

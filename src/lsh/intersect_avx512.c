@@ -6,8 +6,8 @@
  * Each of the eight of x is compared with each of the eight of y: eight compares, y turned by one
  * lane between them (valignq, one operation each), the masks or-ed. The loop leaves the block with
  * the smaller last element (both, if they are equal), so every equal pair meets in exactly one pair
- * of blocks: hashes are distinct within a set. About 20 operations take eight or sixteen elements
- * off, where the scalar merge needs six to seven dependent cycles for one or two. The last,
+ * of blocks: hashes are distinct within a set. About 20 operations consume eight or sixteen
+ * elements, where the scalar merge needs six to seven dependent cycles for one or two. The last,
  * incomplete blocks are left to the scalar merge.
  *
  * Tests: tests/unit/lsh/test_intersect.c */

@@ -2,10 +2,10 @@
 /* intersect_scalar.c -- counting common elements of two sorted arrays without a branch on their
  * order, and galloping.
  *
- * A comparison of two hashes is a coin toss, so a merge that branches on it pays a
- * misprediction at every other step. Here each step advances by the results of two comparisons. A
- * step takes at most one element from each array, so that min(left in x, left in y) steps need no
- * bounds check; between such runs it is asked whether the rest can still reach `least`.
+ * A comparison of two hashes is a coin toss, so a merge that branches on it pays a misprediction at
+ * every other step. Here each step advances by the results of two comparisons. A step takes at most
+ * one element from each array, so that min(left in x, left in y) steps need no bounds check;
+ * between such runs the merge checks whether the rest can still reach `least`.
  *
  * Galloping: for each element of the shorter array, step 1, 2, 4 ... ahead in the longer, then
  * bisect: n_short * log(n_long / n_short) instead of n_short + n_long.
@@ -14,7 +14,7 @@
 #include "base/bisect.h"
 #include "lsh/intersect_loops.h"
 
-#define RUN 32u /* steps between two looks at the bound */
+#define RUN 32u /* steps between two checks of the bound */
 
 static size_t least_of(size_t a, size_t b)
 {

@@ -2,7 +2,7 @@
 /* link_copies.c -- sets of documents, joined by links of similarity 1; and the threshold at which
  * links stop joining two documents. Both join links in a union-find.
  *
- * Linear but for a sort of the pairs; 12 bytes a document. Pure.
+ * Linear except for a sort of the pairs; 12 bytes a document. Pure.
  *
  * Tests: tests/unit/lsh/test_link_copies.c, tests/reference/test_groups.py */
 #include "lsh/link_copies.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_copies.h -- documents that links of similarity 1 join are one node, so that they hold
- * nothing together that would not hold without them; and where two documents part. */
+/* link_copies.h -- documents joined by links of similarity 1 become one node, so that links between
+ * copies hold no group together; and the threshold above which two documents part. */
 #pragma once
 
 #include "lsh/link_graph.h"
@@ -15,8 +15,9 @@ typedef struct bm_copies {
  * are passed over) that is in a node represents it, else its first document. BM_ERR_NOMEM. */
 bm_status bm_copies_find(bm_pair_list list, const uint32_t *preferred, size_t n_preferred,
                          bm_copies *out, bm_error *err);
-/* Pairs of documents become pairs of nodes, by a, then b: those within a node go, and of several of
- * the same two nodes the most similar stays. Returns how many there are now. */
+/* Turn pairs of documents into pairs of nodes, sorted by a, then b. Pairs within a node are
+ * dropped, and of several pairs of the same two nodes the most similar stays. Returns how many are
+ * left. */
 size_t bm_copies_merge(const bm_copies *copies, bm_pair *pairs, size_t n_pairs);
 void bm_copies_reset(bm_copies *copies);
 

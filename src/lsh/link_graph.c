@@ -139,11 +139,11 @@ void bm_neighbours_reset(bm_neighbours *neighbours)
  *
  * Tarjan's low points, depth first on a stack of our own.
  *
- * Documents are numbered as they are met. low[d] is the least number that d and what lies below it
- * reach by one link upwards other than the link they were met by. A child c of d with low[c] >
- * number[d] hangs on a bridge; one with low[c] >= number[d] is parted from the rest when d goes.
- * The first document of a component has nothing above it, so it parts only its children from each
- * other. Two pairs of the same documents are two links, so neither is a bridge.
+ * Documents are numbered as they are met. low[d] is the least number that d or a document below it
+ * reaches by one link other than the one by which it was met. A child c of d with low[c] >
+ * number[d] is joined by a bridge; one with low[c] >= number[d] is separated from the rest if d is
+ * removed. The first document of a component has nothing above it, so it only separates its
+ * children from each other. Two pairs of the same documents are two links, so neither is a bridge.
  *
  * Linear; 36 bytes a document. Pure. */
 
@@ -153,9 +153,9 @@ typedef struct visit {
     const bm_link_graph *graph;
     uint32_t *number, *low;
     uint32_t *below; /* documents at and below each */
-    uint32_t *parts; /* children that are parted from the rest without it */
-    size_t *next;    /* of each: the next link to look at */
-    size_t *came_by; /* of each: the pair by which it was met */
+    uint32_t *parts; /* children that its removal separates from the rest */
+    size_t *next;    /* for each document, the next link to look at */
+    size_t *came_by; /* for each document, the pair by which it was met */
     uint32_t *stack;
     uint32_t met;
     bm_bridges *out;
@@ -177,7 +177,7 @@ static void lower(visit *v, uint32_t doc, uint32_t to)
         v->low[doc] = to;
 }
 
-/* All below `child` was met: what that means for `doc`, from which `child` was met. */
+/* `child` and all below it are done: update `doc`, from which `child` was met. */
 static bm_status finish_child(visit *v, uint32_t child, uint32_t doc, bm_error *err)
 {
     bm_bridges *out = v->out;
@@ -297,7 +297,8 @@ void bm_bridges_reset(bm_bridges *bridges)
 
 /* === min cut ===
  *
- * Maximum flow with unit capacities (Dinic), then what its residual leaves with `from`.
+ * Maximum flow with unit capacities (Dinic); the cut is around what `from` still reaches in the
+ * residual.
  *
  * A pair may carry one unit either way: flow +1 runs from a to b, -1 from b to a. Each phase puts
  * the documents into levels by their distance in the residual, and takes chains that go up a level
@@ -366,8 +367,8 @@ static bool find_step(const flow *f, uint32_t doc)
     return false;
 }
 
-/* Send a unit along each chain that the levels have, until there is none left. f->queue holds the
- * documents of the chain, f->next the links. */
+/* Send a unit along each chain that follows the levels, until there is none left. f->queue holds
+ * the documents of the chain, f->next the links. */
 static void block(const flow *f, uint32_t from, uint32_t to)
 {
     const bm_link_graph *g = f->graph;

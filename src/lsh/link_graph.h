@@ -15,10 +15,10 @@ typedef struct bm_link_graph {
     size_t n_docs, n_pairs;
     const bm_pair *pairs; /* borrowed */
     /* Borrowed, set by the caller: how many documents each one represents, for counts of documents;
-     * NULL: itself. */
+     * NULL: one each. */
     const uint32_t *weights;
     size_t *begins; /* n_docs + 1 places in `links` */
-    bm_link *links; /* of each document: by the other end, then by pair */
+    bm_link *links; /* each document's links, by the other end, then by pair */
 } bm_link_graph;
 
 /* Borrows the pairs until reset. A pair that names a document at or past n_docs, or one document
@@ -77,18 +77,18 @@ typedef struct bm_bridges {
 bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error *err);
 void bm_bridges_reset(bm_bridges *bridges);
 
-/* min_cut -- which pairs would have to go to part two documents: a least set, the one nearest the
- * first. */
+/* min_cut -- the fewest pairs whose removal separates two documents; of several such sets, the one
+ * nearest the first. */
 
 typedef struct bm_cut {
-    size_t *pairs; /* ascending; none where the documents are apart already */
+    size_t *pairs; /* ascending; none if the documents are not connected */
     size_t n;
     size_t n_near; /* documents that stay with `from` */
 } bm_cut;          /* {0} is empty */
 
-/* A least number of pairs without which no chain joins two different documents. Of all such sets
- * the one that leaves the fewest documents with `from`: it is unique (least cuts form a lattice)
- * and does not depend on the order of the pairs. BM_ERR_NOMEM. */
+/* Find the fewest pairs without which no chain joins two different documents. Of all such sets the
+ * one that leaves the fewest documents with `from`: it is unique (least cuts form a lattice) and
+ * does not depend on the order of the pairs. BM_ERR_NOMEM. */
 bm_status bm_min_cut(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_cut *out,
                      bm_error *err);
 void bm_cut_reset(bm_cut *cut);
@@ -102,7 +102,7 @@ typedef struct bm_chain {
     size_t weakest; /* place in `pairs` of the first of the least similar links */
 } bm_chain;         /* {0} is empty */
 
-/* The chain of fewest links between two different documents; of several the one with the most
+/* Find the chain of fewest links between two different documents; of several the one with the most
  * similar weakest link; of several of these the one with the earliest documents, compared from
  * `from` on. A similarity that is not known (NaN) is less than any other. BM_ERR_NOMEM. */
 bm_status bm_shortest_chain(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_chain *out,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prefix_index.c -- prefixes of a block of documents, then lists of who has which key.
+/* prefix_index.c -- prefixes of a block of documents, then lists of the documents that have each
+ * key.
  *
  *     1. prefixes    ranges of 16 documents, on all threads, until the bytes are spent
  *     2. entries     (key, position, rank) of the prefixes to index, partitioned by the leading
@@ -15,9 +16,9 @@
  * is linear all the same.
  *
  * Memory, at most: 8 bytes a key of a prefix to probe; 64 an entry while it is built, then 16 and
- * its slot; 13 a document. Counted before: a group of ranges is begun only where all of its
- * documents fit were none of their shingles alone; the next group begins with the rest. Limit: 2^32
- * - 2 entries, held by a bound on the bytes.
+ * its slot; 13 a document. This is counted beforehand: a group of ranges is begun only if all of
+ * its documents would fit even if every shingle needed a key; the next group gets what is left.
+ * Limit: 2^32 - 2 entries, enforced by a bound on the bytes.
  *
  * Tests: tests/unit/lsh/test_prefix_index.c, tests/unit/lsh/test_rare_prefix.c */
 #include "lsh/prefix_index.h"
@@ -55,10 +56,10 @@
  * c >= bm_jaccard_least_common(|y|, |y|).
  *
  * Containment is c / |y| for |x| >= |y|: c >= least_share(|y|), whatever |x| is. So y has n - c + 1
- * places in the index as above, and all of x looks for them; no size is too small.
+ * places in the index as above, and all keys of x are looked up; no size is too small.
  *
- * A shingle with a count of 1 is in this document alone. It takes its place and needs no key; in
- * real text these are most, and often the whole prefix: then nothing is sorted. */
+ * A shingle with a count of 1 is in this document alone. It takes a place of the prefix but needs
+ * no key. In real text most shingles are such, often the whole prefix: then nothing is sorted. */
 
 #define BLOCK 32u /* counters that are fetched ahead */
 
@@ -155,7 +156,7 @@ typedef struct build {
     bm_prefix_index *index;
     const bm_prefix_block *block;
     const bm_sized_sets *docs; /* block->docs */
-    size_t group;              /* first position of the group at hand */
+    size_t group;              /* first position of the current group */
     size_t end;
     uint32_t *counts; /* SLICES rows, a column a part: entries, then where they go */
 } build;
@@ -248,7 +249,7 @@ static size_t to_index(const build *b, size_t position, const uint64_t **keys, s
     return left < n_keys ? left : n_keys;
 }
 
-/* Bytes of the group's documents, now that it is known which shingles a document has alone. */
+/* Bytes of the group's documents, now that the shingles that only one document has are known. */
 static uint64_t bytes_used(const build *b)
 {
     uint64_t bytes = 0;
@@ -404,7 +405,7 @@ static void lay_out(build *b)
 /* --- 3. parts --- */
 
 typedef struct group {
-    uint32_t first, n; /* entry, how many; later where they go */
+    uint32_t first, n; /* first entry and number; `first` later: where the next goes */
 } group;
 
 /* The entries of a part, grouped by key. Arrays of n. */
@@ -448,8 +449,8 @@ static bm_status number_keys(grouped *g, bm_hash_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* Put the entries of the part side by side by their keys, and into the table the place of the first
- * of each key. */
+/* Group the entries of the part by key, and put the place of each key's first entry into the
+ * table. */
 static bm_status regroup(bm_prefix_index *index, bm_prefix_part *p, grouped *g, bm_error *err)
 {
     bm_prefix_entry *entries = index->entries + p->entries_at;

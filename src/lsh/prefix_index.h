@@ -10,8 +10,8 @@
 #include "base/threads.h"
 #include "lsh/shingle_counts.h"
 
-/* rare_prefix -- the rarest shingles of a document: by them, documents that reach a threshold
- * must meet. */
+/* rare_prefix -- the rarest shingles of a document: two documents that reach a threshold must share
+ * one of them. */
 
 /* The measure and the threshold that a pair must reach. */
 typedef struct bm_join_rule {
@@ -19,13 +19,14 @@ typedef struct bm_join_rule {
     double threshold; /* above 0, at most 1 */
 } bm_join_rule;
 
-/* The size that a document must have at least to be a pair with one of n shingles. */
+/* The least size of a document that can reach the threshold with a document of n shingles. */
 size_t bm_least_size(bm_join_rule rule, size_t n);
-/* How many of its rarest shingles a document of n looks for others by: n - bm_least_share(n) + 1,
- * of containment n. */
+/* By how many of its rarest shingles a document of n shingles looks for others: n -
+ * bm_least_share(n) + 1; for containment, n. */
 size_t bm_prefix_to_probe(bm_join_rule rule, size_t n);
-/* n - c + 1 with the least c that is enough for two documents of n shingles: of a document in an
- * index where only documents of n or more shingles look. Never longer than the other. */
+/* By how many of its rarest shingles a document of n shingles is indexed, if only documents of n or
+ * more shingles look it up: n - c + 1, with the least c common shingles that are enough for two
+ * documents of n. Never more than bm_prefix_to_probe. */
 size_t bm_prefix_to_index(bm_join_rule rule, size_t n);
 
 /* Two documents x and y with |x| >= |y| that reach the threshold have a key in common among the
@@ -33,28 +34,29 @@ size_t bm_prefix_to_index(bm_join_rule rule, size_t n);
  * key, with i keys before it in x and j in y, they share at most min(|x| - i, |y| - j) shingles. */
 
 typedef struct bm_rare_prefix_buffers {
-    uint64_t *keys;    /* room for all shingles of the document; may be the very place of its set */
-    uint64_t *scratch; /* as much */
+    uint64_t *keys;    /* room for all shingles of the document; may be the array of its set */
+    uint64_t *scratch; /* room for as many */
 } bm_rare_prefix_buffers;
 
 typedef struct bm_rare_prefix_size {
     size_t n_keys;  /* ascending, in buffers.keys[0 …] */
-    size_t n_alone; /* shingles that no other document has: rarer than those, and without a key */
+    size_t n_alone; /* shingles that no other document has: rarer than those with keys, and without
+                     * a key */
 } bm_rare_prefix_size;
 
-/* The keys of the `length` rarest shingles of a document of n shingles, but for those that it has
- * alone, which come first and have no key. `set` need not be in any order. */
+/* The keys of the `length` rarest shingles of a document of n shingles, except those that no other
+ * document has, which come first and have no key. `set` need not be in any order. */
 bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
                                    size_t length, bm_rare_prefix_buffers buffers);
 
 /* The same in two steps, for counts from elsewhere. First the key of each shingle that is in
- * `count` documents, 2 at least. */
+ * `count` documents, at least 2. */
 static inline uint64_t bm_rare_key(uint64_t mixed, uint32_t count)
 {
     return (uint64_t)count << 48 | mixed >> 16;
 }
-/* Then the n_keys keys of a document of n shingles are cut to the prefix: sorted, and the number
- * that is left. `scratch` holds n_keys. */
+/* Then sort the n_keys keys of a document of n shingles and cut them to the prefix. Returns how
+ * many are left. `scratch` holds n_keys. */
 size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length,
                           uint64_t *scratch);
 
@@ -65,7 +67,7 @@ size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length
  *
  *     [ 16 heads | keys of the first | keys of the second | … ]
  *
- * A head has two numbers of a document: the shingles that it has alone, and its keys
+ * A head has two numbers of a document: how many shingles only it has, and how many keys
  * (bm_prefix_head). */
 typedef struct bm_prefix_store {
     /* Read the record of range k; any thread. */
@@ -85,7 +87,7 @@ typedef struct bm_sized_sets {
     const bm_set_list *sets; /* with a store, sizes only */
     const uint32_t *order;   /* n documents by size, then by number */
     size_t n;
-    const bm_shingle_counts *counts; /* NULL where there is a store */
+    const bm_shingle_counts *counts; /* NULL if there is a store */
     const bm_prefix_store *store;    /* NULL: prefixes are made of the sets */
     bm_join_rule rule;
 } bm_sized_sets;
@@ -104,7 +106,8 @@ static inline size_t bm_sized_size(const bm_sized_sets *docs, size_t position)
     return docs->sets->sizes[docs->order[position]];
 }
 
-/* A key, the position of a document that has it, and how many of its shingles are rarer. */
+/* A key, the position of a document that has it, and how many of the document's shingles are
+ * rarer. */
 typedef struct bm_prefix_entry {
     uint64_t key;
     uint32_t position, rank;
@@ -112,23 +115,23 @@ typedef struct bm_prefix_entry {
 
 typedef struct bm_prefix_part {
     size_t entries_at;
-    bm_hash_table table; /* of its keys: the place of the first entry of each */
+    bm_hash_table table; /* key -> the place of its first entry */
 } bm_prefix_part;
 
 typedef struct bm_prefix_index {
     size_t begin, end; /* positions */
     /* The prefix to probe of each document: the keys that it looks for. */
     uint64_t **ranges;
-    size_t *key_ends; /* of each document's keys in the array of its range */
+    size_t *key_ends; /* where each document's keys end in the array of its range */
     uint32_t *n_alone;
     size_t cap_ranges;
-    /* The prefixes to index, by which documents are found: entries of one key lie side by side,
+    /* The prefixes to index, by which documents are found: entries of one key are adjacent, with
      * positions ascending. */
     bm_prefix_entry *entries;
     size_t n_entries;
     bm_prefix_part *parts;
     unsigned part_bits;
-    uint64_t bytes; /* of memory at most, while it was built too */
+    uint64_t bytes; /* most memory used, also while it was built */
 } bm_prefix_index;  /* {0} is empty */
 
 /* Bytes that a document of n shingles can need at most. */
@@ -142,7 +145,7 @@ typedef struct bm_prefix_block {
     const bm_sized_sets *docs;
     size_t begin;    /* first position */
     uint64_t memory; /* bytes; 0: no bound */
-    uint64_t beside; /* bytes of them that the caller needs for each document of the block */
+    uint64_t beside; /* of these, what the caller needs for each document of the block */
     bm_pool *pool;   /* NULL: this thread alone */
 } bm_prefix_block;
 
@@ -184,7 +187,7 @@ static inline bool bm_prefix_has_key(const void *entries, uint32_t place, const 
     return ((const bm_prefix_entry *)entries)[place].key == *(const uint64_t *)key;
 }
 
-/* The place of the first entry of `key`, or n_entries where it has none. */
+/* The place of the first entry of `key`, or n_entries if it has none. */
 static inline size_t bm_prefix_index_find(const bm_prefix_index *index, uint64_t key)
 {
     const bm_hash_table *table = &bm_prefix_index_part(index, key)->table;

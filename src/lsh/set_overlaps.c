@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* set_overlaps.c -- an inverted index with counters.
  *
- *     filter   a bit a hash: most hashes of most sets are in no set of the index, and end here
+ *     filter   a bit a hash: most hashes of most sets are in no set of the index, and stop here
  *     table    hash -> its number                (base/hash_table.h)
  *     hashes   number -> places in the list
  *     list     [ sets with hash a | sets with hash b | … ]
  *
- * A look-up costs a step for each hash and one for each (hash, set) in common: exact, whatever the
- * similarity, and cheap where sets have little in common. Hashes are mixed once more, since those
- * that came from elsewhere may be anything.
+ * A look-up takes a step for each hash and one for each (hash, set) in common: exact, whatever the
+ * similarity, and cheap where sets have little in common. Hashes are mixed once more, since hashes
+ * made elsewhere may be unevenly distributed.
  *
  * Tests: tests/unit/lsh/test_set_overlaps.c */
 #include "lsh/set_overlaps.h"

@@ -14,14 +14,14 @@ typedef struct bm_overlap_hash {
 /* An index of the sets that have a hash. It is read by any number of threads once it is built. */
 typedef struct bm_overlap_index {
     size_t n_sets;
-    bm_overlap_hash *hashes; /* in the order in which they come */
-    bm_hash_table table;     /* of these */
+    bm_overlap_hash *hashes; /* in order of first occurrence */
+    bm_hash_table table;     /* hash -> its place in `hashes` */
     uint32_t *list;          /* numbers of sets, grouped by hash, ascending */
-    uint64_t *filter; /* a bit is set for each hash that is there, and for some that are not */
+    uint64_t *filter; /* a bit is set for each hash in the index, and for some that are not */
     unsigned filter_bits;
 } bm_overlap_index; /* {0} is empty */
 
-/* Distinct hashes each, in any order; fewer than 2^32 in all. Borrowed. */
+/* Sets of distinct hashes, each in any order; fewer than 2^32 hashes in all. Borrowed. */
 typedef struct bm_hash_sets {
     const uint64_t *const *sets;
     const uint32_t *sizes;
@@ -35,7 +35,7 @@ void bm_overlap_index_reset(bm_overlap_index *index);
 
 /* The scratch of one thread, 8 bytes a set. */
 typedef struct bm_overlaps {
-    uint32_t *common; /* of each set: hashes in common; 0 but for those found */
+    uint32_t *common; /* of each set: hashes in common; 0 except for those found */
     uint32_t *found;  /* sets that have some in common */
     size_t n_found;
 } bm_overlaps; /* {0} is closed */

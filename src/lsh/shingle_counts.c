@@ -2,20 +2,20 @@
 /* shingle_counts.c -- counters without keys.
  *
  * Shingles share a counter where their mixed hashes agree in the leading bits, so a count may be
- * too high and never too low. Who uses it needs an order of the shingles that all documents agree
- * on, and it is one whatever the counts are; counts that are too high only cost time. A counter is
- * one byte, since nearly all shingles of real text are in few documents; what a full one cannot
- * take goes to a second, smaller array of 32 bits.
+ * too high and never too low. Its users only need an order of the shingles that is the same for all
+ * documents, and any counts give one; counts that are too high only cost time. A counter is one
+ * byte, since nearly all shingles of real text are in few documents; what exceeds a full one is
+ * counted in a second, smaller array of 32 bits.
  *
  *     low   [ 1 | 0 | 255 | 3 | ... ]   2^low_bits, one to two a shingle counted (with repeats)
  *     high  [ 0 | 71030 | ... ]         2^high_bits, one for 256 neighbours of the first
  *
- * Both are chosen by leading bits of the mixed hash. So the hashes with the same first p bits have
- * a part of the table of their own: counters of p bits less, given those hashes shifted left by p
- * bits, hold the same numbers, and a table can be made and asked part by part.
+ * Both are chosen by leading bits of the mixed hash. So the hashes with the same first p bits use a
+ * separate part of the table: counters with p bits less, given those hashes shifted left by p bits,
+ * have the same values. A table can therefore be made and read part by part.
  *
  * Threads count together, with atomic additions that lose nothing: sums do not depend on their
- * order, and a counter that is full stays full. What goes beyond 255 is added up for neighbours
+ * order, and a counter that is full stays full. What exceeds 255 is added up for neighbours
  * together, so it does not depend on which of them came first either. A table with keys needs 12
  * bytes a slot and a chain of misses where it grows; here each counter is fetched ahead. Two or
  * four times as many counters were no faster: 1 % fewer comparisons, more misses. */

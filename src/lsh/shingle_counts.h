@@ -16,7 +16,7 @@ typedef struct bm_set_list {
     size_t n_docs;
 } bm_set_list;
 
-/* Has it shingles, and is it to be looked at? */
+/* Does the document have shingles, and is it not skipped? */
 static inline bool bm_set_list_has(const bm_set_list *sets, size_t doc)
 {
     return sets->sizes[doc] != 0 && (sets->skip == NULL || sets->skip[doc] == 0);
@@ -24,17 +24,18 @@ static inline bool bm_set_list_has(const bm_set_list *sets, size_t doc)
 
 typedef struct bm_shingle_counts {
     uint8_t *low;
-    uint32_t *high; /* what goes beyond 255: one for 256 neighbours */
+    uint32_t *high; /* what exceeds 255: one for 256 neighbours */
     unsigned low_bits, high_bits;
 } bm_shingle_counts; /* {0} is empty */
 
-/* log2 of the counters for so many shingles (with repeats): one to two each, 65,536 at least. */
+/* log2 of the number of counters for n_shingles (with repeats): one to two each, at least
+ * 65,536. */
 unsigned bm_shingle_counts_bits(uint64_t n_shingles);
 /* Bytes of 2^bits counters: 1/64 more than that. */
 uint64_t bm_shingle_counts_bytes(unsigned bits);
-/* 2^bits counters of zero; 9 <= bits <= 40. */
+/* Open 2^bits counters of zero; 9 <= bits <= 40. */
 bm_status bm_shingle_counts_open(bm_shingle_counts *out, unsigned bits, bm_error *err);
-/* Count n mixed hashes; `shared`: while other threads do the same. */
+/* Count n mixed hashes; `shared`: other threads may do so at the same time. */
 void bm_shingle_counts_add(bm_shingle_counts *counts, const uint64_t *mixed, size_t n, bool shared);
 /* Count the shingles of all documents. The same for any pool (which may be NULL). */
 bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets, bm_pool *pool,

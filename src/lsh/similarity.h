@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* similarity.h -- how similar two documents are, by their sets or by their signatures. Everything
- * that compares documents asks here.
+/* similarity.h -- how similar two documents are, by their sets or by their signatures. All code
+ * that compares documents calls this.
  *
  * Pure functions; any thread. */
 #pragma once
@@ -17,8 +17,8 @@ typedef struct bm_similarity_rule {
     bool weighted;      /* sets have weights: EXACT compares these */
     bm_word_rows words; /* SIGNATURE: the form of both signatures */
     double threshold;   /* a lower similarity becomes a negative number; 0: it never does */
-    bm_share share;     /* CONTAINED: if neither document holds so much of the other, the similarity
-                           becomes a negative number */
+    bm_share share;     /* CONTAINED: if neither document holds this share of the other, the
+                         * similarity becomes a negative number */
 } bm_similarity_rule;
 
 /* One of the two documents: the words of its signature, or its set, which is sorted and distinct.

@@ -15,12 +15,13 @@
 
 /* === common run ===
  *
- * A length is tried by the hashes of all windows, and the longest found by bisection.
+ * A length is tested by the hashes of all windows, and the greatest one is found by bisection.
  *
  * Where a run of length n is common, so is one of n - 1. For a length, the windows of b are sorted
  * by a polynomial hash modulo 2^61 - 1, which is made of sums over the beginnings of the list (Karp
  * and Rabin, 1987), and each window of a is looked for. Runs with the same hash are compared number
- * by number, so a collision costs only time. About log2(n) rounds, linear but for the look-ups. */
+ * by number, so a collision costs only time. About log2(n) rounds, each linear except for the
+ * look-ups. */
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 #define BASE  UINT64_C(0x1A3B5C7D9E2F4601) /* below the prime */
@@ -28,7 +29,7 @@
 typedef struct list {
     const uint64_t *numbers;
     size_t n;
-    uint64_t *sums; /* n + 1: of the first i numbers */
+    uint64_t *sums; /* n + 1: the hash of the first i numbers */
 } list;
 
 typedef struct search {
@@ -59,7 +60,7 @@ static bm_status sum_list(list *l, bm_error *err)
     return BM_OK;
 }
 
-/* `power`: of the base, to the length. */
+/* `power`: BASE to the power of `length`. */
 static uint64_t hash_of(const list *l, size_t at, size_t length, uint64_t power)
 {
     return plus(l->sums[at + length], PRIME - times(l->sums[at], power));
@@ -136,9 +137,9 @@ out:
  * alike the work is their length times a few words.
  *
  * Strip by strip, instead of column by column, the table of the rows of each symbol needs only 64
- * rows: memory does not depend on how many different symbols there are. That is why this is here:
- * edlib, the library for such distances, has bytes for symbols, and two texts in Chinese or Korean
- * often share more than 256 characters. */
+ * rows: memory does not depend on how many different symbols there are. This is why edlib, the
+ * library for such distances, is not used: its symbols are bytes, and two texts in Chinese or
+ * Korean often share more than 256 characters. */
 
 #define STRIP     64u
 #define K_LEAST   64u
@@ -218,7 +219,7 @@ typedef struct strip {
     size_t above;       /* the last column that the strip above has */
 } strip;
 
-/* From the bottom of the strip above to the bottom of this one. */
+/* Compute the bottom row of this strip from that of the strip above. */
 static void fill_strip(problem *p, const strip *s)
 {
     const unsigned last = (unsigned)s->n - 1;

@@ -15,8 +15,8 @@ typedef struct bm_points {
     size_t n;
 } bm_points;
 
-/* *distance of the two, exactly. BM_ERR_NOMEM: 8 bytes a code point of the longer are needed, and
- * up to 30 of the shorter. */
+/* Set *distance to the exact distance of the two. BM_ERR_NOMEM: 8 bytes a code point of the longer
+ * are needed, and up to 30 of the shorter. */
 bm_status bm_edit_distance(bm_points x, bm_points y, uint64_t *distance, bm_error *err);
 
 /* --- the longest run of numbers that is in two lists (two_sequences.c) --- */

@@ -88,7 +88,7 @@ double bm_weighted_sum(bm_weighted_set set)
 
 /* === containment ===
  *
- * An estimate in double, moved until the whole numbers agree.
+ * The least number is estimated in double, then moved until whole numbers confirm it.
  *
  * If either of two sets is contained, the smaller is: it needs fewer hashes in common than the
  * larger one.
@@ -154,13 +154,12 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
  * typical document (30 to 300) are then finished by one insertion sort. A part that is still long
  * is split again. Because the digit begins at the highest differing bit, small integers or hashes
  * with a common prefix need no empty rounds. A digit has at least 4 bits, so at most 16 steps of 8
- * KiB are on the stack (3 for ten million hashes as they come), and work is linear in n for any
- * input.
+ * KiB are on the stack (3 for ten million typical hashes), and work is linear in n for any input.
  *
  * For n >= 2^17 the digit has 9 bits, so that its write streams stay within the caches and the TLB.
- * A set of more than its scratch holds is parted in place first: each hash is put where its digit
- * belongs, and the one that lay there goes on in turn, until the circle closes (the American flag
- * sort). The parts are then sorted with the scratch that there is.
+ * A set larger than its scratch is first partitioned in place: each hash is put where its digit
+ * belongs, and the hash found there is placed next, until the cycle closes (American flag sort).
+ * The parts are then sorted with the scratch.
  *
  * The constants are the best of a few dozen tried: 5 ns a hash at n = 118, 6 at 3,000, 13 at 10^7.
  * No state, any thread. n below 2^32. */
@@ -258,7 +257,7 @@ void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch)
     sort_part(hashes, scratch, n, false);
 }
 
-/* Part the hashes by the digit in place; end[k] is then where part k ends. */
+/* Partition the hashes by the digit in place; end[k] is then where part k ends. */
 static void part_in_place(uint64_t *v, size_t n, digit d, uint32_t *end)
 {
     uint32_t next[1u << WIDTH_MAX], sum = 0;
@@ -286,7 +285,7 @@ static void part_in_place(uint64_t *v, size_t n, digit d, uint32_t *end)
     }
 }
 
-/* With scratch of `cap` words, 16 at least, or as many as there are hashes. */
+/* Sort with `cap` words of scratch: at least 16, or n. */
 static void sort_within(uint64_t *hashes, size_t n, uint64_t *scratch, size_t cap)
 {
     digit d;

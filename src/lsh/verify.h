@@ -31,14 +31,14 @@ double bm_weighted_jaccard(bm_weighted_set x, bm_weighted_set y);
 /* The weights of a set, added up in ascending order of the hashes. */
 double bm_weighted_sum(bm_weighted_set set);
 
-/* containment -- does one set hold so much of another? Decided in whole numbers.
+/* containment -- does one set hold a given share of another? Decided in whole numbers.
  *
  * A set of n hashes is held by another at the share C when the two have at least C n hashes in
  * common. C is a decimal such as .9; the nearest double is a little more or less, so C n in double
- * may miss a whole number. The share is therefore the fraction of whole numbers that the decimal
- * is. */
+ * may miss a whole number. The share is therefore kept as the fraction of whole numbers that the
+ * decimal stands for. */
 
-#define BM_SHARE_DECIMALS 15u /* a decimal of so many is a double's own */
+#define BM_SHARE_DECIMALS 15u /* decimals up to this length have distinct doubles */
 
 typedef struct bm_share {
     uint64_t above, below; /* below: a power of ten up to 10^15 */
@@ -49,19 +49,19 @@ typedef struct bm_share {
 bool bm_share_of(double share, bm_share *out);
 /* How many of n hashes reach the share; at least 1. */
 uint32_t bm_share_least(bm_share share, uint32_t n);
-/* The similarity of two sorted distinct sets (verify.h) where one of them, or each, is held by the
- * other; else a negative number, as soon as that is certain. */
+/* The Jaccard similarity of two sorted distinct sets if at least one of them is held by the other;
+ * else a negative number, as soon as that is certain. */
 double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint32_t n_y,
                        bm_share share);
 
 /* Sort a document's hashes ascending (repeats are allowed); scratch of n words, n below 2^32. */
 void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch);
 /* The same for one set after another, of any length, on one thread. The scratch grows with the sets
- * up to `most` words; a longer set is sorted within these. {0} is ready for use. */
+ * up to `most` words; a longer set is sorted with that many. {0} is ready for use. */
 typedef struct bm_sorter {
     uint64_t *scratch; /* owned */
     size_t cap;        /* words of it */
-    size_t most;       /* 0: BM_SORT_SCRATCH; else 16 at least */
+    size_t most;       /* 0: BM_SORT_SCRATCH; else at least 16 */
 } bm_sorter;
 #define BM_SORT_SCRATCH ((size_t)1 << 19)
 /* BM_ERR_NOMEM. */
@@ -86,6 +86,6 @@ double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, siz
 /* The least c with (double)c / (double)n >= threshold, n if there is none: how many of its n
  * shingles a document must share, so that they are a share of `threshold`. */
 size_t bm_least_share(size_t n, double threshold);
-/* bm_jaccard_at_least, or the same of containment. */
+/* bm_jaccard_at_least, or the same for containment. */
 double bm_similarity_at_least(bm_measure measure, const uint64_t *x, size_t n_x, const uint64_t *y,
                               size_t n_y, double threshold);
