@@ -17,7 +17,7 @@ typedef struct bm_block_head {
 
 /* Bytes of a block, including its header. */
 size_t bm_block_bytes(const bm_block_head *head);
-/* Write the header of a block before what follows it, which is there already. */
+/* Write the header of a block whose body is already in place. */
 void bm_block_seal(const bm_block_head *head, char *block);
 /* Read the header of the block at the beginning of `size` bytes, and check the whole block.
  * BM_ERR_FORMAT. */

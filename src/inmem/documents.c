@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* documents.c -- checks of what a caller hands in, and guided ranges of it.
+/* documents.c -- checks the documents of a call, and divides them into ranges.
  *
- * A range is a share of the rest: a third of it divided by the threads, within bounds. With two
- * threads and ranges of 256 KiB the last ones are 16 KiB, some 25 microseconds of work, and that is
- * the most that one thread waits for the other, but for a document that is longer.
+ * The size of a range is a third of the remaining work, divided by the number of threads, within
+ * bounds. With two threads and ranges of 256 KiB, the last ranges are 16 KiB, about 25 microseconds
+ * of work. One thread waits for the other no longer than that, except for a longer document.
  *
  * Tests: tests/unit/inmem/test_doc_signer.c, tests/unit/inmem/test_documents.c,
  *        tests/unit/inmem/test_hash_sets.c, tests/unit/inmem/test_signer.c */
@@ -22,7 +22,7 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-#define LONG_RANGES  2u /* a document of so many ranges is handed out alone, and first */
+#define LONG_RANGES  2u /* a document of more ranges is handed out alone, first */
 #define SHARES_LEFT  3u
 #define DOCS_A_RANGE 65536u
 
@@ -61,7 +61,7 @@ static bm_status check_weights(const bm_documents *docs, bm_error *err)
                                (unsigned long long)(i - docs->offsets[doc]), doc, docs->weights[i]);
             sum += docs->weights[i];
         }
-        if (sum > DBL_MAX / 2) /* the sums of two documents are added up when they are compared */
+        if (sum > DBL_MAX / 2) /* comparing two documents adds up their sums */
             return bm_fail(err, BM_ERR_INPUT,
                            "the weights of row %zu add up to %g (at most %g was expected: divide "
                            "all weights by the same number)",
@@ -110,7 +110,7 @@ bm_status bm_documents_accept(const bm_documents *documents, bm_documents *out, 
     if (out->offsets[out->n_docs] != 0 && out->hashes == NULL && out->hashes32 == NULL)
         return bm_fail_field(err, "hashes", "`hashes` is NULL and has %llu entries",
                              (unsigned long long)out->offsets[out->n_docs]);
-    static const uint64_t none; /* where no document has a hash */
+    static const uint64_t none; /* used if no document has a hash */
     if (out->hashes == NULL && out->hashes32 == NULL)
         out->hashes = &none;
     *work = out->offsets[out->n_docs] * bm_hash_work(out) + out->n_docs * (uint64_t)BM_DOC_WORK;
@@ -164,7 +164,7 @@ void bm_doc_ranges_begin(bm_doc_ranges *ranges, const bm_documents *docs, uint64
     pthread_mutex_init(&ranges->lock, NULL);
 }
 
-/* The next long document, in order. */
+/* Take the next long document, in order. */
 static bool next_long_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     for (; ranges->next_long < ranges->docs->n_docs; ranges->next_long++) {
@@ -179,7 +179,7 @@ static bool next_long_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
     return false;
 }
 
-/* The next of the others; a long document ends a range. */
+/* Take the next range of other documents; it ends before a long document. */
 static bool next_short_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     const bm_documents *docs = ranges->docs;
@@ -201,7 +201,7 @@ static bool next_short_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
     return *end > *begin;
 }
 
-/* The next range; false: there are no more. */
+/* Take the next range. false: there are no more. */
 static bool doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     pthread_mutex_lock(&ranges->lock);
@@ -237,7 +237,7 @@ void bm_doc_ranges_end(bm_doc_ranges *ranges)
     pthread_mutex_destroy(&ranges->lock);
 }
 
-/* doc_hasher -- only a text that is not valid UTF-8 is copied. */
+/* doc_hasher -- copies a text only if it is not valid UTF-8. */
 
 #define KEEP ((size_t)4 << 20) /* bytes kept between documents */
 
@@ -263,7 +263,7 @@ static bm_status add_text(bm_doc_hasher *hasher, bm_str text, bm_shingle_batch *
 {
     bm_buf *repaired = &hasher->repaired;
     uint64_t n_replaced = 0;
-    /* NULL is fine */
+    /* data may be NULL */
     if (text.len == 0)
         text.data = "";
     if (bm_utf8_valid_prefix(text.data, text.len) == text.len)
@@ -292,9 +292,9 @@ bm_status bm_doc_hasher_add(bm_doc_hasher *hasher, const bm_documents *docs, siz
     return bm_shingle_set_add(&hasher->sets, hasher->wide, n, batch, err);
 }
 
-/* doc_signer -- add, sign, read; clear and begin anew.
+/* doc_signer -- add documents, sign them, read the results; clear, and start again.
  *
- * Hashes are signed as they come and sorted afterwards: a minimum asks for no order. */
+ * Hashes are signed before they are sorted, since minima do not depend on order. */
 
 #define KEEP_HASHES ((size_t)1 << 20) /* that stay allocated between documents */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* finder.c -- pairs of texts in memory: hash sets, copies, candidates, comparison.
+/* finder.c -- finds pairs of documents in memory: hash sets, copies, candidates, comparison.
  *
  * Tests: tests/reference/test_groups.py, tests/reference/test_report.py,
  *        tests/unit/inmem/test_compare_pairs.c, tests/unit/inmem/test_find_pairs.c,
@@ -35,7 +35,7 @@
 #include "text/distinct.h"
 #include "text/stop_words.h"
 
-/* set_links -- copies are put aside, and the rest is what bm_find_pairs takes. */
+/* set_links -- links copies, and passes the other sets to bm_find_pairs. */
 
 double bm_six_decimals(double similarity)
 {
@@ -43,9 +43,9 @@ double bm_six_decimals(double similarity)
     uint32_t millionths = 0;
     if (isnan(similarity))
         return similarity;
-    snprintf(text, sizeof text, "%.6f", similarity); /* rounds exactly, as no product does */
+    snprintf(text, sizeof text, "%.6f", similarity); /* rounds exactly, unlike a multiplication */
     for (const char *c = text; *c != '\0'; c++)
-        if (*c >= '0' && *c <= '9') /* whatever the locale puts between them */
+        if (*c >= '0' && *c <= '9') /* whatever the locale puts between the digits */
             millionths = millionths * 10 + (uint32_t)(*c - '0');
     return millionths / 1e6;
 }
@@ -55,7 +55,7 @@ static bool same_content(const bm_hash128 *x, const bm_hash128 *y)
     return x->hi == y->hi && x->lo == y->lo;
 }
 
-/* Documents sorted by content, copies in input order. */
+/* Order documents by content, and copies in input order. */
 static int by_content(const void *x, const void *y, void *ctx)
 {
     const bm_hash128 *contents = ctx;
@@ -69,14 +69,14 @@ static int by_content(const void *x, const void *y, void *ctx)
 }
 
 typedef struct rest {
-    uint32_t *order;   /* sets sorted by content */
-    uint8_t *copy;     /* of each set */
-    uint32_t *numbers; /* of the sets that are no copies */
-    uint64_t *offsets; /* of these */
+    uint32_t *order;   /* all sets, ordered by content */
+    uint8_t *copy;     /* of each set: it is a copy */
+    uint32_t *numbers; /* of the sets that are not copies */
+    uint64_t *offsets; /* of these sets */
     size_t n;
 } rest;
 
-/* Each copy becomes a link of the first like it. */
+/* Link each copy to the first document with the same content. */
 static bm_status link_copies(const bm_linked_sets *s, rest *r, bm_set_link_fn fn, void *ctx,
                              bm_error *err)
 {
@@ -95,7 +95,7 @@ static bm_status link_copies(const bm_linked_sets *s, rest *r, bm_set_link_fn fn
     return BM_OK;
 }
 
-/* The sets that are no copies, moved together. */
+/* Move the sets that are not copies together. */
 static void gather(const bm_linked_sets *s, rest *r)
 {
     r->offsets[0] = 0;
@@ -151,15 +151,15 @@ out:
     return status;
 }
 
-/* hash_sets -- from the documents of a call to sorted sets of distinct hashes: bm_shingle_texts and
- * bm_find_pairs.
+/* hash_sets -- makes sorted sets of distinct hashes of the documents of a call, for
+ * bm_shingle_texts and bm_find_pairs.
  *
  *     ranges of documents -> the sets of each range, kept as a chunk
  *
- * The number of hashes of a text is known only after it was cut, so the sets of a range stay where
- * they are made. bm_shingle_texts copies chunks to the places that sizes tell, and frees each when
- * it is copied: the memory in use is about the size of the result, since pages of the result are
- * touched when pages of the chunks are freed. */
+ * The number of hashes of a text is known only after it is cut, so the sets of a range stay where
+ * they are made. bm_shingle_texts copies each chunk to its final place, and frees it. The memory in
+ * use is about the size of the result, since pages of the result are touched as pages of chunks are
+ * freed. */
 
 #define RANGE_WORK (UINT64_C(512) << 10)
 #define LEAST_WORK (UINT64_C(16) << 10)
@@ -171,7 +171,7 @@ struct bm_hash_sets {
     uint64_t *content; /* n_docs * 2, lo and hi */
 };
 
-/* The sets of documents that follow each other. */
+/* The sets of consecutive documents. */
 typedef struct chunk {
     size_t first, n_docs;
     size_t n_hashes;
@@ -179,18 +179,18 @@ typedef struct chunk {
 } chunk;
 
 typedef struct sets_job {
-    const bm_documents *docs; /* taken as in documents.h; no hashes32 */
-    uint64_t work;            /* of all */
+    const bm_documents *docs; /* accepted as in documents.h; no hashes32 */
+    uint64_t work;            /* of all documents */
     const bm_text_options *text;
     const char *cpu;
-    bool sorted;     /* hashes that were given are sorted in any case */
-    uint64_t memory; /* of the hashes; 0: no bound */
+    bool sorted;     /* given hashes are always sorted */
+    uint64_t memory; /* limit for the hashes; 0: no bound */
     bm_pool *pool;
-    bm_meter *meter; /* asked on the caller's thread */
-    /* Filled, one a document; each but `sizes` may be NULL. */
+    bm_meter *meter; /* used on the caller's thread */
+    /* Results, one for each document; all but `sizes` may be NULL. */
     uint32_t *sizes;
     const uint64_t **sets;
-    uint64_t *content; /* two a text */
+    uint64_t *content; /* two words for each text */
 } sets_job;
 
 typedef struct maker {
@@ -200,11 +200,12 @@ typedef struct maker {
     chunk *chunks;
     size_t n_chunks, cap_chunks;
     uint64_t n_hashes;
-    uint64_t *given;   /* memory of all chunks of hashes that were given; else each has its own */
+    uint64_t *given;   /* if hashes are given, the memory of all chunks; else each chunk has its
+                          own */
     bm_hash_sets *out; /* of bm_shingle_texts */
 } maker;
 
-/* Bytes of memory of a hash: the weights of a set, if there are any, lie after its hashes. */
+/* 64-bit words of memory for a hash: the weights of a set, if there are any, follow its hashes. */
 static size_t words_a_hash(const bm_documents *docs)
 {
     return docs->weights != NULL ? 2 : 1;
@@ -215,7 +216,7 @@ typedef struct element {
     double weight;
 } element;
 
-/* Equal hashes are ordered by weight, the greatest first. */
+/* Order by hash; equal hashes by weight, the greatest first. */
 static int by_hash(const void *x, const void *y)
 {
     const element *a = x, *b = y;
@@ -224,7 +225,7 @@ static int by_hash(const void *x, const void *y)
     return (a->weight < b->weight) - (a->weight > b->weight);
 }
 
-/* The sorted set of n hashes; how many are left. */
+/* Make n hashes a sorted set; returns how many remain. */
 static size_t sort_set(const sets_job *job, uint64_t *set, size_t n, void *scratch)
 {
     bm_hashes_sort(set, n, scratch);
@@ -237,7 +238,7 @@ static size_t sort_set(const sets_job *job, uint64_t *set, size_t n, void *scrat
     return bm_hashes_distinct(set, n);
 }
 
-/* The same with weights: a hash that repeats has its greatest. */
+/* The same with weights: of equal hashes the greatest weight is kept. */
 static size_t weigh_set(const sets_job *job, size_t doc, uint64_t *set, element *scratch)
 {
     const uint64_t begin = job->docs->offsets[doc];
@@ -258,7 +259,8 @@ static size_t weigh_set(const sets_job *job, size_t doc, uint64_t *set, element 
     return left;
 }
 
-/* For documents that have the same sizes in the chunk, unless they are weighed. */
+/* Sort the sets of a chunk. Unless there are weights, the chunk has the hashes of all its
+ * documents, with the sizes in job->sizes. */
 static bm_status sort_chunk(const sets_job *job, chunk *c, bm_error *err)
 {
     const bool weighted = job->docs->weights != NULL;
@@ -281,7 +283,7 @@ static bm_status sort_chunk(const sets_job *job, chunk *c, bm_error *err)
     return BM_OK;
 }
 
-/* The texts of the chunk, cut. */
+/* Cut the texts of the chunk into shingles. */
 static bm_status cut_texts(const sets_job *job, bm_doc_hasher *hasher, bm_shingle_batch *batch,
                            chunk *c, bm_error *err)
 {
@@ -299,7 +301,7 @@ static bm_status cut_texts(const sets_job *job, bm_doc_hasher *hasher, bm_shingl
     return BM_OK;
 }
 
-/* The chunk's hashes lie in a batch, and get memory of their own. */
+/* Copy the chunk's hashes from the batch to memory of their own. */
 static bm_status keep_hashes(chunk *c, bm_error *err)
 {
     const uint64_t *from = c->hashes;
@@ -309,7 +311,7 @@ static bm_status keep_hashes(chunk *c, bm_error *err)
     return BM_OK;
 }
 
-/* The hashes of the chunk that the caller brought. */
+/* Copy the given hashes of the chunk. */
 static void copy_hashes(const maker *m, chunk *c)
 {
     const bm_documents *docs = m->job->docs;
@@ -389,7 +391,8 @@ static void chunks_free(maker *m)
     m->chunks = NULL;
 }
 
-/* What the job wants, and the chunks, which the caller frees. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* Make everything that the job requests, in chunks that the caller frees. BM_ERR_NOMEM,
+ * BM_ERR_CANCELLED. */
 static bm_status make_sets(const sets_job *job, maker *m, bm_error *err)
 {
     const bm_range_size size = {bm_pool_size(job->pool), RANGE_WORK, LEAST_WORK};
@@ -523,11 +526,11 @@ void bm_hash_sets_free(bm_hash_sets *sets)
     bm_free_all(sets->offsets, sets->hashes, sets->content, sets);
 }
 
-/* find_sets -- from texts or hashes to sorted sets of distinct hashes, and to band keys.
+/* find_sets -- makes sorted sets of distinct hashes, and band keys.
  *
- * Only the bands*rows words that the plan needs are computed, and none is stored unless signatures
- * verify. Band keys come out of the backend a document after another and are turned band by band
- * while a range is in cache. */
+ * Only the bands * rows words that the plan needs are computed; they are stored only if pairs are
+ * verified by signature. The backend returns band keys document by document; they are transposed to
+ * band by band while a range is in cache. */
 
 struct bm_pair_set {
     bm_pair *pairs;
@@ -537,25 +540,25 @@ struct bm_pair_set {
 };
 
 typedef struct finder {
-    const bm_find_options *options; /* checked, perms and verify chosen */
+    const bm_find_options *options; /* checked; perms and verify are chosen */
     bm_documents input;
-    uint64_t work; /* of all documents of it */
+    uint64_t work; /* of all its documents */
     bm_pool *pool;
     bm_meter meter;
     bm_backend *backend;
     maker sets;            /* has the hashes */
-    const uint64_t **docs; /* each one's set, ascending; where there are weights, they follow it */
+    const uint64_t **docs; /* for each document its set, ascending; weights, if any, follow it */
     uint32_t *sizes;
-    uint8_t *skip;   /* no hashes */
+    uint8_t *skip;   /* documents without hashes */
     uint64_t **keys; /* plan.bands arrays */
-    uint32_t *words; /* under SIGNATURE: bm_scheme_row_uints a document */
-    uint64_t bytes;  /* of all these */
+    uint32_t *words; /* under SIGNATURE: bm_scheme_row_uints for each document */
+    uint64_t bytes;  /* of all the above */
     bm_pair *chunk;  /* being verified */
     size_t cap_pairs;
     bm_pair_set *out;
 } finder;
 
-/* Before so many bytes are allocated: BM_ERR_NOMEM where `memory` does not allow them. */
+/* Called before `bytes` are allocated. BM_ERR_NOMEM: `memory` does not allow them. */
 static bm_status reserve(finder *f, uint64_t bytes, bm_error *err)
 {
     const uint64_t memory = f->options->resources.memory;
@@ -566,7 +569,7 @@ static bm_status reserve(finder *f, uint64_t bytes, bm_error *err)
     return BM_OK;
 }
 
-/* Whether to go on, asked on the caller's thread alone. */
+/* Report progress and check for cancellation, on the caller's thread only. */
 static bm_status look_up(finder *f, uint32_t thread, size_t n_done, bm_error *err)
 {
     if (thread != 0)
@@ -632,7 +635,8 @@ static bm_status sign_chunk(void *ctx, uint32_t thread, size_t begin, size_t end
     for (size_t i = 0; i < n; i++)
         offsets[i + 1] = offsets[i] + f->sizes[c->first + i];
     uint64_t *keys = offsets + 1 + n;
-    const bool given = f->input.weights != NULL; /* sets are not signed where they lie */
+    const bool given = f->input.weights != NULL; /* weighted sets are signed from the caller's
+                                                    arrays */
     bm_sign_task task = {.offsets = given ? f->input.offsets + c->first : offsets,
                          .hashes = given ? f->input.hashes : c->hashes,
                          .weights = f->input.weights,
@@ -674,11 +678,11 @@ static bm_status sign(finder *f, bm_error *err)
     return bm_pool_for(f->pool, (bm_pool_split){f->sets.n_chunks, 1}, sign_chunk, f, err);
 }
 
-/* find_search -- from band keys, or all sets, to verified pairs in order. */
+/* find_search -- finds verified pairs from band keys, or from all sets, and sorts them. */
 
-#define DOC_GRAIN    256u   /* documents a range */
-#define PAIR_GRAIN   1024u  /* pairs a range */
-#define CHUNK        65536u /* candidates a chunk */
+#define DOC_GRAIN    256u   /* documents in a range */
+#define PAIR_GRAIN   1024u  /* pairs in a range */
+#define CHUNK        65536u /* candidates in a chunk */
 #define SHARES_A_BIT 1e-300 /* a threshold that any shared hash reaches */
 
 static bool comes_with_similarity(const finder *f)
@@ -693,7 +697,7 @@ static bm_compared compared(const finder *f, const bm_similarity_rule *rule, uin
     return (bm_compared){f->docs[doc], f->sizes[doc]};
 }
 
-/* A pair that is no edge gets a similarity below every threshold: -1. */
+/* A pair that does not reach the threshold gets the similarity -1. */
 static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;
@@ -712,7 +716,7 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
-/* Twice the pairs, as they are put in order by copying. */
+/* Sorting by copying needs memory for twice the pairs. */
 static bm_status check_limits(const finder *f, bm_error *err)
 {
     const uint64_t max_pairs = f->options->max_pairs, memory = f->options->resources.memory;
@@ -749,8 +753,8 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     return keep(f, pairs, n, err);
 }
 
-/* Exact similarities are there already, but not for weighted documents: their pairs only share a
- * hash. */
+/* Exact similarities come with the pairs, but not for weighted documents: their pairs are only
+ * known to share a hash. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     finder *f = ctx;
@@ -804,7 +808,7 @@ static bm_status search(finder *f, bm_error *err)
     return status;
 }
 
-/* One round of a stable counting sort, by a or by b. begins: n_docs + 1 zeroes. */
+/* One round of a stable counting sort, by a or by b. begins: n_docs + 1 zeros. */
 static void order_by(const finder *f, const bm_pair *from, bm_pair *to, bool by_a, size_t *begins)
 {
     for (size_t i = 0; i < f->out->n; i++)
@@ -815,7 +819,7 @@ static void order_by(const finder *f, const bm_pair *from, bm_pair *to, bool by_
         to[begins[by_a ? from[i].a : from[i].b]++] = from[i];
 }
 
-/* By a, then b, in O(pairs + documents). */
+/* Sort by a, then b, in O(pairs + documents). */
 static bm_status order(finder *f, bm_error *err)
 {
     const size_t n_docs = f->input.n_docs, n_pairs = f->out->n;
@@ -834,17 +838,17 @@ static bm_status order(finder *f, bm_error *err)
     return status;
 }
 
-/* find_pairs -- bm_find_pairs: pairs of similar documents, in memory, from texts or from sets of
+/* find_pairs -- bm_find_pairs: finds pairs of similar documents in memory, from texts or sets of
  * hashes.
  *
  *     hashes, sorted, no repeats -> sign on the native CPU -> band keys -> candidates -> verify ->
  * sort
  *
- * Every step runs over ranges of documents or pairs on all threads.
+ * Every step works on ranges of documents or pairs, on all threads.
  *
- * Memory: 8 bytes a hash, 16 with its weight, 8 bytes a band and document (4 a word and document
- * under SIGNATURE), 13 bytes a document, and 32 a pair found; with a bound, a result that is known
- * to be larger is refused before it is allocated. Tables of buckets, some 12 bytes a document, are
+ * Memory: 8 bytes per hash, 16 with a weight; 8 bytes per band and document (under SIGNATURE, 4 per
+ * word and document); 13 bytes per document; 32 per pair found. With a bound, a result that would
+ * be larger is refused before it is allocated. Tables of buckets, about 12 bytes per document, are
  * not counted.
  *
  * A call owns its threads; different calls are independent. */
@@ -877,7 +881,7 @@ out:
     return status;
 }
 
-/* Documents with weights are of a scheme of their own. */
+/* Documents with weights need a weighted scheme, and others must not use one. */
 static bm_status check_weights(const bm_find_options *options, const bm_documents *docs,
                                bm_error *err)
 {
@@ -886,7 +890,7 @@ static bm_status check_weights(const bm_find_options *options, const bm_document
     return bm_scheme_weights_check(&options->sketch, docs->weights != NULL, err);
 }
 
-/* The steps, with the time that each took. */
+/* Run all steps, and measure the time of each. */
 static bm_status find(finder *f, bm_error *err)
 {
     bm_find_stats *stats = &f->out->stats;
@@ -987,12 +991,12 @@ void bm_pair_set_free(bm_pair_set *pairs)
     bm_free_all(pairs->pairs, pairs);
 }
 
-/* compare_pairs -- bm_compare_pairs: exact similarities of pairs that somebody else chose, over
- * sets of hashes that are sorted already.
+/* compare_pairs -- bm_compare_pairs: exact similarities of pairs chosen by the caller, from sorted
+ * sets of hashes.
  *
- * For programs that find candidates by means of their own, such as a cluster that shuffles band
- * keys: only the common hashes are left to count. Nothing is copied and nothing is sorted; the sets
- * are looked through once, since the counting loops rely on their order.
+ * For programs that find candidates themselves, such as a cluster that shuffles band keys: only
+ * common hashes remain to be counted. Nothing is copied or sorted; the order of the sets is checked
+ * once, since the counting loops rely on it.
  *
  * A call owns its threads; different calls are independent. */
 

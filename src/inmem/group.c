@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* group.c -- bm_group_pairs: from a list of pairs to labels, the document that is kept of each
- * group, and the members of each.
+/* group.c -- bm_group_pairs: groups documents by a list of pairs, and finds the label, the kept
+ * document and the members of each group.
  *
- * The rules are the same as in `dedup` (docs/pairing.md), and so is the result for the same pairs.
- * The pairs are checked before anything is filled; the rest is done by lsh/groups.h. Memory: some
- * 24 bytes a document. One thread.
+ * The rules are those of `dedup` (docs/pairing.md), and the same pairs give the same result. The
+ * pairs are checked first; lsh/groups.h does the rest. Memory: about 24 bytes per document. Uses
+ * one thread.
  *
  * Tests: tests/unit/inmem/test_group_pairs.c */
 #include <bandmill/sketch.h>
@@ -30,7 +30,7 @@ static bm_status check_pairs(bm_pair_list list, bm_error *err)
     return BM_OK;
 }
 
-/* labels[i]: the smallest document of i's component. */
+/* labels[i]: the smallest document in the component of i. */
 static bm_status label_components(bm_pair_list list, uint32_t *labels, bm_error *err)
 {
     bm_union_find sets;
@@ -52,8 +52,8 @@ struct bm_groups {
 
 BM_OPTIONS_INIT(group, 0)
 
-/* kept[i]: any document of the group, the same for all -> the preferred one. `best` holds n_docs.
- */
+/* Replace kept[i], any one document of the group of i, by the preferred document of the group.
+ * `best`: room for n documents. */
 static void prefer(const bm_keep_rank *rank, uint32_t *kept, size_t n, uint32_t *best)
 {
     bm_keep_rank_best(rank, kept, n, best);
@@ -73,7 +73,7 @@ static void label(const bm_group_options *options, bm_groups *g, uint32_t *first
     }
 }
 
-/* Members by counting. size: n_docs zeroes; place: n_docs. */
+/* List the members of groups by counting. size: n_docs zeros; place: room for n_docs. */
 static void gather(const bm_group_options *options, bm_groups *g, uint32_t *size, uint64_t *place)
 {
     uint64_t total = 0;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signer.c -- bm_signer: signatures and band keys of documents in memory, on all cores and at most
- * one device.
+/* signer.c -- bm_signer: makes signatures and band keys of documents in memory, on all cores or one
+ * device.
  *
- * Any number of calls are under way at once, each on the thread that made it. What a thread needs
- * to sign is one scratch, which it takes from those that are idle and gives back: so a small call
- * shares nothing with another but some counters. A large call is helped by the signer's threads,
- * which go round the large calls.
+ * Any number of calls may run at once, each on the thread that made it. To sign, a thread takes an
+ * idle scratch and gives it back, so small calls share nothing except a few counters. The signer's
+ * threads help large calls, in turn.
  *
- * Scratch memory lives as long as the signer and grows to the largest call: a call of documents
- * like those before it, beside as many other calls, allocates nothing. After an error from a device
- * only close is left.
+ * Scratch memory lives as long as the signer and grows to fit the largest call, so a call with
+ * documents like those before, beside no more calls than before, allocates nothing. After an error
+ * of a device the signer can only be closed.
  *
  * Tests: tests/race/race_inmem.c, tests/unit/inmem/test_signer.c,
  *        tests/unit/inmem/test_signer_callers.c, tests/unit/inmem/test_signer_fork.c,
@@ -46,14 +45,14 @@
 
 typedef struct bm_signer_run bm_signer_run;
 
-/* On cache lines of its own: it is written for every document. */
+/* Aligned to cache lines of its own: it is written for every document. */
 typedef struct bm_signer_slot {
     alignas(BM_ALIGNMENT) bm_shingle_batch batch;
     bm_sign_task task;
-    bm_signer_run *run; /* that has it signed by a device, while it is in flight */
+    bm_signer_run *run; /* the call whose documents a device signs, while the slot is in flight */
 } bm_signer_slot;
 
-/* What one thread signs with, on cache lines of its own. */
+/* Work memory of one thread, aligned to cache lines of its own. */
 typedef struct bm_signer_scratch {
     alignas(BM_ALIGNMENT) bm_doc_hasher hasher;
     bm_signer_slot *slot; /* being filled */
@@ -61,21 +60,21 @@ typedef struct bm_signer_scratch {
     size_t cap_counted;
 } bm_signer_scratch;
 
-/* Slots of a backend that is not `parallel`. A thread that has filled its slot takes the lock,
- * hands it over and goes on with a free one; where as many are in flight as the backend likes, it
- * waits for the oldest first, and the other threads fill theirs meanwhile. */
+/* Slots for a backend that is not `parallel`. A thread that has filled its slot takes the lock,
+ * submits the slot, and continues with a spare one. If the backend has as many slots in flight as
+ * it wants, the thread first waits for the oldest, while other threads fill theirs. */
 typedef struct bm_signer_ring {
     pthread_mutex_t lock;
     bm_signer_slot **in_flight,
-        **spare; /* space for `depth` slots each; together they have so many */
+        **spare; /* room for `depth` slots each; together they have that many */
     size_t depth, oldest, n_in_flight, n_spare;
 } bm_signer_ring;
 
-/* What a call wants. */
+/* The arguments of a call. */
 typedef struct bm_signer_call {
     bm_documents docs;
     bm_signer_out out;
-    uint32_t *words; /* of signatures, as bm_sign_task has them */
+    uint32_t *words; /* signatures, as in bm_sign_task */
     uint64_t work;   /* of all documents */
 } bm_signer_call;
 
@@ -89,12 +88,13 @@ typedef struct bm_signer_task {
     bm_error error;
 } bm_signer_task;
 
-/* Tasks are numbered, and done in this order. */
+/* Submitted tasks. They are numbered, and done in this order. */
 typedef struct bm_signer_tasks {
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t changed;
-    uint64_t next_turn, turn; /* given out next; under way, or the next to be */
-    bool closing, started;    /* `thread` was */
+    uint64_t next_turn, turn; /* the next number to give out; the task being done, or the next to be
+                                 done */
+    bool closing, started;    /* started: `thread` exists */
     pthread_t thread;         /* does the submitted tasks */
     bm_signer_task tasks[BM_SIGNER_TASKS_MAX];
 } bm_signer_tasks;
@@ -102,28 +102,28 @@ typedef struct bm_signer_tasks {
 struct bm_signer {
     bm_handle handle;
     bm_signer_info info;
-    bm_text_options text; /* its stop words are in `stop_words`, or the library's */
+    bm_text_options text; /* its stop words are in `stop_words`, or built in */
     char *stop_words;
-    const char *cpu; /* the library's name of the instruction set */
+    const char *cpu; /* the library's own string for the instruction set */
     bm_sketch_options sketch;
-    bm_meter meter; /* of opening; log lines of the device come later too */
+    bm_meter meter; /* for opening; messages of the device may come later too */
     bm_team *team;
     bm_device_set devices;
-    bm_backend *backend; /* of the one that signs */
+    bm_backend *backend; /* the one that signs */
     bm_idle scratch;
     size_t batch_hashes, batch_docs;
-    size_t keep_hashes; /* a slot that grew beyond is given back */
+    size_t keep_hashes; /* a larger slot is freed */
     bm_range_size text_range, hash_range;
     bm_signer_ring ring;
     bm_signer_tasks tasks;
     atomic_bool closing;
-    atomic_bool failed; /* the device did: set under the lock of the ring */
-    bool bag;           /* documents are bags, also those given by hashes */
+    atomic_bool failed; /* the device failed; set under the lock of the ring */
+    bool bag;           /* documents are bags, even if given as hashes */
     pthread_mutex_t low_lock;
     bm_low_halves low; /* of the 64-bit hashes of all calls since one was refused */
 };
 
-/* signer_scratch -- made where none is idle, so there are as many as were ever in use at once. */
+/* signer_scratch -- created if none is idle, so there are as many as were ever in use at once. */
 
 static void slot_free(bm_signer_slot *slot)
 {
@@ -174,13 +174,13 @@ static void scratch_give(bm_signer *signer, bm_signer_scratch *scratch)
         scratch_free(scratch);
 }
 
-/* signer_device -- the one device of a signer.
+/* signer_device -- the signer's device.
  *
- * `auto` takes the first GPU and falls back to the CPU when that cannot be opened; any other word
- * must name exactly one device. A device that fails later is an error: there is no one here to
- * sign its batches again. */
+ * `auto` takes the first GPU, or the CPU if that cannot be opened; any other word must select
+ * exactly one device. If the device fails later, that is an error, since nothing here signs its
+ * batches again. */
 
-/* `device` is one of them, NULL: "cpu". */
+/* options->device.device selects one device; NULL: "cpu". */
 static bm_status open_device(const bm_signer_options *options, bm_signer *signer, bm_error *err)
 {
     const char *words = options->device.device;
@@ -219,17 +219,17 @@ static bm_status open_device(const bm_signer_options *options, bm_signer *signer
     return BM_OK;
 }
 
-/* signer_run -- a call that is under way, on the caller's stack. */
+/* signer_run -- a call in progress, on the caller's stack. */
 
 struct bm_signer_run {
     bm_signer *signer;
     const bm_signer_call *call;
     bm_meter meter;
     bm_doc_ranges ranges;
-    size_t n_in_flight;   /* slots; under the lock of the ring */
-    pthread_mutex_t lock; /* of the next two, while others work on the call too */
+    size_t n_in_flight;   /* slots in flight; under the lock of the ring */
+    pthread_mutex_t lock; /* guards status and *err, while several threads work on the call */
     bm_status status;     /* of the thread that failed first */
-    bm_error *err;        /* the caller's: why; NULL: nobody asks */
+    bm_error *err;        /* the caller's; NULL: not wanted */
 };
 
 static void run_failed(bm_signer_run *run, bm_status status, const bm_error *error)
@@ -253,7 +253,7 @@ static bm_status ring_init(bm_signer_ring *ring, size_t depth, bm_error *err)
     return BM_OK;
 }
 
-/* Nothing is in flight. */
+/* No slot may be in flight. */
 static void ring_reset(bm_signer_ring *ring)
 {
     while (ring->n_spare > 0)
@@ -261,7 +261,8 @@ static void ring_reset(bm_signer_ring *ring)
     bm_free_all(ring->in_flight, ring->spare);
 }
 
-/* Under the lock, here and in the next three. The oldest slot in flight is nobody's any more. */
+/* Called under the lock of the ring, like the next three functions. Make the oldest slot in flight
+ * a spare one. */
 static bm_signer_slot *pop_oldest(bm_signer_ring *ring)
 {
     bm_signer_slot *slot = ring->in_flight[ring->oldest];
@@ -272,9 +273,9 @@ static bm_signer_slot *pop_oldest(bm_signer_ring *ring)
     return slot;
 }
 
-/* A call of the backend has failed, for this run: after anything but a lack of memory the device
- * has failed too. Then all tasks in flight are drained, and fail as well: afterwards only the
- * callers use their arrays, or the device is stuck. */
+/* A call of the backend for this run has failed. Unless it was a lack of memory, the device has
+ * failed too: then all tasks in flight are drained and fail as well. Afterwards only the callers
+ * use their arrays, or the device is stuck. */
 static void backend_failed(bm_signer *signer, bm_signer_run *run, bm_status status,
                            const bm_error *error)
 {
@@ -289,7 +290,8 @@ static void backend_failed(bm_signer *signer, bm_signer_run *run, bm_status stat
         run_failed(pop_oldest(&signer->ring)->run, BM_ERR_DEVICE, &others);
 }
 
-/* It may be another call's. A sample of what came back is signed again here (device_set.h). */
+/* Wait for the oldest slot, possibly of another call. A sample of its results is signed again here
+ * (device_set.h). */
 static void wait_for_oldest(bm_signer *signer)
 {
     bm_error error = {0};
@@ -325,7 +327,7 @@ static void submit(bm_signer *signer, bm_signer_run *run, bm_signer_scratch *scr
     scratch->slot = ring->spare[--ring->n_spare];
 }
 
-/* Sign the documents in the scratch's slot; afterwards the scratch has a slot to fill. */
+/* Sign the documents in the scratch's slot, or submit the slot and give the scratch another one. */
 static bm_status hand_over(bm_signer_run *run, bm_signer_scratch *scratch, bm_error *err)
 {
     bm_signer *signer = run->signer;
@@ -340,13 +342,13 @@ static bm_status hand_over(bm_signer_run *run, bm_signer_scratch *scratch, bm_er
     submit(signer, run, scratch);
     pthread_mutex_unlock(&signer->ring.lock);
     pthread_mutex_lock(&run->lock);
-    const bm_status status = run->status; /* its error is where it belongs */
+    const bm_status status = run->status; /* its error is in run->err already */
     pthread_mutex_unlock(&run->lock);
     return status;
 }
 
-/* Wait for what the call has in flight: then the caller's arrays are nobody else's, or the device
- * is stuck. */
+/* Wait for all slots of the call in flight. Afterwards nobody else uses the caller's arrays, or the
+ * device is stuck. */
 static void wait_for_all(bm_signer_run *run)
 {
     bm_signer *signer = run->signer;
@@ -358,21 +360,21 @@ static void wait_for_all(bm_signer_run *run)
     pthread_mutex_unlock(&signer->ring.lock);
 }
 
-/* signer_work -- the documents of one call, on all threads.
+/* signer_work -- signs the documents of a call, on all threads.
  *
  *     range of documents -> a slot: shingle hashes -> backend -> words and keys, straight into the
  *     caller's arrays
  *
- * A thread takes a range (documents.h) and signs it a slot at a time: whole documents up to the
- * number of hashes that the backend asks for. 64-bit hashes made elsewhere are signed where they
- * lie; 32-bit ones are widened into the slot. Each document's rows are written by whoever took it,
- * so nothing has to be put in order. A call of less than SMALL is signed by the caller alone: to
- * wake a thread costs as much. */
+ * A thread takes a range (documents.h) and signs it slot by slot; a slot has whole documents, up to
+ * the number of hashes that the backend wants. 64-bit hashes given by the caller are signed in
+ * place; 32-bit ones are widened into the slot. The thread that signs a document writes its rows,
+ * so nothing needs sorting. A call with less work than SMALL is signed by the caller alone, since
+ * waking a thread would cost as much. */
 
 #define SMALL    (UINT64_C(96) << 10) /* work, as bm_document_work counts it */
-#define A_HELPER (UINT64_C(32) << 10) /* work for which one more helper is worth being woken */
+#define A_HELPER (UINT64_C(32) << 10) /* work that justifies waking one more helper */
 
-/* Hashes of 32 bits as a document of the batch, repeats and all. */
+/* Append a document's 32-bit hashes to the batch, including repeats. */
 static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *batch, bm_error *err)
 {
     size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
@@ -384,7 +386,7 @@ static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *b
     return BM_OK;
 }
 
-/* How many distinct hashes a document has; its own order stays. */
+/* Count the distinct hashes of a document, without changing their order. */
 static bm_status count_distinct(bm_signer_scratch *scratch, const uint64_t *hashes, size_t n,
                                 uint32_t *out, bm_error *err)
 {
@@ -412,7 +414,7 @@ static bm_status count_shingles(bm_signer_scratch *scratch, bool distinct, uint3
     return BM_OK;
 }
 
-/* Fill the slot with documents from `first` on, as many as make a batch. */
+/* Fill the slot with a batch of documents from range[0] on, and move range[0] past them. */
 static bm_status fill(const bm_signer *signer, bm_signer_scratch *scratch, const bm_documents *docs,
                       size_t range[2], bm_error *err)
 {
@@ -432,7 +434,7 @@ static bm_status fill(const bm_signer *signer, bm_signer_scratch *scratch, const
         n_hashes = direct ? (size_t)(docs->offsets[doc + 1] - docs->offsets[first])
                           : bm_shingle_batch_hashes(&slot->batch);
     }
-    static const uint64_t none; /* where no document of the slot has a hash */
+    static const uint64_t none; /* used if no document of the slot has a hash */
     const uint64_t *own = slot->batch.hashes != NULL ? slot->batch.hashes : &none;
     slot->task = (bm_sign_task){.offsets = direct ? docs->offsets + first : slot->batch.offsets,
                                 .hashes = direct ? docs->hashes : own,
@@ -470,7 +472,7 @@ static bm_status sign_range(bm_signer_run *run, bm_signer_scratch *scratch, cons
     return BM_OK;
 }
 
-/* The caller's part of the work: ranges until there are no more. */
+/* The caller's share of the work: sign ranges until there are no more. */
 static bm_status sign_ranges(bm_signer_run *run, bm_error *err)
 {
     bm_signer_scratch *scratch = NULL;
@@ -483,7 +485,7 @@ static bm_status sign_ranges(bm_signer_run *run, bm_error *err)
     return status;
 }
 
-/* A helper's: one range. */
+/* A helper's share: sign one range. false: stop helping. */
 static bool help_sign(void *ctx)
 {
     bm_signer_run *run = ctx;
@@ -503,8 +505,8 @@ out:
     return status == BM_OK;
 }
 
-/* Count the hashes of a call, if the scheme signs their low halves. A refused call changes nothing:
- * the caller may go on with other hashes. */
+/* Check the low halves of the hashes of a call, if the scheme signs only these. After a refused
+ * call the check starts again, so the caller may go on with other hashes. */
 static bm_status look_at_low_halves(bm_signer *signer, const bm_documents *docs, bm_error *err)
 {
     bm_low_halves *seen = &signer->low;
@@ -536,7 +538,7 @@ static void sign_all(bm_signer_run *run, bool alone)
     wait_for_all(run);
 }
 
-/* Sign the documents of a call, on this thread and with the help of others. */
+/* Sign the documents of a call, on this thread with the help of others. */
 static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_error *err)
 {
     BM_TRY(look_at_low_halves(signer, &call->docs, err));
@@ -547,7 +549,7 @@ static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_err
     const bool alone = call->work <= SMALL || signer->info.threads == 1;
     bm_range_size size = call->docs.texts != NULL ? signer->text_range : signer->hash_range;
     size.takers = alone ? 1 : size.takers;
-    bm_signer_run run; /* its meter is large, and seldom wanted */
+    bm_signer_run run; /* not zeroed: its meter is large and seldom used */
     run.signer = signer;
     run.call = call;
     run.n_in_flight = 0;
@@ -568,10 +570,10 @@ static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_err
     return run.status;
 }
 
-/* signer_tasks -- the submitted tasks, done one after another in their order.
+/* signer_tasks -- does submitted tasks, one after another in order.
  *
- * A thread of the signer does them, which the first task starts, beside the calls of other threads.
- * Tasks lie in the signer: submitting allocates nothing. */
+ * A thread of the signer, started by the first task, does them beside the calls of other threads.
+ * Tasks are stored in the signer, so submitting allocates nothing. */
 
 static void tasks_init(bm_signer_tasks *tasks)
 {
@@ -579,7 +581,7 @@ static void tasks_init(bm_signer_tasks *tasks)
     pthread_cond_init(&tasks->changed, NULL);
 }
 
-/* Under the lock; NULL: none. */
+/* Called under the lock. NULL: none. */
 static bm_signer_task *find(bm_signer_tasks *tasks, bm_task_state state, uint64_t turn)
 {
     for (size_t i = 0; i < BM_SIGNER_TASKS_MAX; i++)
@@ -588,7 +590,8 @@ static bm_signer_task *find(bm_signer_tasks *tasks, bm_task_state state, uint64_
     return NULL;
 }
 
-/* Under the lock, when the signer closes: threads may wait for tasks that nobody will do. */
+/* Called under the lock when the signer closes: threads may be waiting for tasks that will not be
+ * done. */
 static void cancel_waiting(bm_signer_tasks *tasks)
 {
     for (size_t i = 0; i < BM_SIGNER_TASKS_MAX; i++) {
@@ -625,7 +628,7 @@ static void *do_tasks(void *arg)
     return NULL;
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 static bm_status start(bm_signer *signer, bm_error *err)
 {
     bm_signer_tasks *tasks = &signer->tasks;
@@ -636,7 +639,7 @@ static bm_status start(bm_signer *signer, bm_error *err)
     return rc == 0 ? BM_OK : bm_fail_thread(rc, err);
 }
 
-/* Have it done by the signer's thread; *task is its number. */
+/* Submit a call to the signer's thread; *task is its number. */
 static bm_status enqueue(bm_signer *signer, const bm_signer_call *call, uint64_t *task,
                          bm_error *err)
 {
@@ -691,7 +694,7 @@ static void tasks_close(bm_signer_tasks *tasks)
     pthread_cond_broadcast(&tasks->changed);
 }
 
-/* After tasks_close, and when no thread waits for a task any more. */
+/* Called after tasks_close, when no thread waits for a task any more. */
 static void tasks_reset(bm_signer_tasks *tasks)
 {
     if (tasks->started)
@@ -700,20 +703,20 @@ static void tasks_reset(bm_signer_tasks *tasks)
     pthread_mutex_destroy(&tasks->lock);
 }
 
-#define BATCH_DOCS   65536u /* documents a batch, so that a million empty ones are not one batch */
-#define BATCH_HASHES 4096u  /* hashes a batch, at least */
-#define KEEP_BATCHES 8u     /* that a slot may hold between calls, without a bound of memory */
-#define BYTES_A_HASH 16u    /* that a batch takes, with its text */
-#define RANGE_WORK   (UINT64_C(256) << 10) /* about a second-level cache with its hashes */
+#define BATCH_DOCS   65536u /* documents in a batch, which limits batches of empty ones */
+#define BATCH_HASHES 4096u  /* hashes in a batch, at least */
+#define KEEP_BATCHES 8u     /* that a slot may keep between calls, if memory is not bounded */
+#define BYTES_A_HASH 16u    /* in a batch, with its text */
+#define RANGE_WORK   (UINT64_C(256) << 10) /* with its hashes about a second-level cache */
 #define LEAST_WORK   (UINT64_C(16) << 10)
 #define HASH_WORK    4u /* as bm_document_work counts it */
-#define WORD_WORK    5u /* bytes of text a shingle of words, about */
-#define TAIL_SHARE   8u /* of a device's batch: the smallest */
+#define WORD_WORK    5u /* approximate bytes of text per shingle of words */
+#define TAIL_SHARE   8u /* the smallest range, as a part of a device's batch */
 
 BM_OPTIONS_INIT(signer, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS,
                 .bands = BM_BAND_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
-/* Check and copy the caller's options; perms is then known, and bands and rows of band keys. */
+/* Check and copy the caller's options, and determine perms, and bands and rows for band keys. */
 static bm_status read_options(const bm_signer_options *options, bm_signer_options *used,
                               bm_error *err)
 {
@@ -735,7 +738,7 @@ static bm_status read_options(const bm_signer_options *options, bm_signer_option
     return BM_OK;
 }
 
-/* Choose how much a batch and a range may hold. */
+/* Choose the sizes of batches and ranges. */
 static void choose_sizes(bm_signer *signer, const bm_signer_options *options)
 {
     const bool device = !signer->backend->parallel;
@@ -752,7 +755,7 @@ static void choose_sizes(bm_signer *signer, const bm_signer_options *options)
     const uint64_t work = bm_shingle_is_of_words(options->text.shingle) ? WORD_WORK : 1;
     bm_range_size size = {signer->info.threads, RANGE_WORK, LEAST_WORK};
     signer->text_range = signer->hash_range = size;
-    if (device) { /* the device wants batches of its size, and few small ones */
+    if (device) { /* a device needs batches of its size, and few small ones */
         signer->text_range.most = hashes * work;
         signer->hash_range.most = hashes * HASH_WORK;
         signer->text_range.least = signer->text_range.most / TAIL_SHARE;
@@ -760,14 +763,14 @@ static void choose_sizes(bm_signer *signer, const bm_signer_options *options)
     }
 }
 
-/* The options come from read_options. */
+/* `used` must come from read_options. */
 static bm_status open_signer(const bm_signer_options *used, bm_signer *signer, bm_error *err)
 {
     bm_isa isa;
     bm_signer_scratch *first = NULL;
     BM_TRY(bm_isa_choose(used->device.cpu, &isa, err));
     signer->cpu = bm_isa_name(isa);
-    BM_TRY(scratch_new(signer, &first, err)); /* looks at the options of texts too */
+    BM_TRY(scratch_new(signer, &first, err)); /* also checks the text options */
     scratch_give(signer, first);
     BM_TRY(open_device(used, signer, err));
     if (!signer->backend->parallel)
@@ -777,7 +780,7 @@ static bm_status open_signer(const bm_signer_options *used, bm_signer *signer, b
     return bm_team_open(signer->info.threads - 1, &signer->team, err);
 }
 
-/* What needs no other: then the signer can be closed. */
+/* Initialize all that depends on nothing else; then the signer can be closed. */
 static bm_status begin_signer(const bm_signer_options *used, bm_signer *signer, bm_error *err)
 {
     const uint32_t threads = used->resources.threads;
@@ -825,7 +828,7 @@ out:
     return status;
 }
 
-/* Scratch that is idle, and what else is memory alone. */
+/* Free idle scratches, and everything else that is only memory. */
 static void free_memory(bm_signer *signer)
 {
     bm_signer_scratch *scratch;
@@ -834,9 +837,9 @@ static void free_memory(bm_signer *signer)
     bm_free_all(signer->stop_words, signer);
 }
 
-/* In a forked child. Other threads may have been in calls when the process forked: what they used
- * then is in no state to be freed, and a driver cannot be called at all. Both stay, as the other
- * memory of threads that the child does not have. */
+/* Called in a forked child. Other threads may have been in calls when the process forked: what they
+ * used is in an unknown state and cannot be freed, and a driver cannot be called at all. Both
+ * remain, like other memory of threads that the child does not have. */
 static void forget(bm_signer *signer)
 {
     bm_team_forget(signer->team);
@@ -854,8 +857,8 @@ static void close_here(bm_signer *signer)
     tasks_reset(&signer->tasks);
     bm_team_close(signer->team);
     if (signer->backend != NULL) {
-        signer->backend->ops->drain(signer->backend, NULL); /* slots are free after it, */
-        stuck = signer->backend->stuck;                     /* or never */
+        signer->backend->ops->drain(signer->backend, NULL); /* then slots are free ... */
+        stuck = signer->backend->stuck;                     /* ... or never will be */
         bm_device_set_close(&signer->devices);
     }
     if (!stuck)
@@ -890,7 +893,8 @@ const bm_signer_info *bm_signer_describe(const bm_signer *signer)
 
 /* --- calls --- */
 
-/* Weights are there exactly where the scheme wants them; documents without a hash need none. */
+/* Check that weights are given exactly if the scheme needs them; documents without hashes need
+ * none. */
 static bm_status check_weights(const bm_signer *signer, bm_documents *docs, bm_error *err)
 {
     static const double none = 1;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pair_census.c -- draw, index, walk.
+/* pair_census.c -- draws documents, indexes their sets, and walks over the corpus.
  *
  *     draw    the n least priorities of the distinct documents, in a heap
  *     index   their sets (lsh/set_overlaps.h)
- *     walk    each distinct document of the corpus looks its hashes up, on all threads: what it has
- *             in common with every drawn one, hence the similarity
+ *     walk    the hashes of each distinct document are looked up, on all threads, which gives its
+ *             common hashes with every drawn document, and so the similarity
  *
- * Every pair of a drawn document with another one is counted, n D of them, at the cost of the
- * hashes of the corpus and of common hashes; sets in a file are read once more, in order. Only
- * whole numbers are kept, added up atomically, so the order in which documents are walked changes
- * nothing.
+ * Every pair of a drawn document with another one is counted, about n * D pairs, at a cost that
+ * depends on the hashes of the corpus and the common hashes. Sets in a file are read once more, in
+ * order. Only whole numbers are summed, atomically, so the order of the walk changes nothing.
  *
  * Tests: tests/reference/test_forecast.py, tests/reference/test_tune_range.py,
  *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_census_parts.c,
@@ -36,28 +35,30 @@
 
 /* === trial runs ===
  *
- * Permutations, keys, buckets, pairs; once for each seed, the seeds on all threads.
+ * For each seed: permutations, keys, buckets, pairs. Threads share the seeds.
  *
- * A pair that shares several bands counts once: pairs are bits of a square. A large bucket is a row
- * of bits that is added to the rows of its documents, 64 at a time, so that a crowd costs little.
+ * A pair that shares several bands counts once: pairs are bits of a square matrix. A large bucket
+ * is a row of bits, which is ORed into the rows of its documents, 64 bits at a time, so that a
+ * crowd costs little.
  *
- * The work is bounded: beyond WORK_MAX the documents of a run are fewer, drawn at random. */
+ * The work is bounded: if it would exceed WORK_MAX, runs use fewer documents, drawn at random. */
 
 #define WORK_MAX     8e9 /* minima: a second or two */
-#define WORK_KEY     64u /* minima that a key costs as much as */
+#define WORK_KEY     64u /* cost of a key, in minima */
 #define SMALL_BUCKET 32u
-#define Z_90         1.6448536269514722 /* nine of ten of a normal distribution lie within */
+#define Z_90         1.6448536269514722 /* nine tenths of a normal distribution are within this */
 #define NO_DOC       UINT32_MAX
 
-/* The state of one thread. */
+/* The data of one thread. */
 typedef struct worker {
     _Alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX];
     uint32_t block[BM_SIGN_BLOCK];
-    uint64_t *keys; /* of each document, a key a band */
-    uint64_t *bits; /* of each document, those that it shares a band with, as rows of `n_words` */
-    uint64_t *mask; /* of one bucket */
-    uint32_t *next; /* in its bucket */
-    bm_hash_table heads; /* the first document of each key of `band` */
+    uint64_t *keys; /* for each document, one for each band */
+    uint64_t *bits; /* for each document, a row of `n_words`: the documents with which it shares a
+                       band */
+    uint64_t *mask; /* documents of one bucket */
+    uint32_t *next; /* the next document in the bucket */
+    bm_hash_table heads; /* the first document for each key of `band` */
     uint32_t band, bands;
 } worker;
 
@@ -82,7 +83,7 @@ static uint64_t bench_bytes(const bm_trial_job *job, size_t n)
            n * sizeof(uint32_t) + bm_hash_table_bytes(n) + sizeof(worker);
 }
 
-/* Bytes that it takes for n drawn documents. */
+/* Bytes needed for n drawn documents. */
 static uint64_t trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads)
 {
     const size_t most = n < BM_TRIAL_DOCS ? (size_t)n : BM_TRIAL_DOCS;
@@ -125,7 +126,7 @@ static uint64_t hash_again(const void *owner, uint32_t doc, uint64_t seed)
     return bm_hash_seeded(key_of(owner, doc), 0, seed);
 }
 
-/* Put each document into the bucket of its key, before the others there. */
+/* Put each document at the head of the bucket of its key. */
 static bm_status fill_buckets(const trying *t, worker *b, bm_error *err)
 {
     bm_hash_table *heads = &b->heads;
@@ -177,7 +178,8 @@ static void join_bucket(const trying *t, uint32_t head, worker *b)
         }
 }
 
-/* Each pair has two bits; a document of a large bucket one with itself, which is none. */
+/* Each pair has two bits. A document of a large bucket also has one with itself, which does not
+ * count. */
 static uint64_t count_pairs(const trying *t, const worker *b)
 {
     uint64_t n = 0;
@@ -216,7 +218,8 @@ static bm_status run_range(void *ctx, uint32_t thread, size_t begin, size_t end,
 
 /* --- the documents of a run --- */
 
-/* Draw fewer of the documents where all of them would be too much work, in their order. */
+/* Choose the documents of the runs: all, or fewer if that would be too much work. Their order is
+ * kept. */
 static void choose_docs(const bm_trial_job *job, const bm_hash_sets *drawn, trying *t,
                         const uint64_t **sets, uint32_t *sizes)
 {
@@ -270,9 +273,9 @@ out:
     return status;
 }
 
-/* Runs of the drawn documents, or of as many of them as the work allows; none of a plan of more
- * words than a signature may have, or of fewer than two documents. The same for any number of
- * threads. BM_ERR_NOMEM; BM_ERR_USAGE: no such instruction set. */
+/* Make runs of the drawn documents, or of as many as the work allows. No runs are made if the plan
+ * has more words than a signature may have, or if there are fewer than two documents. The result
+ * does not depend on the number of threads. BM_ERR_NOMEM; BM_ERR_USAGE: no such instruction set. */
 static bm_status trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_pool *pool,
                              bm_trials *out, bm_error *err)
 {
@@ -301,9 +304,10 @@ out:
     return status;
 }
 
-/* The range of nine runs of ten, where `candidates` are expected with a standard error, of a corpus
- * of n_docs; both NAN: not known. Where all of it was tried, the counts themselves; else their
- * shares of their mean, on top of 1.645 errors. */
+/* The range that has nine in ten runs, for a corpus of n_docs where `candidates` are expected with
+ * a standard error; both NAN: unknown. If runs had all documents, the range consists of counts
+ * themselves; else of their ratios to the mean, applied to the expectation minus and plus 1.645
+ * errors. */
 static void trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
                          double *low, double *high)
 {
@@ -331,7 +335,7 @@ typedef struct census_drawn {
     uint32_t row;
 } census_drawn;
 
-/* The state of one thread. */
+/* The data of one thread. */
 typedef struct walker {
     bm_overlaps overlaps;
     bm_set_reader reader;
@@ -404,8 +408,8 @@ static uint64_t drawn_hashes(const bm_census_job *job, const bm_pair_census *cen
     return n;
 }
 
-/* Check that the needed memory beside the corpus fits into `memory`, perhaps after moving the sets
- * to a file. */
+/* Check that the memory needed beside the corpus fits into `memory`, if necessary after moving the
+ * sets to a file. */
 static bm_status check_memory(const bm_census_job *job, const bm_pair_census *census, bm_error *err)
 {
     const uint64_t n = census->n, hashes = drawn_hashes(job, census);
@@ -467,7 +471,7 @@ out:
 
 /* --- walking --- */
 
-/* The levels that a similarity reaches, a bit each. */
+/* The levels that a similarity reaches, one bit each. */
 static uint8_t levels_of(double similarity)
 {
     uint8_t bits = 0;
@@ -476,7 +480,8 @@ static uint8_t levels_of(double similarity)
     return bits;
 }
 
-/* A pair of a drawn document and another. */
+/* Count a pair of the drawn document at `place` and the document `row`. `both`: `row` is drawn
+ * too, and is the later of the two. */
 static void count_pair(const walk *w, walker *own, uint32_t place, size_t row, bool both)
 {
     bm_pair_census *census = w->census;
@@ -495,7 +500,7 @@ static void count_pair(const walk *w, walker *own, uint32_t place, size_t row, b
         own->sample_pairs[bm_histogram_bin(similarity)]++;
 }
 
-/* The place of a row among those drawn. */
+/* The index of a row among the drawn documents; NOT_DRAWN. */
 static uint32_t place_of(const bm_pair_census *census, uint32_t row)
 {
     const uint32_t *found = bsearch(&row, census->rows, census->n, sizeof row, bm_order_u32);
@@ -512,7 +517,7 @@ static bm_status walk_document(const walk *w, walker *own, size_t row, bm_error 
     bm_overlaps_find(&own->overlaps, &w->index, set, corpus->sizes[row]);
     for (size_t i = 0; i < own->overlaps.n_found; i++) {
         const uint32_t other = own->overlaps.found[i];
-        if (other != place) /* each pair of two drawn ones comes twice: the later row counts it */
+        if (other != place) /* a pair of two drawn documents is found twice */
             count_pair(w, own, other, row, place != NOT_DRAWN && other < place);
     }
     return BM_OK;
@@ -559,10 +564,10 @@ static void add_up(const walk *w)
             census->sample_pairs[b] += w->walkers[t].sample_pairs[b];
         in_sample -= census->sample_pairs[b];
     }
-    census->sample_pairs[0] += in_sample; /* that have nothing in common */
+    census->sample_pairs[0] += in_sample; /* pairs with nothing in common */
 }
 
-/* The thousandth of a threshold: no pair below the threshold lies in a later one, and no pair that
+/* The thousandth of a threshold: no pair below the threshold is in a later one, and no pair that
  * reaches it in an earlier one. */
 static uint32_t thousandth_of(double threshold)
 {
@@ -622,7 +627,7 @@ void bm_pair_census_reset(bm_pair_census *census)
     memset(census, 0, sizeof *census);
 }
 
-/* The hundredth of similarity in which a cell lies. */
+/* The hundredth of similarity that contains a cell. */
 static uint32_t census_hundredth(const bm_pair_census *census, uint32_t cell)
 {
     const uint32_t bin = cell - (cell >= census->first_at ? 1 : 0);
@@ -632,7 +637,7 @@ static uint32_t census_hundredth(const bm_pair_census *census, uint32_t cell)
 
 /* === pair total ===
  *
- * The estimator of pair_census.h. */
+ * The estimator described in pair_census.h. */
 
 static double variance(const double *halves, size_t n, uint64_t n_docs)
 {
@@ -650,8 +655,8 @@ static double variance(const double *halves, size_t n, uint64_t n_docs)
     return d * d * (1 - (double)n / d) * squares / ((double)n - 1) / (double)n;
 }
 
-/* t, and the root of v. `halves`: y_i of the n documents drawn of D. n >= 2, or D is n: then the
- * total is exact and the error 0. */
+/* t and the root of v. `halves`: y_i of the n documents drawn from D. n >= 2, or n = D: then the
+ * total is exact and the error is 0. */
 static bm_total pair_total(const double *halves, size_t n, uint64_t n_docs)
 {
     double sum = 0;
@@ -661,9 +666,9 @@ static bm_total pair_total(const double *halves, size_t n, uint64_t n_docs)
                       sqrt(variance(halves, n, n_docs))};
 }
 
-/* The same, but of an error that allows for what nothing in the sample shows: as if one pair more
- * had been seen, once, with an f of `most`. Without it, nothing seen would mean that there is
- * nothing. */
+/* Like pair_total, with an error that allows for pairs that the sample does not show: as if one
+ * more pair with f = `most` had been seen once. Otherwise a sample without any pair would mean that
+ * there are none. */
 static bm_total pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most)
 {
     bm_total total = pair_total(halves, n, n_docs);
@@ -676,24 +681,24 @@ static bm_total pair_total_rare(const double *halves, size_t n, uint64_t n_docs,
 
 /* === plan forecast ===
  *
- * Sums of the census, weighted by curves.
+ * Sums over the census, weighted by the curves of plans.
  *
  * All pairs of a cell count with P at the mean of their similarities. A cell is a thousandth wide,
- * and P is nearly straight over it: what its curvature leaves is P''/24 millionths, far below any
- * digit shown. At the threshold cells end, so no pair is on its wrong side.
+ * and P is nearly linear within it: the error due to curvature is P''/24 millionths, far below any
+ * digit shown. Cells are split at the threshold, so no pair is on its wrong side.
  *
- * Plans are worked on side by side; each is summed in one order, so digits do not depend on
+ * Plans are computed in parallel, but each is summed in a fixed order, so digits do not depend on
  * threads. */
 
 typedef struct forecasting {
     const bm_pair_census *census;
     const bm_tune_result *plans;
     bm_tune_documents *to;
-    double **halves; /* of each thread: of each drawn document */
+    double **halves; /* for each thread, one for each drawn document */
 } forecasting;
 
-/* Half of what the pairs of each document add up to, where a pair of cell c in begin … end-1 counts
- * weights[c], or 1 where there are none. */
+/* For each drawn document, half the sum over its pairs in the cells begin … end-1, where a pair of
+ * cell c counts weights[c], or 1 if weights is NULL. */
 static void add_halves(const bm_pair_census *census, const double *weights, uint32_t begin,
                        uint32_t end, double *halves)
 {
@@ -746,8 +751,7 @@ static bm_status forecast_range(void *ctx, uint32_t thread, size_t begin, size_t
 
 /* --- the histogram --- */
 
-/* Half of the pairs of each document that have nothing in common: all pairs outside of the
- * cells. */
+/* Add, for each document, half of its pairs with nothing in common, which are in no cell. */
 static void add_unlike(const bm_pair_census *census, double *halves)
 {
     for (size_t i = 0; i < census->n; i++) {
@@ -780,7 +784,8 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
     to->sample.similar_pairs_error = similar.error;
 }
 
-/* Copies are known exactly; each other drawn document that reaches a level represents its share. */
+/* Copies are known exactly; each other drawn document that reaches a level stands for its share of
+ * the corpus. */
 static void count_removed(const bm_pair_census *census, double *halves, bm_tune_sample *to)
 {
     for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++) {

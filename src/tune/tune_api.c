@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune_api.c -- the public calls of bandmill/tune.h: options in, plans out.
+/* tune_api.c -- the public calls of bandmill/tune.h.
  *
  * Tests: tests/cli/cases/tune.sh, tests/cli/cases/tune_documents.sh,
  *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_tune_api.c */
@@ -24,11 +24,11 @@
 
 /* === tune documents ===
  *
- * Documents to a census, a census to forecasts; once for each text.
+ * Makes a census of the documents and forecasts from it, once for each text setting.
  *
  *     inputs -> ingest -> corpus (sets in memory or in a file) -> census -> forecasts
  *
- * Nothing is signed: similarities are exact, and what banding would do with them is computed. */
+ * Nothing is signed: similarities are exact, and the effect of banding is computed. */
 
 _Static_assert(BM_TUNE_BINS == BM_HISTOGRAM_BINS, "one histogram");
 
@@ -124,7 +124,7 @@ static bm_status count_documents(const bm_corpus *corpus, bm_tune_sample *to, bm
         else if (corpus->rep[row] != row) {
             to->identical++;
             to->identical_pairs +=
-                ++copies[corpus->rep[row]]; /* with the first and the earlier ones */
+                ++copies[corpus->rep[row]]; /* pairs with the first one and earlier copies */
         }
     }
     bm_free(copies);
@@ -184,7 +184,8 @@ out:
     return status;
 }
 
-/* Read the documents once for each text; fill in `samples`, for the plans that the result has. */
+/* Read the documents once for each text setting, and fill in `samples` for the plans of the
+ * result. */
 static bm_status tune_documents_read(const bm_tune_options *o, bm_tune_result *result,
                                      bm_error *err)
 {
@@ -274,7 +275,7 @@ static bm_status store_plans(const bm_tune_options *o, const bm_band_shape *shap
     return BM_OK;
 }
 
-/* The plan that dedup and pairs choose (bm_band_plan_choose): the most rows, and for them the least
+/* The plan that dedup and pairs choose (bm_band_plan_choose): the most rows, and then the fewest
  * bands. */
 static size_t most_rows(const bm_tune_result *result)
 {
@@ -298,7 +299,7 @@ static bm_status make_plans(const bm_tune_options *o, bm_tune_result *result, bm
     BM_TRY_OUT(bm_plan_list_make(&goal, &list, err));
     BM_TRY_OUT(store_plans(o, list.shapes, list.n, result, err));
     if (!(o->ceiling_similarity > 0))
-        result->chosen = most_rows(result); /* else the first */
+        result->chosen = most_rows(result); /* else the first plan */
 out:
     bm_plan_list_reset(&list);
     return status;

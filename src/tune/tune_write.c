@@ -22,7 +22,7 @@ static void write_goal(bm_json *json, const bm_tune_result *r)
     bm_json_key_uint(json, "perms", r->perms);
     bm_json_key_double(json, "threshold", r->bands.threshold);
     bm_json_key(json, "recall");
-    if (r->bands.bands != 0) /* a plan by hand */
+    if (r->bands.bands != 0) /* a plan given by hand */
         bm_json_text(json, NULL);
     else
         bm_json_double(json, r->bands.recall);
@@ -183,11 +183,11 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
  *       |         similarity                               |
  *   430 +--------------------------------------------------+
  *
- * Bars are the expected pairs of each hundredth of similarity, on the axis at the left; curves are
- * the probability that a pair becomes a candidate, on the axis at the right. Three plans at most:
- * the chosen one, the cheapest and the dearest; they differ in colour, in their dashes and in the
- * legend. Without documents there is one panel, of curves alone. title and desc describe the
- * picture in words, and each bar and curve has its numbers as a tooltip. */
+ * Bars show the expected pairs for each hundredth of similarity, on the left axis; curves show the
+ * probability that a pair becomes a candidate, on the right axis. At most three plans are shown:
+ * the chosen one, the cheapest and the most expensive; they differ in colour, dashes and legend.
+ * Without documents there is one panel with curves only. title and desc describe the picture in
+ * words, and each bar and curve has its numbers as a tooltip. */
 
 #define PANEL      580
 #define LEFT       124
@@ -197,11 +197,11 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
 #define CURVES_MAX 3
 
 typedef struct drawing {
-    bm_figure figure; /* of the panel at hand */
+    bm_figure figure; /* of the current panel */
     const bm_tune_result *result;
-    size_t curves[CURVES_MAX]; /* plans, the chosen one last, so that it is on top */
+    size_t curves[CURVES_MAX]; /* plan numbers; the chosen plan is last, so that it is on top */
     size_t n_curves;
-    double left; /* of the panel at hand */
+    double left; /* of the current panel */
 } drawing;
 
 /* --- a panel --- */
@@ -239,7 +239,7 @@ static void put_curves(drawing *d)
     }
 }
 
-/* `of` NULL: curves alone. */
+/* `of` NULL: curves only. */
 static void put_panel(drawing *d, const bm_tune_documents *of)
 {
     bm_figure *f = &d->figure;
@@ -310,12 +310,12 @@ bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err)
 
 /* === tune table ===
  *
- * The result as tables of tab-separated rows, an empty line between two of them (docs/formats.md).
- * A table is known by its header line; numbers have up to six digits. */
+ * The result as tables of tab-separated rows, separated by empty lines (docs/formats.md). The
+ * header line identifies a table; numbers have up to six digits. */
 
 const double bm_tune_steps[BM_TUNE_STEPS] = {0.001, 0.01, 0.5, 0.99, 0.999};
 
-typedef struct page { /* errors stick */
+typedef struct page { /* once a call fails, later ones do nothing */
     bm_buf buf;
     bm_status status;
     bm_error *err;
@@ -333,7 +333,7 @@ static void put_uint(page *p, uint64_t number, const char *end)
         p->status = bm_buf_add_format(&p->buf, p->err, "%" PRIu64 "%s", number, end);
 }
 
-/* NAN: nothing. */
+/* NAN: an empty cell. */
 static void put_real(page *p, double number, const char *end)
 {
     if (p->status == BM_OK && !isnan(number))
