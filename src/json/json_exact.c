@@ -5,10 +5,10 @@
  *       '--{--> KEY or }     '--} ]--> AFTER, DONE at depth 0
  *       '--[--> VALUE or ]
  *
- * Paths are followed while the text is read. A path leads through the outermost `on` of the objects
- * and arrays that are open: in the one at depth d its part d-1 is looked for. That part is a key,
- * or every element of an array. A second key of the same name forgets what the first one held;
- * values that a path through arrays has gathered since the object began are dropped. */
+ * Paths are followed while the text is read. A path leads through the outermost `on` of the open
+ * objects and arrays; in the one at depth d, its part d-1 is searched for. That part is a key, or
+ * every element of an array. A second key of the same name replaces the value of the first; values
+ * that a path through arrays has gathered since the object began are dropped. */
 #include "json/json_exact.h"
 
 #include <stdio.h>
@@ -20,58 +20,58 @@
 #include "json/json_simd.h"
 #include "json/json_string.h"
 
-#define COPY_MAX ((size_t)256 << 10) /* up to so many bytes of text, strings are copied at once */
+#define COPY_MAX ((size_t)256 << 10) /* in texts up to this size, strings are copied as read */
 
 typedef enum state { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER, DONE } state;
 
-/* The values that a path through arrays has gathered; their text is follow.text. */
+/* The values gathered by a path through arrays; their text is in follow.text. */
 typedef struct gathered {
-    size_t len; /* of the text */
-    uint64_t n; /* values */
+    size_t len; /* length of their text */
+    uint64_t n; /* number of values */
     uint64_t len_bytes, n_invalid;
-    bm_json_kind wrong; /* the first value that has no text, ... */
-    uint64_t wrong_at;  /* ... which it is, from 1; 0: there is none ... */
-    bool in_array;      /* ... and whether it lies in an array */
+    bm_json_kind wrong; /* kind of the first value that has no text, ... */
+    uint64_t wrong_at;  /* ... its number, from 1 (0: there is none), ... */
+    bool in_array;      /* ... and whether it is in an array */
 } gathered;
 
 /* How far a path has been followed. */
 typedef struct follow {
-    size_t on;   /* of the open objects and arrays, from the outermost, it leads through so many */
-    bool hit;    /* the key of the value that comes next is its part */
-    bool wanted; /* it ends at the string that is being read */
-    bool in_out; /* its string was rewritten, and lies in exact->out ... */
-    size_t out_offset; /* ... from here on */
-    gathered *begun;   /* NULL: it leads to one value; else `all` as the object at depth d began */
+    size_t on;   /* how many of the open objects and arrays it leads through, outermost first */
+    bool hit;    /* the key of the next value is its next part */
+    bool wanted; /* it ends at the string being read */
+    bool in_out; /* its string was rewritten and is in exact->out ... */
+    size_t out_offset; /* ... at this offset */
+    gathered *begun;   /* [d]: `all` when the object at depth d began; NULL: it has one value */
     gathered all;
     bm_buf text;
 } follow;
 
-/* How strings are told. */
+/* How strings are reported. */
 typedef enum told {
     TOLD_REPAIRED, /* as valid UTF-8 */
     TOLD_AS_READ,  /* without repair */
-    TOLD_PLACES    /* by their place */
+    TOLD_PLACES    /* as places in the text */
 } told;
 
 struct bm_json_exact {
     const bm_json_path *paths;
-    bm_json_path *split; /* the same, where they are its own; else NULL */
+    bm_json_path *split; /* the same, if they are its own; else NULL */
     size_t n_paths;
-    size_t n_keys;            /* of them, the last, which are keys that look like paths, ... */
-    size_t *key_of;           /* ... each of them for this path */
-    bm_json_field *with_keys; /* where there are any: the fields of all */
+    size_t n_keys;            /* the last n_keys paths are keys that look like paths, ... */
+    size_t *key_of;           /* ... and this is the path that each belongs to */
+    bm_json_field *with_keys; /* if n_keys > 0: the fields of all paths */
     follow *follows;
-    gathered *begun;       /* of all paths */
-    bm_json_field *fields; /* to be filled by this run */
+    gathered *begun;       /* for all paths */
+    bm_json_field *fields; /* filled by this run */
     bm_str text;
     size_t pos;
     state state;
     told told;
     uint32_t depth;
-    uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit a level; else it is an array */
-    bm_buf out;                               /* the strings that had to be rewritten */
+    uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit per level; 0: an array */
+    bm_buf out;                               /* rewritten strings */
     bm_buf key;
-    bm_status status; /* BM_ERR_NOMEM: the run ends */
+    bm_status status; /* BM_ERR_NOMEM ends the run */
     bm_error *err;
     char reason[256];
 };
@@ -101,8 +101,8 @@ out:
     return status;
 }
 
-/* One part of a path, "name" or "name[][]…", as parts from `part` on; returns one past them. A part
- * of nothing but brackets is a name. */
+/* Split one part of a path, "name" or "name[][]…", into parts at `part`; returns the end of them. A
+ * part that consists of brackets only is a name. */
 static bm_str *split_part(bm_str text, bm_str *part)
 {
     size_t n_arrays = 0;
@@ -114,13 +114,13 @@ static bm_str *split_part(bm_str text, bm_str *part)
     return part;
 }
 
-/* May a name mean something else than the key that it is? */
+/* May a name also mean a path, besides the key that it is? */
 static bool is_path(const char *name)
 {
     return strpbrk(name, ".[") != NULL;
 }
 
-/* Copy bytes of a part, of "\." the dot alone; returns one past them. */
+/* Copy the bytes of a part, with "\." as a plain dot; returns the end of the copy. */
 static char *copy_part(const char *from, size_t len, char *out)
 {
     for (size_t i = 0; i < len; i++)
@@ -129,7 +129,7 @@ static char *copy_part(const char *from, size_t len, char *out)
     return out;
 }
 
-/* Take the names apart: n paths, and after them the keys, for paths that may also be plain keys. */
+/* Split the names into n paths, then a one-part path for each name that may also be a key. */
 static void split_names(const char *const *names, size_t n, bm_json_path *paths, bm_str *part,
                         char *text)
 {
@@ -169,7 +169,7 @@ bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_ex
     }
     const size_t n_all = n + n_keys,
                  size = n_all * sizeof(bm_json_path) + n_parts * sizeof(bm_str) + n_bytes;
-    bm_json_path *split = NULL; /* the paths, then their parts, then the text */
+    bm_json_path *split = NULL; /* one block: paths, parts, text */
     bm_json_exact *exact = NULL;
     bm_status status = BM_OK;
     if ((split = bm_alloc(size, 1)) == NULL)
@@ -214,15 +214,15 @@ void bm_json_exact_trim(bm_json_exact *exact, size_t keep)
         bm_buf_reset(&exact->key);
 }
 
-/* The bytes at which the text is broken, for people, and the facts about them. */
+/* What is at the position where the text is broken, and a hint. */
 typedef struct found {
     char what[80];
-    const char *hint; /* NULL: nothing */
+    const char *hint; /* NULL: none */
 } found;
 
-#define WORD_MAX 24u /* bytes of a word that are shown */
+#define WORD_MAX 24u /* most bytes shown of a word */
 
-/* Bytes of the word of letters at `pos`, perhaps after a minus. */
+/* The length of the word of letters at `pos`, which may begin with a minus. */
 static size_t word_bytes(bm_str text, size_t pos)
 {
     size_t end = pos + (text.data[pos] == '-');
@@ -256,7 +256,7 @@ static const struct {
     {"'", "a single quote", "JSON has double quotes; Python's json.dumps writes them"},
 };
 
-/* The word at pos; false: there is none. */
+/* Describe the word at pos; false: there is none. */
 static bool find_word(bm_str text, size_t pos, found *out)
 {
     const size_t len = word_bytes(text, pos);
@@ -300,7 +300,7 @@ static found find_out(bm_str text, size_t pos)
     return f;
 }
 
-/* The text is broken at `pos`; bytes are counted from 1. Always false. */
+/* Report that the text is broken at `pos`; bytes are counted from 1. Always returns false. */
 static bool broken(bm_json_exact *x, size_t pos, const char *expected)
 {
     const found f = find_out(x->text, pos);
@@ -349,7 +349,7 @@ static void close_container(bm_json_exact *x)
     x->state = x->depth == 0 ? DONE : AFTER;
 }
 
-/* One more value of a path through arrays, of this kind; the text of a string follows. */
+/* Count one more value of this kind for a path through arrays; a string's text is added next. */
 static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
 {
     follow *f = &x->follows[path];
@@ -368,7 +368,7 @@ static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
     return status == BM_OK || no_memory(x, status);
 }
 
-/* Gather a string; `said` is a view that is valid until more is rewritten. */
+/* Add the text of a string; `said` is a view that is valid until another string is rewritten. */
 static bool gather_string(bm_json_exact *x, follow *f, bm_str said, const bm_json_repair *repair)
 {
     f->text.len = f->all.len;
@@ -381,7 +381,7 @@ static bool gather_string(bm_json_exact *x, follow *f, bm_str said, const bm_jso
     return true;
 }
 
-/* A value of this kind begins, and the path leads to it. */
+/* Handle the beginning of a value of this kind to which the path leads. */
 static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str source)
 {
     follow *f = &x->follows[path];
@@ -402,12 +402,12 @@ static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str sourc
         f->on = x->depth + 1;
         if (array || !many)
             return true;
-        f->begun[x->depth] = f->all; /* the key is missing until it is there */
+        f->begun[x->depth] = f->all; /* counts as missing until the key is found */
     }
     return !many || gather(x, path, BM_JSON_MISSING);
 }
 
-/* A value of this kind begins: note it for the paths that lead to it. False: no memory. */
+/* Handle the beginning of a value, for all paths that lead to it. False: no memory. */
 static bool begin_value(bm_json_exact *x, bm_json_kind kind, bm_str source)
 {
     for (size_t i = 0; i < x->n_paths; i++) {
@@ -457,7 +457,7 @@ static bool read_string(bm_json_exact *x, bm_json_span *span)
     return true;
 }
 
-/* Deliver a string to the paths that want it: `said`, or, if `in_out`, the end of x->out from
+/* Deliver a string to the paths that want it: `said`; if `in_out`, it is the end of x->out from
  * `offset` on. */
 static bool deliver_string(bm_json_exact *x, bm_str said, bool in_out, size_t offset,
                            const bm_json_repair *repair)
@@ -481,7 +481,7 @@ static bool deliver_string(bm_json_exact *x, bm_str said, bool in_out, size_t of
     return true;
 }
 
-/* The place of a string that is wanted, to the paths that want it. */
+/* Deliver the place of a string to the paths that want it. */
 static bool deliver_place(bm_json_exact *x, const bm_json_span *span)
 {
     const size_t offset = x->out.len;
@@ -495,8 +495,9 @@ static bool deliver_place(bm_json_exact *x, const bm_json_span *span)
                           &(bm_json_repair){0});
 }
 
-/* The string is a value: read it, and unescape it once for all paths that want it. A short text is
- * unescaped as it is read; of a long one, strings that need no rewriting are not copied. */
+/* Read a string that is a value, and unescape it once for all paths that want it. In a short text,
+ * strings are unescaped as they are read; in a long text, strings that need no rewriting are not
+ * copied. */
 static bool read_string_value(bm_json_exact *x)
 {
     bm_json_span span;
@@ -531,7 +532,7 @@ static bool read_string_value(bm_json_exact *x)
     repair = (bm_json_repair){0};
     bm_status status = bm_json_string_plain(raw, span.beyond_ascii, &x->out,
                                             x->told == TOLD_AS_READ ? NULL : &repair, x->err);
-    if (status == BM_OK && copies) /* the rest of the text still fits */
+    if (status == BM_OK && copies) /* keep room for the rest of the text */
         status = bm_buf_reserve(&x->out, x->text.len + BM_JSON_COPY_MORE, x->err);
     if (status != BM_OK)
         return no_memory(x, status);
@@ -546,7 +547,7 @@ static size_t skip_digits(bm_str text, size_t pos)
     return pos;
 }
 
-/* -? (0 | 1-9 digits) (. digits)? ((e|E) (+|-)? digits)? */
+/* Grammar: -? (0 | 1-9 digits) (. digits)? ((e|E) (+|-)? digits)? */
 static bool read_number(bm_json_exact *x)
 {
     bm_str t = x->text;
@@ -623,7 +624,7 @@ static bool read_key(bm_json_exact *x, char byte)
     return read_string(x, &span) && match_key(x, &span);
 }
 
-/* One token; pos is on its first byte. */
+/* Handle one token; pos is at its first byte. */
 static bool step(bm_json_exact *x, char byte)
 {
     switch (x->state) {
@@ -690,7 +691,7 @@ static bool read_text(bm_json_exact *x)
     return true;
 }
 
-/* The field of a path through arrays. */
+/* Make the field of a path through arrays. */
 static bm_json_field all_of(const follow *f)
 {
     if (f->all.wrong_at != 0)

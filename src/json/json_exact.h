@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_exact.h -- a parser of RFC 8259 to the letter.
+/* json_exact.h -- a strict RFC 8259 parser.
  *
- * It reads one JSON text, reports exactly where and why it is broken, and picks out fields by
- * dotted path. Bytes that are not UTF-8 do not break a text: inside strings each maximal invalid
- * subpart and each unpaired surrogate escape becomes U+FFFD, counted in the fields that were asked
- * for. A number may be of any size. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
+ * It parses one JSON text, reports exactly where and why it is broken, and extracts fields by
+ * dotted paths. Bytes that are not UTF-8 do not break a text: inside strings each maximal invalid
+ * subpart and each unpaired surrogate escape becomes U+FFFD, counted in the requested fields. A
+ * number may have any size. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
  *
  * It does not recurse: a level of nesting costs a bit, not a stack frame. One thread at a time. */
 #pragma once
@@ -14,8 +14,8 @@
 
 #define BM_JSON_DEPTH_MAX 1024u
 
-/* A dotted path, taken apart at its dots: each part names a member of the object before. A part
- * without data means "[]", every element of the array before: "a[].b" is a, [], b. */
+/* A dotted path, split at its dots: each part names a member of the object before it. A part
+ * without data means "[]", every element of the array before it: "a[].b" is a, [], b. */
 typedef struct bm_json_path {
     const bm_str *parts;
     size_t n_parts;
@@ -26,7 +26,7 @@ static inline bool bm_json_part_is_array(const bm_str *part)
     return part->data == NULL;
 }
 
-/* Does the path lead through arrays, to any number of values, within its first n parts? */
+/* Do the first n parts of the path lead through arrays, to any number of values? */
 static inline bool bm_json_path_is_many(const bm_json_path *path, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -35,8 +35,7 @@ static inline bool bm_json_path_is_many(const bm_json_path *path, size_t n)
     return false;
 }
 
-/* Does the path end in elements of an array? Of these a number is a value too, as its source text.
- */
+/* Does the path end in elements of an array? If so, a number is a value too, as its source text. */
 static inline bool bm_json_path_has_numbers(const bm_json_path *path)
 {
     return path->n_parts > 0 && bm_json_part_is_array(&path->parts[path->n_parts - 1]);
@@ -52,17 +51,17 @@ typedef enum bm_json_kind {
     BM_JSON_OBJECT
 } bm_json_kind;
 
-/* The value at one path. Of a path through arrays: a string, all its values joined by newlines
- * (null: an empty one; a number, where the path ends in elements: its source text); or the first
- * value that is something else. If an object on the way lacks the path's next part, or has no
- * object or array there, the value is missing. */
+/* The value at one path. For a path through arrays: a string, all its values joined by newlines
+ * (null is empty; a number, if the path ends in elements, is its source text); or the first value
+ * that is something else. If an object on the way lacks the path's next part, or something on the
+ * way is no object or array as the path requires, the value is missing. */
 typedef struct bm_json_field {
     bm_json_kind kind;
     bm_str value;       /* string: unescaped, valid UTF-8; number: its source text */
-    uint64_t len_bytes; /* of a string, unescaped, before repair (an unpaired surrogate counts 3) */
+    uint64_t len_bytes; /* strings: unescaped, before repair (an unpaired surrogate counts 3) */
     uint64_t n_invalid; /* U+FFFD written for invalid subparts and unpaired surrogates */
     uint64_t place;     /* the number, from 1, of the path's first value that is no string, if it
-                         * lies in an array; else 0 */
+                         * is in an array; else 0 */
 } bm_json_field;
 
 typedef struct bm_json_exact bm_json_exact;
@@ -70,7 +69,7 @@ typedef struct bm_json_exact bm_json_exact;
 /* `paths` is borrowed until close. */
 bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_exact **out,
                              bm_error *err);
-/* `paths`: n names, copied. Each is a key as it is, or, where the object has no such key, a dotted
+/* `paths`: n names, copied. Each is the name of a key or, if the object has no such key, a dotted
  * path: a dot means nesting, "\." is a dot within a key, and [] at the end of a part means every
  * element of an array. */
 bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
@@ -79,17 +78,18 @@ bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_ex
 void bm_json_exact_trim(bm_json_exact *exact, size_t keep);
 void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
 
-/* Parse all of `text`. Fills fields[n_paths] (numbers with their source text); they are valid until
- * the next call, and views of `text` where a string needs no rewriting. *broken: NULL, or, until
- * the next call, why it is no JSON object; fields are undefined then. Only BM_ERR_NOMEM fails. */
+/* Parse all of `text`. Fills fields[n_paths] (numbers as their source text), which are valid until
+ * the next call; strings that need no rewriting are views of `text`. *broken: NULL, or why it is no
+ * JSON object (valid until the next call); the fields are then undefined. Fails only with
+ * BM_ERR_NOMEM. */
 bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                             const char **broken, bm_error *err);
-/* The same of a text that is known not to be broken, with its strings before repair: invalid bytes
- * as they are, an unpaired surrogate as the three bytes that UTF-8 would have for it. */
+/* The same for a text that is known not to be broken, with strings before repair: invalid bytes
+ * unchanged, an unpaired surrogate as the three bytes that UTF-8 would have for it. */
 bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                     bm_error *err);
-/* Fill fields with the places of strings: each is BM_JSON_PLACE and the bytes of a bm_json_place.
- * A number is its source text, and null is empty. */
+/* Fill fields with the places of strings: each is BM_JSON_PLACE followed by the bytes of a
+ * bm_json_place. A number is its source text; null is empty. */
 #define BM_JSON_PLACE '"'
 typedef struct bm_json_place {
     size_t begin, end; /* bytes of the text, between the quotes */

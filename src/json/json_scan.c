@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_scan.c -- a walk over JSON text by brackets and quotes. Values are parts of the text; only
- * bm_json_scan_copy recurses, and goes no deeper than MAX_DEPTH.
+/* json_scan.c -- walks JSON text by brackets and quotes. Only bm_json_scan_copy recurses, no deeper
+ * than MAX_DEPTH.
  *
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_scan.c */
 #include "json/json_scan.h"
@@ -23,14 +23,14 @@ static size_t skip_space(bm_str text, size_t at)
     return at;
 }
 
-/* One past the closing quote of the string that begins at `at`. */
+/* The position after the closing quote of the string that begins at `at`. */
 static size_t skip_string(bm_str text, size_t at)
 {
     bm_json_span span;
     return bm_json_string_end(text, at + 1, &span) == NULL ? span.end + 1 : text.len;
 }
 
-/* One past the bracket that closes the one at `at`. */
+/* The position after the bracket that closes the one at `at`. */
 static size_t skip_brackets(bm_str text, size_t at)
 {
     size_t depth = 0;
@@ -62,7 +62,7 @@ static size_t skip_value(bm_str text, size_t at)
     return at;
 }
 
-/* Step to the next item inside the brackets; false at the closing one. */
+/* Go to the next item inside the brackets; false at the closing one. */
 static bool next_item(bm_str text, char bracket, size_t *at)
 {
     size_t i = skip_space(text, *at);
@@ -191,10 +191,10 @@ void bm_json_scan_copy(bm_str value, bm_json *out)
 
 /* === json read ===
  *
- * Fields of a document of ours. */
+ * Finds fields of the program's own documents. */
 
-#define DEEPEST     3u    /* nested objects that have their members in the table */
-#define MEMBERS_ALL 4096u /* with so many in the table, objects further down are lists */
+#define DEEPEST     3u    /* nested objects whose members are in the table */
+#define MEMBERS_ALL 4096u /* once the table has this many, deeper objects are not listed */
 
 bm_status bm_json_doc_check(const char *path, bm_str text, bm_error *err)
 {
@@ -210,7 +210,7 @@ out:
     return status;
 }
 
-/* List the members of an object, and of the objects in it. */
+/* List the members of an object and of the objects in it. */
 static bm_status list_members(bm_json_doc *doc, bm_str object, size_t of, unsigned depth,
                               bm_error *err)
 {
@@ -254,7 +254,7 @@ bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value)
     for (size_t of = 0;;) {
         const size_t len = strcspn(field, ".");
         size_t i = doc->n_members;
-        for (; i > of; i--) { /* members of an object are after it */
+        for (; i > of; i--) { /* members of an object have higher indexes than the object */
             const bm_json_member *m = &doc->members[i - 1];
             if (m->of == of && m->key.len == len && memcmp(m->key.data, field, len) == 0)
                 break;
@@ -293,7 +293,7 @@ static bool put_uint(const bm_json_row *row, bm_str value, uint64_t *out, const 
     return true;
 }
 
-/* Put a value in its place. BM_ERR_FORMAT: it is not what the row wants. */
+/* Store a value in the struct. BM_ERR_FORMAT: it is not what the row requires. */
 static bm_status put_value(const bm_json_reader *from, const bm_json_row *row, bm_str value,
                            void *at, const char **expected, bm_error *err)
 {
@@ -322,7 +322,7 @@ static bm_status put_value(const bm_json_reader *from, const bm_json_row *row, b
     return right ? BM_OK : BM_ERR_FORMAT;
 }
 
-/* Find the members of all rows, in one walk through an object; a value of no bytes is missing. */
+/* Find the members of all rows in one walk through an object; an empty value means missing. */
 static void find_all(const bm_json_reader *from, const bm_json_row *rows, size_t n, bm_str *values)
 {
     size_t at = 0;

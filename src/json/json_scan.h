@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_scan.h -- walking the JSON text of our own reports: members of an object, elements of an
- * array.
+/* json_scan.h -- walks JSON text: members of an object, elements of an array.
  *
  * For text that a real parser has accepted (json_exact.h). Broken text ends a walk early, and is
- * never read past its end. Values are given as the part of the text that holds them; nothing is
- * allocated but what bm_json_scan_string appends. */
+ * never read past its end. Values are views of the text; only bm_json_scan_string and
+ * bm_json_scan_copy write copies. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -17,32 +16,32 @@ static inline bool bm_json_is_space(char byte)
 {
     return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
-/* After the decimal digits that are at `at`. */
+/* Skip decimal digits: the position after those at `at`. */
 static inline size_t bm_skip_digits(bm_str text, size_t at)
 {
     while (at < text.len && text.data[at] >= '0' && text.data[at] <= '9')
         at++;
     return at;
 }
-/* The next member of an object; its text begins with the brace; *at is 0 at first. `key` is with
- * its quotes. False: that was the last. */
+/* Get the next member of an object, whose text begins with the brace; *at is 0 at first. `key`
+ * includes its quotes. False: there are no more. */
 bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value);
-/* The next element of an array, in the same way. */
+/* Get the next element of an array, in the same way. */
 bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value);
-/* The value of a key that needs no escapes, of equal keys the last one's; false: there is none. */
+/* The value of a key that needs no escapes; the last one counts. False: there is none. */
 bool bm_json_scan_find(bm_str object, const char *key, bm_str *value);
-/* Append the unescaped text of a string in quotes. BM_ERR_FORMAT: it is no string. */
+/* Append the unescaped text of a quoted string. BM_ERR_FORMAT: it is no string. */
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err);
-/* Is a value this text ("null")? */
+/* Is the value exactly this text, such as "null"? */
 bool bm_json_scan_is(bm_str value, const char *text);
-/* A number without sign, fraction and exponent, below 2^64; false: it is not one. */
+/* Read a number without sign, fraction and exponent, below 2^64; false: it is something else. */
 bool bm_json_scan_uint(bm_str value, uint64_t *out);
-/* Write a value again, in the layout of `out`. */
+/* Write a value to `out`, in its layout. */
 void bm_json_scan_copy(bm_str value, bm_json *out);
 
-/* json_read -- small JSON documents of ours, report.json, manifest.json and the settings of an
- * index, which are exactly RFC 8259 (json_exact.h). A document is walked once, into a table of
- * members.
+/* json_read -- reads the small JSON documents of this program: report.json, manifest.json and the
+ * settings of an index, which follow RFC 8259 exactly (json_exact.h). A document is walked once,
+ * into a table of members.
  *
  *     {"kind": "dedup", "plan": {"bands": 18}}
  *
@@ -52,80 +51,79 @@ void bm_json_scan_copy(bm_str value, bm_json *out);
  *     2        bands    18               1
  *
  * Fields are named by dotted path: "plan.bands". Of equal keys the last counts. Arrays, and objects
- * that are lists (of more than BM_JSON_LIST members, or three objects deep), have a value and no
- * members in the table: whoever wants these walks through the value. */
+ * that are lists (with more than BM_JSON_LIST members, or inside three other objects), have a
+ * value but no members in the table: readers walk through that value. */
 
 #define BM_JSON_LIST 1024u
 
 typedef struct bm_json_member {
-    bm_str key; /* without its quotes, escaped as it is there */
+    bm_str key; /* without its quotes, still escaped */
     bm_str value;
-    size_t of; /* the number of the member that has the object as its value, plus 1; 0: the whole
+    size_t of; /* the index of the member whose value is the enclosing object, plus 1; 0: the whole
                 * text */
 } bm_json_member;
 
 typedef struct bm_json_doc {
-    const char *path; /* of its file, for messages; borrowed */
+    const char *path; /* of the file, for messages; borrowed */
     bm_str text;      /* from its first brace on; borrowed */
     bm_json_member *members;
     size_t n_members, cap_members;
 } bm_json_doc;
 
-/* BM_ERR_FORMAT where the text is no JSON object: to be asked first. */
+/* BM_ERR_FORMAT: the text is no JSON object. Call this first. */
 bm_status bm_json_doc_check(const char *path, bm_str text, bm_error *err);
-/* Walk through a text that was checked. */
+/* Make the table of a text that was checked. */
 bm_status bm_json_doc_open(const char *path, bm_str text, bm_json_doc *out, bm_error *err);
 void bm_json_doc_close(bm_json_doc *doc); /* {0} is fine */
 /* The JSON text of a field; false: there is none. */
 bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value);
 
-/* json table -- the members that a reader of our files wants, a row each, with their places in a
- * struct of the reader.
+/* json table -- describes the members that a reader of our files needs, one row each, with their
+ * offsets in a struct of the reader.
  *
  *     {"bands": 18, "rows": 5}    {"bands", BM_MEMBER_UINT, .offset = offsetof(plan, bands)}
  *                                 {"rows", BM_MEMBER_UINT, .offset = offsetof(plan, rows)}
  */
 
-#define BM_JSON_ROWS_MAX 16u /* of one call */
+#define BM_JSON_ROWS_MAX 16u /* per call */
 
 typedef enum bm_member_type {
     BM_MEMBER_VALUE,  /* bm_str: a value of any type */
     BM_MEMBER_ARRAY,  /* bm_str */
-    BM_MEMBER_STRING, /* bm_str: with its quotes, escaped as it is there */
-    BM_MEMBER_TEXT,   /* const char *, which the reader's `own` makes of a string */
+    BM_MEMBER_STRING, /* bm_str: with its quotes, still escaped */
+    BM_MEMBER_TEXT,   /* const char *, which the reader's `own` makes from a string */
     BM_MEMBER_UINT,   /* uint64_t */
     BM_MEMBER_DOUBLE, /* double */
-    BM_MEMBER_IS,     /* bool: is the member there? */
+    BM_MEMBER_IS,     /* bool: is the member present? */
 } bm_member_type;
 
 typedef enum bm_member_presence {
     BM_MEMBER_NEEDED,
-    BM_MEMBER_OPTIONAL, /* may be missing; its place then stays as it is */
-    BM_MEMBER_NULLABLE, /* may be missing, or null */
+    BM_MEMBER_OPTIONAL, /* may be missing; its place in the struct then does not change */
+    BM_MEMBER_NULLABLE, /* may be missing or null; likewise */
 } bm_member_presence;
 
 typedef struct bm_json_row {
-    const char *name; /* a key of the object, or a dotted path of the document */
+    const char *name; /* a key of the object, or a dotted path in the document */
     bm_member_type type;
-    size_t offset; /* of the value's place in the struct */
+    size_t offset; /* of the value in the struct */
     bm_member_presence presence;
-    uint64_t least, most; /* of a UINT; most 0: no limit */
-    const char *expected; /* for messages about a number out of these limits */
+    uint64_t least, most; /* limits of a UINT; most 0: no upper limit */
+    const char *expected; /* for messages about a number outside these limits */
 } bm_json_row;
 
 typedef struct bm_json_reader {
     const bm_json_doc *doc; /* NULL: members are read from `object` */
     bm_str object;
     void *context; /* for `own` and `bad` */
-    /* Make a text of a string in quotes. BM_ERR_FORMAT: the member is reported as wrong. */
+    /* Make a text from a quoted string. BM_ERR_FORMAT: the member is reported as wrong. */
     bm_status (*own)(void *context, bm_str quoted, const char **out, bm_error *err);
-    /* Report that a member is missing (its value has no bytes) or wrong. NULL: nothing is
-     * reported. */
+    /* Report that a member is missing (its value is empty) or wrong. NULL: no report. */
     bm_status (*bad)(void *context, const bm_json_row *row, bm_str value, const char *expected,
                      bm_error *err);
 } bm_json_reader;
 
-/* Read the members that `rows` lists into the struct at `out`. BM_ERR_FORMAT: the first one that is
+/* Read the members listed in `rows` into the struct at `out`. BM_ERR_FORMAT: the first one that is
  * missing or wrong was reported. */
 bm_status bm_json_read(const bm_json_reader *from, const bm_json_row *rows, size_t n, void *out,
                        bm_error *err);

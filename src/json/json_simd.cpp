@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_simd.cpp -- what simdjson does for us, called from C.
+/* json_simd.cpp -- calls simdjson and the C++ library on behalf of C.
  *
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_exact.c */
 #include "json/json_simd.h"

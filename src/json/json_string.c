@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_string.c -- strings are scanned 32 bytes at a time, and unescaped run by run.
+/* json_string.c -- scans strings 32 bytes at a time, and unescapes them run by run.
  *
- * A run between two escapes is repaired for itself: no UTF-8 sequence continues past a backslash,
+ * A run between two escapes is repaired separately: no UTF-8 sequence continues past a backslash,
  * so the result is the same as for the whole string.
  *
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_exact.c
@@ -31,7 +31,7 @@ static uint64_t fold(bytes16 bytes)
     return halves[0] | halves[1];
 }
 
-/* All bits where a byte ends a plain run, as a quote, a backslash and a control character do. */
+/* All bits are set in bytes that end a plain run: quotes, backslashes and control characters. */
 static bytes16 run_ends(bytes16 bytes)
 {
     const bytes16 zero = {0};
@@ -39,8 +39,8 @@ static bytes16 run_ends(bytes16 bytes)
            (bytes16)(bytes < zero + ' ');
 }
 
-/* How many of the 32 bytes come before the first that ends a plain run: 32 where none does. Without
- * SSE2: 0 where one does, and the position is found word by word. `seen` collects their bits. */
+/* How many of the 32 bytes precede the first one that ends a plain run; 32: none does. Without SSE2
+ * the result is 0 if one does, and the caller searches word by word. `seen` collects their bits. */
 static inline size_t plain_of_block(const char *data, bytes16 *seen, char *copy)
 {
     bytes16 a, b;
@@ -67,8 +67,8 @@ static uint64_t has_zero(uint64_t word)
     return (word - ONES) & ~word & HIGHS;
 }
 
-/* How many of the 8 bytes come before the first that ends a plain run; 8: all. The lowest flag of
- * each test is right, for a borrow comes from a lower one. */
+/* How many of the 8 bytes precede the first one that ends a plain run; 8: all. The lowest flag of
+ * each test is right, because false flags come from borrows out of lower bytes. */
 static size_t plain_of_word(uint64_t word)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -84,9 +84,9 @@ static bool ends_run(char byte)
     return byte == '"' || byte == '\\' || (unsigned char)byte < 0x20;
 }
 
-/* The first position from `pos` on with a byte that ends a plain run, or text.len. `seen` collects
- * the bits of the bytes before it, and perhaps of some after it. Where `copy` is not NULL the bytes
- * are written there, and up to BM_JSON_COPY_MORE more. */
+/* The first position from `pos` on whose byte ends a plain run, or text.len. `seen` collects the
+ * bits of the bytes before it, and perhaps of some after it. If `copy` is not NULL, the bytes are
+ * written there, and up to BM_JSON_COPY_MORE more. */
 static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *copy)
 {
     bytes16 wide = {0};
@@ -122,13 +122,13 @@ static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *c
     return pos;
 }
 
-/* The value of a hexadecimal digit and 1 more; 0: it is not one. */
+/* The value of a hexadecimal digit plus 1; 0: it is none. */
 static const uint8_t hex_digits[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
     ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
-/* The character that a backslash and this byte encode; 0: no escape, or \u. */
+/* The character that a backslash and this byte encode; 0: none, or \u. */
 static const char escapes[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                   ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 
@@ -149,9 +149,9 @@ static uint32_t u_code(bm_str text, size_t pos)
     return code;
 }
 
-/* Write the character of the escape at `pos` to `out`, *n_out bytes, up to 4. A pair of surrogates
- * is one character; an unpaired one becomes U+FFFD and is counted, or stays if nothing is counted.
- * Returns the position after; 0: it is no escape. */
+/* Write the character of the escape at `pos` to `out`: *n_out bytes, at most 4. A surrogate pair is
+ * one character; an unpaired surrogate becomes U+FFFD and is counted, or stays if n_unpaired is
+ * NULL. Returns the position after the escape; 0: it is no escape. */
 static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64_t *n_unpaired)
 {
     if (text.len - pos < 2)
@@ -184,7 +184,7 @@ size_t bm_json_string_escape(bm_str raw, size_t pos, size_t *n_text)
     return unescape(raw, pos, unused, n_text, NULL) - pos;
 }
 
-/* bm_json_string_end and bm_json_string_copy, made for each: `copy` is NULL or not. */
+/* The common code of bm_json_string_end (`copy` NULL) and bm_json_string_copy. */
 static inline const char *read_string(bm_str text, size_t from, bm_json_span *span, char *copy,
                                       bm_json_repair *repair)
 {
@@ -229,8 +229,8 @@ const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, ch
     return read_string(text, from, span, copy, repair);
 }
 
-/* Append a run that is no UTF-8. `out` has space for the rest of the string, `left` bytes, also
- * afterwards. */
+/* Append a run that is not valid UTF-8. `out` has space for the rest of the string (`left` bytes),
+ * and still has it afterwards. */
 static bm_status repair_run(bm_str run, size_t left, bm_buf *out, uint64_t *n_invalid,
                             bm_error *err)
 {

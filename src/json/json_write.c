@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_write.c -- JSON text into a growing buffer.
+/* json_write.c -- writes JSON text into a growing buffer.
  *
- * Numbers do not depend on the locale: of a double the C library prints decimal digits and an
- * exponent, and the layout is ours. It is tried with 15 digits, then 16, then 17 (subnormal
- * numbers: from one on), until the text reads back as the same bits.
+ * Numbers do not depend on the locale: the C library prints decimal digits and an exponent of a
+ * double, and the layout is ours. 15 digits are tried, then 16, then 17 (for subnormal numbers from
+ * 1 on), until the text reads back as the same bits.
  *
  * Tests: tests/unit/json/test_json_write.c, tests/unit/json/test_tsv_escape.c */
 #include "json/json_write.h"
@@ -31,7 +31,7 @@ static void put_line(bm_json *json)
         put(json, "  ", 2);
 }
 
-/* Write the separator between the last value or key and the next. */
+/* Write what separates the next value or key from the one before. */
 static void separate(bm_json *json)
 {
     if (json->after_key) {
@@ -155,8 +155,9 @@ void bm_json_uint(bm_json *json, uint64_t number)
     value(json, text.data, text.len);
 }
 
-/* Fills `digits` with the decimal digits of a positive finite number, without zeros at the end, and
- * *exponent with the power of ten of the first: 0.025 gives "25" and -2. Returns how many. */
+/* Fill `digits` with the decimal digits of a positive finite number, without trailing zeros, and
+ * *exponent with the power of ten of the first digit: 0.025 gives "25" and -2. Returns the number
+ * of digits. */
 static size_t shortest_digits(double number, char digits[20], int *exponent)
 {
     int first = number < DBL_MIN ? 0 : 14;
@@ -166,7 +167,7 @@ static size_t shortest_digits(double number, char digits[20], int *exponent)
         snprintf(text, sizeof text, "%.*e", precision, number);
         n = 0;
         const char *c = text;
-        for (; *c != 'e'; c++) /* the decimal point is whatever the locale makes it */
+        for (; *c != 'e'; c++) /* skips the decimal point, whatever it is in the locale */
             if (*c >= '0' && *c <= '9' && n < 18)
                 digits[n++] = *c;
         *exponent = (int)strtol(c + 1, NULL, 10);
@@ -280,11 +281,11 @@ bm_status bm_json_finish(bm_json *json, bm_error *err)
 
 /* === tsv escape ===
  *
- * Ids and paths in tab-separated text (docs/formats.md), and back.
+ * Escapes ids and paths for tab-separated text (docs/formats.md), and reverses that.
  *
  * Runs of bytes that need no escape are copied whole. Bytes that are not UTF-8 can only come from a
- * path; each is written as \xhh, lower case, so that the file is UTF-8 and the path can be had back
- * from it. */
+ * path; each is written as \xhh (lower case), so that the file is UTF-8 and the path can be
+ * recovered from it. */
 
 static const char escaped[] = "\\\t\n\r", letters[] = "\\tnr";
 static const char tsv_escape_digits[] = "0123456789abcdef";
@@ -293,7 +294,7 @@ static bm_status escape_valid(bm_buf *out, const char *text, size_t len, bm_erro
 {
     size_t begin = 0;
     for (size_t i = 0; i < len; i++) {
-        if (text[i] != '\\' && (text[i] > '\r' || text[i] < '\t')) /* all but a few bytes */
+        if (text[i] != '\\' && (text[i] > '\r' || text[i] < '\t')) /* true for most bytes */
             continue;
         const char *hit = memchr(escaped, text[i], sizeof escaped - 1);
         if (hit == NULL)
@@ -306,7 +307,7 @@ static bm_status escape_valid(bm_buf *out, const char *text, size_t len, bm_erro
     return bm_buf_add(out, text + begin, len - begin, err);
 }
 
-/* Is all of it ASCII that needs no escape, as nearly all ids are? */
+/* Is all of it ASCII that needs no escape? True for nearly all ids. */
 static bool is_plain(bm_str text)
 {
     bool plain = true;
@@ -335,7 +336,7 @@ bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err)
     }
 out:
     if (status != BM_OK)
-        out->len = begun; /* as before */
+        out->len = begun; /* undo the partial append */
     return status;
 }
 
@@ -346,7 +347,7 @@ static int hex_digit(char c)
     return hit == NULL ? -1 : (int)(hit - tsv_escape_digits);
 }
 
-/* The byte of the escape at `at` (after its backslash), or -1; *at moves past it. */
+/* The byte of the escape at *at (after its backslash), or -1; *at advances past it. */
 static int unescape_one(const char *text, size_t len, size_t *at)
 {
     if (*at >= len)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_write.h -- JSON text into a buffer, and ids into tab-separated text.
+/* json_write.h -- writes JSON text into a buffer, and escapes ids in tab-separated text.
  *
- * A bm_json puts commas, colons and indentation where they belong. Errors stick: bm_json_finish
- * tells of the first. Strings are escaped as RFC 8259 asks (", \, control characters); all else is
- * written as it is. */
+ * A bm_json inserts commas, colons and indentation as needed. Errors are sticky: bm_json_finish
+ * reports the first one. Strings are escaped as RFC 8259 requires (", \, control characters); other
+ * bytes are written unchanged. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -13,10 +13,10 @@
 
 typedef struct bm_json {
     bm_buf buf;       /* the text so far */
-    bool pretty;      /* a member or element a line, two spaces a level; else compact */
-    bool comma;       /* one is due before the next member or element */
-    bool after_key;   /* the next value belongs to a key just written */
-    uint32_t depth;   /* of open objects and arrays */
+    bool pretty;      /* one member or element per line, indented by two spaces; else compact */
+    bool comma;       /* a comma is due before the next member or element */
+    bool after_key;   /* the next value belongs to the key just written */
+    uint32_t depth;   /* open objects and arrays */
     bm_status status; /* the first failure */
 } bm_json;            /* {0} is ready for use */
 
@@ -28,13 +28,13 @@ void bm_json_key(bm_json *json, const char *key);
 void bm_json_string(bm_json *json, bm_str value);
 void bm_json_text(bm_json *json, const char *value); /* NULL: null */
 void bm_json_uint(bm_json *json, uint64_t value);
-/* The shortest text that reads back as the same double; NaN and infinities: null. */
+/* The shortest text that reads back as the same double; NaN and infinities become null. */
 void bm_json_double(bm_json *json, double value);
 void bm_json_bool(bm_json *json, bool value);
-/* A value that is JSON text already. */
+/* Write a value that is JSON text already. */
 void bm_json_raw(bm_json *json, const char *value);
 void bm_json_raw_part(bm_json *json, bm_str value);
-/* A key and its value, or the beginning of it. */
+/* Write a key and its value, or the opening bracket of its value. */
 void bm_json_key_object(bm_json *json, const char *key);
 void bm_json_key_array(bm_json *json, const char *key);
 void bm_json_key_string(bm_json *json, const char *key, bm_str value);
@@ -42,16 +42,16 @@ void bm_json_key_bool(bm_json *json, const char *key, bool value);
 void bm_json_key_text(bm_json *json, const char *key, const char *text);
 void bm_json_key_uint(bm_json *json, const char *key, uint64_t number);
 void bm_json_key_double(bm_json *json, const char *key, double number);
-/* End the text by "\n", and a NUL that the length does not count; or say what went wrong. The
- * caller frees json->buf in either case. */
+/* End the text with "\n" and a NUL that is not counted in its length; or report the first error.
+ * The caller frees json->buf in either case. */
 bm_status bm_json_finish(bm_json *json, bm_error *err);
 
 #define BM_UINT_DIGITS 20u
-/* The number in decimal, within `text`, in a fraction of the time of printf. */
+/* The number in decimal, as a view of `text`; many times faster than printf. */
 bm_str bm_uint_text(uint64_t number, char text[BM_UINT_DIGITS]);
 
 /* Append `text` with \\ \t \n \r for backslash, tab, newline and carriage return, and \xhh for each
- * byte that is not UTF-8. On failure `out` is as before. */
+ * byte that is not UTF-8. On failure `out` is unchanged. */
 bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err);
-/* The inverse, in place. Returns the new length, or SIZE_MAX for a broken escape. */
+/* The inverse, in place. Returns the new length; SIZE_MAX: a broken escape. */
 size_t bm_tsv_unescape(char *text, size_t len);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote_curl.c -- addresses by libcurl: the URL of an address, and a GET of a part of it.
+/* remote_curl.c -- accesses addresses with libcurl: makes the URL of an address, and requests a
+ * part of it.
  *
- *     http(s)://…            as it is
+ *     http(s)://…            unchanged
  *     s3://BUCKET/KEY        the bucket's host, or AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL; signed
- *                            (Signature Version 4, which libcurl does) if there is a key
+ *                            (Signature Version 4, by libcurl) if there is a key
  *     gs://BUCKET/OBJECT     storage.googleapis.com, or STORAGE_EMULATOR_HOST
  *     hf://datasets/OWNER/NAME[@REVISION]/PATH   huggingface.co, or HF_ENDPOINT
  *
- * Of a bucket or repository a page of names can be asked for too (remote_list.c).
+ * A page of the names in a bucket or repository can be requested too (remote_list.c).
  *
  * Keys, tokens and endpoints come from the environment variables that other programs use too. A
- * transfer needs a handle, which keeps its connection for the next one: those that no thread uses
- * wait in a list.
+ * transfer needs a handle, which keeps its connection for the next transfer; unused handles are
+ * kept in a list.
  *
- * An answer counts if it is 200 and holds a whole file or page, 206 with the part that was asked
- * for, by its Content-Range, or 416 of an empty file. Redirections are followed here, and not by
- * libcurl, since its versions differ in the headers that they send along: only to http:// and
- * https://, never from https:// to http://, and keys, tokens and passwords stay with the scheme,
- * host and port that they are for. The same holds for the next page of a list.
+ * An answer counts if it is 200 with a whole file or page, 206 with the requested part (by its
+ * Content-Range), or 416 for an empty file. Redirections are followed here, not by libcurl, whose
+ * versions differ in the headers that they send along: only to http:// and https://, never from
+ * https:// to http://, and keys, tokens and passwords are sent only to the scheme, host and port
+ * that they are for. The same holds for the next page of a list.
  *
  * Tests: tests/cli/cases/addresses.sh, tests/cli/cases/addresses_answers.sh,
  * tests/cli/cases/addresses_signed.sh, tests/cli/cases/addresses_tls.sh */
@@ -25,7 +26,7 @@
 
 #if defined(BM_SONAME_CURL)
 
-#define CURL_DISABLE_TYPECHECK /* it is a macro, and no member of a table */
+#define CURL_DISABLE_TYPECHECK /* its macros do not work with a table of functions */
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -41,13 +42,13 @@
 #include "base/system.h"
 
 #define CONNECT_SECONDS 10L
-#define SLOW_BYTES      1024L /* a second; a server that sends less ... */
-#define SLOW_SECONDS    30L   /* ... for so long has stopped sending */
+#define SLOW_BYTES      1024L /* per second; a server that sends less ... */
+#define SLOW_SECONDS    30L   /* ... for this long counts as stopped */
 #define HOPS            10u
-#define HEAD_MOST       ((size_t)256 << 10) /* bytes of an answer's header lines */
+#define HEAD_MOST       ((size_t)256 << 10) /* most bytes of an answer's header lines */
 #define NUMBER_MOST     ((uint64_t)INT64_MAX)
-#define TOO_LARGE       ((CURLcode)100) /* CURLE_TOO_LARGE of libcurl 8.6 */
-#define IDLE_MAX        64u             /* handles */
+#define TOO_LARGE       ((CURLcode)100) /* CURLE_TOO_LARGE, since libcurl 8.6 */
+#define IDLE_MAX        64u             /* most unused handles kept */
 
 #define FUNCTIONS(X)                                                                               \
     X(curl_global_init)                                                                            \
@@ -78,16 +79,16 @@ typedef struct connections {
     size_t n_idle;
 } connections;
 
-/* --- which URL, and by which right --- */
+/* --- the URL and the credentials of an address --- */
 
 typedef struct place {
-    bm_buf url;   /* ended by NUL */
-    char *origin; /* SCHEME://HOST:PORT of it */
-    /* What these open, and no other origin: */
-    char *sigv4; /* what libcurl signs for; NULL: nothing */
+    bm_buf url;   /* NUL-terminated */
+    char *origin; /* SCHEME://HOST:PORT of the URL */
+    /* Credentials, for this origin only: */
+    char *sigv4; /* libcurl's parameter for signing; NULL: not signed */
     const char *user, *password;
     struct curl_slist *headers;
-    char *own[2]; /* user and password, where the address has them */
+    char *own[2]; /* user and password from the address, if it has them */
 } place;
 
 static const char *given(const char *value)
@@ -95,7 +96,7 @@ static const char *given(const char *value)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Percent-encode a path, or, with its slashes, a value. */
+/* Percent-encode a path; with `slashes` a value, including its slashes. */
 static bm_status add_encoded(bm_buf *url, const char *path, size_t len, bool slashes)
 {
     static const char plain[] =
@@ -142,7 +143,7 @@ static bm_status find_s3(const calls *curl, place *t, const char *bucket, size_t
         if (token != NULL)
             BM_TRY(add_header(curl, t, "x-amz-security-token: ", token));
     }
-    /* a certificate of *.s3... holds for names without a dot */
+    /* the certificate of *.s3... is valid only for bucket names without a dot */
     if (endpoint != NULL)
         BM_TRY(bm_buf_add_format(&t->url, NULL, "%s/%.*s", endpoint, (int)len, bucket));
     else if (memchr(bucket, '.', len) != NULL)
@@ -165,7 +166,7 @@ static bm_status find_gs(const calls *curl, place *t, const char *bucket, size_t
         host != NULL ? host : "https://storage.googleapis.com", (int)len, bucket);
 }
 
-/* `path` begins after the kind, which is a part of the URL's path; models have none there. */
+/* `path` begins after `kind`, which is part of the URL's path; for models it is empty. */
 static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page, const char *kind,
                          const char *path)
 {
@@ -174,7 +175,7 @@ static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page
     const char *rest = slash != NULL ? slash + 1 + strcspn(slash + 1, "/?") : end;
     if (slash == NULL || (page == NULL && *rest != '/'))
         return BM_ERR_USAGE;
-    while (page != NULL && end > rest && *end != '/') /* of names that begin alike, their folder */
+    while (page != NULL && end > rest && *end != '/') /* a prefix of names: list its folder */
         end--;
     const char *at = memchr(path, '@', (size_t)(rest - path));
     if (token != NULL)
@@ -193,8 +194,8 @@ static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page
     return page != NULL ? bm_buf_add_text(&t->url, "?recursive=true", NULL) : BM_OK;
 }
 
-/* A page of the contents of a bucket; older libcurls sign a query as it is: in order, and
- * encoded. */
+/* Add the query for a page of a bucket's contents. Older versions of libcurl sign the query as
+ * given, so it has to be sorted and encoded. */
 static bm_status add_list(bm_buf *url, const bm_remote_page *page, const char *prefix)
 {
     const bool token = page->after != NULL && !page->after_is_name;
@@ -207,7 +208,7 @@ static bm_status add_list(bm_buf *url, const bm_remote_page *page, const char *p
     return add_encoded(url, prefix, strlen(prefix), true);
 }
 
-/* BM_ERR_USAGE: it is none that is known; BM_ERR_NOMEM. */
+/* Make the URL of the address. BM_ERR_USAGE: an unknown kind of address; BM_ERR_NOMEM. */
 static bm_status find_target(const calls *curl, const bm_remote_request *request, place *t)
 {
     const char *address = request->address, *path = strstr(address, "://") + 3,
@@ -235,10 +236,10 @@ static bm_status find_target(const calls *curl, const bm_remote_request *request
     return bm_buf_end(&t->url, NULL);
 }
 
-/* --- where a reference leads --- */
+/* --- following references --- */
 
 #if !defined(CURLU_ALLOW_SPACE)
-#define CURLU_ALLOW_SPACE 0 /* of libcurl 7.78 */
+#define CURLU_ALLOW_SPACE 0 /* since libcurl 7.78 */
 #endif
 
 static char *part_of(const calls *curl, CURLU *url, CURLUPart which, unsigned flags)
@@ -247,9 +248,9 @@ static char *part_of(const calls *curl, CURLU *url, CURLUPart which, unsigned fl
     return curl->curl_url_get(url, which, &text, flags) == CURLUE_OK ? text : NULL;
 }
 
-/* Follow `reference`, relative to the URL of `t` (at first there is none): set the URL and its
+/* Follow `reference`, relative to the URL of `t` (which has none at first): set the URL and its
  * origin, and take user and password out of the first address. Credentials for another origin are
- * forgotten. `words`: why it is refused (BM_ERR_USAGE). */
+ * dropped. `words`: why it is refused (BM_ERR_USAGE). */
 static bm_status go_to(const calls *curl, place *t, const char *reference, char *words, size_t cap)
 {
     const bool first = t->origin == NULL;
@@ -320,32 +321,32 @@ static void free_place(const calls *curl, place *t)
 
 /* --- one transfer --- */
 
-/* The head of an answer. Interim answers (1xx) come before it. */
+/* The head of an answer. Interim answers (1xx) precede it. */
 typedef struct answer_head {
-    long code; /* of HTTP; 0: no answer yet */
+    long code; /* HTTP status; 0: no answer yet */
     bool ended;
     size_t bytes;
-    bool has_range, has_part; /* Content-Range; of a part, and not only the size */
-    uint64_t from, to;        /* of the part, which ends before `to` */
-    uint64_t total;           /* of the file, or unknown */
+    bool has_range, has_part; /* there is a Content-Range; it states a part, not only the size */
+    uint64_t from, to;        /* the part: first byte, and the byte after the last */
+    uint64_t total;           /* size of the file, or unknown */
     uint64_t length;          /* Content-Length, or unknown */
-    bm_buf location;          /* ended by NUL; or empty */
-    const char *fault;        /* in a header line; NULL: none */
+    bm_buf location;          /* NUL-terminated, or empty */
+    const char *fault;        /* of a header line; NULL: none */
 } answer_head;
 
 typedef struct transfer {
     const bm_remote_request *request;
     bm_remote_told *told;
-    bool ranged;   /* a part was asked for */
-    bool led_away; /* from what keys, tokens or passwords were for */
+    bool ranged;   /* a part was requested */
+    bool led_away; /* redirected away from the origin that the credentials are for */
     answer_head head;
-    const char *fault; /* why the answer is none to the question; NULL: none was seen */
-    bool enough;       /* more is sent than is wanted */
+    const char *fault; /* why the answer does not fit the request; NULL: no reason so far */
+    bool enough;       /* the server sends more than is wanted */
     bool no_memory;
-    int failed; /* errno of writing to `fd` */
+    int failed; /* errno of a failed write to `fd` */
 } transfer;
 
-/* The value of a header line, without the blanks around it. False: the line has another name. */
+/* Get the value of a header line, without blanks around it. False: the line has another name. */
 static bool value_of(bm_str line, const char *name, bm_str *value)
 {
     const size_t n = strlen(name);
@@ -359,7 +360,7 @@ static bool value_of(bm_str line, const char *name, bm_str *value)
     return true;
 }
 
-/* Digits alone; *at moves after them. */
+/* Read digits; *at advances past them. */
 static bool read_number(bm_str text, size_t *at, uint64_t *out)
 {
     const size_t begin = *at;
@@ -381,7 +382,7 @@ static bool passes(bm_str text, size_t *at, char byte)
     return is_there;
 }
 
-/* "bytes FIRST-LAST/SIZE", where the size may be *; or "bytes *" and a slash and the size. */
+/* Read "bytes FIRST-LAST/SIZE", where the size may be *; or "bytes *", a slash and the size. */
 static bool read_range(bm_str value, answer_head *h)
 {
     size_t at = 5;
@@ -406,10 +407,10 @@ static uint64_t hash_of(bm_str text)
     uint64_t hash = 0xCBF29CE484222325u; /* FNV-1a */
     for (size_t i = 0; i < text.len; i++)
         hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001B3u;
-    return hash | 1; /* 0 is none */
+    return hash | 1; /* 0 means none */
 }
 
-/* Why this head is no answer to the question; NULL: it is one. */
+/* Why this head does not answer the request; NULL: it does. */
 static const char *find_fault(const transfer *t)
 {
     const answer_head *h = &t->head;
@@ -494,7 +495,7 @@ static void begin_head(transfer *t, bm_str line)
         t->request->page->links.len = 0;
 }
 
-/* A line of the head of an answer. What follows the body (trailers) does not count. */
+/* Read a line of the head of an answer. Lines after the body (trailers) are ignored. */
 static size_t read_header(char *data, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
@@ -544,7 +545,7 @@ static size_t write_copy(transfer *t, const char *data, size_t len)
     return len;
 }
 
-/* Bytes of an answer; the bytes of a refusal are dropped. */
+/* Receive bytes of an answer; the body of a refusal is dropped. */
 static size_t read_body(char *data, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
@@ -606,7 +607,8 @@ static bm_remote_answer refuse_code(const transfer *t)
     return can_pass ? BM_REMOTE_FAILED : BM_REMOTE_REFUSED;
 }
 
-/* libcurl calls it a lack of memory if a header line is longer than it takes, in some versions. */
+/* Some versions of libcurl report lack of memory when a header line exceeds their limit: is that
+ * the case here? */
 static bool is_endless_line(const connections *c, CURL *handle, const transfer *t)
 {
     double first_byte = 0;
@@ -619,7 +621,7 @@ static bool is_endless_line(const connections *c, CURL *handle, const transfer *
            first_byte > 0;
 }
 
-/* What came of it. */
+/* Decide the result of a transfer. */
 static bm_remote_answer judge(const connections *c, CURL *handle, transfer *t, CURLcode result)
 {
     bm_remote_told *told = t->told;
@@ -644,7 +646,7 @@ static bm_remote_answer judge(const connections *c, CURL *handle, transfer *t, C
     if (t->fault != NULL)
         return refuse(told, t->fault);
     if (h->code == 416 && t->ranged && h->has_range && !h->has_part && h->fault == NULL &&
-        h->total <= request->at) { /* it is empty, or ends before this part */
+        h->total <= request->at) { /* the file is empty, or ends before this part */
         told->size = h->total;
         return BM_REMOTE_DONE;
     }
@@ -684,7 +686,7 @@ static CURLcode set_up(const calls *curl, CURL *handle, const place *from, trans
     SET(CURLOPT_XFERINFOFUNCTION, ask_to_stop);
     SET(CURLOPT_XFERINFODATA, (void *)(uintptr_t)request->callbacks);
     SET(CURLOPT_FOLLOWLOCATION, 0L);
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* of a proxy, which are no answer of the server */
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's headers are not the server's */
     SET(CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
     SET(CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
     SET(CURLOPT_LOW_SPEED_TIME, SLOW_SECONDS);
@@ -734,7 +736,7 @@ static void release(connections *c, CURL *handle)
         c->curl.curl_easy_cleanup(handle);
 }
 
-/* Nothing of an answer is there yet. */
+/* Reset the transfer before a request. */
 static void begin_answer(transfer *t, bool ranged)
 {
     const bm_remote_request *request = t->request;
@@ -754,7 +756,7 @@ static bool is_redirection(const answer_head *h)
            (h->code == 301 || h->code == 302 || h->code == 303 || h->code == 307 || h->code == 308);
 }
 
-/* Ask, and follow redirections. */
+/* Send the request, and follow redirections. */
 static bm_remote_answer ask_place(connections *c, CURL *handle, place *at, transfer *t)
 {
     char words[sizeof t->told->words];
@@ -767,7 +769,7 @@ static bm_remote_answer ask_place(connections *c, CURL *handle, place *at, trans
         CURLcode result = set_up(&c->curl, handle, at, t);
         if (result == CURLE_OK && t->failed == 0)
             result = c->curl.curl_easy_perform(handle);
-        /* of a file that is empty, some stores say no more than that it has no such part */
+        /* for an empty file, some stores answer only that there is no such part */
         if (t->head.code == 416 && ranged && t->request->at == 0 && !t->head.has_range) {
             ranged = false;
             continue;
@@ -782,7 +784,7 @@ static bm_remote_answer ask_place(connections *c, CURL *handle, place *at, trans
     }
 }
 
-/* Where the request leads at first, which is the address of the next page where there is one. */
+/* Find the first URL of the request; for a page after the first, that page's URL. */
 static bm_status find_place(const calls *curl, const bm_remote_request *request, place *at,
                             char *words, size_t cap)
 {
@@ -868,7 +870,7 @@ const bm_remote_provider *bm_remote_provider_find(const char **why)
     return NULL;
 }
 
-#else /* it was not there when this was built */
+#else /* libcurl was not there at build time */
 
 const bm_remote_provider *bm_remote_provider_find(const char **why)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote_file.c -- the tries, the comparison of answers, the copy, the blocks, and what loads
- * ahead.
+/* remote_file.c -- retries, comparison of answers, the copy, the blocks, and loading ahead.
  *
- * Files are read in blocks, and all files share a cache of the blocks used last: readers want many
- * small parts that lie near one another, and an answer takes its time. One thread loads a block,
- * and who needs it too waits. The first bytes are held apart, since whoever opens a file looks at
- * them only.
+ * Files are read in blocks, and all files share a cache of the blocks used last: readers request
+ * many small parts close to one another, and an answer takes a while. One thread loads a block;
+ * others that need it wait. The first bytes of a file are kept separately, because opening a file
+ * needs only these.
  *
- * Loaders are threads that ask for the first bytes of files that are going to be opened, and, where
- * blocks are wanted in order, for those that follow, also in the next files: one block at first,
- * then twice as many each time. They try once, and tell nobody of an error: the reader then asks
- * for the bytes itself, and meets the error as if there were no loaders.
+ * Loaders are threads that request the first bytes of files that will be opened. If blocks are read
+ * in order, they also load the blocks that follow, also in the next files: one block at first, then
+ * twice as many each time. They try once and report no errors: the reader then requests the bytes
+ * itself, and meets the error as if there were no loaders.
  *
  * Tests: tests/unit/remote/test_remote_file.c, tests/unit/remote/test_remote_blocks.c,
  *        tests/race/race_remote.c, tests/cli/cases/addresses.sh */
@@ -31,30 +30,30 @@
 #include "remote/remote_provider.h"
 
 #define TRIES         4u
-#define WAIT_MS       250u /* before the second try; each further time twice as long */
+#define WAIT_MS       250u /* before the second try; doubled before each further one */
 #define WAIT_STEP     50u
 #define HEAD_BYTES    4096u
 #define BLOCK_MOST    ((size_t)2 << 20)
 #define BLOCK_STEP    ((size_t)64 << 10)
-#define MEMORY_PART   8u /* of the memory is for blocks, ... */
-#define POOL_PART     8u /* ... and of these bytes one has such a part, unless it is BLOCK_MOST */
+#define MEMORY_PART   8u /* blocks take 1/8 of the memory, ... */
+#define POOL_PART     8u /* ... and each block 1/8 of that, at most BLOCK_MOST */
 #define BLOCKS_LEAST  4u
 #define BLOCKS_USUAL  24u
-#define BLOCKS_THREAD 4u /* for each thread */
-#define AHEAD_PART    2u /* of the blocks are loaded ahead at most: the others are still wanted */
-#define PASSED_OVER   3u /* blocks, where a file is read in order: others read there after */
+#define BLOCKS_THREAD 4u /* per thread */
+#define AHEAD_PART    2u /* at most 1/2 of the blocks are loaded ahead: others may still be needed */
+#define PASSED_OVER   3u /* blocks that reading in order may skip: other threads read them later */
 #define LOADERS       16u
 
 typedef struct block {
-    char *data;      /* NULL: it was never used */
-    bm_remote *file; /* NULL: nothing is in it */
+    char *data;      /* NULL: never used */
+    bm_remote *file; /* NULL: the block is empty */
     uint64_t number;
     size_t len;
-    uint64_t used;  /* when, in uses of all */
-    unsigned users; /* that copy from it */
+    uint64_t used;  /* time of the last use, counted in uses of all blocks */
+    unsigned users; /* threads that copy from it */
     bool is_loading;
-    bool is_ahead;    /* a loader has loaded it, and nobody has used it */
-    bm_status failed; /* BM_OK: it did not; else nobody asks the server for it once more */
+    bool is_ahead;    /* a loader has loaded it, and no thread has used it yet */
+    bm_status failed; /* not BM_OK: loading failed with `why`; the server is not asked again */
     bm_error why;
 } block;
 
@@ -63,18 +62,18 @@ struct bm_remotes {
     void *connections;
     const bm_callbacks *callbacks;
     atomic_bool stop;
-    bm_callbacks loading; /* the connections of loaders */
+    bm_callbacks loading; /* for the requests of loaders */
 
-    pthread_mutex_t lock;       /* of what follows, but for the bytes of a block that has users */
-    pthread_cond_t moved, work; /* for those who wait; for loaders */
+    pthread_mutex_t lock;       /* guards what follows, except the bytes of blocks with users */
+    pthread_cond_t moved, work; /* signal waiting threads; signal loaders */
     bm_remote *first, *last;    /* files, in the order in which they are read */
-    bm_remote *to_open;         /* the first expected file that is not open, and ... */
-    bm_remote *to_ask;          /* ... the first that nobody has asked for */
+    bm_remote *to_open;         /* the first announced file that is not open, and ... */
+    bm_remote *to_ask;          /* ... the first that was not requested */
     size_t block_bytes, n_blocks;
     block *blocks;
     uint64_t uses;
-    bm_remote *read; /* the file that was read in order last; NULL: none was */
-    size_t ahead;    /* blocks of what follows that are wanted */
+    bm_remote *read; /* the file last read in order; NULL: none */
+    size_t ahead;    /* how many of the following blocks to load */
     pthread_t loaders[LOADERS];
     size_t n_loaders, n_asleep;
 };
@@ -83,13 +82,13 @@ struct bm_remote {
     bm_remotes *remotes;
     bm_remote *next;
     char *address, *name;
-    bm_remote_told first; /* answer */
+    bm_remote_told first; /* the first answer */
     int copy;             /* -1: none */
     char head[HEAD_BYTES];
-    /* by the lock of all */
+    /* Guarded by remotes->lock: */
     enum { NOT_ASKED, BEING_ASKED, ASKED, OPEN } state;
-    uint64_t from, to;       /* bytes that are read */
-    uint64_t begun, reached; /* blocks that were read in order: from this one to before that one */
+    uint64_t from, to;       /* bytes that will be read */
+    uint64_t begun, reached; /* blocks read in order: the first, and the one after the last */
 };
 
 static bool is_stopped(void *ctx)
@@ -165,7 +164,7 @@ void bm_remotes_close(bm_remotes *remotes)
     bm_free(remotes);
 }
 
-/* --- tries --- */
+/* --- requests and retries --- */
 
 static void log_try(const bm_remote *remote, const char *words, unsigned wait_ms)
 {
@@ -193,7 +192,7 @@ static bm_status changed(const bm_remote *remote, bm_error *err)
     return bm_fail_at(err, BM_ERR_INPUT, remote->name, 0, "the file changed while the job read it");
 }
 
-/* Does this answer come from another file than the first one did? Headers that are missing are not
+/* Is this answer from another version of the file than the first one? Missing headers are not
  * compared. */
 static bool differs(const bm_remote_told *first, const bm_remote_told *told)
 {
@@ -206,7 +205,8 @@ static bool differs(const bm_remote_told *first, const bm_remote_told *told)
     return first->date != 0 && told->date != 0 && first->date != told->date;
 }
 
-/* Ask until it is all there, `tries` times at most. `first` NULL: this is the first answer. */
+/* Request until all bytes have arrived, at most `tries` times. `first` NULL: this is the first
+ * answer. */
 static bm_status ask(const bm_remote *remote, bm_remote_request request, unsigned tries,
                      const bm_remote_told *first, bm_remote_told *told, bm_error *err)
 {
@@ -279,7 +279,7 @@ static bm_status copy_all(bm_remote *remote, const char *dir, bm_error *err)
 
 /* --- files --- */
 
-/* Until something has moved, or a while has passed; the lock is held. */
+/* Wait until something has changed, or a while has passed; the lock is held. */
 static bm_status wait_moved(bm_remotes *remotes, bm_error *err)
 {
     bm_wait_shortly(&remotes->moved, &remotes->lock);
@@ -289,7 +289,7 @@ static bm_status wait_moved(bm_remotes *remotes, bm_error *err)
     return status;
 }
 
-/* Is there work? Then have a loader do it; the lock is held. */
+/* If there is work, wake or start a loader; the lock is held. */
 static void wake_loader(bm_remotes *remotes);
 
 static bm_status ask_first(bm_remote *remote, unsigned tries, const bm_callbacks *callbacks,
@@ -303,7 +303,7 @@ static bm_status ask_first(bm_remote *remote, unsigned tries, const bm_callbacks
     return ask(remote, request, tries, NULL, &remote->first, err);
 }
 
-/* One more file, after the others. */
+/* Add a file after the others. */
 static bm_status add_file(bm_remotes *remotes, const char *address, bm_remote **out, bm_error *err)
 {
     bm_remote *file = NULL;
@@ -336,7 +336,7 @@ bm_status bm_remotes_expect(bm_remotes *remotes, const char *address, bm_error *
     return BM_OK;
 }
 
-/* The file that is expected next, if it has this address; else NULL. */
+/* The next announced file, if it has this address; else NULL. */
 static bm_remote *find_expected(bm_remotes *remotes, const char *address)
 {
     pthread_mutex_lock(&remotes->lock);
@@ -349,7 +349,7 @@ static bm_remote *find_expected(bm_remotes *remotes, const char *address)
     return file;
 }
 
-/* Ask for the first bytes, unless a loader did. */
+/* Request the first bytes, unless a loader did. */
 static bm_status get_first(bm_remote *remote, bm_error *err)
 {
     bm_remotes *remotes = remote->remotes;
@@ -390,7 +390,7 @@ uint64_t bm_remote_size(const bm_remote *remote)
     return remote->first.size;
 }
 
-/* The first block that is read. */
+/* The first block that will be read. */
 static uint64_t start_of(const bm_remote *file)
 {
     return file->from / file->remotes->block_bytes;
@@ -475,8 +475,8 @@ static bool holds(const block *b, const bm_remote *remote, uint64_t number)
     return b->file == remote && b->number == number;
 }
 
-/* The block of this number, or the one that it may take the place of; NULL: all others are in use.
- * The lock is held. */
+/* The block with this number, or the block that it may replace; NULL: all others are in use. The
+ * lock is held. */
 static block *find_block(const bm_remote *remote, uint64_t number)
 {
     block *oldest = NULL;
@@ -492,7 +492,7 @@ static block *find_block(const bm_remote *remote, uint64_t number)
     return oldest;
 }
 
-/* The caller is going to load it. */
+/* Mark the block as being loaded by the caller. */
 static void begin_loading(block *b, bm_remote *remote, uint64_t number, bool is_ahead)
 {
     b->file = remote;
@@ -504,8 +504,8 @@ static void begin_loading(block *b, bm_remote *remote, uint64_t number, bool is_
     b->failed = BM_OK;
 }
 
-/* A block is wanted: is the file read in order, or again? Then go on loading ahead. The lock is
- * held. */
+/* Call when a block is wanted: if the file is read in order, or from its start again, load ahead.
+ * The lock is held. */
 static void follow(bm_remote *remote, uint64_t number)
 {
     bm_remotes *remotes = remote->remotes;
@@ -532,7 +532,7 @@ static void follow(bm_remote *remote, uint64_t number)
     wake_loader(remotes);
 }
 
-/* The block has one user more. The lock is held, but while it is loaded. */
+/* Add a user to the block; load it if necessary. The lock is held, but released while loading. */
 static bm_status use_block(bm_remote *remote, uint64_t number, block **out, bm_error *err)
 {
     bm_remotes *remotes = remote->remotes;
@@ -608,9 +608,9 @@ bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, 
     return BM_OK;
 }
 
-/* --- loaders; the lock is held, but while they load --- */
+/* --- loaders; the lock is held, but released while they load --- */
 
-/* Blocks before this one may be loaded ahead. */
+/* The end of the blocks that may be loaded ahead. */
 static uint64_t end_of(const bm_remote *file)
 {
     const uint64_t size = file->state == OPEN && file->copy < 0 ? file->first.size : 0,
@@ -620,14 +620,14 @@ static uint64_t end_of(const bm_remote *file)
                : (end + file->remotes->block_bytes - 1) / file->remotes->block_bytes;
 }
 
-/* The first missing block among the blocks after the current read: its file and number, and the
- * block that it may replace. NULL: there is none. */
+/* Find the first missing block among those after the current read: its file and number. Returns the
+ * block that it may replace; NULL: there is none. */
 static block *find_ahead(const bm_remotes *remotes, bm_remote **file, uint64_t *number)
 {
     bm_remote *f = remotes->read;
     if (f == NULL || remotes->ahead == 0)
         return NULL;
-    /* also those that were passed over */
+    /* begin with the blocks that were skipped */
     const uint64_t past = f->reached - f->begun < PASSED_OVER ? f->reached - f->begun : PASSED_OVER;
     uint64_t at = f->reached - past, left = remotes->ahead + past;
     for (; f != NULL && left > 0; f = f->next, at = f != NULL ? f->reached : 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote_list.c -- pages of names, and how they are read.
+/* remote_list.c -- requests pages of names, and parses them.
  *
  * Tests: tests/unit/remote/test_remote_file.c, tests/cli/cases/addresses_folders.sh */
 #include "remote/remote_file.h"
@@ -22,16 +22,16 @@
 
 #define PAGE_MOST  ((size_t)64 << 20)
 #define EMPTY_MOST 3u
-#define NAMES_PART 4u   /* of the memory names may take this part */
-#define NAME_BYTES 256u /* about what a source takes beside its name */
+#define NAMES_PART 4u   /* names may take 1/4 of the memory */
+#define NAME_BYTES 256u /* what a source takes in addition to its name, approximately */
 
 static bool is_web(const char *address)
 {
     return strncasecmp(address, "http://", 7) == 0 || strncasecmp(address, "https://", 8) == 0;
 }
 
-/* Where the path begins within a bucket or repository: after its slash, or at the end of the
- * address, which a query ends too. */
+/* Where the path within a bucket or repository begins: after its slash, or at the end of the
+ * address (or before its query). NULL: the address names no bucket or repository. */
 static const char *path_of(const char *address)
 {
     const char *at = strstr(address, "://") + 3;
@@ -62,7 +62,7 @@ bool bm_address_is_folder(const char *address)
     if (!web && !is_store(address))
         return false;
     const char *path = web ? strstr(address, "://") + 3 : path_of(address);
-    if (web && *end == '?' && end[-1] == '/') /* its query decides what it sends */
+    if (web && *end == '?' && end[-1] == '/') /* the query decides what the server sends */
         return false;
     return path != NULL &&
            (path == end || end[-1] == '/' || memchr(path, '*', (size_t)(end - path)) != NULL);
@@ -70,15 +70,15 @@ bool bm_address_is_folder(const char *address)
 
 /* --- the contents of a page --- */
 
-/* The list that is made of pages. */
+/* The list made from the pages. */
 typedef struct listing {
     const char *name; /* of the folder, for messages */
-    bm_str folder;    /* its path from the bucket or repository on */
+    bm_str folder;    /* its path in the bucket or repository */
     bm_remote_names *out;
     bm_json_exact *exact;
     bm_buf word;
-    bm_buf next;       /* the page's token of the next one, ended by a NUL; empty: it is the last */
-    bool next_is_name; /* of version 1 */
+    bm_buf next;       /* where the next page begins, NUL-terminated; empty: this is the last */
+    bool next_is_name; /* it is a marker of list version 1 */
 } listing;
 
 static bm_status no_list(const listing *l, const char *why, bm_error *err)
@@ -87,14 +87,14 @@ static bm_status no_list(const listing *l, const char *why, bm_error *err)
                       why);
 }
 
-/* `key` is the path of a file from its bucket or repository on. */
+/* `key`: the path of a file in its bucket or repository. */
 static bm_status add_name(listing *l, bm_str key, bm_error *err)
 {
     bm_remote_names *out = l->out;
     const bm_str folder = l->folder;
     if (key.len <= folder.len || memcmp(key.data, folder.data, folder.len) != 0 ||
         key.data[key.len - 1] == '/' || memchr(key.data, '\0', key.len) != NULL)
-        return BM_OK; /* an entry that represents a folder */
+        return BM_OK; /* outside the folder, or an entry that stands for a folder */
     BM_TRY(bm_grow_array(&out->below, &out->cap, out->n + 1, err));
     char *copy;
     BM_TRY(bm_copy_bytes(key.data + folder.len, key.len - folder.len, &copy, err));
@@ -105,18 +105,18 @@ static bm_status add_name(listing *l, bm_str key, bm_error *err)
 
 /* --- the XML of a store
  *
- * Elements with their texts, read to the letter of what stores send: UTF-8, without a document
- * type. Own code and not expat, which refuses the references to control characters (&#x1;) by which
- * S3 spells the keys that hold some. To replace these before expat reads them, and its handlers,
- * would save some 60 of the 170 lines here, and cost a library more in packages and wheels. */
+ * Parses elements and their texts, as stores send them: UTF-8, without a document type. Not with
+ * expat, which refuses the references to control characters (&#x1;) with which S3 spells keys that
+ * contain them. Replacing these before calling expat, plus its handlers, would save some 60 of the
+ * 170 lines here, and cost another library in packages and wheels. */
 
 #define DEPTH_MOST 16u
 
 typedef struct xml {
     const char *at, *end;
-    bm_str open[DEPTH_MOST]; /* the names of the elements that are not closed yet */
+    bm_str open[DEPTH_MOST]; /* the names of the open elements */
     unsigned depth;
-    bool closes; /* the element that was opened last has no content: its end follows */
+    bool closes; /* the element opened last is empty: its end follows */
 } xml;
 
 typedef enum xml_event { XML_OPEN, XML_CLOSE, XML_END, XML_BROKEN } xml_event;
@@ -127,7 +127,7 @@ static bool starts(const xml *x, const char *word)
     return (size_t)(x->end - x->at) >= n && memcmp(x->at, word, n) == 0;
 }
 
-/* Move after the next `word`; *before: the text before it. */
+/* Go to the position after the next `word`; *before: the text before it. */
 static bool skip_to(xml *x, const char *word, bm_str *before)
 {
     const char *found = memmem(x->at, (size_t)(x->end - x->at), word, strlen(word));
@@ -138,7 +138,7 @@ static bool skip_to(xml *x, const char *word, bm_str *before)
     return true;
 }
 
-/* A reference, after its &. */
+/* Read a reference, after its &. */
 static bool read_reference(xml *x, bm_buf *text, bm_status *status)
 {
     static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
@@ -178,7 +178,7 @@ static void skip_blanks(xml *x)
         x->at++;
 }
 
-/* After the < of an element: its name and its attributes, which say nothing. */
+/* Read an element's name and attributes (which are ignored), after its <. */
 static bool open_element(xml *x)
 {
     const bm_str name = {x->at, name_bytes(x)};
@@ -211,7 +211,7 @@ static bool open_element(xml *x)
     return true;
 }
 
-/* After "</". */
+/* Read the end of an element, after "</". */
 static bool close_element(xml *x)
 {
     const bm_str *name = &x->open[x->depth - 1];
@@ -227,8 +227,8 @@ static bool close_element(xml *x)
     return true;
 }
 
-/* To the next beginning or end of an element; the text on the way is appended to `text`. Before and
- * after the one element that holds all there are blanks, comments and instructions alone. */
+/* Go to the next beginning or end of an element; text on the way is appended to `text`. Before and
+ * after the root element only blanks, comments and instructions are allowed. */
 static xml_event next_event(xml *x, bm_buf *text, bm_status *status)
 {
     bm_str between;
@@ -275,18 +275,18 @@ static bool is_word(bm_str name, const char *word)
     return name.len == strlen(word) && memcmp(name.data, word, name.len) == 0;
 }
 
-/* Is the element that was opened last `word`, within `depth` others? */
+/* Is the element opened last named `word`, and inside `depth` others? */
 static bool is_at(const xml *x, unsigned depth, const char *word)
 {
     return x->depth == depth + 1 && is_word(x->open[depth], word);
 }
 
-/* The token of the next page, from a page of ListObjects. */
+/* What a page of ListObjects states about the next one. */
 typedef struct page_end {
     bool truncated, has_token, has_marker;
 } page_end;
 
-/* The end of an element with the text l->word, in ListBucketResult or in its Contents. */
+/* Handle the end of an element with the text l->word, in ListBucketResult or in its Contents. */
 static bm_status read_element(listing *l, const xml *x, page_end *end, bm_error *err)
 {
     const bm_str text = {l->word.data, l->word.len};
@@ -337,14 +337,14 @@ static bm_status read_xml(listing *l, const bm_buf *page, bm_error *err)
     if (end.truncated && !end.has_token && !end.has_marker)
         return no_list(l, "it is not all there, and it does not say where it goes on", err);
     l->next_is_name = end.has_marker;
-    if (!end.truncated && end.has_marker) /* some stores name the last key of the last page */
+    if (!end.truncated && end.has_marker) /* some stores send a marker with the last page too */
         l->next.len = 0;
     return BM_OK;
 }
 
-/* --- the JSON of a hub */
+/* --- the JSON of the hub */
 
-/* A Link header's parameter, after its semicolon: a name, and a value that may be quoted. */
+/* Read a parameter of a Link header, after its semicolon: a name, and perhaps a (quoted) value. */
 static bool read_parameter(bm_str links, size_t *at, bm_str *name, bm_str *value)
 {
     const char *blanks = " \t";
@@ -389,8 +389,8 @@ static bool has_relation(bm_str value, const char *relation)
     return false;
 }
 
-/* Of Link headers (RFC 8288) the target that is the next page; without data: there is none. False:
- * they are broken. */
+/* Find the target of the next page in Link headers (RFC 8288); data NULL: there is none. False: the
+ * headers are broken. */
 static bool find_next_link(bm_str links, bm_str *target)
 {
     *target = (bm_str){0};
@@ -421,7 +421,7 @@ static bool find_next_link(bm_str links, bm_str *target)
                 return false;
             if (has_rel || name.len != 3 || strncasecmp(name.data, "rel", 3) != 0)
                 continue;
-            has_rel = true; /* the first one counts */
+            has_rel = true; /* only the first rel counts */
             if (target->data == NULL && has_relation(value, "next"))
                 *target = found;
         }
@@ -438,7 +438,7 @@ static bm_status read_json(listing *l, const bm_remote_page *page, bm_error *err
         text.len--;
     while (text.len > 0 && bm_json_is_space(text.data[0]))
         text.data++, text.len--;
-    /* an exact answer is one object, and this has to be its value */
+    /* the parser accepts only objects, so the answer is wrapped in one */
     BM_TRY_OUT(bm_buf_add_text(&whole, "{\"files\":", err));
     BM_TRY_OUT(bm_buf_add(&whole, text.data, text.len, err));
     BM_TRY_OUT(bm_buf_add_text(&whole, "}", err));
@@ -471,14 +471,15 @@ out:
 
 /* --- the list --- */
 
-/* Some of the places of next pages, further and further apart, so that any circle is met. */
+/* Detects a list that runs in a circle: remembers the next-page token of some pages, further and
+ * further apart, so that any circle is met. */
 typedef struct circle {
     bm_buf met;
     uint64_t pages, until;
-    unsigned empty; /* pages in a row that name nothing */
+    unsigned empty; /* consecutive pages without a name */
 } circle;
 
-/* A page was read, which made the names more than `before`. */
+/* Check a page after it was read; before it there were `before` names. */
 static bm_status check_circle(circle *c, const listing *l, size_t before, bm_error *err)
 {
     const bm_buf *next = &l->next;
@@ -497,7 +498,7 @@ static bm_status check_circle(circle *c, const listing *l, size_t before, bm_err
     return bm_buf_add(&c->met, next->data, next->len, err);
 }
 
-/* Names are held twice for a while, and a source has one in its address too. */
+/* Names are held twice for a while, and each source has its name in its address too. */
 static bm_status check_memory(const listing *l, const bm_remote_bounds *bounds, bm_error *err)
 {
     bm_remote_names *out = l->out;
