@@ -40,7 +40,7 @@
 #define BLOCKS_LEAST  4u
 #define BLOCKS_USUAL  24u
 #define BLOCKS_THREAD 4u /* per thread */
-#define AHEAD_PART    2u /* at most 1/2 of the blocks are loaded ahead: others may still be needed */
+#define AHEAD_PART    2u /* at most 1/2 of the blocks are loaded ahead: the others may be needed */
 #define PASSED_OVER   3u /* blocks that reading in order may skip: other threads read them later */
 #define LOADERS       16u
 
