@@ -13,6 +13,7 @@
 
 #include "tests/unit/base/scratch.h"
 #include "failed_run.h"
+#include "tests/world/world_text.h"
 
 #define OLD     "query\ttarget\tjaccard\nold\told\t1.000000\n"
 #define N_ASKED 12u
@@ -98,7 +99,7 @@ static bm_status ask(bm_index *index, size_t *n, bm_error *err)
     bm_str asked[N_ASKED];
     for (unsigned i = 0; i < N_ASKED; i++) {
         text_of((int)i, texts[i]);
-        asked[i] = (bm_str){texts[i], strlen(texts[i])};
+        asked[i] = world_str(texts[i]);
     }
     const bm_documents docs = bm_documents_of_texts(asked, N_ASKED);
     bm_matches *matches = NULL;

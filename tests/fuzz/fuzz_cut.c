@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "each_record.h"
 #include "fuzz_check.h"
+#include "tests/world/world_random.h"
 
 #define RANGES_MAX 64u
 
@@ -23,8 +24,8 @@ typedef struct cutting {
 
 static uint64_t draw(cutting *c, uint64_t below)
 {
-    c->random = c->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return below == 0 ? 0 : (c->random >> 33) % below;
+    const uint64_t drawn = world_congruent(&c->random);
+    return below == 0 ? 0 : drawn % below;
 }
 
 static void add(bm_buf *out, const void *data, size_t len)

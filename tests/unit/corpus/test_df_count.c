@@ -11,6 +11,7 @@
 #include "tests/unit/base/colliding.h"
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/base/sized.h"
+#include "tests/world/world_random.h"
 
 /* Steps that insertions took past the slots of other keys. While nobody adds. */
 static uint64_t df_count_steps(const bm_df_count *count)
@@ -27,13 +28,6 @@ static uint64_t df_count_steps(const bm_df_count *count)
 #define PER_TURN (DOCS / BATCHES)
 #define THREADS  3u
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = (*state ^ *state >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    return z ^ z >> 27;
-}
-
 static int ascending(const void *x, const void *y)
 {
     const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
@@ -49,12 +43,12 @@ typedef struct corpus {
 
 static void add_document(bm_shingle_batch *batch, uint64_t *state)
 {
-    const size_t n = next_random(state) % PER_DOC; /* none now and then */
+    const size_t n = world_split(state) % PER_DOC; /* none now and then */
     cr_assert_eq(bm_shingle_batch_reserve(batch, 1, n, NULL), BM_OK);
     uint64_t *to = n > 0 ? batch->hashes + bm_shingle_batch_hashes(batch) : NULL;
     size_t made = 0;
     while (made < n) {
-        uint64_t bits = 4 + next_random(state) % 28, hash = next_random(state) >> (64 - bits);
+        uint64_t bits = 4 + world_split(state) % 28, hash = world_split(state) >> (64 - bits);
         size_t i = 0;
         for (; i < made && to[i] != hash; i++)
             ;

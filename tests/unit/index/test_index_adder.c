@@ -12,6 +12,7 @@
 #include "input/input_set.h"
 #include "tests/unit/base/scratch.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_text.h"
 
 /* === ids ===
  *
@@ -26,11 +27,6 @@ typedef struct world {
     bm_store_facts facts;
 } world;
 
-static bm_str str(const char *text)
-{
-    return (bm_str){text, strlen(text)};
-}
-
 /* An index of documents without shingles under these ids, of which the second is removed. */
 static world make_world(const char *const *ids, size_t n)
 {
@@ -41,7 +37,7 @@ static world make_world(const char *const *ids, size_t n)
     uint32_t first, gone = 1;
     cr_assert_eq(bm_store_create_unnamed(&w.facts, &cfg, &w.store, NULL), BM_OK);
     for (size_t i = 0; i < n; i++)
-        docs[i].id = str(ids[i]);
+        docs[i].id = world_str(ids[i]);
     const bm_store_batch batch = {.n = n, .docs = docs, .sets = sets, .keys = keys};
     cr_assert_eq(bm_store_add(w.store, &batch, &first, NULL), BM_OK);
     cr_assert_eq(bm_store_remove(w.store, &gone, 1, NULL), BM_OK);
@@ -77,8 +73,10 @@ static bool is_free(const bm_index_ids *ids, size_t i)
 Test(index_ids, an_id_is_taken_by_the_index_or_by_one_before_in_the_batch)
 {
     world w = make_world(there, 6);
-    bm_store_doc docs[] = {
-        {.id = str("new")}, {.id = str("b")}, {.id = str("removed")}, {.id = str("new")}};
+    bm_store_doc docs[] = {{.id = world_str("new")},
+                           {.id = world_str("b")},
+                           {.id = world_str("removed")},
+                           {.id = world_str("new")}};
     const bm_gathered batch = {.n = 4, .docs = docs};
     bm_index_ids ids = {0};
     for (int round = 0; round < 2; round++) { /* nothing stays from one batch to the next */
@@ -96,7 +94,10 @@ Test(index_ids, an_id_is_taken_by_the_index_or_by_one_before_in_the_batch)
 Test(index_ids, who_is_dropped_has_its_id_no_more)
 {
     world w = make_world(there, 6);
-    bm_store_doc docs[] = {{.id = str("b")}, {.id = str("b")}, {.id = str("b")}, {.id = str("x")}};
+    bm_store_doc docs[] = {{.id = world_str("b")},
+                           {.id = world_str("b")},
+                           {.id = world_str("b")},
+                           {.id = world_str("x")}};
     const bm_gathered batch = {.n = 4, .docs = docs};
     bm_index_ids ids = {0};
     uint32_t dropped;
@@ -126,8 +127,10 @@ Test(index_ids, who_is_dropped_has_its_id_no_more)
 Test(index_ids, the_next_number_is_free_in_index_and_batch)
 {
     world w = make_world(there, 6);
-    bm_store_doc docs[] = {
-        {.id = str("a")}, {.id = str("a")}, {.id = str("a#3")}, {.id = str("a")}};
+    bm_store_doc docs[] = {{.id = world_str("a")},
+                           {.id = world_str("a")},
+                           {.id = world_str("a#3")},
+                           {.id = world_str("a")}};
     const bm_gathered batch = {.n = 4, .docs = docs};
     static const char *const wanted[] = {"a#3", "a#5", "a#3#2", "a#6"};
     bm_index_ids ids = {0};
@@ -154,7 +157,7 @@ Test(index_ids, a_batch_that_grows_looks_up_one_by_one)
     uint32_t dropped;
     cr_assert_eq(index_ids_begin(&ids, w.view, BANDS, &batch, NULL), BM_OK);
     for (size_t i = 0; i < 5; i++) {
-        docs[i].id = str(names[i]);
+        docs[i].id = world_str(names[i]);
         batch.n = i + 1;
         cr_assert_eq(index_ids_find(&ids, i, NULL), BM_OK);
         cr_assert_eq(ids.known[i], numbers[i], "document %zu", i);

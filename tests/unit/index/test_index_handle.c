@@ -18,6 +18,7 @@
 #include "tests/unit/base/quiet_fork.h"
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/inmem/held_text.h"
+#include "tests/world/world_text.h"
 
 #define N_DOCS    400u
 #define N_WORDS   12u
@@ -42,8 +43,8 @@ static corpus *make_corpus(void)
             at += sprintf(at, "%s%u ", own ? "x" : "f", own ? i * 50 + w : family * 50 + w);
         }
         sprintf(c->ids[i], "doc%u", i);
-        c->text[i] = (bm_str){c->texts[i], strlen(c->texts[i])};
-        c->id[i] = (bm_str){c->ids[i], strlen(c->ids[i])};
+        c->text[i] = world_str(c->texts[i]);
+        c->id[i] = world_str(c->ids[i]);
     }
     return c;
 }

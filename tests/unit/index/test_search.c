@@ -12,6 +12,7 @@
 #include "store/store_write.h"
 #include "tests/unit/base/sized.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_text.h"
 
 #define BANDS   6u
 #define WORDS   10u
@@ -266,7 +267,7 @@ static void fill(question *q, const doc *asked, size_t n)
         }
         q->sets[i] = set;
         q->n_shingles[i] = d->n;
-        q->ids[i] = (bm_str){d->id, strlen(d->id)};
+        q->ids[i] = world_str(d->id);
         memcpy(q->keys + i * BANDS, d->keys, sizeof d->keys);
         memcpy(q->words + i * WORDS, d->words, sizeof d->words);
         for (q->same[i] = 0; !is_same(d, &asked[q->same[i]]);)

@@ -9,6 +9,7 @@
 
 #include "model/option_words.h"
 #include "inmem/documents.h"
+#include "tests/world/world_text.h"
 
 #define N     4u
 #define BANDS 5u
@@ -25,7 +26,7 @@ static void make_texts(void)
         "the quick brown fox jumps over the lazy dog and the quick brown fox jumps over it", "",
         "\xFF one two three four five six", "short"};
     for (size_t i = 0; i < N; i++)
-        texts[i] = (bm_str){words[i], strlen(words[i])};
+        texts[i] = world_str(words[i]);
 }
 
 static bm_doc_recipe recipe_of(bool words)

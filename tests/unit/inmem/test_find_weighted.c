@@ -8,6 +8,8 @@
 
 #include <bandmill/sketch.h>
 
+#include "tests/world/world_random.h"
+
 #define N      120u
 #define WORDS  64u /* that there are; documents have some of them */
 #define REPEAT 3u  /* every document names one of its words again, with half its weight */
@@ -16,9 +18,7 @@ static uint64_t state = 3;
 
 static uint64_t draw(void)
 {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    return z ^ z >> 27;
+    return world_split(&state);
 }
 
 typedef struct world {

@@ -11,14 +11,10 @@
 #include <bandmill/sketch.h>
 
 #include "model/stream_hash.h"
+#include "tests/world/world_text.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-static bm_str text(const char *s)
-{
-    return (bm_str){s, strlen(s)};
-}
 
 static bm_shingle_options defaults(void)
 {
@@ -36,7 +32,8 @@ Test(hash_sets, hashes_are_xxh3_of_the_shingles_each_once_in_order_of_first_occu
 {
     bm_shingle_options options = defaults();
     options.text.shingle_k = 2;
-    bm_str texts[] = {text("To be, or not TO BE"), {NULL, 0}, text("one"), text("\xFF x")};
+    bm_str texts[] = {
+        world_str("To be, or not TO BE"), {NULL, 0}, world_str("one"), world_str("\xFF x")};
     const uint64_t wanted[] = {xxh("to be"),  xxh("be or"), xxh("or not"),
                                xxh("not to"), xxh("one"),   xxh("x")};
     static const uint64_t offsets[] = {0, 4, 4, 5, 6};
@@ -53,10 +50,10 @@ Test(hash_sets, content_hashes_are_of_all_shingles_in_order_and_of_the_text)
     bm_shingle_options options = defaults();
     options.text.shingle_k = 1;
     options.sorted = true;
-    bm_str texts[] = {text("To be, or not TO BE"),
+    bm_str texts[] = {world_str("To be, or not TO BE"),
                       {NULL, 0},
-                      text("to be -- or not to be"),
-                      text("not to be or to be")};
+                      world_str("to be -- or not to be"),
+                      world_str("not to be or to be")};
     const uint64_t run[] = {xxh("to"), xxh("be"), xxh("or"), xxh("not"), xxh("to"), xxh("be")};
     bm_content_sums sums = {0};
     bm_content_add(run, 6, 0, &sums);

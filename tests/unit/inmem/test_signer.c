@@ -15,6 +15,7 @@
 #include "sketch/scheme.h"
 
 #include "tests/world/world_random.h"
+#include "tests/world/world_text.h"
 
 static uint64_t state = 21;
 
@@ -213,11 +214,6 @@ Test(signer, each_output_alone_is_what_it_is_with_the_others)
     free(x);
 }
 
-static bm_str text(const char *s)
-{
-    return (bm_str){s, strlen(s)};
-}
-
 Test(signer, texts_are_signed_by_the_xxh3_of_their_shingles)
 {
     static const char *const shingles[] = {"the quick brown fox jumps",
@@ -226,7 +222,7 @@ Test(signer, texts_are_signed_by_the_xxh3_of_their_shingles)
     bm_str texts[4];
     uint32_t words[4 * 8], counts[4], x[2], wanted[8];
     for (int i = 0; i < 4; i++)
-        texts[i] = text(sources[i]);
+        texts[i] = world_str(sources[i]);
     bm_signer *signer = open(8, 0, 0);
     bm_signer_out out = {.struct_size = sizeof out, .signatures = words, .n_shingles = counts};
     cr_assert_eq(bm_signer_sign_texts(signer, texts, 4, &out, NULL), BM_OK);
@@ -257,8 +253,8 @@ Test(signer, bytes_that_are_not_utf8_count_as_one_replacement_for_each_maximal_s
     cr_assert_eq(bm_signer_open(&config, &signer, NULL), BM_OK);
 #define LETTERS                                                                                    \
     "efghijklmnopqrstuvwxyz0123456789zyxwvutsrqponmlkjihgfe" /* so that it is readable */
-    bm_str texts[] = {text("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64" LETTERS),
-                      text("a\uFFFD\uFFFD\uFFFDb\uFFFDc\uFFFD\uFFFDd" LETTERS)};
+    bm_str texts[] = {world_str("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64" LETTERS),
+                      world_str("a\uFFFD\uFFFD\uFFFDb\uFFFDc\uFFFD\uFFFDd" LETTERS)};
     uint32_t words[32], counts[2];
     bm_signer_out out = {.struct_size = sizeof out, .signatures = words, .n_shingles = counts};
     cr_assert_eq(bm_signer_sign_texts(signer, texts, 2, &out, NULL), BM_OK);

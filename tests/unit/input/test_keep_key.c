@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "input/keep_key.c"
+#include "tests/world/world_text.h"
 
 /* N: as JSON has it, E: exact to its last digit, S: a string, -: no value, =: of a type without an
  * order. The same rank: equal. */
@@ -155,7 +156,7 @@ Test(keep_key, is_a_number_where_json_has_one)
     static const char *const others[] = {"",    "-",  "01", "+1",  "1.",  ".5",  "1e",
                                          "1e+", " 1", "1 ", "nan", "0x1", "--1", "1.e5"};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        cr_expect(bm_value_is_number((bm_str){numbers[i], strlen(numbers[i])}), "%s", numbers[i]);
+        cr_expect(bm_value_is_number(world_str(numbers[i])), "%s", numbers[i]);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        cr_expect_not(bm_value_is_number((bm_str){others[i], strlen(others[i])}), "%s", others[i]);
+        cr_expect_not(bm_value_is_number(world_str(others[i])), "%s", others[i]);
 }

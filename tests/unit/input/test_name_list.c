@@ -6,11 +6,12 @@
 
 #include "base/utf8.h"
 #include "input/record_rules.h"
+#include "tests/world/world_text.h"
 
 static const char *of_json(bm_name_list *list, const char *object, const char *path)
 {
     *list = (bm_name_list){0};
-    bm_name_list_json(list, (bm_str){object, strlen(object)}, path);
+    bm_name_list_json(list, world_str(object), path);
     return bm_name_list_words(list);
 }
 
@@ -40,7 +41,7 @@ Test(name_list, ten_are_shown_and_the_others_counted)
     char name[16];
     for (int i = 0; i < 1000; i++) {
         sprintf(name, "f%d", i);
-        bm_name_list_add(&list, (bm_str){0}, (bm_str){name, strlen(name)});
+        bm_name_list_add(&list, (bm_str){0}, world_str(name));
     }
     cr_assert_str_eq(bm_name_list_words(&list),
                      "'f0', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7', 'f8', 'f9' and 990 more");

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "input/record_rules.h"
+#include "tests/world/world_text.h"
 
 /* The cells of a row, each in <>; "!" where the row is broken. */
 static void cells(const char *text, bool csv, char *out)
 {
-    bm_row row = bm_row_begin((bm_str){text, strlen(text)}, (bm_row_syntax){csv ? ',' : '\t', csv});
+    bm_row row = bm_row_begin(world_str(text), (bm_row_syntax){csv ? ',' : '\t', csv});
     bm_cell cell;
     bm_buf buf = {0};
     *out = '\0';

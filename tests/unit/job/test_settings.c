@@ -10,16 +10,9 @@
 
 #include "base/system.h"
 #include "job/settings.h"
+#include "tests/world/world_text.h"
 
 #define GIB (UINT64_C(1) << 30)
-
-static int take_nothing(void *ctx, const char *data, size_t len)
-{
-    (void)ctx;
-    (void)data;
-    (void)len;
-    return 0;
-}
 
 static bool never(void *ctx)
 {
@@ -108,7 +101,7 @@ Test(settings, defaults_are_those_of_the_documentation)
     bm_pairs_options_init(&pairs);
     pairs.input.paths = some_paths;
     pairs.input.n_paths = 2;
-    pairs.write = take_nothing;
+    pairs.write = world_write_nothing;
     cr_assert_eq(bm_settings_of_pairs(&pairs, &s, NULL), BM_OK);
     cr_expect_eq(s.kind, BM_JOB_PAIRS);
     expect_document_defaults(&s);
@@ -302,7 +295,7 @@ Test(settings, what_pairs_is_asked_for_is_what_the_job_does)
     o.verify = BM_VERIFY_EXACT;
     o.identical = BM_IDENTICAL_CHAIN;
     o.sample = 1000;
-    o.write = take_nothing;
+    o.write = world_write_nothing;
     o.write_ctx = &ctx;
     o.json = true;
     o.histogram = "h.tsv";
@@ -318,7 +311,8 @@ Test(settings, what_pairs_is_asked_for_is_what_the_job_does)
     cr_expect_eq(s.pairs.verify, BM_VERIFY_EXACT);
     cr_expect_eq(s.pairs.identical, BM_IDENTICAL_CHAIN);
     cr_expect_eq(s.pairs.sample, 1000);
-    cr_expect(s.results.write == take_nothing && s.results.write_ctx == &ctx && s.results.json);
+    cr_expect(s.results.write == world_write_nothing && s.results.write_ctx == &ctx &&
+              s.results.json);
     cr_expect(s.results.all_digits);
     cr_expect_str_eq(s.results.histogram, "h.tsv");
     cr_expect_str_eq(s.results.histogram_svg, "h.svg");
@@ -477,7 +471,7 @@ Test(settings, what_is_missing_or_does_not_go_together_is_refused_by_its_name)
     pairs.input.paths = some_paths;
     pairs.input.n_paths = 2;
     expect_refused(bm_settings_of_pairs(&pairs, &s, &err), &err, "write");
-    pairs.write = take_nothing;
+    pairs.write = world_write_nothing;
     pairs.candidates = BM_CANDIDATES_ALL;
     pairs.verify = BM_VERIFY_SIGNATURE;
     expect_refused(bm_settings_of_pairs(&pairs, &s, &err), &err, "verify");

@@ -7,14 +7,7 @@
 #include <string.h>
 
 #include "job/settings.h"
-
-static int take_nothing(void *ctx, const char *data, size_t len)
-{
-    (void)ctx;
-    (void)data;
-    (void)len;
-    return 0;
-}
+#include "tests/world/world_text.h"
 
 static bm_pairs_options plain(void)
 {
@@ -25,7 +18,7 @@ static bm_pairs_options plain(void)
     o.input.n_paths = 1;
     o.input.format = BM_FORMAT_KEYS;
     o.verify = BM_VERIFY_NONE;
-    o.write = take_nothing;
+    o.write = world_write_nothing;
     return o;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Labels to groups, and a group to a row. */
 #include "jobs/job_cluster.c"
+#include "tests/world/world_text.h"
 
 #include <criterion/criterion.h>
 
@@ -11,7 +12,7 @@ static bm_id_set ids_of(const char *const *ids, size_t n)
     bm_id_set set = {0};
     uint32_t number;
     for (size_t i = 0; i < n; i++)
-        cr_assert_eq(bm_id_set_add(&set, (bm_str){ids[i], strlen(ids[i])}, &number, NULL), BM_OK);
+        cr_assert_eq(bm_id_set_add(&set, world_str(ids[i]), &number, NULL), BM_OK);
     return set;
 }
 

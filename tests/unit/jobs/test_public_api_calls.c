@@ -2,16 +2,11 @@
 /* bandmill/cluster.h, explain.h, device.h and tune.h: every call with options that are too short,
  * too long, of no value that there is, or with pointers missing. */
 #include "tests/unit/jobs/public_api.h"
+#include "tests/world/world_text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
-
-static int take_nothing(void *ctx, const char *data, size_t len)
-{
-    (void)ctx, (void)data, (void)len;
-    return 0;
-}
 
 /* --- cluster --- */
 
@@ -24,7 +19,7 @@ static void fill_cluster(void *options)
 {
     bm_cluster_options *o = options;
     o->path = "/nonexistent/pairs.tsv";
-    o->write = take_nothing;
+    o->write = world_write_nothing;
 }
 
 static bm_status call_cluster(const void *options, bm_error *err)
@@ -80,7 +75,7 @@ static void fill_explain(void *options)
     bm_explain_options *o = options;
     o->path = "/nonexistent/dedup";
     o->group = 1;
-    o->write = take_nothing;
+    o->write = world_write_nothing;
 }
 
 static bm_status call_explain(const void *options, bm_error *err)

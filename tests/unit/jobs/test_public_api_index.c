@@ -2,6 +2,7 @@
 /* bandmill/index.h: calls with options that are missing, too short, too long, of no value that
  * there is, at odds, or with pointers missing. Queries are in test_public_api_query.c. */
 #include "tests/unit/jobs/public_api.h"
+#include "tests/world/world_text.h"
 
 #include <math.h>
 
@@ -9,12 +10,6 @@
 #define PLACE   ((bm_summary *)(uintptr_t)0x10) /* a call that fails leaves it as it was */
 
 static const char *const paths[] = {"/nonexistent/in.jsonl"}, *const hole[] = {"a", NULL};
-
-static int take(void *ctx, const char *data, size_t len)
-{
-    (void)ctx, (void)data, (void)len;
-    return 0;
-}
 
 static void expect_field(bm_status status, const bm_error *err, const char *field)
 {
@@ -178,7 +173,8 @@ Test(public_api_index, add_checks_its_options)
         {"threshold", {SET(bm_index_add_options, threshold, .5)}},
         {"threshold", {SET(bm_index_add_options, threshold, NAN)}},
         {"follow",
-         {SET(bm_index_add_options, follow, true), SET(bm_index_add_options, write, take)}},
+         {SET(bm_index_add_options, follow, true),
+          SET(bm_index_add_options, write, world_write_nothing)}},
     };
     const api_call call = {.type = "bm_index_add_options",
                            .size = sizeof(bm_index_add_options),

@@ -2,17 +2,12 @@
 /* bandmill/job.h: every call with options that are too short, too long, of no value that there is,
  * or with pointers missing; and reading of a summary that is none. */
 #include "tests/unit/jobs/public_api.h"
+#include "tests/world/world_text.h"
 
 #include <math.h>
 
 static const char *const nowhere[] = {"/nonexistent/in.jsonl"};
 static const char *const hole[] = {"/nonexistent/in.jsonl", NULL};
-
-static int take_nothing(void *ctx, const char *data, size_t len)
-{
-    (void)ctx, (void)data, (void)len;
-    return 0;
-}
 
 /* Mistakes of parts, wherever the options have them. */
 #define INPUT_MISTAKES(type)                                                                       \
@@ -341,7 +336,7 @@ Test(public_api_job, a_call_without_a_place_for_its_summary_is_refused)
     fill_dedup(&dedup);
     fill_pairs(&pairs);
     fill_filter(&filter);
-    pairs.write = take_nothing;
+    pairs.write = world_write_nothing;
     cr_expect_eq(bm_job_sign(&sign, NULL, &err), BM_ERR_USAGE);
     cr_expect_str_eq(err.field, "out");
     cr_expect_eq(bm_job_dedup(&dedup, NULL, &err), BM_ERR_USAGE);

@@ -2,16 +2,11 @@
 /* The queries of bandmill/index.h: options that are missing, out of range or at odds, pointers that
  * are NULL. Each is BM_ERR_USAGE and names its field, before anything is opened. */
 #include "tests/unit/jobs/public_api.h"
+#include "tests/world/world_text.h"
 
 #include <math.h>
 
 static const char *const paths[] = {"/nonexistent/in.jsonl"}, *const standard_input[] = {"-"};
-
-static int take(void *ctx, const char *data, size_t len)
-{
-    (void)ctx, (void)data, (void)len;
-    return 0;
-}
 
 static bm_query_options query_options(void)
 {
@@ -20,7 +15,7 @@ static bm_query_options query_options(void)
     o.path = "/nonexistent/index";
     o.input.paths = paths;
     o.input.n_paths = 1;
-    o.write = take;
+    o.write = world_write_nothing;
     return o;
 }
 

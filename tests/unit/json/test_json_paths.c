@@ -8,6 +8,7 @@
 #include "json/json_exact.h"
 #include "tests/unit/json/simdjson_oracle.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_text.h"
 
 static const bm_str m_content[] = {{"messages", 8}, {NULL, 0}, {"content", 7}};
 static const bm_str tags[] = {{"tags", 4}, {NULL, 0}};
@@ -117,8 +118,7 @@ Test(json_paths, what_is_repaired_is_counted_over_all_values)
     bm_json_field field;
     char padded[300] = "{\"tags\":[\"\xFF\",\"a\\ud800\",\"\xC3\xA9\"]}";
     cr_assert_eq(bm_json_exact_open_text(&path, 1, &line, NULL), BM_OK);
-    cr_assert_eq(bm_json_exact_run(line, (bm_str){padded, strlen(padded)}, &field, &broken, NULL),
-                 BM_OK);
+    cr_assert_eq(bm_json_exact_run(line, world_str(padded), &field, &broken, NULL), BM_OK);
     cr_assert_eq(field.n_invalid, 2);
     cr_assert_eq(field.len_bytes, 1 + 1 + 4 + 1 + 2); /* as read, with the newlines between */
     cr_assert_eq(field.value.len, 11);

@@ -3,19 +3,15 @@
 #include "json/json_exact.h"
 #include "json/json_scan.h"
 #include "tests/unit/input/read_records.h"
+#include "tests/world/world_text.h"
 
 static const char path[] = "a/report.json";
-
-static bm_str str_of(const char *text)
-{
-    return (bm_str){text, strlen(text)};
-}
 
 static bm_json_doc doc_of(const char *text)
 {
     bm_json_doc doc;
-    cr_assert_eq(bm_json_doc_check(path, str_of(text), NULL), BM_OK);
-    cr_assert_eq(bm_json_doc_open(path, str_of(text), &doc, NULL), BM_OK);
+    cr_assert_eq(bm_json_doc_check(path, world_str(text), NULL), BM_OK);
+    cr_assert_eq(bm_json_doc_open(path, world_str(text), &doc, NULL), BM_OK);
     return doc;
 }
 
@@ -119,7 +115,8 @@ Test(json_read, members_of_an_object_are_read_in_one_walk_and_the_last_of_equal_
 {
     const bm_json_row rows[] = {{"i", BM_MEMBER_UINT, .offset = offsetof(wanted, seed)},
                                 {"s", BM_MEMBER_STRING, .offset = offsetof(wanted, word)}};
-    const bm_json_reader from = {.object = str_of("{\"i\":1,\"s\":\"a\",\"x\":{\"i\":9},\"i\":2}")};
+    const bm_json_reader from = {.object =
+                                     world_str("{\"i\":1,\"s\":\"a\",\"x\":{\"i\":9},\"i\":2}")};
     wanted w = {0};
     cr_assert_eq(bm_json_read(&from, rows, 2, &w, NULL), BM_OK);
     cr_expect(w.seed == 2 && bm_json_scan_is(w.word, "\"a\""));
@@ -168,7 +165,7 @@ Test(json_read, what_is_no_object_is_no_document)
 {
     const char *bad[] = {"", "[]", "{", "{}{}", "nothing"};
     for (size_t i = 0; i < 5; i++)
-        cr_assert_eq(bm_json_doc_check(path, str_of(bad[i]), NULL), BM_ERR_FORMAT, "%s", bad[i]);
+        cr_assert_eq(bm_json_doc_check(path, world_str(bad[i]), NULL), BM_ERR_FORMAT, "%s", bad[i]);
 }
 
 Test(json_read, an_invalid_byte_in_another_field_changes_nothing)
@@ -181,9 +178,7 @@ Test(json_read, an_invalid_byte_in_another_field_changes_nothing)
     for (int i = 0; i < 2; i++) {
         bm_json_field fields[2];
         const char *broken;
-        cr_assert_eq(
-            bm_json_exact_run(line, (bm_str){texts[i], strlen(texts[i])}, fields, &broken, NULL),
-            BM_OK);
+        cr_assert_eq(bm_json_exact_run(line, world_str(texts[i]), fields, &broken, NULL), BM_OK);
         cr_assert(broken == NULL);
         cr_assert_eq(fields[0].value.len, 3);
         cr_assert_arr_eq(fields[0].value.data, "a\nb", 3);

@@ -7,17 +7,13 @@
 #include <string.h>
 
 #include "json/json_scan.h"
+#include "tests/world/world_text.h"
 
 static void expect(bm_json *json, const char *text)
 {
     cr_assert_eq(bm_json_finish(json, NULL), BM_OK);
     cr_expect_str_eq(json->buf.data, text);
     bm_buf_reset(&json->buf);
-}
-
-static bm_str str_of(const char *text)
-{
-    return (bm_str){text, strlen(text)};
 }
 
 Test(json_scan, members_and_elements_come_in_order_and_nest)
@@ -42,7 +38,7 @@ Test(json_scan, strings_lose_their_escapes)
 {
     const char *text = "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e4\\u20ac\\ud83d\\ude00\\ud800x\"";
     bm_buf out = {0};
-    cr_assert_eq(bm_json_scan_string((bm_str){text, strlen(text)}, &out, NULL), BM_OK);
+    cr_assert_eq(bm_json_scan_string(world_str(text), &out, NULL), BM_OK);
     cr_assert_eq(bm_buf_end(&out, NULL), BM_OK);
     cr_expect_str_eq(out.data, "\"\\/\b\f\n\r\tA\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xef\xbf\xbdx");
     bm_buf_reset(&out);
@@ -74,7 +70,7 @@ Test(json_scan, a_copy_is_the_same_value_in_the_writers_layout)
 {
     const char *text = "{\n \"a\": [1, 2.50, {\"b\": \"\\u00e4\"}],\n \"c\\\"d\": null\n}";
     bm_json json = {0};
-    bm_json_scan_copy((bm_str){text, strlen(text)}, &json);
+    bm_json_scan_copy(world_str(text), &json);
     expect(&json, "{\"a\":[1,2.50,{\"b\":\"\\u00e4\"}],\"c\\\"d\":null}\n");
 }
 
@@ -103,7 +99,7 @@ Test(json_scan, elements_of_any_kind_come_one_by_one)
         }
         strcat(text, " ] , 7"); /* what follows is no element */
         size_t at = 0, n = 0;
-        for (bm_str value; bm_json_scan_element(str_of(text), &at, &value); n++) {
+        for (bm_str value; bm_json_scan_element(world_str(text), &at, &value); n++) {
             cr_assert_lt(n, n_values);
             cr_expect(value.len == strlen(values[n]) &&
                           memcmp(value.data, values[n], value.len) == 0,
@@ -119,9 +115,10 @@ Test(json_scan, what_is_no_array_or_object_has_nothing_in_it)
     bm_str key, value;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         size_t at = 0, member = 0;
-        cr_expect_not(bm_json_scan_element(str_of(texts[i]), &at, &value), "%s", texts[i]);
-        cr_expect_not(bm_json_scan_member(str_of(texts[i]), &member, &key, &value), "%s", texts[i]);
-        cr_expect_not(bm_json_scan_find(str_of(texts[i]), "a", &value), "%s", texts[i]);
+        cr_expect_not(bm_json_scan_element(world_str(texts[i]), &at, &value), "%s", texts[i]);
+        cr_expect_not(bm_json_scan_member(world_str(texts[i]), &member, &key, &value), "%s",
+                      texts[i]);
+        cr_expect_not(bm_json_scan_find(world_str(texts[i]), "a", &value), "%s", texts[i]);
     }
 }
 
@@ -132,7 +129,7 @@ Test(json_scan, what_is_no_string_is_refused)
         "\"\\x41\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\u+123\"", "\"\\\"", "\"a\\0\""};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         bm_buf out = {0};
-        cr_expect_eq(bm_json_scan_string(str_of(texts[i]), &out, NULL), BM_ERR_FORMAT, "%s",
+        cr_expect_eq(bm_json_scan_string(world_str(texts[i]), &out, NULL), BM_ERR_FORMAT, "%s",
                      texts[i]);
         bm_buf_reset(&out);
     }
@@ -151,7 +148,7 @@ Test(json_scan, halves_of_a_surrogate_pair_count_only_together)
         {"\"\\uD83D\\n\"", "\xef\xbf\xbd\n"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         bm_buf out = {0};
-        cr_assert_eq(bm_json_scan_string(str_of(known[i].quoted), &out, NULL), BM_OK);
+        cr_assert_eq(bm_json_scan_string(world_str(known[i].quoted), &out, NULL), BM_OK);
         cr_assert_eq(bm_buf_end(&out, NULL), BM_OK);
         cr_expect_str_eq(out.data, known[i].plain, "%s", known[i].quoted);
         bm_buf_reset(&out);

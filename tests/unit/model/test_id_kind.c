@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_id_kind.c -- the type of ids, and the number that comes after all of them. */
 #include "model/ids.h"
+#include "tests/world/world_text.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
-
-static bm_str str(const char *text)
-{
-    return (bm_str){text, strlen(text)};
-}
 
 Test(id_kind, has_a_word_that_names_it)
 {
@@ -44,7 +40,7 @@ Test(id_kind, an_integer_is_written_in_one_way_only)
                  {"1e3", false, false},
                  {"a", false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const bm_str id = str(cases[i].id);
+        const bm_str id = world_str(cases[i].id);
         cr_expect_eq(bm_id_is_of(id, BM_IDS_INT64), cases[i].int64, "%s", cases[i].id);
         cr_expect_eq(bm_id_is_of(id, BM_IDS_UINT64), cases[i].uint64, "%s", cases[i].id);
         cr_expect(bm_id_is_of(id, BM_IDS_TEXT) && bm_id_is_of(id, BM_IDS_UNTYPED));
@@ -69,9 +65,9 @@ Test(id_kind, the_next_number_is_greater_than_every_id_that_is_one)
                  {"99", 100},
                  {"9223372036854775806", INT64_MAX}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        bm_next_id_pass(&next, str(cases[i].id));
+        bm_next_id_pass(&next, world_str(cases[i].id));
         cr_expect_eq(next, cases[i].next, "%s", cases[i].id);
     }
-    bm_next_id_pass(&unknown, str("5"));
+    bm_next_id_pass(&unknown, world_str("5"));
     cr_expect_eq(unknown, BM_NEXT_ID_UNKNOWN);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/ids.h"
+#include "tests/world/world_text.h"
 
 Test(numbered_id, is_what_numbering_makes_and_nothing_else)
 {
@@ -33,12 +34,10 @@ Test(numbered_id, is_what_numbering_makes_and_nothing_else)
     bm_str base;
     uint32_t number;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        cr_assert(bm_numbered_id((bm_str){good[i].id, strlen(good[i].id)}, &base, &number), "%s",
-                  good[i].id);
+        cr_assert(bm_numbered_id(world_str(good[i].id), &base, &number), "%s", good[i].id);
         cr_expect_eq(base.len, good[i].base);
         cr_expect_eq(number, good[i].number);
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        cr_expect_not(bm_numbered_id((bm_str){bad[i], strlen(bad[i])}, &base, &number), "%s",
-                      bad[i]);
+        cr_expect_not(bm_numbered_id(world_str(bad[i]), &base, &number), "%s", bad[i]);
 }

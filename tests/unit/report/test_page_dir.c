@@ -5,11 +5,7 @@
 #include <string.h>
 
 #include "report/page.h"
-
-static bm_str str(const char *text)
-{
-    return (bm_str){text, strlen(text)};
-}
+#include "tests/world/world_text.h"
 
 Test(page_dir, the_least_stay_and_of_equal_ones_the_first)
 {
@@ -19,8 +15,8 @@ Test(page_dir, the_least_stay_and_of_equal_ones_the_first)
     bm_page page = {0};
     for (size_t i = 0; i < 7; i++)
         cr_assert_eq(page_least_offer(&least,
-                                      &(bm_page_offer){str(names[i]), str("other"), offered[i],
-                                                       offered[i], false},
+                                      &(bm_page_offer){world_str(names[i]), world_str("other"),
+                                                       offered[i], offered[i], false},
                                       NULL),
                      BM_OK);
     cr_assert_eq(page_least_show(&least, &page, &page.near, NULL), BM_OK);
@@ -41,8 +37,9 @@ Test(page_dir, none_is_none)
 {
     bm_page_least least = {.most = 0};
     bm_page page = {0};
-    cr_expect_eq(
-        page_least_offer(&least, &(bm_page_offer){str("a"), str("b"), .5, .5, false}, NULL), BM_OK);
+    cr_expect_eq(page_least_offer(
+                     &least, &(bm_page_offer){world_str("a"), world_str("b"), .5, .5, false}, NULL),
+                 BM_OK);
     cr_expect_eq(least.n, 0u);
     cr_expect_eq(least.of, 1u);
     cr_expect_eq(page_least_show(&least, &page, &page.near, NULL), BM_OK);

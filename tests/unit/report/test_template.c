@@ -8,6 +8,7 @@
 #include "model/file_names.h"
 #include "job/assets.h"
 #include "report/page.h"
+#include "tests/world/world_text.h"
 
 /* Objects {"i":0} … of the stream "three"; none of another. */
 static bm_status three(void *ctx, bm_str name, size_t i, bm_json *json, bool *more, bm_error *err)
@@ -46,7 +47,7 @@ static void expect_filled(const char *text, bm_str values, const char *wanted)
 
 static void expect(const char *text, const char *values, const char *wanted)
 {
-    expect_filled(text, (bm_str){values, strlen(values)}, wanted);
+    expect_filled(text, world_str(values), wanted);
 }
 
 /* A value that is a text of somebody else, by a filter. */

@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "report/page.h"
-
-static bm_str str(const char *text)
-{
-    return (bm_str){text, strlen(text)};
-}
+#include "tests/world/world_text.h"
 
 /* Length of a longest common subsequence, by the table. */
 static size_t longest(const char *a, const char *b)
@@ -73,7 +69,7 @@ Test(word_diff, common_words_are_a_longest_common_subsequence)
             letters[side][n] = '\0';
             spell(letters[side], texts[side]);
         }
-        bm_diff_text a = {.text = str(texts[0])}, b = {.text = str(texts[1])};
+        bm_diff_text a = {.text = world_str(texts[0])}, b = {.text = world_str(texts[1])};
         size_t n_common;
         cr_assert_eq(bm_word_diff(&a, &b, NULL), BM_OK);
         check_common(&a, &b, &n_common);
@@ -88,7 +84,7 @@ Test(word_diff, common_words_are_a_longest_common_subsequence)
 Test(word_diff, the_words_of_a_text_are_all_of_it)
 {
     static const char text[] = "  one\ttwo\n\n three \x0b";
-    bm_diff_text a = {.text = {text, sizeof text - 1}}, b = {.text = str("one two three")};
+    bm_diff_text a = {.text = {text, sizeof text - 1}}, b = {.text = world_str("one two three")};
     cr_assert_eq(bm_word_diff(&a, &b, NULL), BM_OK);
     size_t at = 0;
     for (size_t i = 0; i < a.n; i++) {
@@ -113,7 +109,7 @@ Test(word_diff, texts_that_differ_in_much_end_with_a_common_sequence)
         for (size_t i = 0; i < N; i++)
             len += (size_t)sprintf(texts[side] + len, "%u ", draw(&state, 300));
     }
-    bm_diff_text a = {.text = str(texts[0])}, b = {.text = str(texts[1])};
+    bm_diff_text a = {.text = world_str(texts[0])}, b = {.text = world_str(texts[1])};
     size_t n_common;
     cr_assert_eq(bm_word_diff(&a, &b, NULL), BM_OK);
     check_common(&a, &b, &n_common);

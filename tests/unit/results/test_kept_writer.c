@@ -10,6 +10,7 @@
 #include "results/kept_writer.c"
 #include "tests/unit/base/scratch.h"
 #include "input/input_set.h"
+#include "tests/world/world_text.h"
 
 /* --- names --- */
 
@@ -216,11 +217,6 @@ static bm_input_set *open_set(const char *const *paths, size_t n, bm_format form
     return set;
 }
 
-static bm_str str(const char *text)
-{
-    return (bm_str){text, strlen(text)};
-}
-
 Test(kept_writer, bytes_are_kept_as_they_came_even_without_a_last_newline)
 {
     scratch s;
@@ -236,11 +232,11 @@ Test(kept_writer, bytes_are_kept_as_they_came_even_without_a_last_newline)
                             &writer, NULL),
         BM_OK);
     cr_expect_not(bm_kept_writer_wants_ids(writer));
-    cr_expect_eq(bm_kept_writer_write(writer, str("too early"), NULL), BM_ERR_INTERNAL);
+    cr_expect_eq(bm_kept_writer_write(writer, world_str("too early"), NULL), BM_ERR_INTERNAL);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_write(writer, str("{\"text\":\"x\"}\r\n"), NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_write(writer, str("{\"text\":\"y\"}"), NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_id(writer, str("id"), NULL), BM_OK, "does nothing here");
+    cr_assert_eq(bm_kept_writer_write(writer, world_str("{\"text\":\"x\"}\r\n"), NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_write(writer, world_str("{\"text\":\"y\"}"), NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_id(writer, world_str("id"), NULL), BM_OK, "does nothing here");
     cr_assert_eq(bm_kept_writer_end_file(writer, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_finish(writer, NULL), BM_OK);
     bm_kept_writer_close(writer);
@@ -275,7 +271,7 @@ Test(kept_writer, each_input_gets_its_file_in_its_compression)
                             &writer, NULL),
         BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 1, NULL), BM_OK, "the first is left out");
-    cr_assert_eq(bm_kept_writer_write(writer, str("kept b\n"), NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_write(writer, world_str("kept b\n"), NULL), BM_OK);
     cr_expect_eq(bm_kept_writer_begin_file(writer, 2, NULL), BM_ERR_INTERNAL, "one at a time");
     cr_assert_eq(bm_kept_writer_end_file(writer, NULL), BM_OK);
     cr_expect_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_ERR_INTERNAL, "rising order");
@@ -311,12 +307,12 @@ Test(kept_writer, formats_without_records_keep_ids)
                  BM_OK);
     cr_expect(bm_kept_writer_wants_ids(writer));
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_write(writer, str("not kept"), NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_id(writer, str("a\tb\\"), NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_id(writer, str(""), NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_write(writer, world_str("not kept"), NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_id(writer, world_str("a\tb\\"), NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_id(writer, world_str(""), NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_end_file(writer, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_finish(writer, NULL), BM_OK);
-    cr_expect_eq(bm_kept_writer_id(writer, str("late"), NULL), BM_ERR_INTERNAL);
+    cr_expect_eq(bm_kept_writer_id(writer, world_str("late"), NULL), BM_ERR_INTERNAL);
     bm_kept_writer_close(writer);
     cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);
     bm_out_dir_close(dir);
@@ -341,8 +337,8 @@ Test(kept_writer, kept_no_writes_nothing)
                             &writer, NULL),
         BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_write(writer, str("{}\n"), NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_id(writer, str("x"), NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_write(writer, world_str("{}\n"), NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_id(writer, world_str("x"), NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_end_file(writer, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_finish(writer, NULL), BM_OK);
     bm_kept_writer_close(writer);
@@ -367,7 +363,7 @@ Test(kept_writer, a_writer_closed_early_leaves_nothing)
                                      &writer, NULL),
                  BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_write(writer, str("{}\n"), NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_write(writer, world_str("{}\n"), NULL), BM_OK);
     bm_kept_writer_close(writer);
     bm_out_dir_close(dir);
     bm_input_set_close(set);
@@ -397,12 +393,6 @@ bm_status __wrap_bm_table_keep(const char *const *names, const bm_table_kept *ke
     return kept->memory == 1000 ? BM_OK : BM_ERR_NOMEM;
 }
 
-static int write_to_nothing(void *ctx, const char *data, size_t len)
-{
-    (void)ctx, (void)data, (void)len;
-    return 0;
-}
-
 Test(kept_writer, waits_for_no_table_of_a_stranger, .timeout = 60)
 {
     scratch s;
@@ -422,10 +412,11 @@ Test(kept_writer, waits_for_no_table_of_a_stranger, .timeout = 60)
                             &nested.inner, NULL),
         BM_OK);
     bm_kept_writer *inner = nested.inner;
-    cr_assert_eq(bm_kept_writer_open(
-                     &(bm_kept_cfg){.write = write_to_nothing, .set = set, .kept = BM_RECORDS_SAME},
-                     &outer, NULL),
-                 BM_OK);
+    cr_assert_eq(
+        bm_kept_writer_open(
+            &(bm_kept_cfg){.write = world_write_nothing, .set = set, .kept = BM_RECORDS_SAME},
+            &outer, NULL),
+        BM_OK);
     cr_expect_eq(bm_kept_writer_finish(outer, NULL), BM_OK);
     cr_expect(nested.again);
     bm_kept_writer_close(outer);

@@ -12,6 +12,7 @@
 #include "results/result_dir.h"
 #include "results/listed_order.h"
 #include "tests/unit/results/folder.h"
+#include "tests/world/world_text.h"
 
 #define SOURCES "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\n"
 #define REMOVED "id\tkept\tjaccard\treason\tfile\tline\n"
@@ -156,7 +157,7 @@ Test(result_dir, the_rows_of_an_input_are_as_many_as_sources_counts)
         cr_expect_eq(sum, 2u);
         for (size_t k = 0; cases[i].files[k] != NULL; k++) {
             bm_tsv_table row = {.path = "removed.tsv", .line = k + 2};
-            row.fields[BM_REMOVED_FILE] = (bm_str){cases[i].files[k], strlen(cases[i].files[k])};
+            row.fields[BM_REMOVED_FILE] = world_str(cases[i].files[k]);
             const bm_status status = bm_source_walk_row(&walk, &row, BM_REMOVED_FILE, &f.err);
             cr_expect_eq(status, k < cases[i].n_good ? BM_OK : BM_ERR_FORMAT, "%zu %zu", i, k);
             if (k < cases[i].n_good)

@@ -9,11 +9,7 @@
 #include <string.h>
 
 #include "results/result_tables.h"
-
-static bm_str str(const char *text)
-{
-    return (bm_str){text, strlen(text)};
-}
+#include "tests/world/world_text.h"
 
 static void expect_text(bm_buf *buf, const char *wanted)
 {
@@ -48,20 +44,22 @@ Test(result_tables, headers_are_told_apart_whole)
         char begun[128];
         cr_expect_str_eq(bm_table_header((bm_table)i), header);
         cr_expect_str_eq(bm_table_kind((bm_table)i), wanted[i].kind);
-        cr_expect_eq(bm_table_of_header(str(header)), i);
+        cr_expect_eq(bm_table_of_header(world_str(header)), i);
         cr_expect_eq(bm_table_of_header((bm_str){header, strlen(header) - 1}), BM_N_TABLES);
         cr_assert_eq(bm_table_begin(&out, (bm_table)i, NULL), BM_OK);
         snprintf(begun, sizeof begun, "%s\n", header);
         expect_text(&out, begun);
     }
-    cr_expect_eq(bm_table_of_header(str("")), BM_N_TABLES);
-    cr_expect_eq(bm_table_of_header(str("id_a\tid_b\tjaccard\tmore")), BM_N_TABLES);
+    cr_expect_eq(bm_table_of_header(world_str("")), BM_N_TABLES);
+    cr_expect_eq(bm_table_of_header(world_str("id_a\tid_b\tjaccard\tmore")), BM_N_TABLES);
 }
 
 static void expect_decimals(double jaccard)
 {
-    const bm_pair_line line = {
-        .id_a = str("a"), .id_b = str("b"), .measure = BM_MEASURE_JACCARD, .similarity = jaccard};
+    const bm_pair_line line = {.id_a = world_str("a"),
+                               .id_b = world_str("b"),
+                               .measure = BM_MEASURE_JACCARD,
+                               .similarity = jaccard};
     bm_buf out = {0};
     char wanted[32];
     snprintf(wanted, sizeof wanted, "a\tb\t%.6f\n", jaccard);
@@ -114,8 +112,8 @@ Test(result_tables, columns_stand_where_their_names_do)
 Test(result_tables, an_answer_names_its_query_and_its_target)
 {
     bm_buf out = {0};
-    const bm_pair_line line = {.id_a = str("q\t1"),
-                               .id_b = str("a\"b"),
+    const bm_pair_line line = {.id_a = world_str("q\t1"),
+                               .id_b = world_str("a\"b"),
                                .measure = BM_MEASURE_JACCARD,
                                .similarity = 2.0 / 3.0};
     cr_assert_eq(bm_pair_line_add(&out, &line, NULL), BM_OK);
@@ -128,12 +126,18 @@ Test(result_tables, an_answer_names_its_query_and_its_target)
 Test(result_tables, a_pair_has_six_decimals_or_none)
 {
     bm_buf out = {0};
-    const bm_pair_line known = {
-        .id_a = str("a"), .id_b = str("b\t\\"), .measure = BM_MEASURE_JACCARD, .similarity = 0.8};
-    const bm_pair_line unknown = {
-        .id_a = str("a\n"), .id_b = str("\r"), .measure = BM_MEASURE_JACCARD, .similarity = NAN};
-    const bm_pair_line third = {
-        .id_a = str("x"), .id_b = str("y"), .measure = BM_MEASURE_JACCARD, .similarity = 2.0 / 3.0};
+    const bm_pair_line known = {.id_a = world_str("a"),
+                                .id_b = world_str("b\t\\"),
+                                .measure = BM_MEASURE_JACCARD,
+                                .similarity = 0.8};
+    const bm_pair_line unknown = {.id_a = world_str("a\n"),
+                                  .id_b = world_str("\r"),
+                                  .measure = BM_MEASURE_JACCARD,
+                                  .similarity = NAN};
+    const bm_pair_line third = {.id_a = world_str("x"),
+                                .id_b = world_str("y"),
+                                .measure = BM_MEASURE_JACCARD,
+                                .similarity = 2.0 / 3.0};
     cr_assert_eq(bm_pair_line_add(&out, &known, NULL), BM_OK);
     cr_assert_eq(bm_pair_line_add(&out, &unknown, NULL), BM_OK);
     cr_assert_eq(bm_pair_line_add(&out, &third, NULL), BM_OK);
@@ -143,10 +147,14 @@ Test(result_tables, a_pair_has_six_decimals_or_none)
 Test(result_tables, a_pair_is_an_object_with_the_same_names)
 {
     bm_buf out = {0};
-    const bm_pair_line known = {
-        .id_a = str("a\""), .id_b = str("b\t"), .measure = BM_MEASURE_JACCARD, .similarity = 0.5};
-    const bm_pair_line unknown = {
-        .id_a = str("a"), .id_b = str("b"), .measure = BM_MEASURE_JACCARD, .similarity = NAN};
+    const bm_pair_line known = {.id_a = world_str("a\""),
+                                .id_b = world_str("b\t"),
+                                .measure = BM_MEASURE_JACCARD,
+                                .similarity = 0.5};
+    const bm_pair_line unknown = {.id_a = world_str("a"),
+                                  .id_b = world_str("b"),
+                                  .measure = BM_MEASURE_JACCARD,
+                                  .similarity = NAN};
     cr_assert_eq(bm_pair_line_add_json(&out, &known, NULL), BM_OK);
     cr_assert_eq(bm_pair_line_add_json(&out, &unknown, NULL), BM_OK);
     expect_text(&out, "{\"id_a\":\"a\\\"\",\"id_b\":\"b\\t\",\"jaccard\":0.5}\n"
@@ -156,8 +164,10 @@ Test(result_tables, a_pair_is_an_object_with_the_same_names)
 Test(result_tables, a_removed_document_says_where_it_was_as_far_as_that_is_known)
 {
     bm_buf out = {0};
-    const bm_removed_line whole = {str("r"), str("k"), 1.0, "identical", "in\t.jsonl", 7, 0, false};
-    const bm_removed_line less = {str("r"), str("k"), NAN, "similar", "-", 0, UINT64_MAX, false};
+    const bm_removed_line whole = {
+        world_str("r"), world_str("k"), 1.0, "identical", "in\t.jsonl", 7, 0, false};
+    const bm_removed_line less = {world_str("r"), world_str("k"), NAN, "similar", "-", 0,
+                                  UINT64_MAX,     false};
     cr_assert_eq(bm_removed_line_add(&out, &whole, NULL), BM_OK);
     cr_assert_eq(bm_removed_line_add(&out, &less, NULL), BM_OK);
     expect_text(&out, "r\tk\t1.000000\tidentical\tin\\t.jsonl\t7\t0\nr\tk\t\tsimilar\t-\t\t\n");
@@ -168,15 +178,15 @@ Test(result_tables, all_digits_are_read_back_as_the_double_and_as_the_nearest_mi
     static const double rows[] = {2.0 / 3, 1.0, 0.0, 0.9999995, 0.9999996, 1.0 / 997, 0.8};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bm_buf out = {0};
-        const bm_removed_line removed = {.id = str("r"),
-                                         .kept = str("k"),
+        const bm_removed_line removed = {.id = world_str("r"),
+                                         .kept = world_str("k"),
                                          .jaccard = rows[i],
                                          .reason = "near",
                                          .file = "-",
                                          .lost = UINT64_MAX,
                                          .all_digits = true};
-        const bm_pair_line pair = {.id_a = str("r"),
-                                   .id_b = str("k"),
+        const bm_pair_line pair = {.id_a = world_str("r"),
+                                   .id_b = world_str("k"),
                                    .measure = BM_MEASURE_JACCARD,
                                    .similarity = rows[i],
                                    .all_digits = true};
@@ -193,7 +203,7 @@ Test(result_tables, all_digits_are_read_back_as_the_double_and_as_the_nearest_mi
         bm_buf_reset(&out);
     }
     uint32_t millionths;
-    cr_expect_not(bm_table_jaccard(str("0.6666666"), &millionths));
+    cr_expect_not(bm_table_jaccard(world_str("0.6666666"), &millionths));
 }
 
 Test(result_tables, sources_count_what_is_kept_and_skipped_records_have_their_line)
@@ -231,9 +241,9 @@ Test(result_tables, groups_are_objects_one_after_another_from_one_writer)
     bm_buf out = {0};
     bm_json json = {0};
     for (uint64_t group = 1; group <= 2; group++) {
-        bm_group_line_begin(&json, group, str("k\""), group + 1);
+        bm_group_line_begin(&json, group, world_str("k\""), group + 1);
         for (uint64_t i = 0; i <= group; i++)
-            bm_json_string(&json, str("m"));
+            bm_json_string(&json, world_str("m"));
         cr_assert_eq(bm_group_line_end(&json, &out, NULL), BM_OK);
     }
     bm_buf_reset(&json.buf);

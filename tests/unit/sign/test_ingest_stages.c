@@ -8,6 +8,7 @@
 
 #include "cpu/cpu_backend.h"
 #include "sketch/scheme.h"
+#include "tests/world/world_text.h"
 
 /* === entries ===
  *
@@ -143,7 +144,7 @@ static bm_str text_of(size_t i)
 {
     static const char *const texts[N] = {
         "The cat sat on the mat", "", "one", long_word, "a b a b a b", "x y", long_word};
-    return (bm_str){texts[i], strlen(texts[i])};
+    return world_str(texts[i]);
 }
 
 static void begin(setting *s)

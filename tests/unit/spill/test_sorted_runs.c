@@ -6,13 +6,7 @@
 #include <stdlib.h>
 
 #include "tests/unit/base/scratch.h"
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = (*state ^ *state >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    return z ^ z >> 27;
-}
+#include "tests/world/world_random.h"
 
 static int by_key_then_value(const void *x, const void *y)
 {
@@ -30,7 +24,7 @@ static void check_order(const char *dir, size_t n, size_t memory, uint64_t key_m
     uint64_t state = n ^ key_mask;
     cr_assert_eq(bm_sorted_runs_open(dir, memory, &runs, NULL), BM_OK);
     for (size_t i = 0; i < n; i++) {
-        model[i] = (bm_run_record){next_random(&state) & key_mask, i};
+        model[i] = (bm_run_record){world_split(&state) & key_mask, i};
         cr_assert_eq(bm_sorted_runs_add(runs, model[i].key, model[i].value, NULL), BM_OK);
     }
     qsort(model, n, sizeof *model, by_key_then_value);

@@ -4,6 +4,7 @@
 #include "tests/unit/store/store_model.h"
 
 #include "tests/unit/base/scratch.h"
+#include "tests/world/world_text.h"
 
 /* A batch: one document, some, many. */
 static uint32_t batch_of(numbers *r)
@@ -15,8 +16,7 @@ static uint32_t batch_of(numbers *r)
 static void note(model *m, bm_store *store, numbers *r)
 {
     snprintf(m->note, sizeof m->note, "%.*s", (int)below(r, 3) * 10, "the same words again");
-    cr_assert_eq(bm_store_note(store, BM_NOTE_INPUTS, (bm_str){m->note, strlen(m->note)}, NULL),
-                 BM_OK);
+    cr_assert_eq(bm_store_note(store, BM_NOTE_INPUTS, world_str(m->note), NULL), BM_OK);
 }
 
 static void copy_over(model *m, bm_store *from, scratch *s, unsigned *generation)

@@ -12,6 +12,7 @@
 
 #include "base/threads.h"
 #include "tests/unit/base/scratch.h"
+#include "tests/world/world_text.h"
 
 /* What parent and child both see. */
 typedef struct shared {
@@ -226,8 +227,7 @@ static void write_for_ever(const char *dir, shared *both, uint64_t seed)
             cr_assert_eq(model_add(m, store, (uint32_t)below(&r, 60), &r, NULL), BM_OK);
         cr_assert_eq(model_remove(m, store, (uint32_t)below(&r, 40), &r, NULL), BM_OK);
         snprintf(m->note, sizeof m->note, "%" PRIu64, both->done);
-        cr_assert_eq(bm_store_note(store, BM_NOTE_INPUTS, (bm_str){m->note, strlen(m->note)}, NULL),
-                     BM_OK);
+        cr_assert_eq(bm_store_note(store, BM_NOTE_INPUTS, world_str(m->note), NULL), BM_OK);
         both->models[(both->done + 1) % 2] = *m;
         both->begun = both->done + 1;
         model_commit(store);

@@ -16,6 +16,7 @@
 #include "tests/unit/base/sized.h"
 #include "tests/unit/text/shingle_oracle.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_text.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
 #define N_ISAS (sizeof isas / sizeof isas[0])
@@ -102,12 +103,12 @@ static void expect(bm_text_options options, const char *text, const char *expect
     const bm_hash128 content =
         options.shingle == BM_SHINGLE_STOPWORD
             ? content_of(run, n_run, (bm_str){(const char *)run, n_run * sizeof *run})
-            : content_of_text(options, (bm_str){text, strlen(text)}, run, n_run);
+            : content_of_text(options, world_str(text), run, n_run);
     for (size_t i = 0; i <= N_ISAS; i++) {
         const char *isa = i < N_ISAS ? isas[i] : "scalar";
         if (!available(isa))
             continue;
-        bm_shingle_batch batch = shingle(options, isa, (bm_str){text, strlen(text)}, i == N_ISAS);
+        bm_shingle_batch batch = shingle(options, isa, world_str(text), i == N_ISAS);
         const char *path = i == N_ISAS ? "exact" : isa;
         cr_assert_eq(batch.n_docs, 1);
         cr_expect_eq(batch.offsets[1], n, "%s: %zu hashes for '%s'", path, (size_t)batch.offsets[1],

@@ -13,6 +13,7 @@
 #include "text/stop_table.h"
 #include "text/stop_words.h"
 #include "text/stop_words_en.h"
+#include "tests/world/world_text.h"
 
 static bm_text_options stop(uint32_t k, const char *words)
 {
@@ -38,7 +39,7 @@ static void expect(bm_text_options options, const char *text, const char *expect
         const special_path path = {i < N_ISAS ? isas[i] : "scalar", i == N_ISAS, false};
         if (!available(path.isa))
             continue;
-        bm_shingle_batch batch = shingle(&options, path, (bm_str){text, strlen(text)});
+        bm_shingle_batch batch = shingle(&options, path, world_str(text));
         cr_expect_eq(batch.offsets[1], n, "%s: %zu shingles of '%s'", path.isa,
                      (size_t)batch.offsets[1], text);
         if (batch.offsets[1] == n && n > 0)

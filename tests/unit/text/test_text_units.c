@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "text/shingle_ops.h"
 #include "text/unit_text.h"
+#include "tests/world/world_text.h"
 
 static bm_text_options options_of(bm_shingle_kind kind, bm_words words, uint32_t normalize)
 {
@@ -21,7 +22,7 @@ static bm_text_options options_of(bm_shingle_kind kind, bm_words words, uint32_t
 static void expect(const bm_text_options *options, const char *text, const char *const *stretches)
 {
     bm_text_units units = {0};
-    cr_assert_eq(bm_text_units_make(options, (bm_str){text, strlen(text)}, &units, NULL), BM_OK);
+    cr_assert_eq(bm_text_units_make(options, world_str(text), &units, NULL), BM_OK);
     size_t n = 0;
     for (; stretches[n] != NULL; n++) {
         cr_assert_lt(n, units.n, "%s: %zu units", text, units.n);

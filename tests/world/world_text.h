@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* world_text.h -- texts of tests. */
+#pragma once
+
+#include <string.h>
+
+#include <bandmill/types.h>
+
+/* The bytes of a C string, which is borrowed. */
+static inline bm_str world_str(const char *text)
+{
+    return (bm_str){text, strlen(text)};
+}
+
+/* A write callback that drops the bytes. */
+static inline int world_write_nothing(void *ctx, const char *data, size_t len)
+{
+    (void)ctx, (void)data, (void)len;
+    return 0;
+}
