@@ -10,7 +10,8 @@ The package is that of PYTHONPATH (build/release/python). FILE.jsonl has the fie
 must ascend, for order is by id in Spark. Each tool runs in a process of its own, bound to so many processors, over the same documents (Spark and the package: Parquet): "seconds" are those of
 the job, in Spark those of a running session ("start_seconds" are told apart), "cpu_seconds" those of all its processes with their start: they
 are what counts on a machine that others use too. Of Spark also the CPU seconds of the driver, the JVM and the workers for a first job of
-the session ("cold") and a second ("warm"). Prints one JSON object.
+the session ("cold") and a second ("warm"), split by step and by what spent them; and jobs, tasks and bytes exchanged of each, by the
+event log. "driver_mib" is the peak of the driver's Python. Prints one JSON object.
 
 random, by-word: documents of 110 words are made instead, in which 6 % are an earlier one with a word more at random, or 34 % an earlier one
 with a word more behind each of some words. copies: all are one text. template: 110 words of which 8 are filled in. long: texts of 50 MB,
@@ -73,6 +74,10 @@ def session(a):
     options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": a.driver_memory,
                "spark.local.dir": a.scratch, "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": str(4 * a.cores),
                "spark.sql.files.maxPartitionBytes": "16m", "spark.sql.execution.arrow.maxRecordsPerBatch": str(a.batch_rows)}
+    events = os.path.join(a.scratch, "events")
+    os.mkdir(events)
+    options.update({"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}", "spark.eventLog.compress": "false",
+                    "spark.eventLog.rolling.enabled": "false"})
     for name, value in options.items():
         builder = builder.config(name, value)
     found = builder.getOrCreate()
@@ -94,20 +99,84 @@ def cpu_of(process):
     return total
 
 
+def own_cpu(place):
+    """The name of a process or thread, and its CPU seconds."""
+    with open(f"{place}/stat", encoding="ascii", errors="replace") as file:
+        name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+    return name, sum(map(int, rest.split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_parts():
+    """CPU seconds of the JVM's executor threads, compilers and garbage collection, of the workers, and of the rest."""
+    me, parts = os.getpid(), dict.fromkeys(("executors", "compilers", "collection", "workers", "rest"), 0.0)
+    kinds = {"C1": "compilers", "C2": "compilers", "GC": "collection", "G1": "collection", "Ex": "executors"}
+    for thread in os.listdir(f"/proc/{me}/task"):
+        with open(f"/proc/{me}/task/{thread}/children", encoding="ascii") as file:
+            for jvm in file.read().split():
+                parts["rest"] += own_cpu(f"/proc/{jvm}")[1]
+                parts["workers"] += cpu_of(jvm) - own_cpu(f"/proc/{jvm}")[1]
+                for one in os.listdir(f"/proc/{jvm}/task"):
+                    try:
+                        name, seconds = own_cpu(f"/proc/{jvm}/task/{one}")
+                    except FileNotFoundError:
+                        continue
+                    if name[:2] in kinds:
+                        parts[kinds[name[:2]]] += seconds
+                        parts["rest"] -= seconds
+    parts["rest"] += own_cpu(f"/proc/{me}")[1]
+    return parts
+
+
+def less(after, before):
+    return {name: round(after[name] - before[name], 2) for name in after}
+
+
+def events_of(folder):
+    """What the event log has of jobs that bandmill described: how many, and bytes and rows that were exchanged."""
+    (log,) = os.listdir(folder)
+    found, ours = {"jobs": 0, "tasks": 0, "shuffled_bytes": 0}, set()
+    with open(os.path.join(folder, log), encoding="utf-8") as file:
+        for line in file:
+            event = json.loads(line)
+            if event["Event"] == "SparkListenerJobStart" and str(event["Properties"].get("spark.job.description")).startswith("bandmill"):
+                found["jobs"] += 1
+                ours.update(event["Stage IDs"])
+            elif event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in ours:
+                found["tasks"] += 1
+                found["shuffled_bytes"] += event["Task Metrics"]["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+    return found
+
+
 def run_spark(a):
     spark, started = session(a)
     import bandmill.spark
+    from bandmill.spark import _frames
 
-    found, times = None, []
+    found, times, marks, find = None, [], [], _frames.Job.find
+
+    def marked(job):
+        find(job)
+        marks.append(cpu_parts())
+
+    _frames.Job.find = marked
     for _ in ("cold", "warm"):
         if found is not None:
             found.unpersist()
         began, cpu, report = time.monotonic(), cpu_of(os.getpid()), {}
+        marks.append(cpu_parts())
         found = bandmill.spark.dedup(spark.read.parquet(a.parquet), report=report, partitions=a.partitions)
+        marks.append(cpu_parts())
         times.append((time.monotonic() - began, cpu_of(os.getpid()) - cpu))
     table = found.toArrow()
+    spark.stop()
     rows = list(zip(table["id"].to_pylist(), table["group"].to_pylist()))
     more = {"warm_seconds": times[1][0], "cold_cpu_seconds": times[0][1], "warm_cpu_seconds": times[1][1]}
+    for i, run in enumerate(("cold", "warm")):
+        more[f"{run}_sign_cpu"], more[f"{run}_compare_cpu"] = (less(marks[3 * i + k + 1], marks[3 * i + k]) for k in (0, 1))
+    events = events_of(os.path.join(a.scratch, "events"))  # of both
+    more.update({name: n // 2 for name, n in events.items()})
+    with open("/proc/self/status", encoding="ascii") as file:
+        more["driver_mib"] = next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) >> 10
     return {"seconds": times[0][0], "start_seconds": started, **more, "not_compared": report["not_compared"], **digest(rows)}
 
 

@@ -27,7 +27,8 @@ OK, NOT_FOUND = lib.BM_OK, lib.BM_NOT_FOUND
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def bm_py_log(ctx: Any, level: int, message: Any) -> None:
     """A line of a job's log."""
-    LOG.log(_LEVELS.get(level, logging.INFO), "%s", text_of(message))
+    call = ffi.from_handle(ffi.cast("struct bm_py_cancel *", ctx).python)
+    LOG.log(_LEVELS.get(level, logging.INFO), "%s%s", call.about, text_of(message))
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
@@ -105,6 +106,7 @@ class Call:
         self.show = Bar() if progress is True else progress or None
         if self.show is not None and not callable(self.show):
             raise Error(f"progress {progress!r} (True, False, or a function of stage, done, total and unit)", field="progress")
+        self.about = ""  # before each line of the log
         self.failed: BaseException | None = None  # of that function: it ends the call
         self.rows: list[bytes] = []
         self.afterwards: Callable[[], None] = lambda: None

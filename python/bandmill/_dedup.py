@@ -135,6 +135,7 @@ def dedup(
     """
     k: dict[str, Any] = {"text": text, "id": id, **options}
     call = Call(k["progress"])
+    call.about = k.get("about", "")
     source = Source(data, call, k["paths"])
     output, against = k["output"], k["against"]
     call.text(output, "output")

@@ -29,8 +29,9 @@ _ELSEWHERE = {
     "batch_docs": ("batch_size",),
 }
 
-# What the steps of bandmill.distributed ask for, and no signature shows: similarities with all their digits.
-_UNSHOWN = {"decimals"}
+# What the steps of bandmill.distributed ask for, and no signature shows: similarities with all their digits, and what stands
+# before each line of the log.
+_UNSHOWN = {"decimals", "about"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -217,6 +217,7 @@ class Plan:
             known = table(known)
             self._refuse_repeats(_column(known, self.id), [])
             own.update(against=known, against_text=list(self.text), against_id="none")
+        own["about"] = f"among the {len(documents)} candidates of a task: "
         found = dedup(rest, list(self.text), "none", threads=1, **own)
         counts = {name: n for name, n in found.report["counts"].items() if isinstance(n, int)}
         counts["found"] = int(found.report.get("against", {}).get("found", 0))

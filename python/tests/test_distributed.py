@@ -149,6 +149,15 @@ def test_similarities_have_all_digits():
     assert sum(0 < jaccard < 1 for _, _, jaccard in near) > 20
 
 
+def test_a_task_logs_that_it_speaks_of_its_own_documents(caplog):
+    plan = bandmill.distributed.Plan(parts=1)
+    copies = pa.table({"id": [f"{i}" for i in range(1200)], "text": ["one text that is there very often"] * 1200})
+    plan.dedup(copies)
+    assert [r.getMessage()[:75] for r in caplog.records] == [
+        "among the 1200 candidates of a task: one group has 1200 of 1200 documents, "
+    ]
+
+
 @pytest.mark.parametrize("ids", [list(range(-5, N - 5)), [f"{i:05}".encode() for i in range(N)]], ids=["integers", "bytes"])
 def test_ids_of_other_types_and_several_columns_of_text(ids):
     table = pa.table({"key": ids, "a": TABLE["text"], "b": TABLE["text"].slice(0, 450).to_pylist() * 2, "place": range(N)})
