@@ -361,15 +361,15 @@ class Components:
         names = ("documents", "empty", "unreadable", "skipped", "shingles")
         self.counts = {name: int(getattr(counts, name)) for name in names}
         self.id_hashes: Array = numbers(rows.column("id_hash")).view(np.uint64)
-        of = np.unique(numbers(rows.column("component")), return_inverse=True)[1]
-        known = (self.id_hashes & np.uint64(lib.BM_ID_HASH_KNOWN)).astype(bool)
+        of = _component_numbers(self.id_hashes, numbers(rows.column("component")).view(np.uint64))
+        known = (self.id_hashes.view(np.uint8)[::8] & np.uint8(lib.BM_ID_HASH_KNOWN)).astype(bool)
         if known.any():  # those of known documents alone give no groups
             wanted = (np.bincount(of, weights=~known) > 0)[of]
             self.id_hashes, of = self.id_hashes[wanted], np.unique(of[wanted], return_inverse=True)[1]
         sizes = np.bincount(of)
         self.n_tasks = max(1, -(-len(of) // docs_a_task))
         self.largest = int(sizes.max()) if len(sizes) else 0
-        self.tasks: Array = _dealt_out(sizes, self.n_tasks)[of].astype(np.int32)
+        self.tasks: Array = _dealt_out(sizes, self.n_tasks).astype(np.int32)[of]
 
     def task_of(self, id_hashes: Array) -> Array:
         """int32: the task of each document; -1: it is no candidate, and stands in no group."""
@@ -379,6 +379,15 @@ class Components:
             there = self.id_hashes[at] == id_hashes
             found[there] = self.tasks[at[there]]
         return found
+
+
+def _component_numbers(id_hashes: Array, least: Array) -> Array:
+    """Components, which are called by their least hash, counted from 0. ``id_hashes`` ascend; of few at a time, for memory."""
+    names = id_hashes[id_hashes == least]
+    found = np.empty(len(least), dtype=np.int32)
+    for at in range(0, len(least), BLOCK_DOCS):
+        found[at : at + BLOCK_DOCS] = np.searchsorted(names, least[at : at + BLOCK_DOCS])
+    return found
 
 
 def _dealt_out(sizes: Array, n_tasks: int) -> Array:
