@@ -115,7 +115,8 @@ typedef struct bm_dedup_options {
     /* LINE, PARAGRAPH, SPAN: compare these parts of texts instead of documents. Of equal parts the
      * first `keep_count` (0: 1) stay, and the others are cut out of the kept records. Units of
      * fewer than `min_words` (0: 8) words stay. A document of which only White_Space is left is
-     * removed (docs/units.md). Kept records can only be written for records of text files.
+     * removed (docs/units.md). Kept records can only be written for text files, and for files of
+     * tables with one text field.
      * `threshold` is 1 if it is not given; below 1, near lines and paragraphs are found as
      * documents are. With `keep_count`, `keep` is FIRST. BM_ERR_USAGE: see --unit in
      * docs/cli.md. */

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define BM_TABLE_MODULE_ABI 8u
+#define BM_TABLE_MODULE_ABI 9u
 
 /* A range of a table's rows that can be read beside others. */
 typedef struct bm_table_range {
@@ -80,6 +80,11 @@ typedef struct bm_table_label {
     uint32_t kept;       /* 0 or 1 */
 } bm_table_label;
 
+/* Bytes of a row's text to leave out, half open. */
+typedef struct bm_table_text_cut {
+    uint64_t row, from, to;
+} bm_table_text_cut;
+
 /* Which rows of a table to write to a new file. */
 typedef struct bm_table_kept {
     const char *path;
@@ -92,12 +97,20 @@ typedef struct bm_table_kept {
      * file already has a column of this name. */
     const bm_table_label *labels;
     uint64_t n_labels;
+    /* NULL, or what to leave out of the strings of column `text` (a name as in bm_table_wish). The
+     * text of a row is all of its strings, with a newline between two; a null counts as an empty
+     * string, but a list that is null has none. Cuts come in the order of the rows, ascend within
+     * each, and none has bytes of two strings. BM_ERR_INPUT: strings of this column cannot be cut,
+     * such as those of lists in lists, or of a dictionary in an IPC file. */
+    const bm_table_text_cut *cuts;
+    uint64_t n_cuts;
+    const char *text;
     uint32_t threads;  /* 1: reading and writing do not overlap; the file is always the same */
     uint64_t memory;   /* as in bm_table_wish */
     bm_write_fn write; /* receives the new file, from front to back */
     void *write_ctx;
     /* NULL, or another table of the same schema, whose rows follow in the same file. Only its path,
-     * rows, n_rows, bytes and `more` are used. Not with labels. */
+     * rows, n_rows, bytes, cuts, n_cuts and `more` are used. Not with labels. */
     const struct bm_table_kept *more;
 } bm_table_kept;
 

@@ -24,6 +24,7 @@
 #include "base/bisect.h"
 #include "base/error.h"
 #include "input/parser.h"
+#include "input/table_module.h"
 #include "job/rows.h"
 
 #define BATCH_BYTES  (1u << 20)
@@ -266,9 +267,28 @@ static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool insert
     return inserted ? bm_buf_add(&l->insertions, bytes.data, bytes.len, err) : BM_OK;
 }
 
+/* A row of a table is its number; what is cut out of its text follows. */
+static bm_status add_row_cuts(lane *l, const run *r, bm_error *err)
+{
+    bool begun = false;
+    bm_table_text_cut cut;
+    memcpy(&cut.row, r->bytes.data, sizeof cut.row);
+    BM_TRY(add_piece(l, r, r->bytes, false, &begun, err));
+    for (size_t at = 0; at < l->ranges.len; at += sizeof(bm_text_range)) {
+        bm_text_range range;
+        memcpy(&range, l->ranges.data + at, sizeof range);
+        cut.from = range.from;
+        cut.to = range.to;
+        BM_TRY(add_piece(l, r, (bm_str){(const char *)&cut, sizeof cut}, true, &begun, err));
+    }
+    return BM_OK;
+}
+
 /* The record without these ranges of its text. */
 static bm_status add_cut(lane *l, const run *r, const bm_record *record, bm_error *err)
 {
+    if (record->parser == NULL)
+        return add_row_cuts(l, r, err);
     const bm_record_edit *edits;
     size_t n, at = 0;
     bool begun = false;

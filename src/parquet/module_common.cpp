@@ -243,4 +243,53 @@ arrow::Status read_beside(bool beside, const std::function<arrow::Status(const P
     return written.ok() ? was_read : written;
 }
 
+// --- cuts of texts ---
+
+TextCuts::TextCuts(const bm_table_kept &kept, uint64_t first)
+    : next_(kept.cuts), end_(kept.cuts + kept.n_cuts)
+{
+    next_ = std::lower_bound(next_, end_, first, [](const bm_table_text_cut &cut, uint64_t row) {
+        return cut.row < row;
+    });
+}
+
+bool TextCuts::has(uint64_t row)
+{
+    while (next_ != end_ && next_->row < row)
+        next_++;
+    return next_ != end_ && next_->row == row;
+}
+
+void TextCuts::cut(uint64_t row, std::string_view value, std::string *out)
+{
+    const uint64_t begin = row == row_ ? at_ + 1 : 0, end = begin + value.size();
+    uint64_t from = begin;
+    row_ = row;
+    at_ = end;
+    out->clear();
+    for (; has(row) && next_->from < end; next_++) {
+        const uint64_t to = std::min(next_->to, end);
+        if (next_->from > from)
+            out->append(value.substr(from - begin, next_->from - from));
+        from = std::max(from, to);
+    }
+    out->append(value.substr(from - begin));
+}
+
+bool is_nested(std::string_view name)
+{
+    return name.find("[]") != name.rfind("[]");
+}
+
+NameStep next_step(std::string_view *name)
+{
+    const std::size_t dot = name->find('.'), list = name->find("[]");
+    const std::size_t end = std::min(dot, list);
+    const NameStep step{name->substr(0, end), list < dot};
+    *name = end == std::string_view::npos ? std::string_view() : name->substr(end + 1 + step.list);
+    if (step.list && !name->empty() && name->front() == '.')
+        name->remove_prefix(1);
+    return step;
+}
+
 } // namespace bandmill_tables

@@ -73,6 +73,41 @@ inline bool stays_at(const bm_table_kept &kept, uint64_t row)
     return row < kept.n_rows && (kept.rows[row / 8] >> row % 8 & 1) != 0;
 }
 
+// Cuts the strings of the text column; rows ascend, and in each the strings come in order.
+class TextCuts
+{
+  public:
+    TextCuts() = default;
+    // From row `first` on.
+    TextCuts(const bm_table_kept &kept, uint64_t first);
+    // Has the row a cut from here on? If not, its strings need not be told.
+    bool has(uint64_t row);
+    // The next string of the row; what is left of it goes to `out`.
+    void cut(uint64_t row, std::string_view value, std::string *out);
+    // The next one is null.
+    void pass(uint64_t row)
+    {
+        std::string none;
+        if (has(row))
+            cut(row, {}, &none);
+    }
+
+  private:
+    const bm_table_text_cut *next_ = nullptr, *end_ = nullptr;
+    uint64_t row_ = UINT64_MAX; // that was told last, and how much of its text was
+    uint64_t at_ = 0;
+};
+
+// `name` up to its first dot or [] is `*first`; the rest, without these, is what it becomes.
+// `list`: it was [].
+struct NameStep {
+    std::string_view first;
+    bool list;
+};
+NameStep next_step(std::string_view *name);
+// Do strings lie in lists of lists?
+bool is_nested(std::string_view name);
+
 // Compare the schema of the next table that goes to the same file with the schema of the first. If
 // they differ, `words` names the difference and the status is not OK.
 arrow::Status check_schema(const arrow::Schema &first, const arrow::Schema &other,

@@ -19,6 +19,7 @@
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <deque>
 #include <type_traits>
 
 namespace bandmill_tables
@@ -32,6 +33,12 @@ constexpr int64_t kPartBytes = 1 << 20; // of values that are written at a time
 constexpr int64_t kSmall = 64 << 10;    // bytes of a chunk that is not worth a thread
 constexpr uint64_t kLabels = 64 << 10;  // at a time
 
+// The leaf whose strings are cut.
+struct TextLeaf {
+    int column = -1;          // -1: none
+    std::vector<bool> blanks; // by the level of definition: a null there is an empty string
+};
+
 // A row group, and which of its rows stay.
 struct Group {
     const Parquet &p;
@@ -40,6 +47,7 @@ struct Group {
     uint64_t first; // row of the file
     int64_t rows;
     std::shared_ptr<parquet::RowGroupReader> reader;
+    const TextLeaf &text;
 
     bool stays(int64_t row) const
     {
@@ -61,8 +69,9 @@ template <class Type> class Copier
     using T = typename Type::c_type;
 
     Copier(const Group &group, parquet::ColumnReader &reader, parquet::ColumnWriter &writer,
-           int64_t batch)
-        : group_(group), reader_(static_cast<parquet::TypedColumnReader<Type> &>(reader)),
+           int64_t batch, bool cuts)
+        : group_(group), cuts_(cuts), text_(cuts ? TextCuts(group.kept, group.first) : TextCuts()),
+          reader_(static_cast<parquet::TypedColumnReader<Type> &>(reader)),
           writer_(static_cast<parquet::TypedColumnWriter<Type> &>(writer)),
           most_definition_(reader.descr()->max_definition_level()),
           repeats_(reader.descr()->max_repetition_level() > 0),
@@ -113,6 +122,7 @@ template <class Type> class Copier
     {
         int64_t value = 0;
         n_levels_ = n_values_ = 0;
+        made_.clear();
         for (int64_t level = 0; level < n; level++) {
             const auto i = static_cast<std::size_t>(level);
             if (!repeats_ || repetitions_[i] == 0) {
@@ -125,6 +135,9 @@ template <class Type> class Copier
                 return arrow::Status::Invalid("a page holds fewer values than it says");
             if (stays_)
                 move_to_front(i, has ? value : -1);
+            if (stays_ && !has && cuts_ &&
+                group_.text.blanks[static_cast<std::size_t>(definitions_[i])])
+                text_.pass(group_.first + static_cast<uint64_t>(row_ - 1));
             value += has;
         }
         return arrow::Status::OK();
@@ -137,9 +150,23 @@ template <class Type> class Copier
             definitions_[to] = definitions_[level];
         if (repeats_)
             repetitions_[to] = repetitions_[level];
-        if (value >= 0)
-            values_[static_cast<std::size_t>(n_values_++)] =
-                values_[static_cast<std::size_t>(value)];
+        if (value < 0)
+            return;
+        T &moved = values_[static_cast<std::size_t>(n_values_++)];
+        moved = values_[static_cast<std::size_t>(value)];
+        if constexpr (std::is_same_v<T, parquet::ByteArray>)
+            if (cuts_)
+                cut_value(&moved);
+    }
+
+    void cut_value(parquet::ByteArray *value)
+    {
+        const uint64_t row = group_.first + static_cast<uint64_t>(row_ - 1);
+        if (!text_.has(row))
+            return;
+        std::string &left = made_.emplace_back();
+        text_.cut(row, {reinterpret_cast<const char *>(value->ptr), value->len}, &left);
+        *value = parquet::ByteArray(left);
     }
 
     // Slices of about kPartBytes: a short page may stand for long values, by a dictionary.
@@ -200,6 +227,9 @@ template <class Type> class Copier
     }
 
     const Group &group_;
+    const bool cuts_; // strings are cut:
+    TextCuts text_;
+    std::deque<std::string> made_; // of the batch, what is left of them
     parquet::TypedColumnReader<Type> &reader_;
     parquet::TypedColumnWriter<Type> &writer_;
     const int16_t most_definition_;
@@ -221,7 +251,8 @@ arrow::Status copy_chunk(const Group &group, int column, parquet::ColumnWriter *
     const arrow::Status status = caught([&] {
         const auto reader = group.reader->Column(column);
         const auto copy = [&]<class Type>(Type) {
-            return Copier<Type>(group, *reader, *writer, batch).run(beside);
+            return Copier<Type>(group, *reader, *writer, batch, column == group.text.column)
+                .run(beside);
         };
         switch (reader->type()) {
         case parquet::Type::BOOLEAN:
@@ -433,15 +464,68 @@ open_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label, const Ou
     return parquet::ParquetFileWriter::Open(sink, columns, properties, metadata);
 }
 
+// The leaf of a column by its name.
+arrow::Result<TextLeaf> text_leaf(const Parquet &p, const bm_table_kept &kept)
+{
+    if (kept.n_cuts == 0)
+        return TextLeaf();
+    const auto broken = [&] {
+        return arrow::Status::Invalid("column '", kept.text, "' has no strings that can be cut");
+    };
+    if (is_nested(kept.text))
+        return broken();
+    parquet::arrow::SchemaManifest manifest;
+    ARROW_RETURN_NOT_OK(parquet::arrow::SchemaManifest::Make(
+        p.meta->schema(), p.meta->key_value_metadata(), parquet::default_arrow_reader_properties(),
+        &manifest));
+    const auto find = [](const std::vector<parquet::arrow::SchemaField> &fields,
+                         std::string_view name) -> const parquet::arrow::SchemaField * {
+        for (const auto &field : fields)
+            if (field.field->name() == name)
+                return &field;
+        return nullptr;
+    };
+    std::string_view rest = kept.text;
+    const parquet::arrow::SchemaField *at = find(manifest.schema_fields, rest);
+    const auto *fields = &manifest.schema_fields;
+    for (bool all = at != nullptr; !all; all = rest.empty()) {
+        const NameStep step = next_step(&rest);
+        at = find(*fields, step.first);
+        if (at != nullptr && step.list)
+            at = at->children.size() == 1 ? &at->children[0] : nullptr;
+        if (at == nullptr)
+            return broken();
+        fields = &at->children;
+    }
+    if (at->column_index < 0 ||
+        p.meta->schema()->Column(at->column_index)->physical_type() != parquet::Type::BYTE_ARRAY)
+        return broken();
+    TextLeaf leaf{at->column_index, {}};
+    std::vector<const parquet::schema::Node *> path;
+    const auto *node = p.meta->schema()->Column(at->column_index)->schema_node().get();
+    for (; node->parent() != nullptr; node = node->parent())
+        path.insert(path.begin(), node);
+    for (const auto *step : path) {
+        if (step->is_required())
+            continue;
+        const auto &type = step->logical_type();
+        leaf.blanks.push_back(!step->is_repeated() && (type == nullptr || !type->is_list()) &&
+                              step->converted_type() != parquet::ConvertedType::LIST);
+    }
+    return leaf;
+}
+
 // The row groups of one table.
 arrow::Status keep_groups(const Parquet &p, const bm_table_kept &kept,
                           parquet::ParquetFileWriter *file)
 {
     const auto reader = p.reader();
     uint64_t row = 0, label = 0;
+    ARROW_ASSIGN_OR_RAISE(const TextLeaf text, text_leaf(p, kept));
     for (int number = 0; number < p.meta->num_row_groups(); number++) {
         const Group group{
-            p, kept, number, row, p.meta->RowGroup(number)->num_rows(), reader->RowGroup(number)};
+            p,   kept, number, row, p.meta->RowGroup(number)->num_rows(), reader->RowGroup(number),
+            text};
         uint64_t n = 0;
         for (int64_t i = 0; i < group.rows; i++)
             n += group.stays(i);

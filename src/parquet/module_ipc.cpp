@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 namespace bandmill_tables
 {
@@ -400,6 +401,139 @@ arrow::Result<Batch> pick_rows(const bm_table_kept &kept, uint64_t first, const 
     return arrow::RecordBatch::Make(batch->schema(), n, std::move(columns));
 }
 
+// --- cuts of texts ---
+
+using Column = std::shared_ptr<arrow::Array>;
+constexpr uint64_t kNoRow = UINT64_MAX;       // of a value that is no part of a row's text
+constexpr uint64_t kNull = uint64_t{1} << 63; // with its row: of one that is null, and stays
+
+arrow::Status cannot_cut(const arrow::DataType &type)
+{
+    return arrow::Status::Invalid("the text is ", type.ToString(), ", which cannot be cut");
+}
+
+// Strings, each of the row that `rows` says, without what is cut.
+template <class Builder, class Array>
+arrow::Result<Column> cut_strings(const Array &array, const std::vector<uint64_t> &rows,
+                                  TextCuts *cuts, arrow::MemoryPool *pool)
+{
+    Builder builder(array.type(), pool);
+    std::string left;
+    for (int64_t i = 0; i < array.length(); i++) {
+        const uint64_t row = rows[static_cast<std::size_t>(i)];
+        if (row != kNoRow && (array.IsNull(i) || (row & kNull) != 0))
+            cuts->pass(row & ~kNull);
+        if (array.IsNull(i)) {
+            ARROW_RETURN_NOT_OK(builder.AppendNull());
+        } else if ((row & kNull) != 0 || !cuts->has(row)) {
+            ARROW_RETURN_NOT_OK(builder.Append(array.GetView(i)));
+        } else {
+            cuts->cut(row, array.GetView(i), &left);
+            ARROW_RETURN_NOT_OK(builder.Append(left));
+        }
+    }
+    return builder.Finish();
+}
+
+// The rows of the values of a list, none of those that no list has.
+template <class Array>
+std::vector<uint64_t> rows_of_values(const Array &list, const std::vector<uint64_t> &rows)
+{
+    std::vector<uint64_t> out(static_cast<std::size_t>(list.values()->length()), kNoRow);
+    for (int64_t i = 0; i < list.length(); i++)
+        for (int64_t k = 0; list.IsValid(i) && k < list.value_length(i); k++)
+            out[static_cast<std::size_t>(list.value_offset(i) + k)] =
+                rows[static_cast<std::size_t>(i)];
+    return out;
+}
+
+// `list`: the array is a list, whose values are meant; `name`: what is below it.
+arrow::Result<Column> cut_column(const Column &column, bool list, std::string_view name,
+                                 const std::vector<uint64_t> &rows, TextCuts *cuts,
+                                 arrow::MemoryPool *pool)
+{
+    const auto with_child = [&](int number, const Column &child) {
+        auto data = column->data()->Copy();
+        data->child_data[static_cast<std::size_t>(number)] = child->data();
+        return arrow::MakeArray(data);
+    };
+    const auto cut_list = [&](const auto &array) -> arrow::Result<Column> {
+        ARROW_ASSIGN_OR_RAISE(
+            const Column values,
+            cut_column(array.values(), false, name, rows_of_values(array, rows), cuts, pool));
+        return with_child(0, values);
+    };
+    const auto cut_struct = [&](const arrow::StructArray &array) -> arrow::Result<Column> {
+        const NameStep step = next_step(&name);
+        const int number = array.struct_type()->GetFieldIndex(std::string(step.first));
+        if (number < 0)
+            return cannot_cut(*column->type());
+        const Column child =
+            arrow::MakeArray(array.data()->child_data[static_cast<std::size_t>(number)]);
+        std::vector<uint64_t> below(static_cast<std::size_t>(child->length()), kNoRow);
+        for (int64_t i = 0; i < array.length(); i++)
+            below[static_cast<std::size_t>(array.offset() + i)] =
+                rows[static_cast<std::size_t>(i)] | (array.IsValid(i) ? 0 : kNull);
+        ARROW_ASSIGN_OR_RAISE(const Column made,
+                              cut_column(child, step.list, name, below, cuts, pool));
+        return with_child(number, made);
+    };
+    const auto id = column->type_id();
+    if (list && id == arrow::Type::LIST)
+        return cut_list(static_cast<const arrow::ListArray &>(*column));
+    if (list && id == arrow::Type::LARGE_LIST)
+        return cut_list(static_cast<const arrow::LargeListArray &>(*column));
+    if (!list && !name.empty() && id == arrow::Type::STRUCT)
+        return cut_struct(static_cast<const arrow::StructArray &>(*column));
+    if (list || !name.empty())
+        return cannot_cut(*column->type());
+    const auto cut_as = [&]<class Builder, class Array>(Builder *, Array *) {
+        return cut_strings<Builder>(static_cast<const Array &>(*column), rows, cuts, pool);
+    };
+    using namespace arrow;
+    switch (id) {
+    case Type::STRING:
+        return cut_as((StringBuilder *)nullptr, (StringArray *)nullptr);
+    case Type::LARGE_STRING:
+        return cut_as((LargeStringBuilder *)nullptr, (LargeStringArray *)nullptr);
+    case Type::STRING_VIEW:
+        return cut_as((StringViewBuilder *)nullptr, (StringViewArray *)nullptr);
+    case Type::BINARY:
+        return cut_as((BinaryBuilder *)nullptr, (BinaryArray *)nullptr);
+    case Type::LARGE_BINARY:
+        return cut_as((LargeBinaryBuilder *)nullptr, (LargeBinaryArray *)nullptr);
+    case Type::BINARY_VIEW:
+        return cut_as((BinaryViewBuilder *)nullptr, (BinaryViewArray *)nullptr);
+    default:
+        return cannot_cut(*column->type());
+    }
+}
+
+// Rows of a batch, the first of which is row `first` of the file, without what is cut.
+arrow::Result<Batch> cut_rows(const bm_table_kept &kept, uint64_t first, const Batch &batch,
+                              arrow::MemoryPool *pool)
+{
+    if (kept.n_cuts == 0)
+        return batch;
+    TextCuts cuts(kept, first);
+    std::vector<uint64_t> rows(static_cast<std::size_t>(batch->num_rows()));
+    std::iota(rows.begin(), rows.end(), first);
+    std::string_view name = kept.text;
+    int number = batch->schema()->GetFieldIndex(kept.text);
+    NameStep step{name, false};
+    if (number < 0) {
+        step = next_step(&name);
+        number = batch->schema()->GetFieldIndex(std::string(step.first));
+    } else {
+        name = {};
+    }
+    if (number < 0 || is_nested(kept.text))
+        return arrow::Status::Invalid("column '", kept.text, "' has no strings that can be cut");
+    ARROW_ASSIGN_OR_RAISE(const Column made,
+                          cut_column(batch->column(number), step.list, name, rows, &cuts, pool));
+    return batch->SetColumn(number, batch->schema()->field(number), made);
+}
+
 } // namespace
 
 arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
@@ -472,6 +606,7 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_w
             if (batch == nullptr)
                 return arrow::Status::OK();
             ARROW_RETURN_NOT_OK(batch->ValidateFull());
+            ARROW_ASSIGN_OR_RAISE(batch, cut_rows(*table, row, batch, pool.get()));
             ARROW_ASSIGN_OR_RAISE(auto rows, pick_rows(*table, row, batch, pool.get()));
             row += static_cast<uint64_t>(batch->num_rows());
             if (rows->num_rows() > 0)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "input/record_format.h"
+#include "input/tables.h"
 #include "results/result_tables.h"
 #include "text/unicode_tables.h"
 
@@ -18,9 +19,13 @@ bm_status bm_cuts_check_format(const bm_job_context *context, const char *field,
     const bm_format format = bm_job_context_format(context);
     if (context->settings->results.kept == BM_RECORDS_NOT_WRITTEN)
         return BM_OK;
-    return context->inputs.source->copies && bm_record_format_of(format) != NULL
+    if (bm_format_is_table(format) && context->settings->input.n_text_fields > 1)
+        return bm_fail_field(err, field,
+                             "`%s` with several text fields of tables (one, or `kept` no)", field);
+    return context->inputs.source->copies &&
+                   (bm_record_format_of(format) != NULL || bm_format_is_table(format))
                ? BM_OK
-               : bm_fail_field(err, field, "`%s` with `format` %s (records of text files)", field,
+               : bm_fail_field(err, field, "`%s` with `format` %s (records of files)", field,
                                bm_option_name(BM_OPTION_FORMAT, format));
 }
 

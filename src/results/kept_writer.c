@@ -724,6 +724,7 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
 typedef struct tables_part {
     size_t index, from; /* input, byte */
     uint64_t n_rows;
+    size_t cut; /* the first of its cuts */
 } tables_part;
 
 /* A file, and the rows that stay in it. */
@@ -732,6 +733,7 @@ typedef struct tables_file {
     bm_buf rows;       /* a bit a row */
     bm_buf parts;      /* a tables_part each, the last of the table that is begun */
     bm_buf labels;     /* a bm_table_label a row that stays, where they have any */
+    bm_buf cuts;       /* a bm_table_text_cut each, where texts of rows are cut */
     bm_out_file *file; /* while it is written */
     bm_status status;  /* of the written rows */
     bm_error error;
@@ -763,6 +765,7 @@ static void reset_file(tables_file *f)
     bm_buf_reset(&f->rows);
     bm_buf_reset(&f->parts);
     bm_buf_reset(&f->labels);
+    bm_buf_reset(&f->cuts);
 }
 
 static bool is_stopped(tables_tables *t)
@@ -848,6 +851,7 @@ static int write_bytes(void *ctx, const char *data, size_t len)
 static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, size_t n,
                             const char *rows, const bm_table_kept *how, bm_error *err)
 {
+    const uint64_t n_cuts = how->n_cuts;
     const char **names = NULL;
     bm_table_kept *kept = NULL;
     bm_status status = BM_OK;
@@ -862,6 +866,8 @@ static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, s
         kept[i].parquet = bm_input_set_format(set) == BM_FORMAT_PARQUET;
         kept[i].rows = rows != NULL ? (const uint8_t *)rows + parts[i].from : NULL;
         kept[i].n_rows = parts[i].n_rows;
+        kept[i].cuts = how->cuts != NULL ? how->cuts + parts[i].cut : NULL;
+        kept[i].n_cuts = (i + 1 < n ? parts[i + 1].cut : n_cuts) - parts[i].cut;
         kept[i].more = i + 1 < n ? &kept[i + 1] : NULL;
     }
     status = bm_table_keep(names, kept, err);
@@ -889,6 +895,9 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
                                                                             : NULL;
     const bm_table_kept how = {.labels = labels,
                                .n_labels = f->labels.len / sizeof(bm_table_label),
+                               .cuts = (const bm_table_text_cut *)f->cuts.data,
+                               .n_cuts = f->cuts.len / sizeof(bm_table_text_cut),
+                               .text = t->cfg.set->rules.text[0],
                                .threads = alone ? resources.threads : 1,
                                .memory = alone || share == 0 ? resources.memory : share,
                                .write = write_bytes,
@@ -1037,7 +1046,8 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     for (; t->next <= index; t->next++) {
         /* an input that keeps nothing */
         BM_TRY(tables_end_file(t, err));
-        const tables_part part = {t->next, t->told.rows.len, 0};
+        const tables_part part = {t->next, t->told.rows.len, 0,
+                                  t->told.cuts.len / sizeof(bm_table_text_cut)};
         BM_TRY(bm_buf_add(&t->told.parts, &part, sizeof part, err));
         t->begun = t->next;
         t->inside = true;
@@ -1070,11 +1080,12 @@ static bm_status tables_write(void *state, bm_str raw, bm_error *err)
     return BM_OK;
 }
 
-/* The group of the row that was told last. */
+/* Of the row that was told last its group, or what is cut out of its text. */
 static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
 {
     tables_tables *t = state;
-    return bm_buf_add(&t->told.labels, bytes.data, bytes.len, err);
+    return bm_buf_add(t->cfg.written == BM_WRITTEN_ANNOTATED ? &t->told.labels : &t->told.cuts,
+                      bytes.data, bytes.len, err);
 }
 
 static bm_status tables_finish(void *state, bm_error *err)
