@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 from bandmill import _ipc
+from bandmill._errors import Error
 from bandmill._native import ffi, lib
 
 _BATCH_ROWS, _FEWEST_ROWS, _PAGE_BYTES, _KEEP_BYTES = 16384, 16, 1 << 18, 1 << 20
@@ -315,9 +316,13 @@ class _Rows:
         self.n = int(kept.n_rows)
         bits = pa.py_buffer(ffi.buffer(kept.rows, (self.n + 7) // 8)) if self.n > 0 else pa.py_buffer(b"")
         self._bits = pa.BooleanArray.from_buffers(pa.bool_(), self.n, [None, bits])
-        self._at = self._labelled = 0
+        self._at = self._labelled = self._read = 0
         self._labels: Any = None
         self.schema = schema
+        self._cuts = np.zeros((0, 3), dtype=np.int64)
+        if kept.n_cuts > 0:
+            self._cuts = np.frombuffer(ffi.buffer(kept.cuts, 24 * kept.n_cuts), dtype=np.int64).reshape(-1, 3)
+            self._text = ffi.string(kept.text).decode()
         if kept.labels != ffi.NULL:
             if schema.get_all_field_indices(_LABEL):
                 raise pa.ArrowInvalid(f"the table has a column '{_LABEL}' already")
@@ -333,6 +338,7 @@ class _Rows:
         import pyarrow as pa
 
         n = batch.num_rows
+        batch = self._cut(batch)
         mask = self._bits.slice(self._at, n)
         if len(mask) < n:
             mask = pa.concat_arrays([mask, pa.array([False] * (n - len(mask)), pa.bool_())])
@@ -341,6 +347,21 @@ class _Rows:
         if self._labels is not None:
             columns.append(self._label(mask.true_count))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _cut(self, batch: Any) -> Any:
+        """The next batch, whose texts lack what is cut."""
+        import numpy as np
+        import pyarrow as pa
+
+        from bandmill._cuts import Cuts  # which needs this module
+
+        low, high = np.searchsorted(self._cuts[:, 0], (self._read, self._read + batch.num_rows))
+        own = self._cuts[low:high] - [self._read, 0, 0]
+        self._read += batch.num_rows
+        try:
+            return Cuts(own[:, 0], own[:, 1], own[:, 2]).out_of(batch, [self._text]) if low < high else batch
+        except Error as error:
+            raise pa.ArrowInvalid(str(error)) from None
 
     def _label(self, n: int) -> Any:
         import numpy as np

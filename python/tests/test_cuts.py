@@ -63,6 +63,12 @@ def test_rows_have_what_the_program_leaves(pages, written, program, tmp_path, ho
     pa.parquet.write_table(pages, tmp_path / "p.parquet")
     of_file = bandmill.dedup(tmp_path / "p.parquet", **how)
     assert of_file.take(tmp_path / "p.parquet").to_pylist() == wanted
+    with pa.ipc.new_file(tmp_path / "p.arrow", pages.schema) as file:
+        file.write_table(pages, max_chunksize=17)
+    for name, read in (("p.parquet", pa.parquet.read_table), ("p.arrow", lambda path: pa.ipc.open_file(path).read_all())):
+        cut = bandmill.dedup(tmp_path / name, **how, output=tmp_path / f"cut {name}")
+        kept = read(cut.path / f"kept.{name[2:]}")
+        assert kept.to_pylist() == wanted and kept.schema == pages.schema
     again = bandmill.load(tmp_path / "out")
     assert again.cuts.drop(["file", "line"]).equals(r.cuts.drop(["file", "line"]))
     whole = bandmill.dedup(written, **how, output=tmp_path / "ours")

@@ -28,6 +28,9 @@ typedef struct {
     uint32_t millionths;
     uint32_t kept;
 } bm_table_label;
+typedef struct bm_table_text_cut {
+    uint64_t row, from, to;
+} bm_table_text_cut;
 typedef struct bm_table_kept {
     const char *path;
     bm_table_bytes bytes;
@@ -36,6 +39,9 @@ typedef struct bm_table_kept {
     uint64_t n_rows;
     const bm_table_label *labels;
     uint64_t n_labels;
+    const bm_table_text_cut *cuts;
+    uint64_t n_cuts;
+    const char *text;
     uint32_t threads;
     uint64_t memory;
     bm_write_fn write;
