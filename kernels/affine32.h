@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* affine32.h -- the scheme affine32 and the band key, once for host and device.
+/* affine32.h -- the scheme affine32 and the band key, shared by host and device.
  *
  * Common subset of C11 and OpenCL C 1.2: integers only, no pointers. The includer names the types:
  * bm_u32 and bm_u64 are uint and ulong in OpenCL C, uint32_t and uint64_t in C (below).
@@ -33,7 +33,7 @@ BM_SHARED bm_u32 bm_fmix32(bm_u32 h)
     return h;
 }
 
-/* The scheme nemo mixes nothing; its hash that is 0 becomes 1. */
+/* The scheme nemo does not mix hashes; it only replaces a hash of 0 by 1. */
 BM_SHARED bm_u32 bm_not_zero32(bm_u32 h)
 {
     return h == 0 ? 1 : h;
@@ -55,7 +55,8 @@ BM_SHARED bm_u32 bm_affine32_value(bm_u32 a, bm_u32 h, bm_u32 b)
     return a * h + b;
 }
 
-/* A band key is begun with the band's number, fed its words in order, and ended. */
+/* A band key begins with the band's number, takes the band's words in order, and is ended by
+ * fmix64. */
 BM_SHARED bm_u64 bm_band_key_begin(bm_u32 band)
 {
     return (bm_u64)band + 1u;

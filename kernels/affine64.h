@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* affine64.h -- the schemes whose coefficients have 64 bits, once for host and device: a*h + b mod
- * 2^64, and what each makes of it.
+/* affine64.h -- the schemes with 64-bit coefficients, shared by host and device: a*h + b mod 2^64,
+ * and the word that each scheme makes of it.
  *
  *   affine64             h = fmix64(x): the value itself
  *   legacy, text-dedup   h = the low 32 bits of x: the value mod 2^61 - 1, of that the low 32 bits
@@ -10,7 +10,7 @@
  * Comes after affine32.h, in the common subset of C11 and OpenCL C 1.2: integers only, no pointers.
  *
  * Sources: datasketch 2 (affine64), datasketch 1 (legacy), datatrove, text-dedup and Lance, as
- * docs/schemes.md has them. In all of them the product wraps mod 2^64 before the modulus. */
+ * docs/schemes.md has them. In all of these tools the product wraps mod 2^64 before the modulus. */
 #ifndef BANDMILL_KERNELS_AFFINE64_H
 #define BANDMILL_KERNELS_AFFINE64_H
 
@@ -21,8 +21,8 @@ BM_SHARED bm_u64 bm_affine64_value(bm_u64 a, bm_u64 h, bm_u64 b)
     return a * h + b;
 }
 
-/* v mod 2^61 - 1. 2^61 is 1, so the upper three bits count once more: then at most 2^61 + 6 is
- * left, less than twice the modulus. */
+/* v mod 2^61 - 1. 2^61 is 1 mod 2^61 - 1, so the upper three bits are added to the others: the sum
+ * is at most 2^61 + 6, less than twice the modulus. */
 BM_SHARED bm_u64 bm_mod_mersenne61(bm_u64 v)
 {
     const bm_u64 sum = (v & BM_MERSENNE_61) + (v >> 61);

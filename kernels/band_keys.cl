@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* band_keys.cl -- band keys, what GPU shapes do for those of a chunk, and the two small kernels round
+/* band_keys.cl -- band keys, the keys of a chunk for GPU shapes, and the two small kernels for
  * documents that are split.
  *
- * Every program is affine32.h, this file, and one sign_*.cl. The host gives, by -D:
+ * Every program begins with affine32.h and this file. Then come the scheme's own files, teams.cl
+ * for GPUs, one sign_*.cl and, for texts, the text kernels (files_of in src/opencl/cl_program.c).
+ * The host gives, by -D:
  *
  *   BM_PERMS           words of a signature, 1 .. 1024
  *   BM_BANDS, BM_ROWS  of the keys; BM_BANDS 0: no keys
  *   BM_SPLIT_GROUP     work-items of a work-group of the kernels here
  *   BM_WORD            the type of a word: uint (not given) or ulong
  *
- * All kernels see the same buffers and one layout:
+ * All kernels get the same buffers, in one layout:
  *
  *   hashes  units: a quad (uint4) of 32-bit hashes, or one hash of 64 bits (cl_stream.h)
  *   in      quads: (hashes, if staged) | offsets, n_docs + 1 uints | chunks, a quad each | split, uints
@@ -17,12 +19,12 @@
  *   words   from layout.w on, which counts uints: BM_PERMS words a document
  *   keys    BM_BANDS ulongs a document
  *
- * The host may give one memory object as several of these. A document's hashes fill whole units: to
- * fill a quad the host repeats the last one, which no minimum can see. Offsets count units. `split`
- * lists the documents whose parts are signed by several chunks and meet in `words` by atomic_min:
- * bm_split_begin sets their words to all ones before the chunks run, bm_split_keys makes their keys
- * afterwards. Grid of both: one dimension, a work-item a word or a key, rounded up to whole groups.
- * No local memory. */
+ * The host may pass one memory object as several of these. A document's hashes fill whole units: to
+ * fill a quad the host repeats the last hash, which changes no minimum. Offsets count units.
+ * `split` lists the documents whose parts are signed by several chunks and merged in `words` by
+ * atomic_min: bm_split_begin sets their words to all ones before the chunks run, bm_split_keys
+ * makes their keys afterwards. Grid of both: one dimension, a work-item a word or a key, rounded up
+ * to whole groups. No local memory. */
 
 #define BM_INLINE static inline __attribute__((always_inline))
 #if !defined(BM_WORD)
@@ -40,8 +42,8 @@ BM_INLINE ulong bm_band_key(__global const BM_WORD *words, uint band)
     return bm_band_key_end(key);
 }
 
-/* A key an item, once a group of so many items has written the words of a chunk of whole documents.
- * All items of the group call it. */
+/* Make the keys of a chunk of whole documents, after its group of `group` items has written their
+ * words: item by item, a key each. All items of the group call it. */
 BM_INLINE void bm_chunk_keys(__global const uint *offsets, uint4 chunk, uint group,
                              __global const BM_WORD *words, __global ulong *keys)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* content_hash.h -- the hash of a sequence, once for host and device: 128 bits over a document's
- * 64-bit shingle hashes, with repeats, in order. A content hash, by which identical documents are
- * known, is this and a second hash of another kind, which the host adds (model/stream_hash.h).
+/* content_hash.h -- the hash of a sequence, shared by host and device: 128 bits over a document's
+ * 64-bit shingle hashes, in order and with repeats. A content hash, which tells identical
+ * documents, combines this with a second hash of another kind, which the host computes
+ * (model/stream_hash.h).
  *
  * Common subset of C11 and OpenCL C 1.2: integers only, no pointers. Comes after affine32.h, whose
  * types and fmix64 it uses.
@@ -15,16 +16,17 @@
  *     C   = sum of u_j                    D   = sum of (v_j xor u_j turned by 32 bits)
  *     lo  = fmix64(C + n * G)             hi  = fmix64(D + lo)             n: shingles
  *
- * over the blocks that have a position; so a document without shingles has 0, 0. a_r and b_r are
- * the low and high halves of the first 16 numbers of SplitMix64 from state 0, made odd; G is its
- * step.
+ * C and D sum over the blocks that have a position, so a document without shingles has 0, 0. a_r
+ * and b_r are the low and high halves of the first 16 numbers of SplitMix64 from state 0, made odd;
+ * G is its step.
  *
- * Why so. Blocks do not wait for each other, so that a device makes one a work-item and parts of a
- * document add up; a lane of a vector is a block, so that a processor makes eight at once for one
- * multiplication of 32 by 32 bits a half; and eight neighbours lie in eight blocks.
+ * Why so. Blocks are independent of each other, so a device computes one in each work-item, and the
+ * sums of a document's parts add up. A lane of a vector is a block, so a processor computes eight
+ * at once, with one multiplication of 32 by 32 bits for each half of a hash. Eight neighbouring
+ * positions are in eight blocks.
  *
- * What collides. For shingle hashes that are as good as random, and which differ (that two unlike
- * shingles have one hash, 2^-64, is the shingle hash's own matter):
+ * What collides, for shingle hashes that are as good as random, and different (two different
+ * shingles have the same hash with probability 2^-64, which is not counted here):
  *   - In a block, (A, B) tells apart for certain: a shingle put for another; two swapped; and any
  *     two arrangements of two shingles, however often each repeats. For x is recovered from x * a,
  *     and the sums of all 2^16 subsets of the a_r (and of the b_r) are distinct modulo 2^33, so
@@ -32,13 +34,13 @@
  *     Two or more positions that changed in any other way have equal A with 2^-64, and equal B with
  *     2^-64, independent of it.
  *   - (A, B) -> (u, v xor turned u) is one to one for each j: what changes in one block alone
- *     changes (C, D) for certain. Two or more blocks that changed have equal C with 2^-64, and
- * equal D with 2^-64. fmix64 is not linear and j goes through it: blocks that repeat, change places
- *     or move are different blocks.
+ *     changes (C, D) for certain. If two or more blocks changed, C is equal with 2^-64, and D
+ *     with 2^-64. fmix64 is not linear and is applied to j too: blocks that repeat, change
+ *     places or move are different blocks.
  *   - (C, D) -> (lo, hi) is one to one for each n.
  * So two documents collide with about 2^-128, like under XXH3; where an array of hashes given by a
- * user holds small numbers instead of hashes (below 2^m), sums in a block are of m + 36 bits only.
- * Whoever prepares texts on purpose makes a collision of this hash in seconds, since the sums in a
+ * user holds small numbers (below 2^m) instead of hashes, the sums in a block have only m + 36
+ * bits. An attacker who prepares texts can make this hash collide in seconds, since the sums in a
  * block are linear; the second hash is there so that this is not enough. */
 #ifndef BANDMILL_KERNELS_CONTENT_HASH_H
 #define BANDMILL_KERNELS_CONTENT_HASH_H
@@ -63,7 +65,7 @@ BM_CONTENT_CONSTANT bm_u32 bm_content_b[BM_CONTENT_ROWS] = {
     0x2C829ABFu, 0xC584133Bu, 0x3EE57891u, 0xF3B8488Du, 0x657EECDDu, 0xC2D326E1u,
     0x8621A03Fu, 0x8E1F7555u, 0xB54E0F17u, 0x84BB3F97u};
 
-/* What a hash adds to A and to B of its block, in row r. */
+/* What a hash in row r adds to A and to B of its block. */
 BM_SHARED bm_u64 bm_content_term_a(bm_u32 low, bm_u32 r)
 {
     return (bm_u64)low * bm_content_a[r];
@@ -74,7 +76,7 @@ BM_SHARED bm_u64 bm_content_term_b(bm_u32 low, bm_u32 high, bm_u32 r)
     return (bm_u64)(low ^ high) * bm_content_b[r];
 }
 
-/* v of block j; u of it; and what it adds to D, while u is what it adds to C. */
+/* v, u and d of block j, which adds u to C and d to D. */
 BM_SHARED bm_u64 bm_content_v(bm_u64 b, bm_u64 j)
 {
     return bm_fmix64(b + (j + 1u) * BM_CONTENT_STEP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oph.h -- the scheme oph (one permutation hashing with optimal densification), once for host and
+/* oph.h -- the scheme oph (one permutation hashing with optimal densification), shared by host and
  * device. Comes after affine32.h, whose types and fmix32 it uses.
  *
  * K bins; a, b (32 bits, a odd) and mul, add (64 bits) are drawn from the seed.
@@ -14,8 +14,8 @@
  * 2^32-1 is thus no hash: it marks an empty bin, and all words of a document without shingles.
  *
  * The donor: key = attempt * 1024 + bin; (mul * key + add mod 2^64) >> 32 is strongly 2-universal
- * (Dietzfelbinger 1996) for keys of 32 bits; fmix32, a bijection, keeps it so and takes away the
- * straight lines that three or more keys would lie on; then as for the bin.
+ * (Dietzfelbinger 1996) for keys of 32 bits; fmix32, a bijection, keeps that property and removes
+ * the linear relations among three or more keys. The donor is then the bin of this number.
  *
  * Sources: Li, Owen, Zhang, "One Permutation Hashing" (2012); Shrivastava, "Optimal Densification
  * for Fast and Accurate Minwise Hashing" (2017). */
@@ -23,8 +23,8 @@
 #define BANDMILL_KERNELS_OPH_H
 
 #define BM_OPH_EMPTY     0xFFFFFFFFu
-#define BM_OPH_PER_BIN   16u   /* attempts of a bin: this many times K */
-#define BM_OPH_KEY_SHIFT 1024u /* bins at most */
+#define BM_OPH_PER_BIN   16u   /* a bin has this many times K attempts */
+#define BM_OPH_KEY_SHIFT 1024u /* the greatest number of bins */
 
 BM_SHARED bm_u32 bm_oph_hash(bm_u32 x, bm_u32 a, bm_u32 b)
 {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oph_donors.cl -- words for the empty bins of the scheme oph, in any shape.
+/* oph_donors.cl -- words for the empty bins of the scheme oph, for both shapes of kernels.
  *
- * Comes after affine32.h, oph.h and band_keys.cl, before sign_oph_*.cl. `coef` of these kernels is, as
- * src/sketch/scheme_oph.c writes it from oph_plan.h:
+ * Comes after affine32.h, oph.h and band_keys.cl, before sign_oph_*.cl. `coef` of these kernels
+ * has, as src/sketch/scheme_oph.c writes it from the plan (oph_plan.h):
  *
- *   uints    a, b, and others up to BM_OPH_HEAD
- *   ushorts  order: the donors of each bin, four after four of all bins; BM_PERMS * BM_ROW
- *   ushorts  offers: [donor][bin], the rank of the donor, the less the better; BM_PERMS * BM_ROW
+ *   uints    a, b, and zeros up to BM_OPH_HEAD
+ *   ushorts  order: the donors of each bin: the first four of every bin, then the next four of
+ *            every bin, ...; BM_PERMS * BM_ROW
+ *   ushorts  offers: [donor][bin], the rank of the donor, least is best; BM_PERMS * BM_ROW
  *
- *   bm_split_fill   a work-group of BM_SPLIT_GROUP work-items a split document, after the chunks and
- *                   before bm_split_keys; BM_PERMS uints of local memory; fills its empty bins
+ *   bm_split_fill   fills the empty bins of split documents, after the chunks and before
+ *                   bm_split_keys: a work-group of BM_SPLIT_GROUP work-items for each document;
+ *                   BM_PERMS uints of local memory
  *
- * A bin that asks takes about K / (filled bins) steps, four at once; where no more than BM_FEW are
- * filled it is cheaper to compare their offers. */
+ * An empty bin finds its donor after asking about K / (filled bins) bins, four at a time; if at
+ * most BM_FEW bins are filled, it is cheaper to compare their offers. */
 
 #define BM_ROW ((BM_PERMS + 63) / 64 * 64)
 #define BM_OPH_HEAD 16
@@ -28,7 +30,7 @@ BM_INLINE __global const ushort *bm_oph_offers(__global const uint *coef)
     return bm_oph_order(coef) + BM_PERMS * BM_ROW;
 }
 
-/* The word that `bin` is given, going down its list; that of an empty bin where all are empty. */
+/* The word of the first filled bin on the list of `bin`; BM_OPH_EMPTY if all bins are empty. */
 BM_INLINE uint bm_oph_ask(__global const ushort *order, __local const uint *met, uint bin)
 {
     uint word = BM_OPH_EMPTY;

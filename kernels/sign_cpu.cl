@@ -10,13 +10,13 @@
  *
  *   BM_LANES   words of a vector, 4, 8 or 16: the native width
  *   BM_ACC     vectors of minima held in registers in one pass over a document
- *   BM_PASSES  passes: BM_LANES * BM_ACC * BM_PASSES >= BM_PERMS; coefficients are padded with zeros
- *   BM_PREMIX  what is done to a hash first: bm_fmix32 (not given), bm_not_zero32 (the scheme nemo)
+ *   BM_PASSES  passes: BM_LANES * BM_ACC * BM_PASSES >= BM_PERMS; coefficients are padded by zeros
+ *   BM_PREMIX  applied to each hash first: bm_fmix32 (the default) or bm_not_zero32 (scheme nemo)
  *
- * Why: the loop is bound by multiply, add and minimum (performance.md 1). With 16 lanes and 8
- * accumulators the coefficients and the minima of 128 permutations take 24 of the 32 registers of
- * AVX-512; each hash is then read once, by a broadcasting load from the block, which costs no
- * arithmetic port. Premixing a block by whole vectors is cheap enough to be done again in each pass. */
+ * Why: the loop is bound by multiply, add and minimum. With 16 lanes and 8 accumulators the
+ * coefficients and the minima of 128 permutations take 24 of the 32 registers of AVX-512; each hash
+ * is then read once, by a broadcasting load from the block, which costs no arithmetic port.
+ * Premixing a block with whole vectors is cheap enough to repeat in each pass. */
 
 #define BM_PASTE_(a, b) a##b
 #define BM_PASTE(a, b) BM_PASTE_(a, b)
@@ -57,7 +57,7 @@ BM_INLINE void bm_fold(__global const ulong *hashes, uint begin, uint end,
         result[j] = m[j];
 }
 
-/* Words of one pass to their row; the last pass may be cut short by BM_PERMS. */
+/* Store the words of one pass in their row; BM_PERMS may end within the last pass. */
 BM_INLINE void bm_store_pass(const bm_vec *m, uint pass, __global uint *row)
 {
     const uint first = pass * BM_PASS_WORDS;
@@ -96,7 +96,7 @@ BM_INLINE void bm_powers(ulong *power)
     power[BM_ROWS] = p;
 }
 
-/* The keys of a row: bm_band_key written as a sum, which has no chain of multiplications. */
+/* The keys of a row: bm_band_key written as a sum, without a chain of dependent multiplications. */
 BM_INLINE void bm_keys(__global const uint *row, const ulong *power, bool empty,
                        __global ulong *keys)
 {

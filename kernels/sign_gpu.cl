@@ -5,27 +5,29 @@
  *   memory   BM_TILE units of hashes in local memory
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
- * Comes after teams.cl, for schemes with coefficients of 64 bits also after wide.cl. A unit is a quad of 32-bit hashes, but
- * of some schemes of wide.cl one hash of 64 bits. A chunk is (first document, n, begin, end): n > 0: n whole documents of at
- * most BM_TILE units together; n = 0: the units begin .. end of one long document, merged into its words by atomic_min; they
- * are all of it where parts do not meet (bm_meet_word).
+ * Comes after teams.cl and, for schemes with 64-bit coefficients, after wide.cl. A unit is a quad
+ * of 32-bit hashes or, for some schemes of wide.cl, one 64-bit hash. A chunk is (first document, n,
+ * begin, end). n > 0: n whole documents of at most BM_TILE units together. n = 0: the units begin
+ * .. end of one long document, merged into its words by atomic_min; where parts cannot be merged
+ * (bm_meet_word), these are all of its units.
  *
  *   BM_EACH   permutations of a work-item, 1 .. 8: their coefficients and minima stay in registers
  *   BM_TEAM   work-items that sign one document: BM_EACH * BM_TEAM >= BM_PERMS
- *   BM_TEAMS  teams of a group: each signs a document; a document that would leave teams without
- *             one, or a part, is shared by all
+ *   BM_TEAMS  teams of a group: each signs a document; a part, or a last document that would leave
+ *             teams idle, is shared by all
  *   BM_TILE   units read at once
- *   BM_UNROLL units of one turn of the loop: 2, 4, 8 or 16; coefficients of 64 bits: 4, whatever is given
- *   BM_PREMIX affine32: what is done to a hash first: bm_fmix32 (not given), bm_not_zero32 (the scheme nemo)
+ *   BM_UNROLL units in one turn of the loop: 2, 4, 8 or 16; always 4 with 64-bit coefficients
+ *   BM_PREMIX affine32 only: applied to each hash first: bm_fmix32 (the default) or bm_not_zero32
+ *             (scheme nemo)
  *
- * Why: every work-item of a team needs every hash, so the group reads (coalesced, a unit an item)
- * and premixes each hash once, and the loop then takes four hashes with one broadcast read of local
- * memory for 4 * BM_EACH multiply-adds. min(min(v, w), m) is one instruction where the hardware has
- * a minimum of three. Packing short documents by the tile keeps groups full, and teams work without
- * a barrier between documents. Neither the barriers nor the branches on `chunk` diverge: a chunk
+ * Why: every work-item of a team needs every hash, so the group reads each hash once (coalesced, a
+ * unit an item) and premixes it once. The loop then takes four hashes with one broadcast read of
+ * local memory for 4 * BM_EACH multiply-adds. min(min(v, w), m) is one instruction if the hardware
+ * has a minimum of three. Packing short documents into a tile keeps groups full, and teams need no
+ * barrier between documents. Neither the barriers nor the branches on `chunk` diverge: a chunk
  * belongs to the whole group. */
 
-/* What wide.cl has for its schemes. */
+/* Definitions for affine32; for its schemes wide.cl has its own. */
 #if !defined(BM_COEF_WORDS)
 #define BM_COEF_WORDS BM_TEAM_WORDS
 #define BM_TURN       BM_UNROLL
@@ -50,7 +52,7 @@ BM_INLINE void bm_fold_unit(uint4 h, const uint *a, const uint *b, uint *m)
     }
 }
 
-/* The word `at` of a document of n units, whose least value is that of no hash where n is 0. */
+/* The word `at` of a document of n units. If n is 0, `least` is all ones already. */
 BM_INLINE uint bm_word(uint n, uint least, __global const uint *coef, uint at)
 {
     return least;
@@ -68,7 +70,7 @@ BM_INLINE void bm_load_tile(__global const bm_unit *in, uint n, uint item, __loc
         tile[i] = bm_unit_hashes(in[i]);
 }
 
-/* n units, `step` apart, from the byte `at` of the tile on; n is known when compiling. */
+/* Fold n units, `step` apart, from byte `at` of the tile on; n is a compile-time constant. */
 BM_INLINE void bm_fold_units(__local const bm_unit *tile, uint at, uint n, uint step,
                              const bm_coef *a, const bm_coef *b, BM_LEAST *m)
 {
@@ -78,9 +80,9 @@ BM_INLINE void bm_fold_units(__local const bm_unit *tile, uint at, uint n, uint 
         bm_fold_unit(unit[k * step], a, b, m);
 }
 
-/* Fold the units at, at + step, ..., n in all: BM_TURN at a time in a loop, whose counter then
- * costs little, and the rest without one. The counter counts bytes: it is the address too. `<` and
- * not `!=`, for which clang keeps a second counter. */
+/* Fold the units at, at + step, ..., n in all: BM_TURN at a time in a loop, so the counter costs
+ * little, and the rest without a loop. The counter is in bytes, so it is the address too. The
+ * condition is `<`, not `!=`, for which clang keeps a second counter. */
 BM_INLINE void bm_fold(__local const bm_unit *tile, uint at, uint n, uint step, const bm_coef *a,
                        const bm_coef *b, BM_LEAST *m)
 {

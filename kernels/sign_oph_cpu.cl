@@ -7,10 +7,11 @@
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl; coef: oph_donors.cl)
  *
  * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
- * end of one long document, merged into its words by atomic_min, for bm_split_fill to end.
+ * end of one long document, merged into its words by atomic_min; bm_split_fill completes them.
  *
- * Why: a block is hashed by whole vectors, which compilers find by themselves; then a shingle is a
- * load, a minimum and a store. The least offers of few filled bins are a minimum of vectors too. */
+ * Why: a block is hashed by whole vectors, since compilers vectorise that loop by themselves; then
+ * a shingle costs a load, a minimum and a store. The least offers of a few filled bins are a
+ * minimum of vectors too. */
 
 #define BM_BLOCK 64
 
@@ -33,7 +34,7 @@ BM_INLINE void bm_fold(__global const ulong *hashes, uint begin, uint end, __glo
     }
 }
 
-/* Words of a document whose bins are met, some of them empty. */
+/* Make the words of a document from its bins, some of which may be empty. */
 BM_INLINE void bm_oph_words(__global const uint *coef, __local const uint *met, __local ushort *filled,
                             __local ushort *best, __global uint *row)
 {
@@ -56,7 +57,7 @@ BM_INLINE void bm_oph_words(__global const uint *coef, __local const uint *met, 
     }
     for (uint bin = 0; bin < BM_PERMS; ++bin) {
 #if BM_PERMS <= 256
-        const uint donor = best[bin] & 255u; /* an offer names its donor */
+        const uint donor = best[bin] & 255u; /* an offer includes its donor */
 #else
         const uint donor = bm_oph_order(coef)[(best[bin] / 4u * BM_PERMS + bin) * 4u + best[bin] % 4u];
 #endif

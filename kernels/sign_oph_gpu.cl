@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_oph_gpu.cl -- oph signatures, the shape for GPUs: hashes over work-items, bins in local memory.
+/* sign_oph_gpu.cl -- oph signatures, the shape for GPUs: hashes over work-items, bins in local
+ * memory.
  *
  *   grid     one dimension, a work-group of BM_TEAM * BM_TEAMS work-items a chunk
  *   memory   BM_SLOTS * BM_PERMS bins, a list of BM_FEW filled ones a slot: 5 KiB at most
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl; coef: oph_donors.cl)
  *
- * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the quads begin .. end
- * of one long document, merged into its words by atomic_min, for bm_split_fill to end.
+ * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the quads begin ..
+ * end of one long document, merged into its words by atomic_min; bm_split_fill completes them.
  *
- * Why: a shingle is two mixings and one minimum in local memory, whatever K is, so work-items share
- * the quads of the group and not the permutations. A round takes BM_SLOTS documents at once, all
- * their quads one after another, so that short ones leave nobody idle; each quad looks up whose it
- * is. The bins of a part are kept BM_SLOTS times, which spreads the atomics of equal bins. Barriers
- * do not diverge: chunk and rounds belong to the whole group. */
+ * Why: a shingle costs two mixings and one minimum in local memory, whatever K is, so work-items
+ * divide the quads of the group, not the permutations. A round takes BM_SLOTS documents at once,
+ * with all their quads in one sequence, so short documents leave no work-item idle; each quad's
+ * document is looked up. The bins of a part are kept in BM_SLOTS copies, which spreads the atomics
+ * on one bin. Barriers do not diverge: chunk and rounds are the same for the whole group. */
 
 #define BM_SLOTS (BM_PERMS > 512 ? 1 : BM_PERMS < 64 ? 16 : 1024 / BM_PERMS)
 
@@ -37,7 +38,8 @@ BM_INLINE void bm_clear(uint n, uint item, __local uint *met)
         met[i] = BM_OPH_EMPTY;
 }
 
-/* Which of n documents the unit `at` is of; start: their first units. An empty document has none. */
+/* Which of n documents the unit `at` belongs to; start: their first units. An empty document has
+ * none. */
 BM_INLINE uint bm_slot_of(__local const uint *start, uint n, uint at)
 {
     uint slot = 0;
@@ -48,7 +50,7 @@ BM_INLINE uint bm_slot_of(__local const uint *start, uint n, uint at)
     return slot;
 }
 
-/* The word of an empty bin, from the donors that are listed. */
+/* The word of an empty bin, from the filled bins in the list. */
 BM_INLINE uint bm_oph_least(__global const ushort *offers, __local const uint *met,
                             __local const ushort *filled, uint n, uint bin)
 {
@@ -70,8 +72,9 @@ BM_INLINE void bm_sign_part(__global const uint4 *hashes, uint4 chunk, __global 
     for (uint at = chunk.z + item; at < chunk.w; at += BM_GROUP)
         bm_put_quad(hashes[at], coef, met + item % BM_SLOTS * BM_PERMS);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint from = 0; from < BM_PERMS; from += BM_GROUP) { /* as often in each work-item: PoCL 3.1 */
-        const uint bin = from + item;                         /* enters a loop that has none for it */
+    /* All work-items make the same number of turns: PoCL 3.1 enters a loop even for no turn. */
+    for (uint from = 0; from < BM_PERMS; from += BM_GROUP) {
+        const uint bin = from + item;
         uint word = BM_OPH_EMPTY;
         if (bin < BM_PERMS)
             for (uint slot = 0; slot < BM_SLOTS; ++slot)
@@ -107,7 +110,8 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
         for (uint at = start[0] + item; at < start[n]; at += BM_GROUP)
             bm_put_quad(hashes[at], coef, met + bm_slot_of(start, n, at) * BM_PERMS);
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = item; i < n * BM_PERMS; i += BM_GROUP) { /* lists, of short documents alone */
+        for (uint i = item; i < n * BM_PERMS; i += BM_GROUP) { /* list filled bins, of short
+                                                                * documents only */
             const uint slot = i / BM_PERMS;
             if (met[i] != BM_OPH_EMPTY && (start[slot + 1] - start[slot]) * 4 <= BM_FEW)
                 filled[slot * BM_FEW + atomic_inc(n_filled + slot)] = (ushort)(i % BM_PERMS);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_wide_cpu.cl -- signatures by coefficients of 64 bits (wide.cl), the shape for CPUs.
+/* sign_wide_cpu.cl -- signatures with 64-bit coefficients (wide.cl), the shape for CPUs.
  *
  *   grid     one dimension, a work-item a chunk, work-groups of 1
  *   memory   no local; a block of BM_BLOCK hashes on the stack of a work-item
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
  * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
- * end of one long document (bm_meet_word). BM_LANES, BM_ACC and BM_PASSES are those of sign_cpu.cl: the
- * coefficients are padded to as many.
+ * end of one long document (bm_meet_word). BM_LANES, BM_ACC and BM_PASSES are as in sign_cpu.cl,
+ * and only set how far the coefficients are padded.
  *
- * Why: a vector has half as many words as one of 32 bits. A pass holds two of minima: value and minimum
- * of a vector are some ten operations, which hide the broadcast of a hash. */
+ * Why: a vector has half as many lanes as one of 32-bit words. A pass holds two vectors of minima:
+ * computing the values and minima of a vector takes some ten operations, which hide the broadcast
+ * of a hash. */
 
 #define BM_BLOCK 64
 #define BM_PAIR  (2 * BM_HALF_LANES) /* words of a pass */

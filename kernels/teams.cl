@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* teams.cl -- documents that all teams of a group sign together, each a share of the hashes.
+/* teams.cl -- documents that all teams of a group sign together, each team taking a share of the
+ * hashes.
  *
- * Comes before sign_gpu.cl. Each item has the minima of its team's share in
- * registers; they meet in local memory, without atomics, which do not exist for 64 bits everywhere.
+ * Comes before sign_gpu.cl. Each item has the minima of its team's share in registers. They are
+ * merged in local memory, without atomics, since not every device has 64-bit ones.
  *
  *   BM_LEAST   the type of a minimum: uint (not given) or ulong */
 
@@ -14,29 +15,30 @@
 #if BM_TEAMS > 1
 #define BM_MET_WORDS (BM_TEAMS * BM_TEAM_WORDS)
 #else
-#define BM_MET_WORDS 1 /* a team alone meets nobody */
+#define BM_MET_WORDS 1 /* a single team has nothing to merge */
 #endif
 
-/* How many of n units are a team's, which takes every BM_TEAMS-th from its own number on. */
+/* How many of n units a team takes: every BM_TEAMS-th, from its own number on. */
 BM_INLINE uint bm_share(uint n, uint team)
 {
     return (n + BM_TEAMS - 1 - team) / BM_TEAMS;
 }
 
-/* Documents at the end of a chunk of n that all teams sign together: those that would leave teams
- * without one, where a document's share and a meeting take less than a document alone. A meeting
- * costs about what a team does in 10 / BM_EACH quads. `units`: how many the last n % BM_TEAMS have. */
+/* How many documents at the end of a chunk of n all teams sign together: the last n % BM_TEAMS,
+ * which would leave teams idle, if a share of each of them and a merge take less time than one
+ * whole document. A merge costs about as much as 10 / BM_EACH quads. `units`: how many units these
+ * documents have. */
 BM_INLINE uint bm_shared_docs(uint n, uint units)
 {
     const uint rest = n % BM_TEAMS;
     return (BM_TEAMS - rest) * units * BM_EACH > 10 * rest * rest * BM_TEAMS ? rest : 0;
 }
 
-/* The teams' minima of a document or a part meet: *least is of word `at`, for at = item,
- * item + BM_GROUP, ... . All items of the group call it. */
+/* Store the teams' minima of a document or a part in `met`; bm_met then gives the least of each
+ * word. All items of the group call it. */
 BM_INLINE void bm_meet(__local BM_LEAST *met, uint item, const BM_LEAST *m)
 {
-    barrier(CLK_LOCAL_MEM_FENCE); /* those of the document before have been read */
+    barrier(CLK_LOCAL_MEM_FENCE); /* the minima of the previous document have been read */
 #pragma unroll
     for (uint j = 0; j < BM_EACH; ++j)
         met[item / BM_TEAM * BM_TEAM_WORDS + item % BM_TEAM + j * BM_TEAM] = m[j];

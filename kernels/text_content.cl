@@ -3,17 +3,18 @@
  *
  *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, after bm_text_hash
  *   memory   in the GPU's shape BM_TEXT_GROUP * 16 bytes of local memory
- *   result   content: pairs C, D; one a document, for documents that are not in parts; then, from
- *            the first multiple of 4 past the documents on, one a chunk, for chunks that are parts.
- *            The host adds up parts and ends the hash.
+ *   result   content: pairs C, D: one for each document that is not in parts; then, from the first
+ *            multiple of 4 past the documents on, one for each chunk that is a part. The host adds
+ *            up the parts and completes the hash.
  *
- * A work-item takes a stretch of 128 positions after the other: of documents packed into one chunk,
- * each its own; of a chunk that is one document, or a part of one, each item every so many. A part
- * has the stretches that begin in it. Sums are taken in any order, so that none can be a race. */
+ * A work-item takes one stretch of 128 positions after another. If documents are packed into one
+ * chunk, each item takes documents of its own; if a chunk is one document or a part of one, the
+ * GPU's items take its stretches in turn. A part has the stretches that begin in it. The order of
+ * the sums does not matter, so there can be no race. */
 
 #define BM_CONTENT_EACH_LANE(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7)
 
-/* Shingles of a document, as its hashes begin with them. */
+/* How many shingles a document has; its hashes begin with theirs. */
 BM_INLINE uint bm_text_shingles(uint4 doc)
 {
 #if BM_TEXT_KIND == 1
@@ -23,7 +24,7 @@ BM_INLINE uint bm_text_shingles(uint4 doc)
 #endif
 }
 
-/* Add stretch s of a document of n shingles, whose first slot is `base`. */
+/* Add stretch s of a document of n shingles, whose first slot is `base`, to the sums. */
 BM_INLINE ulong2 bm_content_stretch(__global const bm_text_quad *hashes, uint4 text, uint base, uint n,
                                     uint s, ulong2 sums)
 {
@@ -51,8 +52,8 @@ BM_INLINE ulong2 bm_content_stretch(__global const bm_text_quad *hashes, uint4 t
     return sums;
 }
 
-/* The stretches of a document that begin in its slots `from` … `to`-1, each `step`-th of them from
- * the `first` on. */
+/* The sums of those stretches of a document that begin in its slots slots.x … slots.y-1: every.x is
+ * the first of them to take, every.y the step. */
 BM_INLINE ulong2 bm_content_some(__global const uint4 *in, __global const bm_text_quad *hashes,
                                  uint4 layout, uint4 text, uint at, uint2 slots, uint2 every)
 {

@@ -5,20 +5,22 @@
  *   memory   in the GPU's shape a table of BM_TILE * 8 uints and BM_TILE counts in local memory
  *   result   counts: a uint a document
  *
- * A document has a table of two entries a slot, at twice its first slot: 0, or 1 + the slot whose
- * hash stands there. Linear probing; a slot that finds its hash, or an entry of its own, is done:
- * all 64 bits are compared. `factor` is odd and drawn at random, so that nobody can prepare hashes
- * that meet in one place; the counts do not depend on it. Tables of whole documents lie in local
- * memory; in the CPU's shape the one work-item of a group has the place of its chunk's tables for one
- * document after the other, so that it stays in cache. The parts of a long document meet in global
- * memory, by 32-bit atomics, which OpenCL C 1.2 has everywhere. */
+ * A document has a table of two entries for each slot, beginning at twice its first slot. An entry
+ * is 0, or 1 + the slot that has its hash. Probing is linear, and compares all 64 bits: a slot
+ * stops at an equal hash, or takes the first free entry. `factor` is odd and drawn at random, so
+ * nobody can prepare hashes that collide in the table; the counts do not depend on it. In the GPU's
+ * shape, tables of whole documents are in local memory. In the CPU's shape the one work-item of a
+ * group uses the space of its chunk's tables for one document after another, so it stays in cache.
+ * The parts of a long document share a table in global memory, by 32-bit atomics, which OpenCL C
+ * 1.2 has everywhere. */
 
 BM_INLINE uint bm_table_entry(ulong hash, ulong factor, uint size)
 {
     return mul_hi((uint)(hash * factor >> 32), size);
 }
 
-/* Slot `slot` into a table that others fill too; 1: its hash is new. BM_SPACE: of the table. */
+/* Enter slot `slot` into a table that others fill too; 1: its hash is new. BM_SPACE: the table's
+ * address space. */
 #define BM_TABLE_ADD(name, BM_SPACE)                                                             \
     BM_INLINE uint name(__global const bm_text_quad *hashes, uint4 text, volatile BM_SPACE uint *table, \
                         uint size, ulong factor, uint slot)                                      \
@@ -45,7 +47,8 @@ bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __g
               __global uint *counts, uint4 layout, uint4 text, ulong factor)
 {
     __local uint local_table[BM_TILE * 8];
-    __local uint found[BM_TILE]; /* at a document's first unit of the chunk: its distinct hashes */
+    __local uint found[BM_TILE]; /* at the first unit of a document in the chunk: its distinct
+                                  * hashes */
     const uint4 chunk = in[layout.y + get_group_id(0)];
     const uint item = (uint)get_local_id(0);
     const uint n = chunk.y == 0 ? 1u : chunk.w - chunk.z;
@@ -79,8 +82,8 @@ bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __g
 }
 
 #else
-/* Of a whole document, whose table is the work-item's own: of four entries a slot where there is
- * room, since a first probe that finds none taken is guessed right by a processor. */
+/* Count a whole document, with a table of the work-item's own. It has four entries a slot if there
+ * is room, so that the first probe nearly always finds a free entry, as a processor predicts. */
 BM_INLINE uint bm_table_count(__global const ulong *hashes, __global uint *table, uint room,
                               ulong factor, uint begin, uint end)
 {

@@ -1,38 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_hash.cl -- texts cut into shingles, and their hashes where bm_sign reads them.
+/* text_hash.cl -- texts cut into shingles, and the hashes of these stored where bm_sign reads them.
  *
  *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, as bm_sign has them
  *   memory   no local
- *   result   hashes: unit for unit the layout that bm_sign reads; zeros where bm_text_count meets
- *            the parts of one document
+ *   result   hashes: unit for unit in the layout that bm_sign reads; zeros in the table and the
+ *            counts that bm_text_count uses for documents in parts
  *
  *   BM_TEXT_KIND   0 words, 1 characters (code points), 2 bytes
  *   BM_TEXT_K      units of a shingle
  *   BM_TEXT_GROUP  work-items of a group: those of bm_sign, or more
  *   BM_TEXT_BYTES  defined: text may be read at any address
  *
- * The text of the batch stands at the beginning of `in`. A document has slots, and a slot one hash;
- * units hold BM_TEXT_UNIT slots (4, quads, in the GPU's shape; 1 in the CPU's). Slot i is the shingle
- * that begins at byte i of the document, or with word i. Inside of a code point it is that of the
- * code point, once more: no minimum and no count of distinct hashes can tell, and no table of
- * characters needs to be sent. What fills a document's last quad is its last slot again.
+ * The text of the batch is at the beginning of `in`. A document has slots, and a slot has one hash;
+ * a unit holds BM_TEXT_UNIT slots (4 in the GPU's shape, a quad; 1 in the CPU's). Slot i is the
+ * shingle that begins at byte i of the document, or with word i. If byte i is inside a code point,
+ * slot i repeats the shingle of that code point: this changes no minimum and no count of distinct
+ * hashes, and no table of characters needs to be sent. A document's last quad is filled up with its
+ * last slot.
  *
- * The hash of slot i stands at place i, but for characters that are not all ASCII: there those of
- * the code points come first, in order, as the content hash needs them (text_content.cl), and those
- * from inside of code points fill the places behind them, from the last one down.
+ * The hash of slot i is stored at place i, except for shingles of characters in a document that is
+ * not all ASCII: there the hashes of code points come first, in order, as the content hash needs
+ * them (text_content.cl), and the repeats from inside code points fill the places after them, from
+ * the last one down.
  *
- *   text.x   quads: of each document a quad (its text's first byte; bytes it has, or words: its last
- *            entry of starts; slots; words: its first entry of starts, characters: BM_TEXT_ASCII if
- *            all are, else how many code points begin a shingle)
- *   text.y   quads: words: uints, what is to be added to each 256 entries of starts; characters:
- *            uints, code points of the document that begin before each 64th byte of the text, where
- *            that is in a document that is not all ASCII
- *   text.z   quads: words: ushorts, where each word begins, and one more behind the end
- *   text.w   units of the batch; in the GPU's shape `hashes` has so many quads of low halves, and so
- *            many of high halves behind them
+ *   text.x   where (in quads) the documents are, a quad each: first byte of the text; its number of
+ *            bytes (words: its last entry in starts); number of slots; words: its first entry in
+ *            starts, characters: BM_TEXT_ASCII if it is all ASCII, else how many code points begin
+ *            a shingle
+ *   text.y   where (in quads) uints are: for words, what to add to each 256 entries of starts; for
+ *            characters, how many code points of the document begin before each 64th byte of the
+ *            text (only in documents that are not all ASCII)
+ *   text.z   where (in quads) starts is, for words: ushorts, the beginning of each word, and one
+ *            more past the end
+ *   text.w   units of the batch; in the GPU's shape `hashes` has this many quads of low halves,
+ *            then as many of high halves
  *
- * Why: a text is a byte a shingle on its way to the device, and a hash 4. Neighbouring work-items
- * hash shingles that overlap, so nearly all reads meet the first-level cache. */
+ * Why: a text sends about one byte for each shingle to the device, and hashes would send 4.
+ * Neighbouring work-items hash overlapping shingles, so nearly all reads hit the first-level
+ * cache. */
 
 #if defined(BM_TEAM)
 #define BM_TEXT_UNIT 4u
@@ -55,7 +60,7 @@ BM_INLINE uint bm_text_start(__global const uint4 *in, uint4 text, uint entry)
 }
 #endif
 
-/* The shingle of slot i: its first byte, and how many. */
+/* The shingle of slot i: its first byte, and its number of bytes. */
 BM_INLINE uint2 bm_text_slice(__global const uint4 *in, uint4 text, uint4 doc, uint i)
 {
 #if BM_TEXT_KIND == 0
@@ -83,7 +88,7 @@ BM_INLINE ulong bm_text_hash_one(__global const uint4 *in, uint4 text, uint4 doc
 {
     const uint2 slice = bm_text_slice(in, text, doc, i);
 #if BM_TEXT_KIND != 0
-    if (slice.y == BM_TEXT_K) /* nearly always: a length that is known when compiling */
+    if (slice.y == BM_TEXT_K) /* nearly always: the length is then a compile-time constant */
         return bm_xxh3((BM_TEXT)in, slice.x, BM_TEXT_K);
 #endif
     return bm_xxh3((BM_TEXT)in, slice.x, slice.y);
@@ -102,7 +107,7 @@ BM_INLINE uint bm_text_rank(__global const uint4 *in, uint4 text, uint4 doc, uin
     const uint end = doc.x + i, block = end & ~63u, begin = max(block, doc.x);
     uint n = block >= doc.x ? ((__global const uint *)(in + text.y))[block >> 6] : 0u;
     for (uint at = begin & ~3u; at < end; at += 4u) {
-        uint lead = (~words[at >> 2] | words[at >> 2] << 1) & 0x80808080u; /* top bits of its bytes */
+        uint lead = (~words[at >> 2] | words[at >> 2] << 1) & 0x80808080u; /* bytes that lead */
         if (at < begin)
             lead &= 0xFFFFFFFFu << 8u * (begin - at);
         if (end - at < 4u)
@@ -112,7 +117,7 @@ BM_INLINE uint bm_text_rank(__global const uint4 *in, uint4 text, uint4 doc, uin
     return n;
 }
 
-/* Where the hash of slot i goes, of whose code points `rank` begin before it. */
+/* The place of the hash of slot i, if `rank` code points of the document begin before byte i. */
 BM_INLINE uint bm_text_place(__global const uint4 *in, uint4 doc, uint i, uint rank)
 {
     return bm_text_leads(in, doc.x + i) ? rank : doc.z - 1u - (i - rank);
@@ -135,7 +140,8 @@ BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 chunk, uint un
     return doc;
 }
 
-/* What bm_text_count needs of a part: its share of the table, and the document's count, at zero. */
+/* Set to zero what bm_text_count needs for a part: its share of the table, and the document's
+ * count. */
 BM_INLINE void bm_text_part(uint4 chunk, bool first, uint item, __global uint *table,
                             __global uint *counts)
 {
@@ -159,7 +165,7 @@ bm_text_hash(__global const uint4 *in, __global bm_text_quad *hashes, __global u
         const uint at = bm_text_doc_of(offsets, chunk, unit);
         const uint4 doc = in[text.x + at];
         const uint slot = (unit - offsets[at]) * 4u;
-        uint4 low = (uint4)(0), high = (uint4)(0); /* not arrays, which would lie in memory */
+        uint4 low = (uint4)(0), high = (uint4)(0); /* not arrays, which would be in memory */
         for (uint i = 0; i < 4u; ++i) {
             const ulong hash = bm_text_hash_one(in, text, doc, min(slot + i, doc.z - 1u));
             low = (uint4)(low.yzw, (uint)hash);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wide.cl -- what both shapes of the kernels for coefficients of 64 bits share (affine64.h).
+/* wide.cl -- shared by both shapes of the kernels for 64-bit coefficients (affine64.h).
  *
- * Comes after affine32.h, band_keys.cl and affine64.h, before teams.cl and sign_gpu.cl, or sign_wide_cpu.cl. A scheme's row gives one of
+ * Comes after affine32.h, band_keys.cl and affine64.h, and before teams.cl and sign_gpu.cl, or
+ * sign_wide_cpu.cl. A scheme's row defines one of
  *
- *   BM_WIDE_LOW    legacy, text-dedup: low halves of hashes, values mod 2^61 - 1, of which the low 32 bits count
+ *   BM_WIDE_LOW    legacy, text-dedup: low halves of hashes, values mod 2^61 - 1, of these the low
+ *                  32 bits
  *   BM_WIDE_PRIME  datatrove: values mod 2^61 - 1
  *   BM_WIDE_MIX    affine64: hashes mixed by fmix64, values mod 2^64
  *   BM_WIDE_LANCE  lance: values mod 2^64; the word is made of the minimum
  *
- * and BM_WORD, the type of a word (uint where it is not given). `coef`: a, b, and of lance c, padded with
- * zeros to BM_COEF_WORDS ulongs each.
+ * and BM_WORD, the type of a word (default: uint). `coef` has a, b and, for lance, c, each padded
+ * with zeros to BM_COEF_WORDS ulongs.
  *
- * Words of 32 bits from parts of a document meet by atomic_min. There is none of 64 bits that every
- * device has, and none for lance: there the host gives the whole document to one chunk, which writes
- * its words alone. */
+ * 32-bit words of parts of a document are merged by atomic_min. Not every device has it for 64
+ * bits, and words of lance cannot be merged: for those the host gives a whole document to one
+ * chunk, which alone writes its words. */
 
 #if defined(BM_TEAM)
 #define BM_COEF_WORDS (BM_EACH * BM_TEAM)
@@ -37,7 +39,7 @@ typedef ulong8 bm_wide;
 #endif
 #endif
 
-/* What of a hash is multiplied. */
+/* The number that is made of a hash and multiplied. */
 BM_INLINE ulong bm_wide_hash(ulong x)
 {
 #if defined(BM_WIDE_LOW)
@@ -49,8 +51,8 @@ BM_INLINE ulong bm_wide_hash(ulong x)
 #endif
 }
 
-/* Mod 2^61 - 1 as bm_mod_mersenne61 has it: where the sum is less than the modulus, their difference
- * wraps and is no minimum. */
+/* Mod 2^61 - 1 as bm_mod_mersenne61 has it: if the sum is less than the modulus, the difference
+ * wraps and is not the minimum. */
 BM_INLINE bm_wide bm_wide_value(bm_wide a, ulong h, bm_wide b)
 {
     const bm_wide v = a * h + b;
@@ -68,9 +70,9 @@ BM_INLINE bm_wide bm_wide_value(bm_wide a, ulong h, bm_wide b)
 }
 
 #if defined(BM_TEAM)
-/* The same for one value, in fewer instructions of a GPU, as what is kept of it: least of the least
- * values. The sum is the modulus or more where the sum and 1 reach bit 61; then 2^61 - 1 less is one
- * more and bit 61 less. Under BM_WIDE_PRIME one more than the value is kept. */
+/* The same for one value, in fewer GPU instructions, in the form in which minima are kept. The sum
+ * is at least the modulus if sum + 1 reaches bit 61; to subtract 2^61 - 1 is then to add 1 and
+ * clear bit 61. Under BM_WIDE_PRIME the value plus one is kept. */
 BM_INLINE BM_LEAST bm_wide_kept(ulong a, ulong h, ulong b)
 {
 #if defined(BM_WIDE_LOW) || defined(BM_WIDE_PRIME)
@@ -89,7 +91,7 @@ BM_INLINE BM_LEAST bm_wide_kept(ulong a, ulong h, ulong b)
 }
 #endif
 
-/* The word `at` of a document of n units, by its least value. */
+/* The word `at` of a document of n units, from its least value. */
 BM_INLINE BM_WORD bm_word(uint n, ulong least, __global const ulong *coef, uint at)
 {
     if (n == 0)
@@ -104,7 +106,7 @@ BM_INLINE BM_WORD bm_word(uint n, ulong least, __global const ulong *coef, uint 
 #endif
 }
 
-/* The word of a part of a document to its place. */
+/* Store the word of a part of a document in its place, or merge it there. */
 BM_INLINE void bm_meet_word(volatile __global BM_WORD *place, BM_WORD word)
 {
 #if defined(BM_WIDE_LOW)
@@ -115,7 +117,7 @@ BM_INLINE void bm_meet_word(volatile __global BM_WORD *place, BM_WORD word)
 }
 
 #if defined(BM_TEAM)
-/* Units of sign_gpu.cl. */
+/* Units and the loop of sign_gpu.cl, for these schemes. */
 #define BM_TURN 4
 typedef ulong bm_coef;
 #if defined(BM_WIDE_LOW)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xxh3.h -- XXH3_64bits (seed 0, default secret) of 1 to 240 bytes, once for host and device.
+/* xxh3.h -- XXH3_64bits (seed 0, default secret) of 1 to 240 bytes, shared by host and device.
  *
- * Common subset of C11 and OpenCL C 1.2. Comes after affine32.h, whose types it uses. At most 8
- * bytes behind what is hashed are read and not used. Text is read in aligned words of 32 bits,
- * since a device need not be able to read others; with BM_TEXT_BYTES (OpenCL C only) at any
- * address.
+ * Common subset of C11 and OpenCL C 1.2. Comes after affine32.h, whose types it uses. Up to 8 bytes
+ * after the hashed ones are read but not used. Text is read in aligned 32-bit words, since a device
+ * need not support other reads; with BM_TEXT_BYTES (OpenCL C only) it is read at any address.
  *
  * Formula and secret: the xxHash specification (doc/xxhash_spec.md, "XXH3"); every length is tested
  * against the xxHash library. */
@@ -66,7 +65,7 @@ BM_XXH3_CONSTANT bm_u64 bm_xxh3_words[32] = {
     0x65D088CB00C391BBUL, 0x486471A32E531B8BUL, 0xEF19384EF90DA297UL, 0x76FAA8D8ACDEA946UL,
     0xBBDCF93F349CE33FUL, 0xE0518A1D4F0BC7C7UL, 0x7378D9C97E9FC831UL, 0xEBD33483ACC5EA64UL};
 
-/* Both halves of a 128-bit product, folded. */
+/* The two halves of a 128-bit product, combined by xor. */
 BM_SHARED bm_u64 bm_xxh3_fold(bm_u64 a, bm_u64 b)
 {
 #if defined(__OPENCL_C_VERSION__)
@@ -140,7 +139,7 @@ BM_SHARED bm_u64 bm_xxh3_9to16(BM_TEXT text, bm_u32 at, bm_u32 len)
     return bm_xxh3_end(len + bm_xxh3_swap(low) + high + bm_xxh3_fold(low, high));
 }
 
-/* Two mixes, and two more past each 32 bytes. */
+/* Two mixes, and two more for each further 32 bytes. */
 BM_SHARED bm_u64 bm_xxh3_17to128(BM_TEXT text, bm_u32 at, bm_u32 len)
 {
     bm_u64 h = len * 0x9E3779B185EBCA87UL;
@@ -162,7 +161,7 @@ BM_SHARED bm_u64 bm_xxh3_129to240(BM_TEXT text, bm_u32 at, bm_u32 len)
     return bm_xxh3_end(h + bm_xxh3_mix(text, at + len - 16u, 30u));
 }
 
-/* Of text bytes at … at+len-1, 1 <= len <= 240. */
+/* The hash of the text bytes at … at+len-1, 1 <= len <= 240. */
 BM_SHARED bm_u64 bm_xxh3(BM_TEXT text, bm_u32 at, bm_u32 len)
 {
     if (len <= 8u)
