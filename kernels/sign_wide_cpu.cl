@@ -7,7 +7,7 @@
  *
  * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
  * end of one long document (bm_meet_word). BM_LANES, BM_ACC and BM_PASSES are as in sign_cpu.cl,
- * and only set how far the coefficients are padded.
+ * and the coefficients are padded to their product.
  *
  * Why: a vector has half as many lanes as one of 32-bit words. A pass holds two vectors of minima:
  * computing the values and minima of a vector takes some ten operations, which hide the broadcast

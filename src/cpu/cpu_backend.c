@@ -2,8 +2,8 @@
 /* cpu_backend.c -- the native CPU as a backend.
  *
  * The loops are chosen once, at open. submit computes in the calling thread; shared data are read
- * only, and its scratch (a block of mixed hashes, one padded signature: 16 KiB) lies on its own
- * stack, so any number of threads may submit at once and nothing is allocated, but for what a row
+ * only, and its scratch (a block of mixed hashes, one padded signature: 16 KiB) is on its own
+ * stack, so any number of threads may submit at once and nothing is allocated, except what a row
  * keeps for each thread (native_row.h). Band keys follow each document's minima while these are in
  * the first-level cache. */
 #include "cpu/cpu_backend.h"
@@ -124,13 +124,14 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
     return BM_OK;
 }
 
-/* The hashes of a task, mixed a block of whole documents at a time: a short one then costs no
- * vector of its own, and no wait for it. A document longer than a block takes several. */
+/* The hashes of a task, mixed a block of whole documents at a time, so that a short document does
+ * not cost a vector, and the wait for it, of its own. A document longer than a block takes
+ * several. */
 typedef struct mixed {
     const cpu_backend *cpu;
     bm_native_choice choice; /* with this thread's own data */
     const bm_sign_task *task;
-    uint64_t begin, end; /* of the task's hashes: what the block holds */
+    uint64_t begin, end; /* which of the task's hashes the block holds */
     alignas(BM_ALIGNMENT) char block[BM_SIGN_BLOCK * sizeof(uint64_t)];
 } mixed;
 
@@ -149,7 +150,7 @@ static void mix(mixed *m, size_t doc, uint64_t begin)
     m->cpu->ops->mix(&m->cpu->choice, m->task->hashes + begin, (size_t)(m->end - begin), m->block);
 }
 
-/* The words of a document, with space for perms_padded of 8 bytes; aligned. */
+/* Sign a document into `words`, which has space for perms_padded words of 8 bytes; aligned. */
 static void sign_document(mixed *m, size_t doc, void *words)
 {
     const cpu_backend *cpu = m->cpu;

@@ -12,8 +12,8 @@
 #include "base/hash_table.h"
 #include "base/memory.h"
 
-#define KEPT_BYTES ((size_t)4 << 20) /* where the caller does not say */
-#define SLOTS_MOST 0xFFFFu           /* with an empty one, what 16 bits tell apart */
+#define KEPT_BYTES ((size_t)4 << 20) /* the default */
+#define SLOTS_MOST 0xFFFFu           /* with the empty one, all that 16 bits can number */
 
 static uint32_t padded(uint32_t n, uint32_t to)
 {
@@ -33,7 +33,7 @@ static void fill_coefs(bm_cws_kept *kept)
         }
 }
 
-/* Bytes of a slot with the most places that it can have. */
+/* Bytes of a slot, with the most places that it can need. */
 static size_t slot_bytes(const bm_cws_kept *kept)
 {
     return kept->stride + sizeof(bm_cws_slot) + 4 * sizeof(uint32_t);

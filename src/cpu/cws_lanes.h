@@ -3,23 +3,23 @@
  * bits; for cws_<set>.c, which defines LANES and how bytes are compared (at_most).
  *
  * The vectors are the compiler's own (an extension that gcc and clang share): the same operations,
- * in the same order, become the instructions of each set. Those on doubles are the ones of
- * base/portable_log.h and sketch/cws_draws.h, one by one, so that all bits are theirs. A number of
- * 32 bits becomes a double by putting it into the last bits of 2^52, which is exact.
+ * in the same order, become the instructions of each set. The operations on doubles are exactly
+ * those of base/portable_log.h and sketch/cws_draws.h, so all bits are the same. A 32-bit number
+ * becomes a double by putting it into the last bits of 2^52, which is exact.
  *
- * Floats only tell which elements are worth it. With u_j as cws_draws.h has them,
+ * Floats only decide which elements are computed exactly. With u_j as in cws_draws.h,
  *
  *     c exp(-r) = -ln(u_2 u_3) u_0 u_1 >= (d + d^2/2 + d^3/3) u_0 u_1,
  *     d = 1 - u_2 u_3 = p_2 + p_3 (1 - p_2),  p_j = 1 - u_j
  *
  * (the series of -ln(1-d), cut). No term is negative, and 1 - p_2 is small only where p_2 is most
- * of d. So the roundings to 24 bits, less than twenty, together make it larger by less than 2^-19
+ * of d. So the roundings to 24 bits, fewer than twenty, together make it larger by less than 2^-19
  * of itself, and the limits of native_cws.c are larger by more.
  *
- * Such a bound, and a limit, is cut to a byte: the exponent and the first four bits after the
- * point, counted from 2^-15, and 0 or 255 beyond. It never falls when the number grows, so a number
- * within its limit has a byte within the limit's byte. A byte of 255, which a limit that is
- * infinite or no number has, lets everything pass. */
+ * Bounds and limits are reduced to a byte: the exponent and the first four bits after the point,
+ * counted from 2^-15, and 0 or 255 beyond. The byte never falls when the number grows, so if a
+ * bound is within its limit, its byte is within the limit's byte. A limit that is infinite or NaN
+ * has the byte 255, which lets everything pass. */
 #pragma once
 
 #include "cpu/cws_loops.h"
@@ -34,23 +34,24 @@ typedef uint8_t u8_lanes __attribute__((vector_size(2 * LANES)));
 typedef uint32_t four_words __attribute__((vector_size(16)));
 typedef uint64_t two_pairs __attribute__((vector_size(16)));
 
-#define SHARES ((float)(UINT64_C(1) << SHARES_BITS)) /* of cws_<set>.c */
+#define SHARES ((float)(UINT64_C(1) << SHARES_BITS)) /* SHARES_BITS: in cws_<set>.c */
 
-/* w / 2^32 times SHARES, to the nearest or less. */
+/* w / 2^32 times SHARES, rounded to the nearest or down. */
 static inline f32_lanes shares_of(u32_lanes w);
 /* A bit for each of 64 bytes: is it at most `limit`? An instruction set may let a few more pass. */
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit);
-/* first + more + each of eight bytes * 2^16, the lowest first, into `out`; `more` is a constant. */
+/* Fill `out` with first + more + byte * 2^16 for each of eight bytes, the lowest first; `more` is a
+ * constant. */
 static inline void put_eight(uint64_t bytes, uint32_t first, uint32_t more, uint32_t *out);
-/* Fill `out`, which has space for all lanes, with first + the number of each lane with x at most
- * `most`. Returns how many. */
+/* Fill `out`, which has space for all lanes, with first + i for each lane i with x at most `most`.
+ * Returns how many. */
 static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out);
 
 #define TWO_52_BITS UINT64_C(0x4330000000000000) /* of the double 2^52 */
 #define LOW_52      ((UINT64_C(1) << 52) - 1)
 #define K_BIAS      UINT64_C(2048) /* makes exponents positive */
 
-/* bm_portable_log of the numbers of these bits, which are not subnormal, times 2^k. */
+/* bm_portable_log of the numbers with these bits, which are not subnormal, times 2^k. */
 static inline f64_lanes log_lanes(u64_lanes bits, u64_lanes k)
 {
     const u64_lanes above = bits - BM_LOG_SQRT_HALF + (K_BIAS << 52);
@@ -77,7 +78,8 @@ static inline f64_lanes half_lanes(u64_lanes w)
     return (f64_lanes)(w | TWO_52_BITS) - (0x1p52 - 0.5);
 }
 
-/* bm_cws_floor, for |v| < 2^51: to the nearest integer, and back where that is above. */
+/* bm_cws_floor, for |v| < 2^51: round to the nearest integer, and subtract 1 where that is
+ * above. */
 static inline f64_lanes floor_lanes(f64_lanes v)
 {
     const double shift = 0x1.8p52;
@@ -86,7 +88,7 @@ static inline f64_lanes floor_lanes(f64_lanes v)
     return nearest - (f64_lanes)((u64_lanes)(nearest > v) & (u64_lanes)one);
 }
 
-/* Words 0 and 1, and 2 and 3; the second is the upper half. */
+/* Pack words 0 and 1, and words 2 and 3; the second of each is the upper half. */
 static inline void put_pairs(four_words w, uint64_t *first, uint64_t *second)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -98,7 +100,7 @@ static inline void put_pairs(four_words w, uint64_t *first, uint64_t *second)
 #endif
 }
 
-/* One pair after the other, four words at once. */
+/* Pairs are gathered one after another, four words at once. */
 static void gather(const bm_cws_block *block, const bm_scheme_params *params, const uint32_t *pairs,
                    size_t n, bm_cws_batch *batch)
 {
@@ -122,9 +124,9 @@ static inline f64_lanes gamma_of(u64_lanes words)
     return -log_of(half_lanes(words & UINT32_MAX) * half_lanes(words >> 32) * 0x1p-64);
 }
 
-/* bm_cws_value, a step of all at a time: a step waits long for its own result, and a processor sees
- * some hundred operations ahead. Lanes after the last pair, up to the end of its register, are
- * computed too, and dropped. */
+/* bm_cws_value, with each step done for all pairs before the next: a step waits long for the one
+ * before, and a processor looks only some hundred operations ahead. Lanes after the last pair, up
+ * to the end of its register, are computed too, and dropped. */
 static size_t values(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch)
 {
@@ -150,8 +152,8 @@ static size_t values(const bm_cws_block *block, const bm_scheme_params *params, 
     return n_low;
 }
 
-#define STEP_BITS 19 /* of a float after the exponent and the first four bits */
-#define LOW_STEP  ((127 + 2 * SHARES_BITS - 15) * 16) /* of 2^-15 SHARES^2 */
+#define STEP_BITS 19 /* bits of a float after the exponent and the first four bits */
+#define LOW_STEP  ((127 + 2 * SHARES_BITS - 15) * 16) /* the step of 2^-15 SHARES^2 */
 
 /* The bytes of numbers in units of SHARES^2. The sign of a NaN does not matter. */
 static inline u8_lanes bytes_of(f32_lanes x)
@@ -179,7 +181,7 @@ static void bounds(const uint32_t *coefs, uint32_t stride, uint32_t n, const uin
     }
 }
 
-/* The bits of a byte that are set: their numbers, a byte each, the lowest first. */
+/* For each byte: the numbers of its set bits, a byte each, the lowest first. */
 #define BIT(b, i)   ((uint64_t)(b) >> (i)&1)
 #define BELOW(b, i) __builtin_popcount((b) & ((1u << (i)) - 1))
 #define PLACE(b, i) (BIT(b, i) * (i) << 8 * BELOW(b, i))
@@ -192,8 +194,9 @@ static void bounds(const uint32_t *coefs, uint32_t stride, uint32_t n, const uin
 static const uint64_t places_of_bits[256] = {PLACES_64(0), PLACES_64(64), PLACES_64(128),
                                              PLACES_64(192)};
 
-/* first + the number of each bit that is set * 2^16, filled into `out`; after the last. Eight are
- * written for each byte: how many there are nobody could guess, and a wrong guess costs more. */
+/* Fill `out` with first + i * 2^16 for each set bit i; returns the place after the last. Eight are
+ * written for each byte: how many are needed cannot be predicted, and a wrong prediction costs
+ * more. */
 static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out)
 {
 #pragma GCC unroll 8
@@ -205,8 +208,8 @@ static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out
     return out;
 }
 
-/* Collect the masks of the next elements that are not empty, as many as fit. All masks are read
- * first, so that the loads of rows overlap. */
+/* Collect the non-empty masks of the next elements, as many as fit. All masks are read first, so
+ * that the loads of rows overlap. */
 static inline void look_at_rows(const bm_cws_block *block, const bm_cws_open *open,
                                 bm_cws_scan *scan)
 {

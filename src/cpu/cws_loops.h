@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cws_loops.h -- the inner loops of the scheme cws: a row for each instruction set, in its own file
- * cws_<set>.c, which are all of cws_lanes.h. native_cws.c shows how they work together.
+ * cws_<set>.c; all are made of cws_lanes.h. native_cws.c shows how they work together.
  *
- * Each must give the very doubles of sketch/cws_draws.h. Pure functions: any number of threads. */
+ * Each must give exactly the doubles of sketch/cws_draws.h. Pure functions: any number of
+ * threads. */
 #pragma once
 
 #include <stdalign.h>
@@ -14,29 +15,28 @@
 #include "sketch/scheme_row.h"
 
 #define BM_CWS_BLOCK 512u /* elements: 25 KiB, which stay in a first-level cache */
-#define BM_CWS_BATCH 256u /* candidates that are looked at together */
-#define BM_CWS_LANES 8u   /* of any row */
-#define BM_CWS_MASK  64u  /* permutations in a mask; rows of bounds are padded to it */
-#define BM_CWS_MASKS 128u /* that are looked at together */
+#define BM_CWS_BATCH 256u /* candidates that are computed together */
+#define BM_CWS_LANES 8u   /* doubles in a register of any row, at most */
+#define BM_CWS_MASK  64u  /* permutations in a mask; rows of bounds are padded to this */
+#define BM_CWS_MASKS 128u /* masks that are looked at together */
 #define BM_CWS_COEFS 8u   /* rows of coefficients of the bounds */
 
 /* Some elements of a document. */
 typedef struct bm_cws_block {
-    alignas(BM_ALIGNMENT) uint32_t mixed[BM_CWS_BLOCK][8]; /* e_0 … e_4 of each; room */
+    alignas(BM_ALIGNMENT) uint32_t mixed[BM_CWS_BLOCK][8]; /* e_0 … e_4 of each, and padding */
     alignas(BM_ALIGNMENT) float limit[BM_CWS_BLOCK];       /* see `set_limits` */
     alignas(BM_ALIGNMENT) uint8_t limit_byte[BM_CWS_BLOCK];
     alignas(BM_ALIGNMENT) double ln_weight[BM_CWS_BLOCK];
     uint32_t n;
 } bm_cws_block;
 
-/* A look at the bounds of a block: which are within their limits, on its way through the elements.
- */
+/* The state of a scan of a block for bounds that are within their limits. */
 typedef struct bm_cws_scan {
     const uint8_t *bytes; /* rows of `stride` */
     uint32_t stride;
     uint32_t row[BM_CWS_BLOCK]; /* of each element */
     uint32_t next;              /* the first element that was not looked at */
-    uint32_t at, n;             /* masks that are pairs already, and all */
+    uint32_t at, n;             /* masks that are already pairs; all masks */
     uint64_t bits[BM_CWS_MASKS];
     uint32_t first[BM_CWS_MASKS]; /* the pair of bit 0 */
 } bm_cws_scan;
@@ -46,7 +46,7 @@ typedef struct bm_cws_batch {
     size_t n;
     /* permutation * 2^16 + element; whole registers are written */
     alignas(BM_ALIGNMENT) uint32_t pairs[BM_CWS_BATCH + BM_CWS_MASK + 2 * BM_CWS_LANES];
-    /* the words of the pairs in question: w_0 and w_1 (the upper half), w_2 and w_3, w_4 */
+    /* the words of the pairs being computed: w_0 and w_1 (the upper half), w_2 and w_3, w_4 */
     alignas(BM_ALIGNMENT) uint64_t words[3][BM_CWS_BATCH];
     alignas(BM_ALIGNMENT) double ln_weight[BM_CWS_BATCH];
     alignas(BM_ALIGNMENT) double r[BM_CWS_BATCH], c[BM_CWS_BATCH];
@@ -54,31 +54,31 @@ typedef struct bm_cws_batch {
     uint32_t low[BM_CWS_BATCH + 2 * BM_CWS_LANES];    /* filled: those that are low enough */
 } bm_cws_batch;
 
-/* Permutations, a bit each. */
+/* A set of permutations, a bit each. */
 typedef struct bm_cws_open {
     uint32_t n_masks;
     uint64_t masks[(BM_PERMS_MAX + BM_CWS_MASK - 1) / BM_CWS_MASK];
 } bm_cws_open;
 
 typedef struct bm_cws_loops {
-    /* out[i]: a byte for how small c exp(-r) may be in permutation i < n, a multiple of 2 *
-     * BM_CWS_LANES, of an element with these e_0 … e_3. `coefs`: BM_CWS_COEFS rows of `stride`, for
-     * w_0, w_1, and the complements of w_2 and w_3: first a, then b. */
+    /* out[i] = the byte of a lower bound of c exp(-r) in permutation i < n, for the element with
+     * e_0 … e_3 in `mixed`. n is a multiple of 2 * BM_CWS_LANES. `coefs`: BM_CWS_COEFS rows of
+     * `stride`, for w_0, w_1, and the complements of w_2 and w_3: first a, then b. */
     void (*bounds)(const uint32_t *coefs, uint32_t stride, uint32_t n, const uint32_t *mixed,
                    uint8_t *out);
-    /* `ln_weight` of a block that has its n set. */
+    /* Fill `ln_weight` of a block whose n is set. */
     void (*log_weights)(const double *weights, bm_cws_block *block);
-    /* The limit of each element: its weight / greatest * factor, in units of the row's own; its
+    /* Fill the limit of each element, weight / greatest * factor in units of the row's own, and its
      * byte. */
     void (*set_limits)(const double *weights, double greatest, double factor, bm_cws_block *block);
     /* Append to the pairs of `batch`, for the elements of a block from scan->next on, each open
-     * permutation in which the bound may be within the limit: all where it is, and some where it is
-     * larger. Ends when there are BM_CWS_BATCH pairs. False: these were the last. */
+     * permutation whose bound may be within the limit: all that are, and some that are not. Stops
+     * at BM_CWS_BATCH pairs. False: these were the last. */
     bool (*candidates)(const bm_cws_block *block, const bm_cws_open *open, bm_cws_scan *scan,
                        bm_cws_batch *batch);
-    /* `words` and `ln_weight` of the BM_CWS_BATCH pairs from `first` on, or as many as there are,
-     * and `value`; into `low` the numbers, counted from `first`, of pairs with a value of at most
-     * `most`. Returns how many. */
+    /* Fill `words`, `ln_weight` and `value` for the pairs from `first` on, at most BM_CWS_BATCH,
+     * and `low` with the numbers, counted from `first`, of pairs with a value of at most `most`.
+     * Returns how many are in `low`. */
     size_t (*values)(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch);
 } bm_cws_loops;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cws_scalar.c -- the loops of cws for any processor. The compiler makes of two doubles what
- * there is: a register of SSE2, or one after the other.
+/* cws_scalar.c -- the loops of cws for any processor. The compiler turns vectors of two doubles
+ * into what there is: a register of SSE2, or scalar code.
  *
  * Tests: tests/unit/cpu/test_cws_loops.c, tests/unit/cpu/test_native_cws.c */
 #define LANES 2
@@ -8,8 +8,8 @@
 
 #define EACH UINT64_C(0x0101010101010101)
 
-/* Eight bytes at a time, of 7 bits each, so that a subtraction borrows nothing from the next: a
- * bound that is one above its limit may pass too. */
+/* Eight bytes at a time, of which 7 bits each are compared, so that a subtraction borrows nothing
+ * from the next byte. So a bound that is one above its limit may pass too. */
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit)
 {
     const uint64_t all = (limit >> 1 | 0x80) * EACH;

@@ -2,14 +2,14 @@
 /* key_loops.h -- band keys right after the minima.
  *
  * The key of a band is a polynomial in the multiplier: k = (band+1)*M^r + w0*M^(r-1) + … + w(r-1)
- * mod 2^64. With the powers at hand its terms do not wait for each other, and the sum may be taken
- * in any order: eight words at a time. */
+ * mod 2^64. With precomputed powers its terms are independent, and the sum may be taken in any
+ * order: eight words at a time. */
 #pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#define BM_KEY_LANES 8u /* words taken at once; so many may be read past the last band */
+#define BM_KEY_LANES 8u /* words taken at once; this many may be read past the last band */
 
 typedef struct bm_key_plan {
     uint32_t bands, rows;
@@ -17,7 +17,7 @@ typedef struct bm_key_plan {
     uint64_t start;   /* M^rows */
 } bm_key_plan;
 
-/* Keys of a document with shingles: plan->bands of them, filled. */
+/* Fill the plan->bands keys of a document with shingles. */
 typedef void (*bm_key_fn)(const bm_key_plan *plan, const uint32_t *words, uint64_t *keys);
 
 bm_status bm_key_plan_init(uint32_t bands, uint32_t rows, bm_key_plan *out, bm_error *err);

@@ -3,8 +3,8 @@
  *
  * Eight bands at a time: the words of each are multiplied by the powers, eight lanes at once (lanes
  * past the band meet a power of zero), the eight vectors are added up crosswise into one vector of
- * eight sums, and that is mixed. At 16 bands of 8 rows: about 100 vector operations for 128 scalar
- * multiplies in chains of 8.
+ * eight sums, and that is mixed. For 16 bands of 8 rows, about 100 vector operations replace 128
+ * scalar multiplies in chains of 8.
  *
  * Tests: tests/unit/cpu/test_key_loops.c */
 #include <immintrin.h>

@@ -7,17 +7,17 @@
  *              -> their values, exactly -> the least of each permutation
  *
  * A value costs three logarithms, and a document of n elements has some 3 ln n in a permutation
- * that can be chosen. Which ones is told by a bound that needs none: a >= c exp(-r) / S, since the
- * z = y exp(r) of cws_draws.h is at most S exp(r). The least a of a document is exponentially
+ * that can be chosen. A bound that needs no logarithm tells which ones: a >= c exp(-r) / S, since
+ * the z = y exp(r) of cws_draws.h is at most S exp(r). The least a of a document is exponentially
  * distributed, with the sum W of its weights as rate: it is above level/W once in exp(level). So
  * all elements with an a that may be as small as level/W are scanned; if the least of a permutation
  * is still above that, they are scanned again with a higher level, and in the end every element is.
  *
- * Nothing is lost: elements passed over have an a above level/W, and the chosen one does not. Of
- * the roundings between the two, floats make the bound larger by 2^-19 at most, and ln a, made of
- * numbers below 2^11 by some ten operations in double, is off by less than 2^-36. The limit of an
- * element, level S/W, is larger by 2^-14 for that. That both are then compared as bytes only lets
- * more pass (cws_lanes.h). Nor does the order in which candidates are looked at matter: the least
+ * Nothing is lost: elements passed over have an a above level/W, and the chosen one does not. As
+ * for rounding, floats make the bound larger by 2^-19 at most, and ln a, made of numbers below 2^11
+ * by some ten operations in double, is off by less than 2^-36. To allow for that, the limit of an
+ * element, level S/W, is made larger by 2^-14. Comparing both as bytes only lets more pass
+ * (cws_lanes.h). The order in which candidates are looked at does not matter either: the least
  * value is the same in any, and of equal ones the lower hash is taken.
  *
  * The bound c exp(-r) of an element is the same in every document. Its byte for each permutation is
@@ -31,9 +31,9 @@
 #define SLACK (1.0 + 0x1p-14)
 #define EVERY __builtin_inf()
 
-/* For the first anything from 2 to 3 is as fast: a higher one has more candidates, a lower one more
- * second turns. A document of several blocks, which would be fetched again, begins with the second.
- */
+/* Any first level from 2 to 3 is equally fast: a higher one gives more candidates, a lower one more
+ * second scans. A document of several blocks begins with the second level, since a second scan
+ * would fetch them again. */
 static const double levels[] = {2.5, 7.0, 16.0, EVERY};
 #define N_LEVELS (sizeof levels / sizeof levels[0])
 
@@ -42,7 +42,7 @@ typedef struct choice {
     uint64_t hash;
 } choice;
 
-/* The choice in each permutation, on its way through a document. */
+/* The choice in each permutation, while a document is scanned. */
 typedef struct chooser {
     const bm_scheme_params *params;
     const bm_cws_loops *loops;
@@ -51,13 +51,13 @@ typedef struct chooser {
     const uint64_t *hashes; /* of the document, like the weights */
     const double *weights;
     size_t n;
-    double greatest, sum; /* the greatest weight; the sum of all, in greatest ones */
+    double greatest, sum; /* the greatest weight; the sum of all, divided by it */
     double most;          /* the logarithm of level/W */
     bm_cws_open open;     /* permutations in which the least may not have been found */
     choice best[BM_PERMS_MAX];
     bm_cws_batch batch;
     bm_cws_block block;
-    bm_cws_scan scan; /* of its elements */
+    bm_cws_scan scan; /* the scan of the block's elements */
     size_t fetched;   /* the end of the block in the document; 0: none yet */
 } chooser;
 
@@ -72,7 +72,8 @@ static inline void keep_less(choice *best, double value, uint64_t hash)
     best->value = value < best->value ? value : best->value;
 }
 
-/* Pairs of the batch: whole lots, or all; a pair above `most` is not chosen in any case. */
+/* Compute the pairs of the batch, in whole lots of BM_CWS_BATCH, or with `all` the rest too. A pair
+ * above `most` is never chosen. */
 static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
 {
     bm_cws_batch *batch = &c->batch;
@@ -102,8 +103,8 @@ static uint32_t keep(const chooser *c, uint64_t hash)
     return slot;
 }
 
-/* The words and rows of all elements of the block, which are on their way from the caches before
- * the first is wanted. */
+/* Get the words and rows of all elements of the block, and prefetch the rows before the first is
+ * needed. */
 static void fetch_block(chooser *c, const uint64_t *hashes)
 {
     bm_cws_store *store = c->store;
@@ -162,7 +163,7 @@ static bool scan_document(chooser *c, double level)
     return left;
 }
 
-/* Four at a time: a result need not wait for the one before. */
+/* Four sums at a time, so that an addition need not wait for the one before. */
 static void sum_weights(chooser *c)
 {
     double greatest[4] = {0}, sum[4] = {0};

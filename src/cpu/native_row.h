@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* native_row.h -- how the native CPU signs by one scheme: a row in its own file native_NAME.c,
- * which puts together what the loops of an instruction set do for it (sign_loops_row.h).
+/* native_row.h -- how the native CPU signs by one scheme: a row in native.c (of cws: native_cws.c),
+ * which combines the loops of an instruction set (sign_loops_row.h).
  *
  *     hashes (64 bit) --mix--> block (first-level cache) --fold--> words --finish--> words
  *
- * A scheme of weighted documents signs each as a whole, by `sign_weighted` alone.
+ * A scheme of weighted documents signs each as a whole, only by `sign_weighted`.
  *
  * Pure functions: any number of threads. */
 #pragma once
@@ -15,25 +15,26 @@
 /* The loops and parameters chosen when the backend was opened; borrowed. */
 typedef struct bm_native_choice {
     const bm_sign_loops *loops;
-    const bm_scheme_params *params; /* of the words in use, with their plan */
+    const bm_scheme_params *params; /* for the words in use, with their plan */
     void *kept;                     /* what the row's `open` made; NULL: it has none */
     void *borrowed;                 /* what `borrow` gave to this thread */
 } bm_native_choice;
 
 typedef struct bm_native_ops {
     const bm_scheme_ops *scheme;
-    size_t block_bytes; /* of a hash in a block: 4 or 8 */
-    /* block[i]: what `fold` wants of hashes[i], for i < n <= BM_SIGN_BLOCK. */
+    size_t block_bytes; /* bytes of a hash in a block: 4 or 8 */
+    /* block[i] = hashes[i] in the form that `fold` reads, for i < n <= BM_SIGN_BLOCK. */
     void (*mix)(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block);
-    /* n > 0 shingles of one document into its words; `begun`: continue with the words of the blocks
-     * before. `words` has space for perms_padded of 8 bytes, is aligned to 64, and may be
-     * overwritten with anything past perms; between two blocks that part belongs to the row. */
+    /* Fold n > 0 shingles of one document into its words; `begun`: go on with the words of the
+     * blocks before. `words` has space for perms_padded words of 8 bytes, is aligned to 64 bytes,
+     * and may be overwritten past perms; between two blocks the row may keep data there. */
     void (*fold)(const bm_native_choice *choice, const void *block, size_t n, bool begun,
                  void *words);
-    /* After the last block of a document: what lies there becomes words; NULL: they are. */
+    /* Called after the last block of a document, to turn what `fold` left into words; NULL: it left
+     * words. */
     void (*finish)(const bm_native_choice *choice, void *words);
-    /* n > 0 weighted shingles, all of one document, into its words, as above; the others are NULL.
-     */
+    /* Sign the n > 0 weighted shingles of one document into its words, as above; mix, fold and
+     * finish are then NULL. */
     void (*sign_weighted)(const bm_native_choice *choice, const uint64_t *hashes,
                           const double *weights, size_t n, uint32_t *words);
     /* State that is kept from one document to the next, about `kept_bytes` for each thread (0: the

@@ -4,11 +4,12 @@
  * Filling is bound by a load, a minimum and a store a shingle. There is a copy of the bins for even
  * and one for odd shingles, so that neighbours in one bin need not wait for each other's store.
  *
- * Donors are looked for without a branch that depends on the hashes, which a processor would guess
- * wrong once for each empty bin. Where many bins are filled, each empty one asks the next four on
- * its list at once; who got none asks again. That takes K / (filled bins) steps a bin; so where few
- * are filled it is turned round: each filled bin offers itself to all, a vector minimum over its
- * row of offers, K / 32 operations with AVX-512. The ways meet near K / 2 filled bins. */
+ * Donors are looked for without a branch that depends on the hashes, which a processor would
+ * mispredict once for each empty bin. If many bins are filled, each empty one asks the next four on
+ * its list at once; a bin that found none asks again. That takes K / (filled bins) steps a bin, so
+ * if few are filled the direction is reversed: each filled bin offers itself to all, by a vector
+ * minimum over its row of offers, K / 32 operations with AVX-512. Both ways cost the same near K /
+ * 2 filled bins. */
 #include <stdalign.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ void bm_oph_fill(uint32_t bins, const uint32_t *block, size_t n, uint32_t *words
         put(bins, block[s], words);
 }
 
-/* The numbers of the bits that are set, in order; how many there are. */
+/* List the numbers of the set bits, in order; returns how many there are. */
 static uint32_t list_of(const uint64_t *masks, uint32_t n_masks, uint16_t *list)
 {
     uint32_t n = 0;
@@ -61,8 +62,8 @@ static inline uint32_t first_of(uint32_t x, uint32_t y)
     return x & (y | ((uint32_t)(x == BM_OPH_EMPTY) - 1u));
 }
 
-/* Each empty bin asks down its list. Found words are put in place at the end: a bin that was given
- * one counts as empty still. */
+/* Each empty bin asks down its list. Found words are put in place at the end, since a bin that was
+ * given one still counts as empty. */
 static void pull_donors(const bm_oph_plan *plan, const uint64_t *empty, uint32_t *words)
 {
     uint16_t bins[BM_PERMS_MAX], waiting[BM_PERMS_MAX];
@@ -92,7 +93,7 @@ static void push_donors(const bm_oph_plan *plan, bm_oph_best_fn best_of, const u
 {
     alignas(BM_ALIGNMENT) uint16_t best[BM_PERMS_MAX];
     best_of(plan, filled, n_filled, best);
-    const bm_oph_plan p = *plan; /* a copy: nothing else points to it */
+    const bm_oph_plan p = *plan; /* a copy, to which nothing else can point */
     for (uint32_t bin = 0; bin < p.bins; bin++)
         words[bin] = first_of(words[bin], words[bm_oph_donor_of(&p, bin, best[bin])]);
 }

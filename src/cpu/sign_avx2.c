@@ -63,8 +63,8 @@ static inline __attribute__((always_inline)) __m256i shingle(__m256i h, const ui
 }
 
 /* `count` and `still` are constants in each copy, so the arrays become registers. Two shingles a
- * turn: with one, the turn is as long as a line of the cache of decoded instructions, and on Zen 4
- * it depends on where in memory the loop begins whether it is 16 % slower. */
+ * turn: with one, a turn is as long as a line of the cache of decoded instructions, and on Zen 4
+ * some addresses of the loop make it 16 % slower. */
 static inline __attribute__((always_inline)) void
 minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
 {

@@ -7,7 +7,7 @@
 
 #include "cpu/sign_loops_row.h"
 
-/* The group of `count` registers. */
+/* Call minima_group with a constant number of registers. */
 static inline __attribute__((always_inline)) void minima_of(const bm_sign_pass *pass,
                                                             uint32_t count, const bool still)
 {
@@ -48,8 +48,7 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
     uint32_t n_groups = (n_vectors + GROUP_MAX - 1) / GROUP_MAX;
     uint32_t *words = pass.words;
     for (uint32_t g = 0, vector = 0; g < n_groups; g++) {
-        uint32_t groups_left =
-            n_groups - g; /* even shares: of 4, 5 registers are 3 + 2, not 4 + 1 */
+        uint32_t groups_left = n_groups - g; /* even shares: 5 registers as 3 + 2, not 4 + 1 */
         uint32_t count = (n_vectors - vector + groups_left - 1) / groups_left;
         pass.a = params->a + (size_t)vector * LANES;
         pass.b = params->b + (size_t)vector * LANES;

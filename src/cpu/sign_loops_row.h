@@ -8,9 +8,9 @@
  *
  *     hashes (64 bit) --premix--> block (32 bit, L1) --minima, a group a pass--> words
  *
- * That is affine32; the scheme oph goes by bins (oph_bins.c), with its hash and one minimum from
- * here, and cws by cws_loops.h. The files say what limits each. Each must equal the scheme's `sign`
- * word for word. Pure functions: any number of threads.
+ * This is affine32. The scheme oph fills bins (oph_bins.c), with its hash and one minimum from
+ * here; cws uses cws_loops.h. The files say what limits each loop. Every loop must equal the
+ * scheme's `sign` word for word. Pure functions: any number of threads.
  *
  * A new instruction set is a file sign_<set>.c with a row, a line in sign_loops.c, a name in
  * base/system.c, and its flags in cmake/rooms.cmake. The tests walk every set that the processor
@@ -31,7 +31,7 @@
  *                                                      --densify--> words
  *
  * The hash and the two loops of an instruction set are in its sign_<set>.c; the rest is plain C,
- * for no set has a scatter with a minimum. */
+ * since no set has a scatter with a minimum. */
 
 typedef struct bm_oph_loops {
     /* Bit i: words[i] belongs to an empty bin, for i < 64; aligned to 64 bytes. */
@@ -53,11 +53,12 @@ void bm_oph_densify(const bm_oph_plan *plan, const bm_oph_loops *loops, uint32_t
  *
  *     hashes (64 bit) --mix--> block (64 bit, L1) --minima, a group a pass--> least values
  *
- * The values are a scheme's before its last step: of legacy only the low 32 bits of each count. */
+ * The values are those before a scheme's last step: for legacy, only the low 32 bits of each are
+ * used. */
 
-/* least[i] = the least value over the block of permutation i, and least[i] itself if the document
- * was begun with an earlier block. For i < perms; `least` holds perms_padded, is aligned to 64
- * bytes, and may be overwritten with anything past perms. n <= BM_SIGN_BLOCK. */
+/* For i < perms: least[i] = the least value of permutation i over the block, and over least[i]
+ * itself if the document was begun with an earlier block. `least` holds perms_padded, is aligned to
+ * 64 bytes, and may be overwritten past perms. n <= BM_SIGN_BLOCK. */
 typedef void bm_wide_minima_fn(const bm_scheme_params *params, const uint64_t *block, size_t n,
                                bool begun, uint64_t *least);
 
@@ -65,7 +66,8 @@ typedef struct bm_wide_loops {
     void (*fmix64)(const uint64_t *hashes, size_t n, uint64_t *block);
     bm_wide_minima_fn *affine; /* a*h + b mod 2^64 */
     bm_wide_minima_fn *prime;  /* the same mod 2^61 - 1 */
-    bm_wide_minima_fn *low;    /* its low 32 bits, of h < 2^32; the upper halves mean nothing */
+    bm_wide_minima_fn *low;    /* the low 32 bits of that, for h < 2^32; upper halves are
+                                * undefined */
 } bm_wide_loops;
 
 extern const bm_wide_loops bm_wide_loops_scalar;
@@ -78,16 +80,17 @@ typedef struct bm_sign_loops {
     bm_isa isa;
     /* block[i] = fmix32(low half of hashes[i]) for i < n <= BM_SIGN_BLOCK. */
     void (*premix)(const uint64_t *hashes, size_t n, uint32_t *block);
-    /* words[i] = minimum over the block of a[i]*h + b[i], and of words[i] if the document was begun
-     * with an earlier block; all ones where that is no value. For i < perms; `words` holds
-     * perms_padded, is aligned to 64 bytes, and may be overwritten with anything past perms. */
+    /* For i < perms: words[i] = minimum over the block of a[i]*h + b[i], and of words[i] if the
+     * document was begun with an earlier block; all ones if there is no value. `words` holds
+     * perms_padded, is aligned to 64 bytes, and may be overwritten past perms. */
     void (*minima)(const bm_scheme_params *params, const uint32_t *block, size_t n, bool begun,
                    uint32_t *words);
-    /* The arithmetic of `minima` for n shingles and nothing else: the same loop with a shingle that
-     * stays in its register, though the compiler may not know that it stays the same. What a
-     * benchmark takes as the limit of this instruction set. `words` as above, aligned. */
+    /* Only the arithmetic of `minima` for n shingles: the same loop with a shingle that stays in
+     * its register, which is hidden from the compiler. Benchmarks take it as the limit of the
+     * instruction set. `words` as above, aligned. */
     void (*arithmetic)(const bm_scheme_params *params, size_t n, uint32_t *words);
-    /* Band keys of a document with shingles. BM_KEY_LANES words past the last band are readable. */
+    /* Band keys of a document with shingles. BM_KEY_LANES words past the last band must be
+     * readable. */
     bm_key_fn band_keys;
     /* block[i] = bm_oph_hash(low half of hashes[i]) for i < n <= BM_SIGN_BLOCK. */
     void (*oph_hash)(const bm_scheme_params *params, const uint64_t *hashes, size_t n,

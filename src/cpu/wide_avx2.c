@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wide_avx2.c -- bm_wide_loops with AVX2: 4 permutations a register. A product of 64 bits is
- * put together from three of 32 bits, from two where one factor has no more; lanes are compared
- * with their sign.
+/* wide_avx2.c -- bm_wide_loops with AVX2: 4 permutations a register. A 64-bit product is made of
+ * three 32-bit ones, or of two if one factor has 32 bits; lanes are compared as signed numbers.
  *
  * Tests: tests/unit/cpu/test_wide_loops.c */
 #include <immintrin.h>

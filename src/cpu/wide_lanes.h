@@ -3,11 +3,11 @@
  * wide_<set>.c, which defines LANES, GROUP (how many vectors of minima a pass holds) and how lanes
  * are multiplied and compared.
  *
- * A pass holds the minima of GROUP vectors in registers; coefficients that find no space there are
- * read again for each shingle, from the first-level cache.
+ * A pass holds the minima of GROUP vectors in registers; coefficients that do not fit are read
+ * again for each shingle, from the first-level cache.
  *
- * For sets that compare lanes only with their sign, affine turns the uppermost bit of each value:
- * it is added to b, and added again at the end. Values mod 2^61 - 1 have none. */
+ * For sets that only compare lanes as signed numbers, affine flips the uppermost bit of each value
+ * (TURN): it is added to b, and once more at the end. Values mod 2^61 - 1 do not have that bit. */
 #pragma once
 
 #include <string.h>
@@ -20,13 +20,13 @@ typedef uint64_t u64_lanes __attribute__((vector_size(8 * LANES)));
 typedef int64_t i64_lanes __attribute__((vector_size(8 * LANES)));
 
 static inline u64_lanes product(u64_lanes a, u64_lanes h);
-/* The same of h < 2^32. */
+/* The same for h < 2^32. */
 static inline u64_lanes product_narrow(u64_lanes a, u64_lanes h);
 /* The lesser of each two lanes; TURN has flipped their uppermost bits. */
 static inline u64_lanes lesser(u64_lanes x, u64_lanes y);
-/* The lesser by the low 32 bits; the upper halves mean nothing. */
+/* The lesser by the low 32 bits; upper halves are undefined. */
 static inline u64_lanes lesser_low(u64_lanes x, u64_lanes y);
-/* sum, less the modulus if it is that or more; the modulus may be subtracted in all lanes. */
+/* sum, minus the modulus if it is at least the modulus. */
 static inline u64_lanes reduced(u64_lanes sum);
 
 typedef enum wide_kind { AFFINE, PRIME, LOW } wide_kind;
