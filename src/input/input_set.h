@@ -161,7 +161,4 @@ struct bm_input_set;
 /* BM_ERR_INPUT: these first bytes of the file `name` belong to a format that is not read. */
 bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err);
 
-/* input_set_paths -- paths to files: directories are walked, lists are read. Used by
- * input_set.c only. */
-
 struct bm_input_set;

@@ -2,8 +2,8 @@
 /* members.h -- members of gzip and frames of Zstandard that are wholly in memory: finds where they
  * end without unpacking them, as far as possible, and unpacks them in one call.
  *
- *     gzip        the next member begins with the same ten bytes, if one writer made both (we, and
- *                 tools that compress in blocks); the length of a member is at its end
+ *     gzip        the next member begins with the same ten bytes, if the same program wrote both
+ *                 (bandmill, or a tool that compresses in blocks); a member ends with its length
  *     Zstandard   headers of frames and blocks state their lengths; the size of the content, if the
  *                 writer has stated it
  *

@@ -1190,8 +1190,8 @@ bm_str bm_element_opening(const char *data, size_t len)
     return end < len && data[quote] == '"' ? (bm_str){data + brace, end + 1 - brace} : (bm_str){0};
 }
 
-/* Guess: the brace that precedes the last `},` before an opening. A list within an element may look
- * like that too. */
+/* Guess: just after the brace of the last "}," that precedes an opening. Lists within elements may
+ * look like that too. */
 static size_t element_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     for (size_t at = len; hint->opening.len > 0;) {

@@ -18,8 +18,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#define OPENSSL_SUPPRESS_DEPRECATED /* its newer interface takes five times as long for short \
-                                          inputs */
+#define OPENSSL_SUPPRESS_DEPRECATED /* the newer one-shot functions take five times as \
+                                          long */
 #include <openssl/sha.h>
 
 #include "base/system.h"
