@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_scan.c -- walks JSON text by brackets and quotes. Only bm_json_scan_copy recurses, no deeper
- * than MAX_DEPTH.
+/* json_scan.c -- walks JSON text by brackets and quotes. Recursion is bounded: by MAX_DEPTH in
+ * bm_json_scan_copy, by DEEPEST in bm_json_doc_open.
  *
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_scan.c */
 #include "json/json_scan.h"
