@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_answer.c -- whole jobs over a sample, and what follows from them. See bench_answer.h. */
+/* bench_answer.c -- runs whole jobs over a sample, and computes what follows. See
+ * bench_answer.h. */
 #include "bench/bench_answer.h"
 
 #include <dirent.h>
@@ -34,8 +35,8 @@ static double over(double amount, double rate)
     return rate > 0 ? amount / rate : 0;
 }
 
-/* From the measurements to the answers: part, binds, gb_s, documents_s, hours, cost and kwh.
- * `native`: the same job on the CPU, for `replaces`; NULL: there is none. */
+/* Compute the answers from the measurements: part, binds, gb_s, documents_s, replaces, hours, cost
+ * and kwh. `native` is the same job on the CPU, needed for `replaces`; NULL: there is none. */
 static void bench_answer_compute(const bm_bench_options *options, const bm_bench_rates *rates,
                                  const bm_bench_job *native, bm_bench_job *job)
 {
@@ -56,8 +57,8 @@ static void bench_answer_compute(const bm_bench_options *options, const bm_bench
     const double seconds = job->seconds > disk ? job->seconds : disk;
     job->gb_s = over(job->bytes * 1e-9, seconds);
     job->documents_s = over(job->documents, seconds);
-    /* Cores that would be busy with this on the CPU alone, less those that are busy beside the
-     * device. */
+    /* The cores that this would keep busy on the CPU alone, minus those that it keeps busy beside
+     * the device. */
     job->replaces = native != NULL ? (native->cpu_seconds - job->cpu_seconds) / seconds : 0;
     job->hours = over(1e9, job->documents_s) / 3600;
     job->cost = job->hours * options->price;
@@ -107,7 +108,8 @@ static bm_status add_record(bm_json *json, bm_str text, bm_error *err)
                                  : bm_buf_add(&json->buf, "\n", 1, err);
 }
 
-/* `n` documents as JSON Lines, on the disk when it returns. *bytes: of the file. */
+/* Write `n` documents as JSON Lines; they are on the disk when it returns. *bytes: size of the
+ * file. */
 static bm_status write_sample(const bm_bench_text *text, size_t n, const char *path, double *bytes,
                               bm_error *err)
 {
@@ -133,8 +135,8 @@ out:
     return status;
 }
 
-/* The rate in MB/s at which input came, by the time waited beside the thread's own work since
- * `begin` (wall clock, the thread's clock); 0: next to nothing, as where files lie in memory. */
+/* The rate of input or output in MB/s, from the time since `begin` (wall clock, the thread's CPU
+ * clock) that the thread spent waiting. 0: hardly any, as with files in memory. */
 static double wait_rate(double bytes, const double begin[2])
 {
     const double seconds = bm_clock_seconds() - begin[0];
@@ -142,8 +144,8 @@ static double wait_rate(double bytes, const double begin[2])
     return waited > seconds * .1 ? bytes * 1e-6 / waited : 0;
 }
 
-/* The rate of reading a regular file, out of the page cache where the system lets go of it; 0: it
- * cannot be read, or takes no time. */
+/* The rate at which a regular file is read, from the disk if the system drops it from the page
+ * cache. 0: it cannot be read, or there was hardly any waiting. */
 static double read_rate(const char *path)
 {
     char *piece = bm_alloc(READ_PIECE, 1);
@@ -177,7 +179,7 @@ typedef struct spent {
     double seconds, cpu_seconds;
 } spent;
 
-/* One job; its counts are noted in `job`. */
+/* Run one job, and store its counts in `job`. */
 static bm_status run_job(const runner *r, const char *path, bm_bench_job *job, spent *took,
                          bm_error *err)
 {
@@ -233,8 +235,8 @@ static void keep_least(spent *least, const spent *now)
         now->cpu_seconds < least->cpu_seconds ? now->cpu_seconds : least->cpu_seconds;
 }
 
-/* All jobs once: with one document, and with all. In the first round, later devices are left out
- * once the time is over: *n is less then. */
+/* Run each job once with one document and once with all. In the first round, later devices are left
+ * out once the time is over, and *n becomes smaller. */
 static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t *n, spent (*least)[2],
                            bool first, bm_error *err)
 {
@@ -244,7 +246,7 @@ static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t *n, spent
             *n = i;
             return BM_OK;
         }
-        if (first) { /* the parts that are built once */
+        if (first) { /* not measured: builds what is built only once */
             BM_TRY(run_job(r, r->one, &jobs[i], &now[0], err));
             least[i][0] = least[i][1] = (spent){1e9, 1e9};
         }
@@ -262,7 +264,8 @@ static void set_spent(bm_bench_job *job, const spent least[2], uint32_t threads)
     const double cpu = least[1].cpu_seconds - least[0].cpu_seconds;
     job->opening = least[0].seconds;
     job->cpu_seconds = cpu > 0 ? cpu : 0;
-    /* Not less than all threads take for it, whatever disturbed the job of one document. */
+    /* At least the time that all threads need for it, however the job of one document was
+     * disturbed. */
     job->seconds = seconds > job->cpu_seconds / threads ? seconds : job->cpu_seconds / threads;
 }
 
@@ -334,7 +337,7 @@ static bm_status add_billion(const bm_bench_options *options, bm_buf *out, const
     return options->watts > 0 ? bm_buf_add_format(out, err, ", %.3g kWh", job->kwh) : BM_OK;
 }
 
-/* Lines of at most LINE_CHARS, but for longer words. */
+/* Wrap into lines of at most LINE_CHARS, except for longer words. */
 static void wrap(char *text)
 {
     char *line = text, *space = NULL;
@@ -373,8 +376,7 @@ bm_status bm_bench_answer_write(const bm_bench_options *options, const bm_bench_
         BM_TRY_OUT(add_job(&text, job, err));
     }
     BM_TRY_OUT(bm_buf_add_text(&text, ". A billion of them take", err));
-    for (size_t job = 0; job < 2;
-         job++) { /* on the first device, the CPU if it is there, and on the fastest */
+    for (size_t job = 0; job < 2; job++) { /* the first device (CPU if present) and the fastest */
         size_t best = job;
         for (size_t i = job; i < n; i += 2)
             best = jobs[i].gb_s > jobs[best].gb_s ? i : best;

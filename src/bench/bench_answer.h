@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_answer.h -- what `bench` is asked: how fast are whole jobs of these documents on each
- * device, what binds them, how many cores does a device replace, and what does a billion documents
- * cost?
+/* bench_answer.h -- the questions `bench` answers: how fast are whole jobs over these documents on
+ * each device, what limits them, how many cores does a device replace, and what does a billion
+ * documents cost?
  *
- * The documents are written as JSON Lines, and `sign` and `dedup` run over them on each device, as
- * often as the time allows; the least is taken, and what a job of one document takes is taken off.
- * Beside it are the seconds that each part would take alone (bm_bench_job.part), by rates measured
- * in the same run:
+ * The documents are written as JSON Lines, and `sign` and `dedup` run over them on each device as
+ * often as the time allows; the least time counts, and the time of a job of one document is
+ * subtracted from it. Next to it stand the seconds that each part would take alone
+ * (bm_bench_job.part), from rates measured in the same run:
  *
- *     arithmetic   shingles, at the rate of resident hashes; `dedup` has b * r permutations
- *     link         what must be sent (the lesser of hashes and texts), or comes back, over the
- *                  link's rate
- *     host         CPU seconds without the arithmetic, over threads
- *     disk         the documents and what the job writes, at the rates of the disk
+ *     arithmetic   shingles, at the rate of resident hashes; `dedup` needs b * r permutations
+ *     link         what is sent (hashes; `sign`: texts if smaller) or comes back, the longer
+ *                  of the two, at the link's rate
+ *     host         CPU seconds without the arithmetic, divided by the threads
+ *     disk         reading the documents and writing the results, at the disk's rates
  *
- * The longest binds. A job in the page cache waits for no disk: where the disk's part is longer
- * than the job took, the job is as fast as the disk. */
+ * The job is bound by the longest part. With files in the page cache a job does not wait for the
+ * disk: if the disk's part is longer than the job took, the disk's part counts as the job's
+ * time. */
 #pragma once
 
 #include <bandmill/device.h>
@@ -24,31 +25,31 @@
 #include "bench/bench_work.h"
 #include "json/json_write.h"
 
-/* A folder of its own in $TMPDIR (/tmp), `name` being a part of its name: path to `path`. */
+/* Make a new folder in $TMPDIR (or /tmp) with `name` as part of its name, and store its path in `path`. */
 #define BM_BENCH_FOLDER_BYTES 4096u
 bm_status bm_bench_folder_make(const char *name, char path[BM_BENCH_FOLDER_BYTES], bm_error *err);
-/* Remove a folder that only we write to, with all in it; how many bytes its files had. "": nothing.
- */
+/* Remove a folder that only this process writes to, with everything in it; "" does nothing. Returns
+ * the number of bytes in its files. */
 double bm_bench_folder_clear(const char *path);
 
-/* Rates of a device and of the machine; 0: not known, or nothing is to be waited for. */
+/* Rates of a device and of the machine; 0: unknown, or no time is spent on it. */
 typedef struct bm_bench_rates {
     double mshingles_s;           /* resident hashes, M/s */
-    double up_mb_s, down_mb_s;    /* of a link */
+    double up_mb_s, down_mb_s;    /* of the link */
     double read_mb_s, write_mb_s; /* of the disk */
     uint32_t threads;             /* of the host */
-    uint32_t cores; /* of the host that the device's arithmetic takes; 0: it has its own */
+    uint32_t cores; /* host cores that the device's arithmetic uses; 0: it has its own */
 } bm_bench_rates;
 
-/* Run the jobs until the clock shows `until` (0: options->repeats rounds). `rates` has one row for
- * each device; the rates of the disk are filled in, and so are *n_jobs of `jobs`, which has space
- * for 2 * n: devices after the first may be left out. */
+/* Run the jobs for options->repeats rounds, or until the clock would pass `until` (0: no such
+ * limit). `rates` has one entry for each device, and the rates of the disk are filled in. `jobs`
+ * has space for 2 * n; *n_jobs are filled in, fewer if time runs out before the later devices. */
 bm_status bm_bench_answer_run(const bm_bench_options *options, const bm_bench_text *text,
                               const bm_device_info *devices, bm_bench_rates *rates, size_t n,
                               double until, bm_bench_job *jobs, size_t *n_jobs, bm_error *err);
 
-/* The paragraph, and a bar for each job: *out is the caller's (bm_string_free). */
+/* Write the paragraph, and a bar for each job. *out is the caller's (bm_string_free). */
 bm_status bm_bench_answer_write(const bm_bench_options *options, const bm_bench_job *jobs, size_t n,
                                 char **out, bm_error *err);
-/* The member "answer". */
+/* Write the member "answer". */
 void bm_bench_answer_json(bm_json *json, const bm_bench_job *jobs, size_t n);

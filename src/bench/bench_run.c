@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_run.c -- which figures are taken on which device, and their rows.
+/* bench_run.c -- decides what is measured on which device, and makes the rows.
  *
  *     each          arithmetic limit       of its own processors: bench_work.h
  *     native CPU    resident hashes        prepared batches through the backend
@@ -13,9 +13,9 @@
  *     each          documents of N         resident hashes by each scheme, over the first one
  *
  * Ratios are to the arithmetic limit of the same device, in shingles, on as many processors; the
- * resident hashes and their limit are measured in turns. A GPU's limit is computed; where that
- * cannot be, its rows have no ratio. Each row has its threads and compute units. Without a device
- * list every usable device is measured, and one that fails is a warning; a device that was asked
+ * resident hashes and their limit are measured in turns. A GPU's limit is computed; if that is not
+ * possible, its rows have no ratio. Each row gives its threads and compute units. Without a device
+ * list every usable device is measured, and a failure is only a warning; a device that was asked
  * for must work. */
 #include <bandmill/device.h>
 #include <bandmill/version.h>
@@ -43,23 +43,21 @@
 #include "opencl/cl_link_rate.h"
 #include "sketch/scheme.h"
 
-/* bench_report -- the benchmark's figures as JSON. */
+/* bench_report -- the figures as JSON, together with machine, devices and settings, so that a
+ * figure is never seen without the machine that it was measured on. */
 
 typedef struct bm_bench_report {
-    const bm_bench_options *options; /* as used */
+    const bm_bench_options *options; /* with defaults filled in */
     const bm_device_info *devices;
     size_t n_devices;
     const bm_bench_row *rows;
     size_t n_rows;
     const bm_bench_job *jobs;
     size_t n_jobs;
-    const bm_bench_rates *rates; /* of each device, and of the disk */
+    const bm_bench_rates *rates; /* of each device and of the disk */
     size_t text_bytes, text_docs;
     bool text_made;
 } bm_bench_report;
-
-/* bench_report -- machine, devices, settings and rows, so that a figure is never seen without the
- * machine that it was measured on. */
 
 static void write_machine(bm_json *json, const bm_bench_options *options)
 {
@@ -150,7 +148,7 @@ static void write_rows(bm_json *json, const bm_bench_report *report)
     bm_json_end_array(json);
 }
 
-/* One object and a newline: *json is the caller's (bm_string_free). */
+/* Write one object and a newline. *json is the caller's (bm_string_free). */
 static bm_status bench_report_write(const bm_bench_report *report, char **json, bm_error *err)
 {
     const bm_version_info *version = bm_version();
@@ -177,34 +175,34 @@ out:
 }
 
 #define LINK_BYTES     ((size_t)64 << 20)
-#define LINK_SECONDS   120.0 /* of the copies at most */
+#define LINK_SECONDS   120.0 /* most that the copies may take */
 #define MEASURED_LIMIT "arithmetic limit"
 #define RESIDENT       "resident hashes"
 #define UPLOAD         "upload"
 #define READ_BACK      "read-back"
-#define ROWS_SHARE     .5 /* of the time: for the rows, the rest for jobs */
+#define ROWS_SHARE     .5 /* of the time; the rest is for jobs */
 #define COMPUTED_LIMIT "arithmetic limit, computed"
-#define LONG_DOC       3000u /* shingles, of a long article or a chapter */
+#define LONG_DOC       3000u /* shingles, as in a long article or chapter */
 
 typedef struct bench {
-    bm_bench_options options; /* defaults filled in */
+    bm_bench_options options; /* with defaults filled in */
     bm_callbacks callbacks;
     bm_meter meter;
     bm_pool *pool;
     bm_bench_text text, foreign;
     bm_device_pick pick;
-    double min_seconds; /* of a run; less where the time of all is short */
-    double limit;       /* of the device at hand, M shingles/s; 0: not known */
+    double min_seconds; /* of a run; shorter if the total time is limited */
+    double limit;       /* of the current device, M shingles/s; 0: unknown */
     const char *limit_name;
     bm_bench_row *rows;
     size_t n_rows, cap_rows;
     uint64_t steps_done, steps;
-    bm_bench_rates *rates; /* of each device */
+    bm_bench_rates *rates; /* one for each device */
     double begin;
-    uint64_t left_out; /* rows, for the time was over */
+    uint64_t left_out; /* rows without time for them */
 } bench;
 
-/* A row with the device's names; its figures are the caller's to fill. */
+/* Add a row with the device's names; the caller fills in the figures. */
 static bm_bench_row *add_row(bench *b, const bm_device_info *info, const char *what,
                              const char *unit, bm_error *err)
 {
@@ -235,7 +233,7 @@ static void set_ratio(const bench *b, bm_bench_row *row, double mshingles)
     snprintf(row->ratio_to, sizeof row->ratio_to, "%s", b->limit_name);
 }
 
-/* So many threads of the host, and the units of an OpenCL device. */
+/* Set the number of host threads, and the compute units of an OpenCL device. */
 static void set_cores(bm_bench_row *row, const bm_device_info *info, uint32_t threads)
 {
     row->threads = threads;
@@ -251,7 +249,7 @@ static bm_bench_plan plan_of(const bench *b, uint32_t threads)
                            .callbacks = &b->callbacks};
 }
 
-/* Rows of shingles a second. */
+/* A row in shingles per second. */
 typedef struct shingle_case {
     const char *what;
     const bm_bench_work *work;
@@ -288,7 +286,7 @@ static bm_status shingle_row(bench *b, bm_bench_device *device, const shingle_ca
     return add_shingle_row(b, device->info, c, &rate, err);
 }
 
-/* The row of a limit; from now on ratios are to it. */
+/* Add the row of a limit; later ratios are to it. */
 static bm_status add_limit_row(bench *b, const bm_device_info *info, const bm_bench_rate *rate,
                                uint32_t threads, bm_error *err)
 {
@@ -306,7 +304,7 @@ static bm_status add_limit_row(bench *b, const bm_device_info *info, const bm_be
     return BM_OK;
 }
 
-/* The device's limit, and its resident hashes in turns with it. */
+/* The device's limit and its resident hashes, measured in turns unless the limit is computed. */
 static bm_status limit_rows(bench *b, bm_bench_device *device, const shingle_case *c, bm_error *err)
 {
     const bm_device_info *info = device->info;
@@ -331,15 +329,16 @@ static bm_status limit_rows(bench *b, bm_bench_device *device, const shingle_cas
     return add_shingle_row(b, info, c, &rate, err);
 }
 
-/* A row of text in memory to words in memory. Documents are the caller's, unless `foreign`. */
+/* A row from text in memory to words in memory. The documents are the caller's, unless
+ * `foreign`. */
 typedef struct text_case {
     const char *what;
     bm_shingle_kind kind;
     uint32_t k;
-    bool plain;   /* no normaliser and words between white space, not the caller's options */
-    bool foreign; /* made text that is not ASCII */
+    bool plain;   /* not the caller's options: no normaliser, words between white space */
+    bool foreign; /* generated text that is not ASCII */
     bool bag;
-    bool native_only; /* a matter of the host alone */
+    bool native_only; /* measures the host alone */
 } text_case;
 
 static const text_case text_cases[] = {
@@ -373,7 +372,7 @@ static bm_status text_row(bench *b, bm_bench_device *device, const text_case *ro
         text.words = BM_WORDS_SPACE;
     }
     const bm_bench_text *documents = row_case->foreign ? &b->foreign : &b->text;
-    text.stopwords = documents->common.data; /* NULL: English */
+    text.stopwords = documents->common.data; /* NULL: the English list */
     BM_TRY(bm_bench_device_set_text(device, &b->options, &text, documents, err));
     bm_bench_rate shingles = {0}, bytes = {0};
     bm_bench_work work = bm_bench_work_text;
@@ -404,7 +403,8 @@ static void *run_copies(void *ctx)
     return NULL;
 }
 
-/* On a thread of its own: a driver that does not answer keeps the thread and all that it uses. */
+/* Runs on a thread of its own: if the driver never answers, the thread and its memory are given
+ * up. */
 static bm_status link_rates(const bench *b, const bm_device_info *info, double rates[2],
                             bm_error *err)
 {
@@ -452,7 +452,7 @@ static bm_status link_rows(bench *b, const bm_device_info *info, bm_error *err)
     return BM_OK;
 }
 
-/* Hashes that lie on the device: by its own clock, where it has one. */
+/* Hashes that are on the device already: timed by its own clock, if it has one. */
 static shingle_case resident_case(const bench *b, const bm_device_info *info, const char *what)
 {
     if (info->kind == BM_DEVICE_NATIVE)
@@ -460,7 +460,7 @@ static shingle_case resident_case(const bench *b, const bm_device_info *info, co
     return (shingle_case){what, &bm_bench_work_kernel, 0};
 }
 
-/* Is another row wanted, beyond those that the answer needs, and is there time for it? */
+/* Is this row wanted, although the answer does not need it, and is there time for it? */
 static bool wants_row(bench *b)
 {
     const double seconds = b->options.seconds * ROWS_SHARE;
@@ -470,7 +470,7 @@ static bool wants_row(bench *b)
     return false;
 }
 
-/* A scheme over long documents, by a backend of its own; *rate: M shingles/s. */
+/* Measure a scheme on long documents, with a backend of its own. *rate: M shingles/s. */
 static bm_status long_row(bench *b, const bm_device_info *info, const bm_scheme_ops *scheme,
                           double *rate, bm_error *err)
 {
@@ -491,8 +491,7 @@ out:
     return status;
 }
 
-/* All schemes of shingles without weights; the second and those after it as multiples of the
- * first. */
+/* Measure every scheme without weights; each one after the first gets its ratio to the first. */
 static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
 {
     double first = 0, rate = 0;
@@ -514,7 +513,7 @@ static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
     return BM_OK;
 }
 
-/* Note the device's rates that the answer needs. */
+/* Keep the rates of the device that the answer needs. */
 static void note_rates(bench *b, const bm_device_info *info, bm_bench_rates *rates)
 {
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -530,7 +529,7 @@ static void note_rates(bench *b, const bm_device_info *info, bm_bench_rates *rat
     }
     rates->threads = b->options.threads;
     rates->cores = bm_bench_limit_threads(info, b->options.threads);
-    if (info->kind == BM_DEVICE_CL_CPU) /* its memory is the host's */
+    if (info->kind == BM_DEVICE_CL_CPU) /* it shares the host's memory */
         rates->up_mb_s = rates->down_mb_s = 0;
 }
 
@@ -560,7 +559,7 @@ out:
     return long_rows(b, info, err);
 }
 
-/* Every usable device, for a caller who named none. */
+/* Pick the devices; without a device list, every usable one. */
 static bm_status pick_devices(bench *b, bm_error *err)
 {
     const bool named = b->options.device.device != NULL;

@@ -26,14 +26,14 @@
 #include "results/sign_dir.h"
 #include "sources/batch_sources.h"
 
-/* bench_text -- texts from files through the job's own readers, or from a generator.
+/* bench_text -- texts from files, through the readers of the jobs, or from a generator.
  *
- * The generator draws word ranks with a probability about 1/rank (Zipf), so that frequent words are
- * short and shingles repeat about as they do in prose; a document has 40 to 240 words. */
+ * The generator draws a word of rank r with a probability of about 1/r (Zipf), and frequent words
+ * are short, so shingles repeat about as they do in prose. A document has 40 to 240 words. */
 
 enum {
     VOCABULARY = 20000,
-    COMMON = 64,    /* words, which make up two fifths of a text */
+    COMMON = 64,    /* words, which make up two fifths of the text */
     WORD_MAX = 14,  /* letters */
     LETTER_MAX = 3, /* bytes */
     MADE_BYTES = 32000000,
@@ -117,14 +117,14 @@ out:
 
 typedef struct text_word {
     uint8_t len;                           /* bytes */
-    char bytes[WORD_MAX * LETTER_MAX + 1]; /* with the space after it */
+    char bytes[WORD_MAX * LETTER_MAX + 1]; /* and the space after it */
 } text_word;
 
-/* Letters in the order of how often they come; each of them a string. */
+/* Letters as strings, drawn with equal probability: a frequent one may be listed several times. */
 typedef struct script {
     const char *const *letters;
     uint32_t n_letters;
-    bool spaced; /* words are parted by a space */
+    bool spaced; /* words are separated by spaces */
 } script;
 
 #define COUNT(array) (uint32_t)(sizeof(array) / sizeof((array)[0]))
@@ -133,7 +133,7 @@ static const char *const english[] = {"e", "t", "a", "o", "i", "n", "s", "h", "r
                                       "l", "u", "c", "m", "f", "w", "y", "p", "v", "b",
                                       "g", "k", "q", "j", "x", "z", "e", "e", "e", "t",
                                       "t", "a", "a", "o", "o", "n", "n", "i", "i"};
-/* One letter in seven has an accent, as in French or Vietnamese; Czech has more. */
+/* About one letter in five has an accent. */
 static const char *const accented[] = {"e", "a", "i", "s", "n", "r", "t", "o", "l", "u", "d",
                                        "é", "c", "m", "p", "è", "v", "à", "q", "ç", "b", "ě",
                                        "h", "ň", "g", "e", "a", "i", "s", "n", "r", "t"};
@@ -154,7 +154,7 @@ static int compare_words(const text_word *a, const text_word *b)
 static void make_vocabulary(bm_random *random, const script *of, text_word *words)
 {
     for (uint32_t rank = 0; rank < VOCABULARY; rank++) {
-        /* from 1 to 3 letters for the first words to about 9 for the rare ones */
+        /* from 2 letters for the first word to about 9 for the rarest */
         uint64_t longest = 3 + (uint64_t)log2(rank + 1.0);
         uint64_t n =
             bm_random_range(random, 1 + longest / 3, longest < WORD_MAX ? longest : WORD_MAX);
@@ -170,8 +170,7 @@ static void make_vocabulary(bm_random *random, const script *of, text_word *word
     }
 }
 
-/* The words that come most often, as a list of stop words (text/stop_words.h): the least word that
- * is greater than the one before, again and again. */
+/* List the commonest words as stop words (text/stop_words.h), in ascending order and each once. */
 static bm_status list_common(const text_word *words, bm_buf *out, bm_error *err)
 {
     const text_word *before = NULL, *least;
@@ -205,7 +204,7 @@ static bm_status make_document(bm_random *random, const text_word *words, bool s
     return end_document(text, err);
 }
 
-/* Documents in one script until there are `bytes` in all. */
+/* Generate documents in one script until there are `bytes` in all. */
 static bm_status make(const script *of, size_t bytes, bm_bench_text *text, bm_error *err)
 {
     text_word *words = NULL;
@@ -259,9 +258,9 @@ void bm_bench_text_reset(bm_bench_text *text)
     memset(text, 0, sizeof *text);
 }
 
-#define LIMIT_ROUNDS       200000u           /* a millisecond or so */
-#define NATIVE_TEXT_HASHES ((size_t)1 << 14) /* of a task: stays in the second-level cache */
-#define DEVICE_TEXT_HASHES ((size_t)1 << 21) /* two a thread: 16 MB each */
+#define LIMIT_ROUNDS       200000u           /* about a millisecond */
+#define NATIVE_TEXT_HASHES ((size_t)1 << 14) /* in a task: fits in the L2 cache */
+#define DEVICE_TEXT_HASHES ((size_t)1 << 21) /* in a task: 16 MB, two per thread */
 
 /* --- a device and its workers --- */
 
@@ -294,7 +293,7 @@ void bm_bench_device_close(bm_bench_device *device)
         backend != NULL && backend->ops->drain(backend, NULL) != BM_OK && backend->stuck;
     bm_backend_close(backend);
     if (stuck)
-        device->workers = NULL; /* the device may come back, and write to them */
+        device->workers = NULL; /* the device may come back and write to them */
     for (uint32_t w = 0; device->workers != NULL && w < device->n_workers; w++) {
         bm_bench_worker *worker = &device->workers[w];
         bm_shingler_close(worker->shingler);
@@ -308,7 +307,7 @@ void bm_bench_device_close(bm_bench_device *device)
     memset(device, 0, sizeof *device);
 }
 
-/* Room for the words of the slot's documents, and the task that fills them. */
+/* Make space for the words of the slot's documents, and set up the task. */
 static bm_status set_task(const bm_bench_device *device, bm_bench_slot *slot, bm_error *err)
 {
     size_t n_docs = slot->batch.n_docs;
@@ -367,7 +366,7 @@ bm_status bm_bench_device_set_text(bm_bench_device *device, const bm_bench_optio
 
 /* --- tasks under way --- */
 
-/* With the lock held. */
+/* Called with the lock held. */
 static bm_status wait_oldest(bm_bench_device *device, bm_error *err)
 {
     bm_bench_slot *slot = device->under_way[0];
@@ -532,7 +531,8 @@ bm_status bm_bench_limit_open(const bm_bench_options *options, const bm_device_i
     return bm_scheme_affine32.draw(&options->sketch, &limit->params, err);
 }
 
-/* Is the word in the platform's or the device's name? Names of devices need not name the vendor. */
+/* Does the name of the platform or of the device contain `word`, ignoring case? The name of a
+ * device need not contain the vendor. */
 static bool names(const bm_device_info *info, const char *word)
 {
     const size_t len = strlen(word);
@@ -544,7 +544,7 @@ static bool names(const bm_device_info *info, const char *word)
     return false;
 }
 
-/* Compute units that the driver counts as one: of RDNA (gfx10 and later) ROCm counts pairs. */
+/* Compute units that the driver counts as one: for RDNA (gfx10 and later), ROCm counts pairs. */
 static unsigned units_of_one(const bm_device_info *info)
 {
     return strstr(info->platform, "AMD Accelerated Parallel Processing") != NULL &&
@@ -575,7 +575,7 @@ bool bm_bench_limit_computed(const bm_device_info *info, uint32_t perms, bm_benc
 
 /* bench_rate -- runs on a pool, and their median. See bench_work.h. */
 
-/* A thread's own, a cache line apart. */
+/* One thread's results, in cache lines of its own. */
 typedef struct tally {
     bm_bench_done done;
     double end;
@@ -599,7 +599,7 @@ static bm_status run_thread(void *ctx, uint32_t thread, bm_error *err)
     do
         status = r->work->work(r->work->ctx, thread, &mine->done, err);
     while (status == BM_OK && bm_clock_seconds() - r->begin < r->plan->min_seconds);
-    if (r->work->finish != NULL) { /* after a failure too: nothing may stay under way */
+    if (r->work->finish != NULL) { /* even after a failure: nothing may stay under way */
         bm_status last = r->work->finish(r->work->ctx, thread, status == BM_OK ? err : NULL);
         status = status == BM_OK ? last : status;
     }
@@ -642,8 +642,7 @@ static void summarise(double *rates, uint32_t n, bm_bench_rate *out)
     out->max = rates[n - 1];
 }
 
-/* Room for what the runs of a series give: shingles, then bytes; the last place of each is the
- * warm-up's. */
+/* The rates of a series' runs: n + 1 of shingles, then n + 1 of bytes, the warm-up's last. */
 typedef struct found {
     tally *tallies;
     double *rates;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_work.h -- what the benchmark does over and over on one device.
+/* bench_work.h -- the work that the benchmark repeats on one device.
  *
- * A bench_device is a backend and, for each thread, what a job would hold: a shingler and slots,
- * each a batch with room for its words. While a device signs one slot the thread fills the next.
- * Several threads share one device of its own: a mutex makes their calls one at a time, and at most
- * backend->depth tasks are under way. */
+ * A bench_device has a backend and, for each thread, what a job would have: a shingler, and slots
+ * that each hold a batch and space for its words. While the device signs one slot, the thread fills
+ * the next. If the backend is not parallel, several threads share it: a mutex serialises their
+ * calls, and at most backend->depth tasks are under way. */
 #pragma once
 
 #include <pthread.h>
@@ -21,26 +21,26 @@
 #include "model/batches.h"
 #include "text/shingler.h"
 
-/* bench_text -- the texts that the benchmark cuts and signs: a job's own, or made ones. */
+/* bench_text -- the texts that the benchmark shingles and signs: from files, or generated. */
 
-/* At most so many bytes of text are read from files: enough to leave every cache. */
+/* Reading files stops at this many bytes of text: more than any cache holds. */
 #define BM_BENCH_TEXT_MAX ((size_t)256 << 20)
 
 typedef struct bm_bench_text {
-    bm_buf bytes;    /* document after document */
+    bm_buf bytes;    /* the documents, one after another */
     uint64_t *begin; /* n + 1 offsets */
     size_t n, cap;
-    bool made;     /* by the generator */
-    bm_buf common; /* of made text: its commonest words, a list of stop words; else empty */
+    bool made;     /* generated */
+    bm_buf common; /* of generated text: its commonest words, as a list of stop words; else empty */
 } bm_bench_text;   /* {0} is empty */
 
-/* Documents of `paths` (any format that jobs read); none: 32 MB of words with frequencies and
- * lengths like English, from a fixed seed. `callbacks` (or NULL) decide whether to stop.
- * BM_ERR_INPUT: bad records, or no text. BM_ERR_CANCELLED. */
+/* Read the documents of `paths` (in any format that jobs read); without paths, generate 32 MB of
+ * words with frequencies and lengths like those of English, from a fixed seed. `callbacks` (may be
+ * NULL) can cancel. BM_ERR_INPUT: a bad record, or no text. BM_ERR_CANCELLED. */
 bm_status bm_bench_text_open(const char *const *paths, size_t n_paths,
                              const bm_callbacks *callbacks, bm_bench_text *out, bm_error *err);
-/* A third each of made documents in Latin letters with accents, in Greek, and in Chinese without
- * spaces: 16 MB from a fixed seed. */
+/* Generate 16 MB of documents from a fixed seed: one third each in Latin letters with accents, in
+ * Greek, and in Chinese without spaces. */
 bm_status bm_bench_text_foreign(bm_bench_text *out, bm_error *err);
 void bm_bench_text_reset(bm_bench_text *text);
 
@@ -50,56 +50,57 @@ static inline bm_str bm_bench_text_get(const bm_bench_text *text, size_t i)
                     (size_t)(text->begin[i + 1] - text->begin[i])};
 }
 
-/* bench_rate -- how often something can be done in a second, on several threads.
+/* bench_rate -- how much work is done per second, on several threads.
  *
  * A measurement is one warm-up and `repeats` runs. In a run every thread repeats its work until
- * min_seconds have passed, then work under way is finished; the rate of the run is the work done
- * over the time until the last thread ended. The figures are median, least and greatest of the
- * runs. */
+ * min_seconds have passed, then finishes what is under way; the rate of the run is the work done
+ * divided by the time until the last thread ended. The figures are the median, minimum and maximum
+ * over the runs. */
 
-/* The work of one call of `work`, added up over calls and threads. */
+/* Work done, summed over calls and threads. */
 typedef struct bm_bench_done {
     double shingles, bytes;
-    double seconds; /* 0: the wall clock counts; else seconds of the device's own clock */
+    double seconds; /* by the device's own clock; 0: use the wall clock */
 } bm_bench_done;
 
 typedef struct bm_bench_work {
     void *ctx;
-    /* Some of the work, on one thread; adds to *done. */
+    /* Do some of the work, on one thread, and add it to *done. */
     bm_status (*work)(void *ctx, uint32_t thread, bm_bench_done *done, bm_error *err);
-    /* Wait for what this thread left under way; NULL: nothing can be. */
+    /* Wait for what this thread left under way; NULL: it never leaves anything. */
     bm_status (*finish)(void *ctx, uint32_t thread, bm_error *err);
 } bm_bench_work;
 
 typedef struct bm_bench_plan {
     bm_pool *pool;
-    uint32_t threads; /* that work; at most the pool's */
+    uint32_t threads; /* how many work; at most the pool's */
     uint32_t repeats;
     double min_seconds;
-    const bm_callbacks *callbacks; /* asked between runs whether to go on; NULL: none */
+    const bm_callbacks *callbacks; /* asked before each run whether to cancel; NULL: none */
 } bm_bench_plan;
 
 typedef struct bm_bench_rate {
     double median, min, max;
 } bm_bench_rate;
 
-/* One thing to measure. Either rate, in millions a second, may be NULL. */
+/* One measurement. Each rate, in millions per second, may be NULL. */
 typedef struct bm_bench_series {
     bm_bench_plan plan;
     bm_bench_work work;
-    bm_bench_rate *shingles, *bytes; /* filled */
+    bm_bench_rate *shingles, *bytes; /* filled in */
 } bm_bench_series;
 
-/* Run by run in turns, so that a disturbance of the machine affects all of them; the first decides
- * the repeats. BM_ERR_CANCELLED, or the failure of `work`. */
+/* Measure several series in turns, one run of each at a time, so that a disturbance of the machine
+ * affects all of them. The first series sets the number of repeats. Returns BM_ERR_CANCELLED, or
+ * the error of `work`. */
 bm_status bm_bench_measure_all(const bm_bench_series *series, size_t n, bm_error *err);
-/* One alone. */
+/* Measure one series. */
 bm_status bm_bench_measure(const bm_bench_plan *plan, const bm_bench_work *work,
                            bm_bench_rate *shingles, bm_bench_rate *bytes, bm_error *err);
 
-#define BM_BENCH_SLOTS     2u /* of a thread: one is filled while the other is signed */
+#define BM_BENCH_SLOTS     2u /* per thread: one is filled while the other is signed */
 #define BM_BENCH_DEPTH_MAX 8u
-#define BM_BENCH_DOC       118u /* hashes: the mean of real text in word 5-shingles */
+#define BM_BENCH_DOC       118u /* hashes: the mean for real text in shingles of 5 words */
 
 typedef struct bm_bench_slot {
     bm_shingle_batch batch;
@@ -119,7 +120,7 @@ typedef struct bm_bench_device {
     const bm_device_info *info; /* borrowed */
     uint32_t row_uints;
     bm_backend *backend;
-    const bm_bench_text *text; /* borrowed; of the text rows */
+    const bm_bench_text *text; /* borrowed; for the text rows */
     bm_bench_worker *workers;
     uint32_t n_workers;
     pthread_mutex_t lock;
@@ -128,49 +129,50 @@ typedef struct bm_bench_device {
     bool failed;
 } bm_bench_device;
 
-/* Opens the backend; `n_workers` threads will work. */
+/* Open the backend for `n_workers` threads. */
 bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_info *info,
                                uint32_t n_workers, bm_bench_device *out, bm_error *err);
 void bm_bench_device_close(bm_bench_device *device);
-/* Fill the slots (of thread 0 alone, if the device is not parallel) with documents of so many
- * hashes each, as many as the backend likes in a task. */
+/* Fill the slots (only those of thread 0, if the backend is not parallel) with documents of
+ * `doc_hashes` hashes each, as many as the backend prefers in a task. */
 bm_status bm_bench_device_fill(bm_bench_device *device, size_t doc_hashes, bm_error *err);
-/* A shingler for each thread; `text` is borrowed. */
+/* Open a shingler for each thread; `text` is borrowed. */
 bm_status bm_bench_device_set_text(bm_bench_device *device, const bm_bench_options *options,
                                    const bm_text_options *shingle, const bm_bench_text *text,
                                    bm_error *err);
 
-/* ctx of all three is the bm_bench_device. */
-extern const bm_bench_work bm_bench_work_resident; /* filled slots through the backend */
-extern const bm_bench_work bm_bench_work_kernel;   /* likewise, by the device's own clock */
-extern const bm_bench_work bm_bench_work_text;     /* text in memory to words in memory */
+/* The ctx of all three is the bm_bench_device. */
+extern const bm_bench_work bm_bench_work_resident; /* sign the filled slots through the backend */
+extern const bm_bench_work bm_bench_work_kernel;   /* the same, timed by the device's own clock */
+extern const bm_bench_work bm_bench_work_text;     /* from text in memory to words in memory */
 
-/* The arithmetic alone; no device. */
+/* The arithmetic alone, without a device. */
 typedef struct bm_bench_limit {
     const bm_sign_loops *loops;
     bm_scheme_params params;
 } bm_bench_limit;
 extern const bm_bench_work bm_bench_work_limit; /* ctx: a bm_bench_limit */
 
-/* bench_limit -- what bounds a device: the arithmetic of its own processors, and of as many of them
- * as work.
+/* bench_limit -- the upper bound for a device: the arithmetic of as many of its own processors as
+ * are at work.
  *
  *     native CPU           the signature loop without memory traffic, on the threads of the rows
  *     OpenCL, processors   the same loop on all processors that the device is made of
  *     OpenCL, GPU          computed: compute units * clock * 32-bit multiply-adds a clock /
  *                          permutations
  *
- * A limit that is measured is measured in turns with the row that it is the limit of. */
+ * A measured limit is measured in turns with the row that it bounds. */
 
-/* A native device has `threads` threads, an OpenCL device its processors. 0: none is measured. */
+/* The number of threads to measure the limit on: `threads` for a native device, the processors of
+ * an OpenCL CPU device. 0: the limit is not measured. */
 uint32_t bm_bench_limit_threads(const bm_device_info *info, uint32_t threads);
 
-/* The loop of the instruction set in use on a native device, of the best one else. Close it with
- * bm_scheme_params_reset(&limit->params). */
+/* Take the loop of the instruction set in use on a native device, or of the best one for other
+ * devices. Release it with bm_scheme_params_reset(&limit->params). */
 bm_status bm_bench_limit_open(const bm_bench_options *options, const bm_device_info *info,
                               bm_bench_limit *limit, bm_error *err);
 
-/* Millions of shingles a second by a GPU of NVIDIA, which does 64 multiply-adds a clock of a compute
- * unit, or of AMD, which does 16 to 64: *out.min to *out.max, and *out.median is the least. False:
- * not known. */
+/* The limit of a GPU in millions of shingles per second, from *out.min to *out.max; *out.median is
+ * the minimum. A compute unit of NVIDIA does 64 multiply-adds per clock, one of AMD 16 to 64.
+ * False: unknown. */
 bool bm_bench_limit_computed(const bm_device_info *info, uint32_t perms, bm_bench_rate *out);
