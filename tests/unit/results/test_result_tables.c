@@ -25,6 +25,7 @@ Test(result_tables, headers_are_told_apart_whole)
     } wanted[BM_N_TABLES] = {
         {"pairs", "id_a\tid_b\tjaccard"},
         {"pairs", "id_a\tid_b\tcontainment"},
+        {"pairs", "id_a\tfrom_a\tid_b\tfrom_b\tjaccard"},
         {"pairs", "id_a\tid_b\tjaccard\tedit"},
         {"pairs", "id_a\tid_b\tcontainment\tedit"},
         {"removed", "id\tkept\tjaccard\treason\tfile\tline\tlost"},
