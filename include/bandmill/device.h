@@ -46,7 +46,7 @@ typedef struct bm_device_info {
     char uuid[40];          /* as its driver reports it, in hexadecimal digits; "": not known */
     char same_as[32]; /* spec of another row for the same GPU, whose platform has the preferred
                        * driver; a spec that fits both rows selects that one; "": none */
-    char same_by[8];  /* how that is known: "pci", "uuid" or "name" (and memory) */
+    char same_by[8];  /* how same_as is known: "pci", "uuid" or "name" (and memory) */
 } bm_device_info;
 
 /* All devices, the native CPU first, and a row for each OpenCL platform without devices. */

@@ -62,7 +62,7 @@ typedef struct bm_splitter_options {
     size_t struct_size;
     bm_text_options text;
     bm_sketch_options sketch;
-    uint32_t bands, rows; /* of the band keys */
+    uint32_t bands, rows; /* plan of the band keys */
     uint32_t parts;       /* 1 … 65,536: how many joiners share the work */
     bm_on_error on_error; /* bad records: a null id, or a text that breaks a rule below */
     bm_invalid_utf8 invalid_utf8;

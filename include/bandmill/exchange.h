@@ -38,7 +38,7 @@ typedef enum bm_export_what {
 
 typedef struct bm_export_options {
     size_t struct_size;
-    const char *path; /* of a directory that a sign job wrote */
+    const char *path; /* a directory that a sign job wrote */
     bm_exchange to;
     bm_export_what what;
     /* The plan for band keys, and for forms made of bands. If bands and rows are 0 and threshold or

@@ -20,7 +20,7 @@ typedef enum bm_explain_form {
 
 typedef struct bm_explain_options {
     size_t struct_size;
-    const char *path; /* of a directory that dedup or overlap wrote */
+    const char *path; /* a directory that dedup or overlap wrote */
     /* Two documents, by their ids in the inputs. For an overlap result: an item and a document. For
      * a result of `unit`: a document, and the offset of a byte that was cut, such as `from` in
      * cuts.tsv ... */

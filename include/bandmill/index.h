@@ -54,7 +54,7 @@ typedef struct bm_index_build_options {
  * its last commit. */
 typedef struct bm_index_add_options {
     size_t struct_size;
-    const char *path; /* of the index */
+    const char *path; /* the index */
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch;
@@ -82,7 +82,7 @@ typedef struct bm_index_add_options {
 /* Remove documents from an index by their ids. */
 typedef struct bm_index_remove_options {
     size_t struct_size;
-    const char *path;       /* of the index */
+    const char *path;       /* the index */
     const char *const *ids; /* borrowed */
     size_t n_ids;
     const char *ids_from; /* file of more ids, one a line ("-": standard input); NULL: none */
@@ -125,7 +125,7 @@ BM_API bm_status bm_job_index_remove(const bm_index_remove_options *options, bm_
 /* Verify every structure and every checksum. */
 typedef struct bm_index_check_options {
     size_t struct_size;
-    const char *path; /* of the index */
+    const char *path; /* the index */
     bm_resource_options resources;
     /* Called with a line for each of the first 100 defects; NULL: not called. */
     void (*wrong)(void *ctx, const char *what);
@@ -137,7 +137,7 @@ typedef struct bm_index_check_options {
  * removed documents are gone, and a look-up searches one run. */
 typedef struct bm_index_compact_options {
     size_t struct_size;
-    const char *path; /* of the index */
+    const char *path; /* the index */
     bm_resource_options resources;
     bm_output_options output; /* `report` and `command`; no `path` */
     bm_callbacks callbacks;
@@ -189,7 +189,7 @@ typedef struct bm_answer_rule {
 typedef struct bm_query_options {
     size_t struct_size;
     const char
-        *path; /* of the index, which prescribes how documents are cut and signed: fields of `text`,
+        *path; /* the index, which prescribes how documents are cut and signed: fields of `text`,
                 * `sketch` and `bands` that ask for something else are BM_ERR_USAGE */
     /* Instead of `path`: documents, from which this call makes a temporary index. They are read as
      * the queries are. Borrowed. */
@@ -295,8 +295,8 @@ typedef struct bm_index_info {
     bm_band_plan plan;
     uint64_t documents, empty;       /* empty: without shingles, never an answer */
     uint64_t removed;                /* compact frees their space */
-    uint64_t shingles, text_bytes;   /* of the documents, summed */
-    uint64_t file_bytes, free_bytes; /* of its file; of these, not in use */
+    uint64_t shingles, text_bytes;   /* sums over the documents */
+    uint64_t file_bytes, free_bytes; /* size of its file; of that, not in use */
     uint64_t unreadable;             /* of `documents`: not in UTF-8, so without shingles too */
     uint64_t short_docs;             /* of `documents`: too short for a shingle (BM_SHORT_SKIP) */
     bm_id_kind ids; /* that of the first documents added; other kinds are refused */

@@ -30,7 +30,7 @@ typedef struct bm_sign_options {
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch;
-    bm_band_options bands; /* of the band keys; if bands and rows are given, also of the manifest */
+    bm_band_options bands; /* plan of the keys; if bands and rows are given, also of the manifest */
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output;
@@ -116,10 +116,9 @@ typedef struct bm_dedup_options {
      * first `keep_count` (0: 1) stay, and the others are cut out of the kept records. Units of
      * fewer than `min_words` (0: 8) words stay. A document of which only White_Space is left is
      * removed (docs/units.md). Kept records can only be written for text files, and for files of
-     * tables with one text field.
-     * `threshold` is 1 if it is not given; below 1, near lines and paragraphs are found as
-     * documents are. With `keep_count`, `keep` is FIRST. BM_ERR_USAGE: see --unit in
-     * docs/cli.md. */
+     * tables with one text field. `threshold` is 1 if it is not given; below 1, near lines and
+     * paragraphs are found as documents are. With `keep_count`, `keep` is FIRST. BM_ERR_USAGE: see
+     * --unit in docs/cli.md. */
     uint64_t keep_count;
     bm_unit unit;
     uint32_t min_words;
@@ -177,7 +176,7 @@ typedef struct bm_pairs_options {
 /* The kept documents of a directory that a dedup job wrote. */
 typedef struct bm_filter_options {
     size_t struct_size;
-    const char *path; /* of the directory */
+    const char *path; /* the directory */
     /* Where the inputs of the directory are now, in the order of its report; none: as the report
      * names them. The report also has the settings with which they are read. */
     const char *const *paths; /* borrowed; "-" is standard input */
@@ -268,7 +267,7 @@ typedef struct bm_overlap_counts {
 typedef struct bm_unit_counts {
     uint64_t units;     /* compared; 0 for overlap */
     uint64_t cuts;      /* rows of cuts.tsv */
-    uint64_t cut_bytes; /* of text */
+    uint64_t cut_bytes; /* bytes of text */
 } bm_unit_counts;
 
 /* Counts are in documents unless their name says otherwise. The library owns this struct. Read it

@@ -65,8 +65,8 @@ typedef struct bm_overlap_options {
      * of an item nor among those that are found; `input` is read twice then. 0: all count. */
     uint64_t stop_shingles;
     /* Keep the documents that hold items, and cut the stretches of these items out of them. The job
-     * removes a document if the cuts leave only White_Space. Kept records can only be written for text
-     * files, and for files of tables with one text field. */
+     * removes a document if the cuts leave only White_Space. Kept records can only be written for
+     * text files, and for files of tables with one text field. */
     bool cut;
     bm_records kept;
     bm_device_options device; /* only `cpu` is used: nothing runs on a device */

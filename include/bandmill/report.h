@@ -18,7 +18,7 @@ typedef enum bm_report_form {
 
 typedef struct bm_report_options {
     size_t struct_size;
-    const char *path; /* of a directory that dedup or overlap wrote */
+    const char *path; /* a directory that dedup or overlap wrote */
     uint32_t groups;  /* how many groups are shown at most, the largest first */
     /* How many pairs just above the threshold are shown at most, and how many of the most chained
      * pairs. For overlap: how many items, those first of which documents hold most. */

@@ -49,7 +49,7 @@ typedef struct bm_signed_arrays {
     const uint32_t *n_shingles; /* n_docs; distinct ones, in bags all */
     const uint64_t *n_bytes;    /* n_docs; of the text */
     const uint64_t *content;    /* n_docs * 2, as content_hash.npy */
-    uint32_t value_bytes;       /* of a value of a signature: 4 or 8 (schemes.h) */
+    uint32_t value_bytes;       /* bytes of a value: 4 or 8 (schemes.h) */
     const uint64_t *text_hash;  /* n_docs; as text_hash.npy */
 } bm_signed_arrays;
 

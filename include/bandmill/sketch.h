@@ -134,7 +134,7 @@ typedef struct bm_signer_options {
     size_t struct_size;
     bm_text_options text;
     bm_sketch_options sketch;
-    bm_band_options bands;         /* of the band keys */
+    bm_band_options bands;         /* plan of the band keys */
     bm_device_options device;      /* `device`: one device; NULL: "cpu". The threads cut texts,
                                     * whatever `text_offload` is */
     bm_resource_options resources; /* `threads`: that work on one call, its caller included (also
@@ -169,7 +169,7 @@ typedef struct bm_signer_info {
     uint32_t perms, bands, rows; /* values and keys a document; bands 0: no keys */
     uint32_t threads;
     char device[32], device_name[128]; /* as bm_device_info has them */
-    uint32_t value_bytes;              /* of a value of a signature: 4 or 8 (schemes.h) */
+    uint32_t value_bytes;              /* bytes of a value: 4 or 8 (schemes.h) */
 } bm_signer_info;
 BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
 

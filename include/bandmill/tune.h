@@ -42,7 +42,7 @@ typedef struct bm_tune_options {
     double ceiling_similarity, ceiling_probability; /* both 0: no ceiling */
     uint32_t perms; /* K, bands * rows at most, to BM_TUNE_PERMS_MAX; 0: bands * rows where both are
                        given, else 128 */
-    uint32_t seed;  /* that draws the sample */
+    uint32_t seed;  /* seed of the sample */
     /* Documents to forecast from. With neither paths nor files_from there is no forecast, and
      * `texts` and `sample` are ignored. Standard input can be read for one entry of `texts` only;
      * directories of signatures are BM_ERR_USAGE. */

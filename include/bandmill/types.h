@@ -72,8 +72,8 @@ typedef enum bm_header {
 typedef enum bm_duplicate_ids {
     BM_DUPLICATE_IDS_ERROR,
     BM_DUPLICATE_IDS_NUMBER,
-    BM_DUPLICATE_IDS_SKIP,   /* of an index only: the first stays */
-    BM_DUPLICATE_IDS_REPLACE /* of an index only: the last stays */
+    BM_DUPLICATE_IDS_SKIP,   /* only for an index: the first stays */
+    BM_DUPLICATE_IDS_REPLACE /* only for an index: the last stays */
 } bm_duplicate_ids;
 typedef enum bm_on_error { BM_ON_ERROR_FAIL, BM_ON_ERROR_SKIP } bm_on_error;
 /* The type of the ids of documents. */
@@ -112,7 +112,7 @@ typedef struct bm_input_options {
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
     bm_name_patterns patterns;
-    char delimiter; /* of tsv and csv: ASCII, no quote, no line ending; 0: a tab, a comma */
+    char delimiter; /* for tsv and csv: ASCII, no quote, no line ending; 0: a tab, a comma */
     /* A table in memory instead of paths. Its arrays are read once. The call moves it: if `release`
      * is still set afterwards, the call refused it, and it stays the caller's. */
     struct ArrowArrayStream *stream;
@@ -172,10 +172,10 @@ typedef struct bm_text_options {
     uint32_t shingle_k; /* 1 … BM_SHINGLE_K_MAX */
     bm_short_rule short_rule;
     bm_weights weights;
-    const char *stopwords; /* of BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
+    const char *stopwords; /* for BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
     bool bag;              /* the n-th occurrence of a shingle is an element of its own */
-    bm_token_hash hash;    /* of a shingle; the scheme must accept it: bm_scheme_hash (schemes.h) is
-                            * its default */
+    bm_token_hash hash;    /* hash of a shingle; the scheme must accept it: bm_scheme_hash
+                            * (schemes.h) is its default */
     uint64_t of_scheme;    /* the library's own: it overwrites any value */
     uint64_t reserved[5];
 } bm_text_options;
@@ -226,14 +226,14 @@ enum {
     BM_FIELD_WORDS = 1u << 10,
     BM_FIELD_SHINGLE = 1u << 11, /* and shingle_k */
     BM_FIELD_SHORT_RULE = 1u << 12,
-    BM_FIELD_HASH = 1u << 13, /* of a shingle */
+    BM_FIELD_HASH = 1u << 13, /* hash of a shingle */
     BM_FIELD_SCHEME = 1u << 14,
     BM_FIELD_SEED = 1u << 15,
     BM_FIELD_STOPWORDS = 1u << 16,
     BM_FIELD_BAG = 1u << 17,
     BM_FIELD_WEIGHTS = 1u << 18,
-    BM_FIELD_THRESHOLD = 1u << 20, /* of dedup: with a unit its default is 1 */
-    BM_FIELD_CANDIDATES = 1u << 19 /* of pairs: containment contradicts its default */
+    BM_FIELD_THRESHOLD = 1u << 20, /* for dedup: with a unit its default is 1 */
+    BM_FIELD_CANDIDATES = 1u << 19 /* for pairs: containment contradicts its default */
 };
 
 /* --- bands, verification, groups --- */
@@ -312,16 +312,16 @@ typedef struct bm_device_options {
      * word may load the OpenCL drivers of the machine into the process. */
     const char *device;
     const char *cpu;           /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
-    const char *cache_dir;     /* of OpenCL programs; NULL: the user's cache directory; "": none */
+    const char *cache_dir;     /* for OpenCL programs; NULL: the user's cache directory; "": none */
     const char *tuning_path;   /* table of kernel parameters that overrides the built-in one */
     const char *probe_program; /* builds kernels in a process of its own, as PROGRAM
                                    __probe-opencl DEVICE CACHE_DIR; NULL: this program itself if it
                                    is bandmill, else none; "": none */
     double probe_seconds;      /* limit for that; 0: 120; and for listing devices; 0: 60 */
-    double call_seconds;       /* that a device may not answer; 0: by the work it was given */
+    double call_seconds;       /* how long a device may not answer; 0: by the work it was given */
     const char *kernel_family; /* "cpu" or "gpu" kernels; NULL: by the table */
     const char *kernel_params; /* a line as in kernels/tuning/opencl.csv instead of the table */
-    uint64_t buffer_limit_bytes; /* of a buffer on a device; 0: the device's own */
+    uint64_t buffer_limit_bytes; /* largest buffer on a device; 0: the device's own limit */
     bm_offload text_offload;     /* texts go to the device to be cut there */
     /* Counted up (atomically) for each device that stopped answering and holds a thread in its
      * driver for ever: a process that has some should end by _exit once its output is written,

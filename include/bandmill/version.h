@@ -22,7 +22,7 @@ typedef struct bm_version_info {
     const char *kernels;          /* digest of the embedded kernel sources */
     const char *unicode;          /* version of the library's own tables */
     const char *utf8proc_unicode; /* version in utf8proc, as linked */
-    uint32_t format;              /* of manifest.json and report.json */
+    uint32_t format;              /* format number of manifest.json and report.json */
 } bm_version_info;
 
 /* Never NULL; the same at each call, from any thread, for as long as the library is loaded. */

@@ -26,7 +26,7 @@
 
 typedef struct cpu_backend {
     bm_backend base;
-    bm_scheme_params params; /* of the words in use */
+    bm_scheme_params params; /* for the words in use */
     const bm_native_ops *ops;
     bm_native_choice choice;
     uint32_t word_bytes;

@@ -40,7 +40,7 @@ typedef struct bm_cws_kept {
     uint32_t *coefs;                /* as bm_cws_loops.bounds reads them, rows of `stride` */
     uint32_t stride;                /* permutations, padded to BM_CWS_MASK */
     uint32_t n_used;                /* permutations that are computed: padded to 2 * BM_CWS_LANES */
-    uint32_t n_slots, place_bits;   /* of a store */
+    uint32_t n_slots, place_bits;   /* size of a store */
     bm_idle stores;                 /* not in use */
 } bm_cws_kept;
 

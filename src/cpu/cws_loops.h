@@ -34,7 +34,7 @@ typedef struct bm_cws_block {
 typedef struct bm_cws_scan {
     const uint8_t *bytes; /* rows of `stride` */
     uint32_t stride;
-    uint32_t row[BM_CWS_BLOCK]; /* of each element */
+    uint32_t row[BM_CWS_BLOCK]; /* the row of each element */
     uint32_t next;              /* the first element that was not looked at */
     uint32_t at, n;             /* masks that are already pairs; all masks */
     uint64_t bits[BM_CWS_MASKS];

@@ -64,8 +64,8 @@ static size_t key_words(const bm_prefix_store *store, size_t longest)
     return store != NULL ? BM_PREFIX_RANGE + store->most : 2 * longest;
 }
 
-/* Bytes beside BM_PREFIX_FINDER_DOC for each document, where the longest document has
- * n shingles; `store` as in bm_sized_sets. */
+/* Bytes of a finder, beside BM_PREFIX_FINDER_DOC for each document, if the longest document has n
+ * shingles; `store` as in bm_sized_sets. */
 static uint64_t prefix_finder_bytes(const bm_prefix_store *store, size_t n)
 {
     return (uint64_t)key_words(store, n) * sizeof(uint64_t);
@@ -407,7 +407,7 @@ static bm_status sort_by_size(search *s, bm_error *err)
 
 #define A_PAIR (LANES * sizeof(bm_pair) * 3 / 2) /* bytes of one more pair in each lane's buffer */
 
-/* Bytes that are needed beside the index and the lanes' buffers, and the size of the longest
+/* Bytes that are needed beside the index and the lanes' buffers; also sets the size of the longest
  * document. */
 static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
 {

@@ -18,7 +18,7 @@ typedef struct bm_prefix_finder {
     const bm_sized_sets *docs;
     const bm_prefix_index *index;
     double factor;   /* least share of |x| + |y|, or of |y|, that must be common */
-    bool of_both;    /* of |x| + |y| */
+    bool of_both;    /* true: share of |x| + |y| */
     uint32_t *seen;  /* for each document of the block; equal to `stamp`: it was met */
     uint32_t *found; /* positions */
     size_t n_found;

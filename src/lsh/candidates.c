@@ -153,7 +153,7 @@ static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t en
 {
     bm_band_buckets *b = ctx;
     bm_hash_table *table = &b->tables[thread];
-    const size_t even = b->n_docs / b->n_parts, /* in the largest bands more than that */
+    const size_t even = b->n_docs / b->n_parts, /* in the largest bands over PART_DOCS */
         docs = even > PART_DOCS ? even + even / 16 : PART_DOCS;
     const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block, which are
                                                                     * the ends of the parts */
@@ -919,7 +919,7 @@ static bm_status after_star(candidates_walk *w, sinks *to, bm_error *err)
     return w->n_members <= SMALL_BUCKET ? pair_rows(w, 1, err) : bucket_join_run(&to->join, w, err);
 }
 
-#define LOOK_DOCS 16384u /* at a time; 64 of them share a word of `open` */
+#define LOOK_DOCS 16384u /* documents of a task; 64 share a word of `open` */
 
 /* A check which buckets of a band are open, before it is walked. */
 typedef struct look {

@@ -133,7 +133,7 @@ typedef struct bm_join_stats {
 typedef struct bm_candidate_walk {
     bm_candidates_job job; /* a copy; job.groups NULL: every pair is wanted */
     uint32_t band;
-    uint32_t *members; /* of the current bucket */
+    uint32_t *members; /* documents of the current bucket */
     size_t n_members, cap_members;
     bm_pair *pairs; /* the chunk: room for job.chunk */
     size_t n_pairs;
@@ -185,7 +185,7 @@ static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t
 #define BM_SMALL_BUCKET 32u /* documents up to which all pairs of a bucket are tried */
 
 typedef struct bm_crowded_bucket {
-    size_t begin, end; /* of its members that are still listed */
+    size_t begin, end; /* range of its members that are still listed */
     int64_t left;      /* pairs that may still be looked at; -1: it is closed */
     uint32_t n_live;   /* members that have had no turn and are not taken */
     uint32_t band;
@@ -249,7 +249,7 @@ typedef struct bm_bucket_join {
     uint8_t *had;       /* for each group: a document of it was spent */
     bm_hash_table last; /* key -> the place of the last live document that has it */
     size_t cap, n_live, n_spent, n_groups;
-    int64_t left; /* of the budget */
+    int64_t left; /* what is left of the budget */
     bm_join_stats stats;
 } bm_bucket_join;
 

@@ -66,7 +66,8 @@ static inline uint32_t bm_keep_rank_of(const bm_keep_rank *rank, uint32_t doc)
     return rank->ranks != NULL ? rank->ranks[doc] : doc;
 }
 
-/* best[x] = the preferred one of the documents with owner x, UINT32_MAX: none; n, filled. */
+/* Set best[x], for x < n, to the preferred one of the documents with owner x; UINT32_MAX: there is
+ * none. */
 void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n, uint32_t *best);
 
 /* turns -- the order in which documents take their turns as centres of stars.
@@ -159,7 +160,7 @@ bm_status bm_pair_stars(bm_pair_list pairs, const bm_keep_rank *rank, const uint
                         uint32_t *labels, bm_error *err);
 
 typedef struct bm_group_counts {
-    uint64_t groups, largest, removed; /* of two documents and more */
+    uint64_t groups, largest, removed; /* groups of two documents and more */
 } bm_group_counts;
 
 /* labels[i]: a number below n, the same for all documents of a group. */

@@ -313,7 +313,7 @@ void bm_bridges_reset(bm_bridges *bridges)
 typedef struct flow {
     const bm_link_graph *graph;
     int8_t *of;      /* flow of each pair: -1, 0, 1 */
-    uint32_t *level; /* in the residual */
+    uint32_t *level; /* distance in the residual */
     uint32_t *queue; /* documents to visit; later the documents of the chain */
     size_t *next;    /* of each document: the link to try */
 } flow;

@@ -412,7 +412,7 @@ typedef struct group {
 typedef struct grouped {
     bm_prefix_entry *entries; /* a copy, as they were scattered */
     group *groups;
-    uint32_t *numbers; /* of the group of each entry */
+    uint32_t *numbers; /* number of the group of each entry */
     uint32_t n, n_groups;
 } grouped;
 

@@ -73,7 +73,7 @@ typedef struct bm_prefix_store {
     /* Read the record of range k; any thread. */
     bm_status (*read)(void *ctx, size_t range, uint64_t *record, bm_error *err);
     void *ctx;
-    const uint32_t *n_keys; /* of each range */
+    const uint32_t *n_keys; /* keys of each range */
     size_t most;            /* greatest of them */
 } bm_prefix_store;
 

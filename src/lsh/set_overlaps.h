@@ -8,7 +8,7 @@
 
 typedef struct bm_overlap_hash {
     uint64_t key;
-    uint32_t begin, n; /* of its places in the list */
+    uint32_t begin, n; /* its places in `list` */
 } bm_overlap_hash;
 
 /* An index of the sets that have a hash. It is read by any number of threads once it is built. */
@@ -28,7 +28,7 @@ typedef struct bm_hash_sets {
     size_t n;
 } bm_hash_sets;
 
-/* Bytes of the index of n_hashes hashes. */
+/* Bytes of an index of n_hashes hashes. */
 uint64_t bm_overlap_index_bytes(uint64_t n_hashes);
 bm_status bm_overlap_index_build(const bm_hash_sets *sets, bm_overlap_index *out, bm_error *err);
 void bm_overlap_index_reset(bm_overlap_index *index);

@@ -147,7 +147,7 @@ out:
 
 typedef struct problem {
     bm_points rows, columns; /* the rest of the shorter and the longer text */
-    bm_hash_table symbols;   /* of the rows */
+    bm_hash_table symbols;   /* symbols of the rows */
     uint32_t *of_row;        /* the number of each row's symbol */
     uint32_t *of_column;     /* likewise; NO_SYMBOL: no row has it */
     uint32_t *bottom;        /* of the strip above: the distance at each column, 0 ... n */
@@ -250,7 +250,7 @@ static void fill_strip(problem *p, const strip *s)
 static uint64_t within(problem *p, uint64_t k)
 {
     const size_t m = p->rows.n, n = p->columns.n;
-    const uint64_t before = (k - (n - m)) / 2, behind = n - m + before; /* of the diagonals */
+    const uint64_t before = (k - (n - m)) / 2, behind = n - m + before; /* band's widths */
     size_t right = behind < n ? (size_t)behind : n;
     for (size_t j = 0; j <= right; j++)
         p->bottom[j] = (uint32_t)j;

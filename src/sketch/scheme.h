@@ -31,8 +31,8 @@ bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights
  * bits. */
 typedef void bm_band_keys_fn(const void *words, uint32_t bands, uint32_t rows, bool empty,
                              uint64_t *keys);
-bm_band_keys_fn bm_band_keys_scalar;                   /* of words of 4 bytes */
-bm_band_keys_fn *bm_band_keys_of(uint32_t word_bytes); /* of words of 4 or 8 */
+bm_band_keys_fn bm_band_keys_scalar;                   /* for words of 4 bytes */
+bm_band_keys_fn *bm_band_keys_of(uint32_t word_bytes); /* for words of 4 or 8 bytes */
 
 /* n signatures of any scheme; their keys are made as by bm_band_keys (sketch.h). */
 typedef struct bm_signed_rows {
