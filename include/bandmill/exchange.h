@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exchange.h -- signatures for other tools, and from them.
  *
- * bm_job_export writes the signatures of a directory that a sign job made in the form of another
- * tool (docs/exchange.md): into a new directory, with a report.json that holds their provenance,
- * and with the files that the form has no place for (ids.txt, n_shingles.npy). bm_job_import turns
- * such files, or those of another tool, into a directory like that of a sign job, but without
- * texts: jobs can use it with `verify` signature or none.
+ * bm_job_export writes the signatures of a sign job's directory in the form of another tool
+ * (docs/exchange.md), into a new directory. A report.json there holds their provenance, and files
+ * hold what the form has no place for (ids.txt, n_shingles.npy). bm_job_import turns such files, or
+ * those of another tool, into a directory like that of a sign job, but without texts: jobs can use
+ * it with `verify` signature or none.
  *
  * Options, summaries and errors are those of job.h. */
 #ifndef BANDMILL_EXCHANGE_H

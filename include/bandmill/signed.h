@@ -23,8 +23,8 @@
  * The arrays have the same bytes as the files of bm_job_sign, and the errors are the same.
  *
  * Threads: several calls may run at once. The arrays may be read by any number of threads; the
- * functions that take a bm_signed without const are called by one at a time. A bm_signed is memory:
- * a forked child may read the arrays and free its copy. */
+ * functions that take a bm_signed without const are called by one at a time. A bm_signed is plain
+ * memory: a forked child may read the arrays and free its copy. */
 #ifndef BANDMILL_SIGNED_H
 #define BANDMILL_SIGNED_H
 

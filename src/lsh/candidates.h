@@ -5,10 +5,11 @@
  * first. A pair is emitted in the first band in which its keys agree and in no later one, which
  * needs no memory of pairs: the keys of earlier bands are compared.
  *
- * bm_candidates emits every pair; order: band, then the bucket by its first document, then a, then
- * b. bm_candidates_join emits enough pairs to find the connected components of the pairs that `fn`
- * verifies: a pair of documents that are already joined is left out, and a bucket costs time linear
- * in its size (bucket_join below). Neither the order nor the chunks depend on threads. */
+ * bm_candidates emits every pair; they are ordered by band, then by the first document of their
+ * bucket, then by a, then b. bm_candidates_join emits enough pairs to find the connected components
+ * of the pairs that `fn` verifies: a pair of documents that are already joined is left out, and a
+ * bucket costs time linear in its size (bucket_join below). Neither the order nor the chunks depend
+ * on threads. */
 #pragma once
 
 #include <math.h>
