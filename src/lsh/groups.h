@@ -32,8 +32,7 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b);
  * rule decides, the first in the input is preferred. */
 
 typedef struct bm_keep_rank {
-    uint32_t *ranks; /* rank of each document; the smaller is kept. NULL: documents rank as in the
-                 * input */
+    uint32_t *ranks; /* rank of each document; the smaller is kept. NULL: as in the input */
     size_t n;
     bool none; /* no document of a group is kept; the ranks order the turns of stars all the same */
 } bm_keep_rank; /* {0} is the order of the input */
