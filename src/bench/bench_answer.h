@@ -25,7 +25,8 @@
 #include "bench/bench_work.h"
 #include "json/json_write.h"
 
-/* Make a new folder in $TMPDIR (or /tmp) with `name` as part of its name, and store its path in `path`. */
+/* Make a new folder in $TMPDIR (or /tmp) with `name` as part of its name. `path` receives its
+ * path. */
 #define BM_BENCH_FOLDER_BYTES 4096u
 bm_status bm_bench_folder_make(const char *name, char path[BM_BENCH_FOLDER_BYTES], bm_error *err);
 /* Remove a folder that only this process writes to, with everything in it; "" does nothing. Returns

@@ -18,7 +18,7 @@ typedef struct bm_import_head {
     const char *scheme;          /* NULL: not stated */
     int64_t seed;                /* valid if `scheme` is set */
     uint32_t perms;              /* 0: the file has no rows, and does not state it */
-    uint32_t word_bytes;         /* 0: likewise */
+    uint32_t word_bytes;         /* 0: not stated, for the same reason */
 } bm_import_head;
 
 /* Rows first … first+n-1 of the file; owned by the source, valid until the next call. */

@@ -41,8 +41,8 @@ typedef struct bm_search_result {
                     could; else 0 */
     uint64_t candidates, verified; /* summed over all batches, for each answered document */
     uint64_t
-        not_compared; /* candidates beyond `first`, summed likewise; a pair counts once for each key
-                         that omits it */
+        not_compared; /* candidates beyond `first`, summed the same way; a pair counts once for each
+                         key that omits it */
     uint64_t
         read_all;   /* with containment: queries for which every document of the index was read */
     uint64_t steps; /* of the comparisons: pairs, lists of crowded buckets, and kinds in them */

@@ -634,7 +634,7 @@ static bool match(asker *a, uint32_t doc, bm_answer *best)
     return any;
 }
 
-/* Close the kind if all of it was found, by queries that are joined. */
+/* Close the kind if all its documents were found, and all by queries that are already joined. */
 static void close_kind(asker *a, size_t kind)
 {
     const bm_search_block *block = &a->b->block;

@@ -11,11 +11,11 @@
  * queries and of the documents that have it, and not as pairs (search_hits.h). If few queries have
  * it, its pairs are listed in the end.
  *
- * If batch->first is set, the candidates of a document are the first so many numbers that its keys
- * find. The sizes of its keys show whether a document may find more. For such documents the numbers
- * are visited in ascending order, a range at a time, with one bit for each number and key, until
- * enough bits are set over all keys of the document. All larger numbers are counted and dropped
- * before pairs are listed.
+ * If batch->first is set, the candidates of a document are the first `batch->first` numbers that
+ * its keys find. The sizes of its keys show whether a document may find more. For such documents
+ * the numbers are visited in ascending order, a range at a time, with one bit for each number and
+ * key, until enough bits are set over all keys of the document. All larger numbers are counted and
+ * dropped before pairs are listed.
  *
  * Work that is too small for several threads fills one list. If documents find too many hits, the
  * caller is told and retries with fewer documents. For a single document, hits are sorted and

@@ -705,9 +705,9 @@ static void tasks_reset(bm_signer_tasks *tasks)
 
 #define BATCH_DOCS   65536u /* documents in a batch, which limits batches of empty ones */
 #define BATCH_HASHES 4096u  /* hashes in a batch, at least */
-#define KEEP_BATCHES 8u     /* that a slot may keep between calls, if memory is not bounded */
+#define KEEP_BATCHES 8u     /* kept by a slot between calls, if memory is not bounded */
 #define BYTES_A_HASH 16u    /* in a batch, with its text */
-#define RANGE_WORK   (UINT64_C(256) << 10) /* with its hashes about a second-level cache */
+#define RANGE_WORK   (UINT64_C(256) << 10) /* with its hashes about the size of an L2 cache */
 #define LEAST_WORK   (UINT64_C(16) << 10)
 #define HASH_WORK    4u /* as bm_document_work counts it */
 #define WORD_WORK    5u /* approximate bytes of text per shingle of words */

@@ -138,7 +138,7 @@ typedef enum bm_cl_kernel_id {
     BM_CL_SPLIT_FILL, /* only if the scheme's row has a fill */
     BM_CL_SPLIT_KEYS, /* only if there are bands */
     BM_CL_TEXT_HASH,  /* only if the shape has text */
-    BM_CL_TEXT_COUNT, /* likewise */
+    BM_CL_TEXT_COUNT, /* only if the shape has text */
     BM_CL_TEXT_CONTENT,
     BM_CL_N_KERNELS
 } bm_cl_kernel_id;
