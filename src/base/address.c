@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* address.c -- what of an address is shown.
+/* address.c -- which part of an address is shown.
  *
  *     https://me:secret@host:80/a/b.jsonl?X-Signature=1#part
  *     [scheme][  user  ][     shown     ][    not shown    ]
  *
- * What is before the last @ of the authority, which ends at the first / ? or #, is a user. An
- * authority with a port that is no number has a user too, with a / ? or # in the password that
- * nobody encoded: he ends at the last @ of all, and where there is none nothing of it is shown.
- * Buckets and repositories have no port. In a text an address in quotes ends with them, any other
- * at white space, a quote or an angle bracket, without the punctuation before that.
+ * The authority ends at the first / ? or #, and the part of it before its last @ is the user. If
+ * its port is no number, the authority has a user whose password contains a / ? or # that nobody
+ * encoded: this user ends at the last @ of the whole address, and if there is no @, nothing of the
+ * address is shown. Buckets and repositories have no port. In a text, an address in quotes ends at
+ * the closing quote; any other ends at white space, a quote or an angle bracket, without the
+ * punctuation before it.
  *
  * Tests: tests/unit/base/test_address.c, tests/cli/cases/addresses_hidden.sh */
 #include "base/address.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Bytes of "scheme://" at the beginning of `text`; 0: it begins otherwise. */
+/* Bytes of "scheme://" at the beginning of `text`; 0: it does not begin so. */
 static size_t scheme_bytes(const char *text)
 {
     size_t n = 0;
@@ -45,7 +46,7 @@ static size_t count_until(const char *text, size_t len, const char *ends)
     return n;
 }
 
-/* Bytes of `text` to after its last @; 0: it has none. */
+/* Length of `text` up to and including its last @; 0: it has none. */
 static size_t behind_at(const char *text, size_t len)
 {
     while (len > 0 && text[len - 1] != '@')
@@ -53,7 +54,7 @@ static size_t behind_at(const char *text, size_t len)
     return len;
 }
 
-/* Ends an authority with what cannot be a port? */
+/* Does the authority end with something that cannot be a port? */
 static bool has_odd_port(const char *authority, size_t len)
 {
     size_t port = len;

@@ -11,7 +11,7 @@
 
 #include <bandmill/status.h>
 
-/* Does it begin with "scheme://"? Everything else is a path. */
+/* Does `path` begin with "scheme://"? Everything else is a path. */
 bool bm_is_address(const char *path);
 /* Write to `out` (`cap` bytes) what messages show of a path or address, cut short if it is longer:
  * an address without user, password and query. NULL is shown as "". */

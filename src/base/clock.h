@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h -- seconds on a clock that never goes back; and of CPU time. */
+/* clock.h -- seconds of a clock that never goes back, and of CPU time. */
 #pragma once
 
 #include <time.h>
@@ -16,7 +16,7 @@ static inline double bm_clock_seconds(void)
     return bm_clock_of(CLOCK_MONOTONIC);
 }
 
-/* So many seconds from now on: for pthread_cond_timedwait and the like. */
+/* The time `seconds` from now, for pthread_cond_timedwait and the like. */
 static inline struct timespec bm_clock_in(clockid_t clock, double seconds)
 {
     struct timespec t;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* column.c -- stretches of address space, and the pages that are mapped there.
  *
- * Address space is plentiful where it is 47 bits wide, but a limit (ulimit -v) counts whatever is
- * mapped, so a column maps no more than it uses. It begins at a place of its own, far from where
- * the system puts other mappings and from other columns, and grows there as long as nobody else is
- * in the way; MAP_FIXED_NOREPLACE sees to that. Where the system does not grant such a place
- * (narrow address spaces, some sanitizers), the column reserves a stretch with pages that cannot be
- * used yet.
+ * A 47-bit address space is plentiful, but a limit (ulimit -v) counts all that is mapped, so a
+ * column maps no more than it uses. It begins at a place of its own, far from other columns and
+ * from where the system puts other mappings, and grows there until another mapping is in the way,
+ * which MAP_FIXED_NOREPLACE detects. Where the system does not grant such a place (narrow address
+ * spaces, some sanitizers), the column reserves a stretch with pages that cannot be used yet.
  *
  *     0x2000'0000'0000   place 0   place 1   ...   place 383   0x5000'0000'0000
  *                        128 GiB each, taken far from one another
@@ -27,16 +26,17 @@
 #define LARGE (2 * HUGE)
 
 #define PLACES      384u
-#define STRIDE      239u /* no divisor of PLACES but 1: all are taken before one comes again */
+#define STRIDE      239u /* coprime to PLACES: every place is used before one repeats */
 #define PLACE_BYTES ((uintptr_t)1 << 37)
 #define FIRST_PLACE ((uintptr_t)1 << 45)
 #define TRIES       4u
-#define STRETCH     ((size_t)1 << 30) /* a column is no larger where it reserves its space */
-#define SPARE(had)  ((had) / 8)       /* more room than is asked for: fewer growths */
+#define STRETCH     ((size_t)1 << 30) /* most bytes of a column that reserves its space */
+#define SPARE(had)  ((had) / 8)       /* extra room, so that a column grows less often */
 
 #if !defined(MAP_FIXED_NOREPLACE)
 #define MAP_FIXED_NOREPLACE                                                                        \
-    0x100000 /* a kernel that does not know it takes the address as a wish */
+    0x100000 /* a kernel that does not know this flag treats the address as
+                                      * a mere hint */
 #endif
 
 static size_t page_bytes(void)
@@ -49,7 +49,7 @@ static size_t round_up(size_t bytes, size_t to)
     return (bytes + to - 1) / to * to;
 }
 
-/* Map pages at the address and nowhere else. False: errno tells why. */
+/* Map pages at the address and nowhere else. False: see errno. */
 static bool map_at(char *at, size_t bytes, int flags, int fd, size_t from)
 {
     void *got = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, fd, (off_t)from);
@@ -62,9 +62,9 @@ static bool map_at(char *at, size_t bytes, int flags, int fd, size_t from)
     return false;
 }
 
-/* --- the first growth: where the column lies --- */
+/* --- the first growth: where the column begins --- */
 
-/* The first is drawn by the address of the stack, which the system chooses at random. */
+/* The first place depends on the address of the stack, which the system chooses at random. */
 static char *next_place(void)
 {
     static atomic_uint taken;
@@ -74,12 +74,12 @@ static char *next_place(void)
     return (char *)(FIRST_PLACE + place * PLACE_BYTES); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* Find a place where these first pages can be, and more beyond them. They are mapped then. */
+/* Find a place for these first pages, with room to grow after them, and map them there. */
 static bool take_place(bm_column *column, size_t bytes)
 {
     for (unsigned i = 0; sizeof(void *) == 8 && i < TRIES; i++) {
         char *at = next_place();
-        if (map_at(at, bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) { /* a wish */
+        if (map_at(at, bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) { /* only a hint */
             column->data = at;
             return true;
         }
@@ -111,11 +111,12 @@ static bool add_memory(const bm_column *column, size_t had, size_t bytes)
         !map_at(at, bytes - had, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0))
         return false;
     if (bytes >= LARGE)
-        madvise(column->data, bytes, MADV_HUGEPAGE); /* advice: where there are none it is slower */
+        madvise(column->data, bytes, MADV_HUGEPAGE); /* advice; without huge pages it is slower */
     return true;
 }
 
-/* The space of the file is reserved, for a write to a mapped page cannot report a full disk. */
+/* Map pages of the file. Its disk space is reserved first, since a write to a mapped page cannot
+ * report a full disk. */
 static bm_status add_file(bm_column *column, size_t had, size_t bytes, bm_error *err)
 {
     const int fd = atomic_load(&column->file) - 1;
@@ -126,7 +127,7 @@ static bm_status add_file(bm_column *column, size_t had, size_t bytes, bm_error 
     if (code != 0)
         return bm_fail_temp_file(err, code, column->dir,
                                  "cannot make a temporary file here larger");
-    const bool own = column->space != 0 || had == 0; /* mapped, but not used yet */
+    const bool own = column->space != 0 || had == 0; /* reserved here, or the first growth */
     const int how = MAP_SHARED | (own ? MAP_FIXED : MAP_FIXED_NOREPLACE);
     if (map_at((char *)column->data + had, more, how, fd, from))
         return BM_OK;
@@ -139,7 +140,7 @@ static bm_status add_file(bm_column *column, size_t had, size_t bytes, bm_error 
     return status;
 }
 
-/* Pages from `had` on will be pages of a file, unless the directory is gone. */
+/* Open the file that holds the pages from `had` on, unless the directory is gone. */
 static bm_status open_file(bm_column *column, size_t had, const char *dir, bm_error *err)
 {
     const int fd = bm_open_nameless(dir);
@@ -153,7 +154,7 @@ static bm_status open_file(bm_column *column, size_t had, const char *dir, bm_er
     return BM_OK;
 }
 
-/* The first growth failed. */
+/* Undo a first growth that failed. */
 static void give_up(bm_column *column, size_t bytes)
 {
     munmap(column->data, column->space > bytes ? column->space : bytes);
@@ -169,7 +170,7 @@ static bm_status add_pages(bm_column *column, size_t had, size_t bytes, bm_error
     return add_memory(column, had, bytes) ? BM_OK : bm_fail_nomem(err, bytes);
 }
 
-/* Bytes to have, where there were `had` and so many are asked for. */
+/* The size to grow to: `had` bytes exist, and `bytes` are asked for. */
 static size_t with_spare(const bm_column *column, size_t had, size_t bytes)
 {
     size_t wanted = had + SPARE(had);
@@ -223,7 +224,7 @@ void bm_column_trim(bm_column *column, size_t bytes)
         atomic_store(&column->bytes, kept);
 }
 
-/* Copy the first `used` bytes of the file's pages to pages of memory, and put these there. */
+/* Copy the first `used` bytes of the file's pages to pages of memory, which replace them. */
 static bm_status replace_pages(bm_column *column, size_t used, bm_error *err)
 {
     char *at = (char *)column->data + column->in_memory;
@@ -263,7 +264,7 @@ void bm_column_reset(bm_column *column)
     *column = (bm_column){0};
 }
 
-/* The descriptor, and where its pages begin; -1: all pages are memory. */
+/* The descriptor of the file, and where its pages begin; -1: all pages are memory. */
 static int file_of(const bm_column *column, size_t *from)
 {
     const int fd = atomic_load_explicit(&column->file, memory_order_acquire) - 1;
@@ -298,7 +299,7 @@ bm_status bm_column_open_file(bm_column *column, size_t bytes, const char *dir, 
 bm_status bm_column_read_file(const bm_column *column, void *out, size_t n, uint64_t at,
                               bm_error *err)
 {
-    errno = EIO; /* where the file is too short */
+    errno = EIO; /* in case the file is too short */
     if (n == 0 || bm_column_read(column, out, n, at))
         return BM_OK;
     return bm_fail_temp_file(err, errno, column->dir, "cannot read a temporary file here");

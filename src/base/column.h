@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* column.h -- an array that grows where it is: its elements never move, so any thread may read and
- * write those that are there while one thread makes room for more.
+ * write existing elements while one thread makes room for more.
  *
  *     address space   [ pages of memory ... | pages of a file ... | free ......... ]
  *                     data                  in_memory             bytes            space
  *
- * The first growth takes a stretch of address space for the column alone. Later growths map more of
- * it: pages of memory, or pages of a file that has no name, as the caller asks each time. Pages
- * that were never written to take no memory, and where a column is large the system is asked for
- * huge pages.
+ * The first growth takes a stretch of address space for the column alone. Each later growth maps
+ * more of it: pages of memory or of a file without a name, as the caller asks. Pages that were
+ * never written take no memory. Large columns ask the system for huge pages.
  *
  * Pages of a file have no checksums. If the disk fails to read one, the process ends, as it does
  * for memory that the system has swapped out. */
@@ -23,55 +22,55 @@
 
 typedef struct bm_column {
     void *data;          /* NULL: nothing yet */
-    atomic_size_t bytes; /* that may be used: the first of them, zero until they are written */
-    size_t space;     /* bytes of address space that are the column's; 0: those beyond `bytes` may
-                            be anybody's */
+    atomic_size_t bytes; /* bytes from `data` on that may be used; zero until written */
+    size_t space;     /* bytes of address space reserved for the column; 0: none is reserved beyond
+                       * `bytes` */
     size_t in_memory; /* where the pages of the file begin */
-    atomic_int file;  /* 1 + its descriptor; 0: there is none */
-    const char *dir;  /* borrowed; where it lies */
+    atomic_int file;  /* 1 + the file's descriptor; 0: there is no file */
+    const char *dir;  /* the directory of the file; borrowed */
 } bm_column;          /* {0} is empty */
 
-/* Make room for `bytes`, and for some more. The new pages are memory, or where `dir` is given, or
- * was given before, pages of a file in that directory; if the directory is gone, they are memory
- * too. One thread at a time. On failure nothing changes: BM_ERR_NOMEM, also where other memory lies
- * in the way; BM_ERR_IO where the disk is full, or its file system cannot be mapped. `dir` is
- * borrowed. */
+/* Make room for `bytes`, and for some more. The new pages are pages of a file in `dir`, if a
+ * directory is given now or was given before and still exists; else they are memory. One thread at
+ * a time. On failure nothing changes: BM_ERR_NOMEM (also if another mapping is in the way), or
+ * BM_ERR_IO (the disk is full, or its file system cannot be mapped). `dir` is borrowed. */
 bm_status bm_column_grow(bm_column *column, size_t bytes, const char *dir, bm_error *err);
-/* Give back what lies beyond the first `bytes`. */
+/* Give back all pages after the first `bytes`. */
 void bm_column_trim(bm_column *column, size_t bytes);
 /* Put all pages into memory; only the first `used` bytes hold elements. Nobody else uses the column
  * meanwhile. On failure nothing changes. */
 bm_status bm_column_to_memory(bm_column *column, size_t used, bm_error *err);
 void bm_column_reset(bm_column *column);
 
-/* Pages of a file count as memory of the process once they are looked at. After this call they do
- * not, until they are looked at again. Any thread, while others read and write them. */
+/* Remove the file's pages from the memory of the process until they are accessed again; the file
+ * keeps their contents. Any thread, while others read and write them. */
 void bm_column_leave(const bm_column *column);
-/* Copy `n` bytes that begin at `at`. For a few bytes here and there this reads and holds less of a
- * file than looking at its pages, which brings their neighbours. False: they are in memory, or the
- * file cannot be read in this way. */
+/* Copy `n` bytes that begin at `at`. For a few scattered bytes this reads less of the file, and
+ * keeps less in memory, than accessing the mapped pages, which brings in their neighbours too.
+ * False: the bytes are in memory, or the file cannot be read in this way. */
 bool bm_column_read(const bm_column *column, void *out, size_t n, uint64_t at);
 
-/* The same of a column that lies in a file as a whole, all of `bytes` at once: memory is short.
- * `column` is empty. BM_ERR_IO also where the directory is gone. */
+/* Make the empty `column` one whose `bytes` are all in a file from the beginning, for use when
+ * memory is short. BM_ERR_IO also if the directory is gone. */
 bm_status bm_column_open_file(bm_column *column, size_t bytes, const char *dir, bm_error *err);
-/* BM_ERR_IO: the file cannot be read. */
+/* Copy `n` bytes at `at` of a column made by bm_column_open_file. BM_ERR_IO: the file cannot be
+ * read. */
 bm_status bm_column_read_file(const bm_column *column, void *out, size_t n, uint64_t at,
                               bm_error *err);
 
-/* Do the pages from `in_memory` on lie in a file? */
+/* Do the pages from `in_memory` on belong to a file? */
 static inline bool bm_column_has_file(const bm_column *column)
 {
     return atomic_load_explicit(&column->file, memory_order_relaxed) != 0;
 }
 
-/* Bytes of the column that `bytes` in all would have in memory, and in a file. */
+/* How many bytes of columns are in memory, and how many in files. */
 typedef struct bm_column_sums {
     uint64_t in_memory, in_file;
 } bm_column_sums;
 
 void bm_column_sum(const bm_column *column, uint64_t bytes, bm_column_sums *sums);
-/* The memory that such columns take, if pages of files leave it before they exceed `part`. */
+/* The memory that such columns take if at most `part` bytes of their file pages are in memory. */
 static inline uint64_t bm_column_held(const bm_column_sums *sums, uint64_t part)
 {
     return sums->in_memory + (sums->in_file < part ? sums->in_file : part);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* error.c -- words for errors. A message is cut short rather than allocated, so that running out of
- * memory can be said. */
+ * memory can be reported. */
 #include "base/error.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/address.h"
 
-/* A new error, without a file; nothing where `err` is NULL. */
+/* Set a new error, without a file, unless `err` is NULL. */
 static void fill(bm_error *err, bm_status status, const char *format, va_list args)
 {
     if (err == NULL)
@@ -24,7 +24,7 @@ static void fill(bm_error *err, bm_status status, const char *format, va_list ar
     memcpy(err->message, message, sizeof message);
 }
 
-/* With all that is known; field and file NULL: none. */
+/* Fill `err` with a field and a file (NULL: none) and a line. */
 static bm_status fail_with(bm_error *err, bm_status status, const char *field, const char *file,
                            uint64_t line, const char *format, va_list args)
 {

@@ -3,16 +3,16 @@
  *
  *     return bm_fail(err, BM_ERR_INPUT, "what is wrong (what was expected)");
  *
- * BM_ERR_USAGE always names a field, by bm_fail_field and bm_fail_field_at. Messages speak of the
- * fields of the public headers, in backquotes, and never of options or commands of the program,
- * which puts its own names there. */
+ * BM_ERR_USAGE always names a field, by bm_fail_field and bm_fail_field_at. Messages use the field
+ * names of the public headers, in backquotes, and never options or commands of the program, which
+ * puts its own names there. */
 #pragma once
 
 #include <stdbool.h>
 
 #include <bandmill/status.h>
 
-/* `err` may be NULL, in each of these. */
+/* In each of these functions `err` may be NULL. */
 bm_status bm_fail(bm_error *err, bm_status status, const char *format, ...) BM_PRINTF(3, 4);
 /* The same with a file and a line (0: none). */
 bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t line,
@@ -25,30 +25,31 @@ bm_status bm_fail_field_at(bm_error *err, const char *field, const char *file, u
 /* A system call failed: BM_ERR_NOMEM for ENOMEM, BM_ERR_PIPE for EPIPE, else BM_ERR_IO. The message
  * is `what`, a colon and the system's words for `errnum`. */
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what);
-/* Does this error say something of the file (it is not there, may not be read, its disk fails), and
- * not of the process (no memory, too many open files)? */
+/* Is this an error of the file (it does not exist, may not be read, its disk fails) rather than of
+ * the process (no memory, too many open files)? */
 bool bm_errno_is_of_file(int errnum);
-/* Does the code mean that nothing is there: no file of the name, or no folder that could hold one?
- * With any other code (a permission, too many open files, a failing disk) there may be a file. */
+/* Does the code mean that nothing exists there: no file of that name, or no folder that could hold
+ * it? With any other code (a permission, too many open files, a failing disk) there may be a
+ * file. */
 bool bm_errno_is_absence(int errnum);
-/* Did a call that opens or looks at a file fail since nothing is there? `err` is its error. */
+/* Did a call that opens or looks at a file fail because it does not exist? `err` is its error. */
 bool bm_is_absent(bm_status status, const bm_error *err);
-/* Return what `call` returns where it failed. Only where the function owns nothing yet. */
+/* If `call` fails, return its status. Use it only while the function owns nothing. */
 #define BM_TRY(call)                                                                               \
     do {                                                                                           \
         const bm_status bm_tried = (call);                                                         \
         if (bm_tried != BM_OK)                                                                     \
             return bm_tried;                                                                       \
     } while (0)
-/* Where it owns something: keep what `call` returns in the local `status`, and go to the label
- * `out`, which undoes in reverse, where it failed. */
+/* For a function that owns something: store the status of `call` in the local `status`, and if it
+ * failed go to the label `out`, where everything is released in reverse order. */
 #define BM_TRY_OUT(call)                                                                           \
     do {                                                                                           \
         status = (call);                                                                           \
         if (status != BM_OK)                                                                       \
             goto out;                                                                              \
     } while (0)
-/* Add a way out to the message: within the parentheses at its end, or in some of its own. */
+/* Append advice to the message: inside the parentheses at its end, or in new ones. */
 void bm_error_advise(bm_error *err, const char *way_out);
 /* BM_ERR_NOMEM with the size that was asked for. */
 bm_status bm_fail_nomem(bm_error *err, size_t bytes);

@@ -17,8 +17,8 @@
 
 /* === open file ===
  *
- * stat, open, fstat. O_NONBLOCK is for a FIFO that takes a file's place between the first two; a
- * regular file does not know it. */
+ * stat, open, fstat. O_NONBLOCK is needed if a FIFO replaces the file between stat and open; it has
+ * no effect on a regular file. */
 
 static const char *kind_of(mode_t mode)
 {
@@ -116,7 +116,7 @@ const char *bm_name_in(int folder, const char *path)
 
 /* === read file ===
  *
- * Read until nothing comes, and a byte further than may be. */
+ * Read to the end, or until one byte more than allowed was read. */
 
 #define STEP ((size_t)64 * 1024)
 
@@ -145,7 +145,7 @@ out:
 
 /* === whole io ===
  *
- * Pwrite and pread until all is done. */
+ * Repeat pwrite and pread until all bytes are transferred. */
 
 #define CALL_MAX ((size_t)1 << 30) /* bytes; some systems refuse more than 2 GiB */
 
@@ -186,8 +186,8 @@ int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got)
 
 /* === wait readable ===
  *
- * Poll for a fifth of a second, ask, and poll again. Asking is what notices a signal that went to
- * another thread. */
+ * Poll for a fifth of a second, ask whether to stop, and poll again. Only the question notices a
+ * signal that was delivered to another thread. */
 
 #define WAIT_MS 200
 
@@ -198,9 +198,10 @@ bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err)
                : BM_OK;
 }
 
-/* BM_OK once a read of `fd` would not wait (of a file: at once), or would fail, and then reports
- * why. Until then callbacks->cancelled is asked five times a second: BM_ERR_CANCELLED if it says
- * so. Without that callback BM_OK comes at once, and the read itself waits. */
+/* Wait until a read of `fd` would not block or would fail (the read then reports why); a regular
+ * file is always ready. Meanwhile callbacks->cancelled is called five times a second:
+ * BM_ERR_CANCELLED if it returns true. Without that callback, return BM_OK at once, and the read
+ * itself waits. */
 static bm_status wait_until_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -208,7 +209,7 @@ static bm_status wait_until_readable(const bm_callbacks *callbacks, int fd, bm_e
         return BM_OK;
     for (;;) {
         int n = poll(&ready, 1, WAIT_MS);
-        /* where something is wrong, the read will say it */
+        /* on an error the read will report it */
         if (n > 0 || (n < 0 && errno != EINTR))
             return BM_OK;
         BM_TRY(bm_check_cancelled(callbacks, err));
@@ -224,7 +225,7 @@ bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t
         if (*got >= 0 || (errno != EINTR && errno != EAGAIN))
             return BM_OK;
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        /* for whom nobody asks: it was not waited for */
+        /* without callbacks->cancelled nothing has waited for `fd` yet */
         if (errno == EAGAIN)
             (void)poll(&ready, 1, WAIT_MS);
     }

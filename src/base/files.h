@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.h -- opening files that somebody else named, reading them whole, waiting until there is
- * something to read. */
+/* files.h -- opening files that a user named, reading small files whole, waiting for input. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,26 +13,26 @@
 
 #include "base/memory.h"
 
-/* open_file -- opening what somebody else named, without waiting and without touching a device.
+/* open_file -- opening a path that a user named, without waiting and without touching a device.
  *
- * Opening a FIFO waits for its writer, opening a device may do anything, and neither is a document
- * or a file of ours. So what a path leads to is looked at before it is opened, and once more
- * through the descriptor, since it may be another file by then. */
+ * Opening a FIFO waits for its writer, and opening a device may have any effect; neither is a
+ * document or a file of Bandmill. So the type of the file is checked before it is opened, and again
+ * through the descriptor, since the path may lead to another file by then. */
 
-/* The name of an address (base/address.h): its part that may be shown. The caller frees it. */
+/* The part of an address (base/address.h) that may be shown. The caller frees it. */
 bm_status bm_address_name(const char *address, char **out, bm_error *err);
 /* Open a regular file for reading; *fd -1 on failure. `other`: the status of a FIFO, a socket or a
  * device; the message names its kind. BM_ERR_IO, with the error's code, for errors of the system
  * and for a directory (EISDIR). */
 bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *err);
-/* The same; and for a path that names a descriptor which the process was given (/dev/stdin,
- * /dev/fd/N, /proc/self/fd/N: process substitution) whatever that is, a pipe or a terminal. Reading
- * it waits. */
+/* As bm_open_regular, but a path that names a descriptor of the process (/dev/stdin, /dev/fd/N,
+ * /proc/self/fd/N, as in process substitution) may also be a pipe or a terminal. Reading from it
+ * may wait. */
 bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *err);
 
 /* Look for a file or a folder at `path`, relative to the open folder, or to the working directory
- * if that is AT_FDCWD. `flags`: AT_SYMLINK_NOFOLLOW looks at a symbolic link itself, 0 at where it
- * leads.
+ * if that is AT_FDCWD. `flags`: AT_SYMLINK_NOFOLLOW looks at a symbolic link itself, 0 at its
+ * target.
  *
  *     BM_OK, *there is true     it is there, and *info describes it (`info` NULL: not asked)
  *     BM_OK, *there is false    nothing is there
@@ -53,23 +52,24 @@ const char *bm_name_in(int folder, const char *path);
 /* read_file -- a small file as a whole. */
 
 /* Append all of a file, or of a pipe that the process was given (bm_open_given), to `out`.
- * BM_ERR_INPUT: it is no file, or has more than `most` bytes. BM_ERR_IO, as bm_open_given. */
+ * BM_ERR_INPUT: it is not such a file, or has more than `most` bytes. BM_ERR_IO, as
+ * bm_open_given. */
 bm_status bm_read_file(const char *path, size_t most, bm_buf *out, bm_error *err);
 
-/* whole_io -- reading and writing all of a block at a place of a file: what a call leaves goes into
- * the next, and one that a signal breaks off is done again. The file's own position stays as it
- * is. */
+/* whole_io -- reading or writing a whole block at a position of a file. A call that transfers less
+ * is continued, and one that a signal interrupts is repeated. The file's own position does not
+ * change. */
 
-/* 0, or an errno; ENOSPC where nothing more is taken. */
+/* 0, or an errno; ENOSPC if the file takes no more bytes. */
 int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t place);
-/* 0, or an errno. *got: bytes that were read, less than `len` where the file ends before. */
+/* 0, or an errno. *got: bytes that were read, less than `len` if the file ends earlier. */
 int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got);
 
 /* wait_readable -- waiting for input from a pipe or a terminal, in a way that can be cancelled. */
 
-/* Wait until a read of `fd` would not wait, and read the bytes that are there, at most `cap`, also
- * from a descriptor that does not block. BM_OK: *got is the result of read (below 0: see errno; 0:
- * the end). BM_ERR_CANCELLED: callbacks->cancelled, which is asked five times a second, said so. */
+/* Wait until a read of `fd` would not wait, and read the bytes that are available, at most `cap`;
+ * `fd` may be non-blocking. BM_OK: *got is the result of read (below 0: see errno; 0: the end).
+ * BM_ERR_CANCELLED: callbacks->cancelled, which is called five times a second, returned true. */
 bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t cap, ssize_t *got,
                         bm_error *err);
 

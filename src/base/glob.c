@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glob.c -- one pass over both, going back to the last star: an earlier one need take no more than
- * it has, for what stood after it has been found.
+/* glob.c -- one pass over pattern and path, with backtracking to the last star only: an earlier
+ * star never needs to match more, since the pattern between it and the last star has matched.
  *
  * Tests: tests/unit/base/test_glob.c */
 #include "base/glob.h"
@@ -10,7 +10,7 @@
 
 #define INVALID_BYTE UINT32_C(0x110000) /* + the byte: beyond the code points */
 
-/* The character at *text, which is moved after it; not called at the end. */
+/* The character at *text, which is moved past it. *text is not at its end. */
 static uint32_t next_char(const char **text)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -36,8 +36,8 @@ static uint32_t next_char(const char **text)
     return value;
 }
 
-/* Is `c` in the set that begins after the "[" of *pattern? *pattern is moved after its "]"; it
- * stays where there is none. */
+/* Is `c` in the set that begins after the "[" of *pattern? *pattern is moved past its "]", or stays
+ * if there is none. */
 static bool in_set(const char **pattern, uint32_t c, bool *is_set)
 {
     const char *at = *pattern;
@@ -60,8 +60,8 @@ static bool in_set(const char **pattern, uint32_t c, bool *is_set)
     return found != negated;
 }
 
-/* Does the element of the pattern that begins at *pattern, no star, take the character at *path?
- * Both are moved. */
+/* Does the element at *pattern, which is not a star, match the character at *path? Both are moved
+ * past it. */
 static bool match_one(const char **pattern, const char **path)
 {
     uint32_t c = next_char(path);
@@ -87,8 +87,8 @@ static bool match_one(const char **pattern, const char **path)
 
 bool bm_glob_match(const char *pattern, const char *path)
 {
-    const char *star = NULL, *from = NULL; /* after the last star; the text that the star does not
-                                            * cover yet */
+    const char *star = NULL, *from = NULL; /* the pattern after the last star; the text after the
+                                            * part that the star matches */
     while (*path != '\0') {
         if (*pattern == '*') {
             star = ++pattern;

@@ -7,11 +7,11 @@
  *             or last. A [ that nothing closes is itself
  *     \c      c itself
  *
- * A pattern is for the whole path. A character is one of UTF-8, or a byte that is not part of valid
- * UTF-8. Nothing depends on the locale. */
+ * A pattern must match the whole path. A character is a UTF-8 character, or a byte that is not part
+ * of valid UTF-8. Nothing depends on the locale. */
 #pragma once
 
 #include <stdbool.h>
 
-/* Work at most the product of both lengths. */
+/* Time is at most proportional to the product of both lengths. */
 bool bm_glob_match(const char *pattern, const char *path);

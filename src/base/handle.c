@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handle.c -- calls are counted by atomic additions; the lock is for close alone.
+/* handle.c -- calls are counted by atomic additions; only close takes the lock.
  *
- * Processes are told apart by how often this one was forked off, which a handler of fork counts in
- * the child: to compare two numbers costs nothing, while getpid is a system call that takes as long
- * as a short text. A child that was made by a bare clone or _Fork runs no handlers; POSIX allows it
- * only calls that are safe in a signal handler, and none of ours is.
+ * A process is identified by the number of forks that led to it, which a fork handler counts in the
+ * child. Comparing two numbers costs nothing, while getpid is a system call that takes as long as
+ * signing a short text. A child made by a bare clone or _Fork runs no handlers; POSIX allows it
+ * only async-signal-safe calls, and no call of this library is one.
  *
  * Tests: tests/unit/base/test_handle.c, tests/unit/inmem/test_signer_fork.c */
 #include "base/handle.h"
@@ -156,7 +156,7 @@ bm_status bm_handle_enter(bm_handle *handle, unsigned *gate, bm_error *err)
 void bm_handle_leave(bm_handle *handle, unsigned gate)
 {
     if (atomic_fetch_sub(&handle->gates[gate].calls, ONE_CALL) != ONE_CALL + CLOSES)
-        return; /* from here on the handle may be gone */
+        return; /* from here on the handle may have been freed */
     pthread_mutex_lock(&handle->lock);
     if (--handle->n_busy == 0)
         pthread_cond_signal(&handle->left);

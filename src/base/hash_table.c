@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash_table.c -- making the table, and making it again: larger, or under a seed.
+/* hash_table.c -- making a table, growing it, and rebuilding it under a new seed.
  *
  * Tests: tests/unit/base/test_hash_table.c */
 #include "base/hash_table.h"
@@ -12,11 +12,12 @@
 #include "base/memory.h"
 
 #define LEAST_SLOTS 64u
-#define FINE_SLOTS  2048u /* of larger tables each size is a quarter of a power of two more */
+#define FINE_SLOTS  2048u /* from here on each size is larger by a quarter of a power of two */
 
-#define SEEDS_AT_ONCE 8 /* seeds that are tried, the last one to its end */
+#define SEEDS_AT_ONCE 8 /* seeds tried; only the last is used even if it spreads the keys badly */
 
-/* At the beginning of a table that grows by a seventh at least. */
+/* Slots at the beginning of a table that grow() copies out before it moves the others. They suffice
+ * because a table grows by at least a seventh. */
 #define OUT_SLOTS (8 * (size_t)(BM_HASH_LONGEST + 1))
 
 /* The least number of slots with space for n keys. */
@@ -81,16 +82,18 @@ static size_t free_slot(const bm_hash_table *table, uint64_t hash)
     return at;
 }
 
-/* A slot that is too far from its home to grow again: a seed is drawn after the next insertion. */
+/* If the slot is too far from its home for grow() to work again, have a seed drawn after the next
+ * insertion. */
 static void draw_if_far(bm_hash_table *table, uint64_t hash, size_t at)
 {
     if (bm_hash_table_steps(table, hash, at) > BM_HASH_LONGEST)
         table->patience = INT64_MIN / 2;
 }
 
-/* Larger, where it is: slots move from the last to the first, each to its new home or after that.
- * Those that are at the beginning, some of them from the end, are taken out before: after them a
- * home moves farther than its slot was from it. */
+/* Enlarge the table in place: entries move from the last to the first, each to its new home or the
+ * next free slot. The entries of the first OUT_SLOTS slots, some of which wrapped around from the
+ * end, are copied out first. Every later home moves up by more than its entry's distance from home,
+ * so no entry lands on one that has not moved. */
 static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
 {
     const size_t had = table->n_slots, n_out = had < OUT_SLOTS ? had : OUT_SLOTS;
@@ -122,8 +125,8 @@ static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
     return BM_OK;
 }
 
-/* Put the keys of `table` under the seed of `made`, which is empty. `gives_up`: only as far as its
- * patience goes. */
+/* Insert the keys of `table` into the empty table `made`, under its seed. `gives_up`: stop when its
+ * patience is used up. */
 static void put_again(const bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
                       bool gives_up, bm_hash_table *made)
 {
@@ -146,7 +149,8 @@ bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, c
         return grow(table, n_slots, err);
     bm_hash_table made = {.n_steps = table->n_steps, .cap_slots = n_slots};
     BM_TRY(bm_new_zero(&made.slots, n_slots, err));
-    /* A seed that spreads the keys badly would take steps with the square of their number. */
+    /* Under a seed that spreads the keys badly, steps would grow with the square of their
+     * number. */
     for (int tries = 1; tries == 1 || (made.patience < 0 && tries <= SEEDS_AT_ONCE); tries++) {
         if (tries > 1)
             memset(made.slots, 0, n_slots * sizeof *made.slots);

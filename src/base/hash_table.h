@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash_table.h -- which number a key has: the open-addressing table of ids, content hashes, band
- * keys, and shingles.
+/* hash_table.h -- from keys to their numbers: the open-addressing table of ids, content hashes,
+ * band keys and shingles.
  *
  *     slot    tag, 32 bits | number + 1        0: free
- *     home    the tag, as a fraction, of the slots; then linear probing; full to three quarters
+ *     home    the tag as a fraction of the table; then linear probing; at most three quarters full
  *
- * The table holds no keys. Its owner keeps the keys by number, passes a hash that has the tag in
- * its upper half, and compares the key of a number with the wanted key; it is asked only where tags
- * agree. A table grows without its keys, for a tag leads to its home in a table of any size, and
- * where it is, if the allocator can do so, by a quarter or less once it is large.
+ * The table holds no keys. Its owner stores the keys by number, passes a hash with the tag in its
+ * upper half, and compares the key of a number with the wanted key, but only if their tags agree. A
+ * table grows without its keys, since the tag determines the home in a table of any size. It grows
+ * in place if the allocator can do so, and by a quarter or less once it is large.
  *
- * The hashes are known to everybody, so somebody can make keys that all have one home, or one hash.
- * Steps past the slots of others are counted therefore. When insertions take many more of them than
- * chance allows, a seed is drawn at random, and the owner hashes its keys again with it. Which seed
- * it is changes no number and no answer.
+ * The hash functions are public, so an attacker can make keys that share a home or a hash.
+ * Therefore probe steps past occupied slots are counted. When insertions take many more than chance
+ * allows, a random seed is drawn, and the owner hashes its keys again with it. The seed changes no
+ * number and no answer.
  *
  * Threads: any number may look up while nobody adds. Limit: 2^32 - 1 keys.
  *
@@ -28,9 +28,9 @@
 #include <bandmill/types.h>
 
 #define BM_HASH_TAG      UINT64_C(0xFFFFFFFF00000000) /* of a hash, and of a slot */
-#define BM_HASH_PATIENCE 1024                         /* steps that a table has for nothing */
-#define BM_HASH_STEPS    16   /* steps that each insertion adds to them; chance takes 8 at most */
-#define BM_HASH_LONGEST  1024 /* steps of one insertion; chance takes 600 in the largest table */
+#define BM_HASH_PATIENCE 1024                         /* steps that a new table may take */
+#define BM_HASH_STEPS    16   /* added by each insertion; random keys take at most 8 */
+#define BM_HASH_LONGEST  1024 /* most steps of one insertion; random keys take at most 600 */
 
 typedef struct bm_hash_table {
     uint64_t *slots; /* owned */
@@ -38,8 +38,8 @@ typedef struct bm_hash_table {
     size_t cap_slots;
     size_t n;         /* keys */
     uint64_t seed;    /* 0: none was drawn */
-    int64_t patience; /* steps that are left; below 0: a seed will be drawn */
-    uint64_t n_steps; /* that insertions took, over all seeds and sizes */
+    int64_t patience; /* probe steps left; below 0: a seed will be drawn */
+    uint64_t n_steps; /* steps of all insertions, over all seeds and sizes */
 } bm_hash_table;      /* {0} is empty */
 
 /* The hash of the owner's key of this number, under a seed that is not 0. */
@@ -48,13 +48,13 @@ typedef uint64_t bm_hash_again_fn(const void *owner, uint32_t number, uint64_t s
 typedef bool bm_hash_equal_fn(const void *owner, uint32_t number, const void *key);
 
 void bm_hash_table_reset(bm_hash_table *table); /* frees */
-/* Empty, with space for n keys before it has to grow; the memory is used again. */
+/* Empty the table, with space for n keys before it has to grow; its memory is reused. */
 bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err);
 /* Bytes of slots with space for n keys. */
 uint64_t bm_hash_table_bytes(uint64_t n);
-/* A seed that nobody knows, odd. */
+/* A random odd seed. */
 uint64_t bm_hash_draw_seed(void);
-/* Rebuild a full table for bm_hash_table_reserve. */
+/* Enlarge the table or put it under a new seed; called by bm_hash_table_reserve. */
 bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
                                 bm_error *err);
 
@@ -67,8 +67,8 @@ static inline uint64_t bm_hash_seeded(uint64_t lo, uint64_t hi, uint64_t seed)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* An insertion took so many steps; false: a seed is to be drawn. For tables with slots of their own
- * form too. */
+/* Subtract the steps of an insertion; false: a seed must be drawn. Also used by tables with another
+ * form of slot. */
 static inline bool bm_hash_spend(int64_t *patience, size_t steps)
 {
     *patience += BM_HASH_STEPS - (int64_t)steps;
@@ -77,13 +77,14 @@ static inline bool bm_hash_spend(int64_t *patience, size_t steps)
     return *patience >= 0;
 }
 
-/* Whether one key more needs other slots than there are. */
+/* Does one more key need a larger table or a new seed? */
 static inline bool bm_hash_table_is_full(const bm_hash_table *table)
 {
     return table->n * 4 >= table->n_slots * 3 || table->patience < 0;
 }
 
-/* Reserve space for one more key. A seed may be drawn: hashes are made afterwards. BM_ERR_NOMEM. */
+/* Reserve space for one more key. It may draw a seed, so compute hashes afterwards.
+ * BM_ERR_NOMEM. */
 static inline bm_status bm_hash_table_reserve(bm_hash_table *table, bm_hash_again_fn *again,
                                               const void *owner, bm_error *err)
 {
@@ -102,7 +103,7 @@ static inline size_t bm_hash_table_next(const bm_hash_table *table, size_t at)
     return at + 1 < table->n_slots ? at + 1 : 0;
 }
 
-/* Steps from there to the slot `at`. */
+/* Steps from the home of a hash to the slot `at`. */
 static inline size_t bm_hash_table_steps(const bm_hash_table *table, uint64_t hash, size_t at)
 {
     const size_t home = bm_hash_table_home(table, hash);
@@ -125,7 +126,7 @@ static inline uint32_t bm_hash_table_number(const bm_hash_table *table, size_t a
     return (uint32_t)table->slots[at] - 1;
 }
 
-/* The slot of a key, or the free one where it belongs. The table has slots. */
+/* The slot of a key, or the free slot where it belongs. The table must have slots. */
 static inline size_t bm_hash_table_find(const bm_hash_table *table, uint64_t hash,
                                         bm_hash_equal_fn *equal, const void *owner, const void *key)
 {
@@ -137,7 +138,7 @@ static inline size_t bm_hash_table_find(const bm_hash_table *table, uint64_t has
     return at;
 }
 
-/* Put the number of a key that is not there into the free slot that was found for it. */
+/* Put the number of a new key into the free slot that bm_hash_table_find returned. */
 static inline void bm_hash_table_put(bm_hash_table *table, size_t at, uint64_t hash,
                                      uint32_t number)
 {
@@ -148,7 +149,7 @@ static inline void bm_hash_table_put(bm_hash_table *table, size_t at, uint64_t h
     bm_hash_spend(&table->patience, steps);
 }
 
-/* The key of a slot has another number now. */
+/* Change the number in an occupied slot. */
 static inline void bm_hash_table_renumber(bm_hash_table *table, size_t at, uint32_t number)
 {
     table->slots[at] = (table->slots[at] & BM_HASH_TAG) | ((uint64_t)number + 1);

@@ -6,8 +6,8 @@
  *     entries[0] = other;                  the first entry was replaced
  *     bm_heap_sink(&heap, 0);
  *
- * The functions are inlined, so that the order and the size of an entry are constants where they
- * are called. */
+ * The functions are inlined, so that the comparison and the size of an entry are compile-time
+ * constants. */
 #pragma once
 
 #include <stdbool.h>
@@ -45,7 +45,7 @@ BM_HEAP_INLINE bool bm_heap_before(const bm_heap *heap, size_t a, size_t b)
     return heap->order(heap->ctx, bm_heap_at(heap, a), bm_heap_at(heap, b));
 }
 
-/* The entry at `at` may go after those below it: it moves down to its place. */
+/* Move the entry at `at` down to its place, if entries below it go first. */
 BM_HEAP_INLINE void bm_heap_sink(const bm_heap *heap, size_t at)
 {
     for (size_t child; (child = 2 * at + 1) < heap->n; at = child) {
@@ -56,14 +56,14 @@ BM_HEAP_INLINE void bm_heap_sink(const bm_heap *heap, size_t at)
     }
 }
 
-/* The entry at `at` may go before those above it: it moves up to its place. */
+/* Move the entry at `at` up to its place, if it goes before entries above it. */
 BM_HEAP_INLINE void bm_heap_rise(const bm_heap *heap, size_t at)
 {
     for (; at > 0 && bm_heap_before(heap, at, (at - 1) / 2); at = (at - 1) / 2)
         bm_heap_swap(heap, at, (at - 1) / 2);
 }
 
-/* The entries are in any order. */
+/* Make a heap of entries in any order. */
 BM_HEAP_INLINE void bm_heap_build(const bm_heap *heap)
 {
     for (size_t at = heap->n / 2; at > 0; at--)

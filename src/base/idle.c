@@ -24,7 +24,7 @@ void *bm_idle_take(bm_idle *idle)
     for (unsigned step = 0; step < BM_IDLE_PLACES; step++) {
         bm_idle_place *place = place_at(idle, hint, step);
         if (atomic_load_explicit(&place->thing, memory_order_relaxed) == NULL)
-            continue; /* an exchange would fetch the cache line for writing */
+            continue; /* the exchange below would fetch the cache line for writing */
         void *thing = atomic_exchange(&place->thing, NULL);
         if (thing != NULL)
             return thing;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle -- things that one thread at a time uses, kept while nobody does: scratch memory, mostly.
+/* idle -- a store of unused objects that one thread at a time may use: mostly scratch memory.
  *
- * Each thing lies in a place of its own. A thread looks first in the place of the processor that it
- * runs on, so it mostly gets what that processor used last, and two processors write to different
- * cache lines. There is no lock: a place is taken and filled by one atomic exchange each.
+ * Each object has a place of its own. A thread looks first in the place of the processor that it
+ * runs on, so it mostly gets the object that this processor used last, and two processors write to
+ * different cache lines. There is no lock: taking an object and giving it back is one atomic
+ * exchange each.
  *
- * Threads: any number may take and give at once. {0} has nothing in it. */
+ * Threads: any number may take and give at once. {0} is an empty store. */
 #pragma once
 
 #include <stdatomic.h>
@@ -23,11 +24,11 @@ typedef struct bm_idle {
     bm_idle_place places[BM_IDLE_PLACES];
 } bm_idle;
 
-/* The number of the processor that this thread runs on, or any number where the system does not
- * tell: a hint, for the thread may have moved by the time that it is used. */
+/* The number of the processor that this thread runs on, or any number if the system does not report
+ * it. Only a hint: the thread may have moved by the time that the number is used. */
 unsigned bm_processor(void);
 
-/* A thing that nobody uses, which is then the caller's; NULL: there is none. */
+/* Take an unused object, which the caller then owns; NULL: there is none. */
 void *bm_idle_take(bm_idle *idle);
-/* Keep a thing. False: every place is taken, and the thing stays the caller's. */
+/* Store an object. False: every place is taken, and the caller keeps it. */
 bool bm_idle_give(bm_idle *idle, void *thing);

@@ -3,15 +3,15 @@
  *
  * /proc/self/cgroup names the group of this process in each hierarchy: "0::/job/step" of version 2,
  * "4:memory:/job/step" of version 1. /proc/self/mountinfo lists which part of a hierarchy is
- * mounted where. So a group is a folder below a mount, and those above it are its parents; each of
- * them may have limits, and the least one counts:
+ * mounted where. So a group is a folder below a mount, and the folders above it are its parents.
+ * Each of them may have limits, and the lowest applies:
  *
  *     /sys/fs/cgroup                       the mount, of the root or of a container's group
  *     /sys/fs/cgroup/job                   memory.max 512M
  *     /sys/fs/cgroup/job/step              memory.max max, cpu.max 100000 100000
  *
- * In a container the group may lie outside of the mounted part; then the mount itself is asked,
- * which is the container's own group as a rule. */
+ * In a container the group may be outside of the mounted part. Then the limits of the mount itself
+ * are read, which is usually the container's own group. */
 #include "base/machine_limits.h"
 
 #include <stdbool.h>
@@ -22,15 +22,15 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 3 * PATH_BYTES, OPTION_BYTES = 1024, FILE_BYTES = 64 };
 
-#define V1_NO_LIMIT (UINT64_C(1) << 62) /* version 1 has about twice this number for no limit */
+#define V1_NO_LIMIT (UINT64_C(1) << 62) /* version 1 reports about twice this for no limit */
 
 typedef enum hierarchy { UNIFIED, V1_MEMORY, V1_CPU, HIERARCHIES } hierarchy;
 
 typedef struct search {
     const char *root;
-    char group[HIERARCHIES][PATH_BYTES]; /* of this process; "": it is not known */
-    char mount[HIERARCHIES][PATH_BYTES]; /* where to ask if the group lies outside of each mount */
-    bool is_found[HIERARCHIES];          /* the group lies in some mount */
+    char group[HIERARCHIES][PATH_BYTES]; /* the group of this process; "": unknown */
+    char mount[HIERARCHIES][PATH_BYTES]; /* read if the group is outside of every mount */
+    bool is_found[HIERARCHIES];          /* the group is below some mount */
     bm_machine_limits *out;
 } search;
 
@@ -54,7 +54,7 @@ static bool read_line(const char *folder, const char *name, char line[FILE_BYTES
     return is_read;
 }
 
-/* "max", or -1, is no number. */
+/* False for "max" and for -1, which mean no limit. */
 static bool read_number(const char *folder, const char *name, unsigned long long *value)
 {
     char line[FILE_BYTES];
@@ -117,7 +117,7 @@ static void lower_upwards(const search *s, hierarchy of, const char *mount, cons
     }
 }
 
-/* Is a word one of a list that commas separate? */
+/* Is the word in the comma-separated list? */
 static bool has_word(const char *list, const char *word)
 {
     const size_t len = strlen(word);
@@ -127,7 +127,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* What of the group lies below the mount's root; NULL: it lies elsewhere. */
+/* The path of the group below the mount's root; NULL: it is elsewhere. */
 static const char *below_mount(const char *group, const char *root)
 {
     const size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);

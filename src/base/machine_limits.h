@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* machine_limits.h -- how much of its machine a process may use: control groups and resource
- * limits. Read anew at each call, some files of /proc and /sys; any thread. */
+ * limits. Each call reads some files of /proc and /sys again. Any thread. */
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +10,7 @@ typedef struct bm_machine_limits {
     uint32_t cpus;   /* processors, a quota rounded up; UINT32_MAX: no quota */
 } bm_machine_limits;
 
-/* The least limits of all control groups from the process's own up to the root, as far as they are
+/* The lowest limits of all control groups from the process's own up to the root, as far as they are
  * mounted here. `root` is put before each path: "" for the machine itself. */
 void bm_control_group_limits(const char *root, bm_machine_limits *out);
 /* Bytes that may still be mapped (RLIMIT_AS less mapped bytes); UINT64_MAX: no limit. */

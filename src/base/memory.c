@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.c -- the C library's allocation with checked products, and growth by half. No state.
+/* memory.c -- the C library's allocation with overflow checks, and growth by half. No state.
  *
  * Tests: tests/unit/base/test_memory.c */
 #include "base/memory.h"
@@ -166,7 +166,7 @@ bm_status bm_buf_add_text(bm_buf *buf, const char *text, bm_error *err)
 
 bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...)
 {
-    const size_t space = buf->cap - buf->len; /* mostly enough */
+    const size_t space = buf->cap - buf->len; /* usually large enough */
     va_list args;
     va_start(args, format);
     int len = vsnprintf(space > 0 ? buf->data + buf->len : NULL, space, format, args);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.h -- allocation that checks its products, and the growable byte buffer.
+/* memory.h -- allocation that checks for overflow, and the growable byte buffer.
  *
- * Everything that lives longer than a function is allocated here. Functions named for it align
- * memory to 64 bytes. */
+ * Everything that lives longer than a function is allocated here. Functions with `aligned` in their
+ * name align memory to 64 bytes. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -15,7 +15,7 @@ void *bm_alloc(size_t n, size_t size);
 void *bm_alloc_zero(size_t n, size_t size);
 /* The same, aligned to BM_ALIGNMENT and freed with bm_free too. */
 void *bm_alloc_aligned(size_t n, size_t size);
-/* realloc: on NULL the old block is as it was. Not for aligned blocks. */
+/* realloc: if it returns NULL, the old block is unchanged. Not for aligned blocks. */
 void *bm_resize(void *block, size_t n, size_t size);
 void bm_free(void *block); /* NULL is fine */
 /* Free each of these pointers. */
@@ -24,12 +24,13 @@ void bm_free(void *block); /* NULL is fine */
 void bm_free_each(void *const *blocks, size_t n);
 /* Give freed pages back to the system, as far as the allocator can. */
 void bm_memory_trim(void);
-/* Copies ended by NUL; NULL: no memory. */
+/* Copies that end with a NUL; NULL: no memory. */
 char *bm_strdup(const char *text);
 char *bm_strndup(const char *text, size_t len);
 
-/* The same with `err` filled: `out` is the address of a pointer to the elements, which is NULL
- * where there is no memory (BM_ERR_NOMEM with the size that was asked for).
+/* As bm_alloc and the others, but they return a status. `out` is the address of a pointer to the
+ * elements, which becomes NULL if there is no memory (BM_ERR_NOMEM, with the size that was asked
+ * for).
  *
  *     BM_TRY(bm_new(&list->rows, n, err)); */
 #define bm_new(out, n, err)         bm_new_by(bm_alloc, (out), (n), sizeof **(out), (err))
@@ -37,7 +38,7 @@ char *bm_strndup(const char *text, size_t len);
 #define bm_new_aligned(out, n, err) bm_new_by(bm_alloc_aligned, (out), (n), sizeof **(out), (err))
 bm_status bm_new_by(void *(*alloc)(size_t n, size_t size), void *out, size_t n, size_t size,
                     bm_error *err);
-/* The same for bm_strdup and bm_strndup. */
+/* As bm_strdup and bm_strndup, with a status. */
 bm_status bm_copy_text(const char *text, char **out, bm_error *err);
 bm_status bm_copy_bytes(const char *text, size_t len, char **out, bm_error *err);
 
@@ -51,8 +52,8 @@ bm_status bm_copy_bytes(const char *text, size_t len, char **out, bm_error *err)
 /* bm_grow_array calls this: `array` is the address of a pointer to elements of `size` bytes. */
 bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err);
 
-/* *out: the text that a printf format makes, which the caller frees; on failure *out is as
- * before. */
+/* *out: the text that a printf format makes, which the caller frees; on failure *out is
+ * unchanged. */
 bm_status bm_string_format(char **out, bm_error *err, const char *format, ...) BM_PRINTF(3, 4);
 
 /* Bytes that grow. {0} is an empty buffer. `data` holds `len` bytes, without a NUL after them

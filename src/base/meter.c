@@ -14,17 +14,18 @@
 
 /* === forecast ===
  *
- * The arithmetic; see meter.h.
+ * How the time left is computed; see meter.h.
  *
- * Let a unit of weight take u seconds, by the past; the step that runs has the weight w, has told
- * nothing for s seconds, and since then the share f within e seconds. Then
+ * Let a unit of weight take u seconds, judged by the finished steps. The running step has the
+ * weight w; it reported no progress for its first s seconds, and the share f in the e seconds
+ * since. Then
  *
  *     left = (1 - f) * ((1 - f) * (u * w - s) + e)
  *
  * which is the guess u * w - s at first, and for f near 1 follows the pace of the step itself, e /
- * f * (1 - f). Without a past it is the pace alone. */
+ * f * (1 - f). While no step has finished, the pace alone is used. */
 
-/* At most BM_FORECAST_STEPS; more are left out. {0} is a forecast without a plan. */
+/* At most BM_FORECAST_STEPS steps; more are ignored. {0} is a forecast without a plan. */
 static void forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_t n, double now_s)
 {
     memset(f, 0, sizeof *f);
@@ -35,19 +36,20 @@ static void forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_
     f->share = -1;
 }
 
-/* The stage begins. One that is not planned, or is past, is a part of the current step. */
+/* A stage begins. If it is not planned, or its step has finished, it is part of the current
+ * step. */
 static void forecast_stage(bm_forecast *f, const char *stage, double now_s)
 {
     uint32_t next = f->at;
     while (next < f->n && strcmp(f->steps[next].stage, stage) != 0)
         next++;
-    if (next == f->n) { /* a part of the step that runs */
+    if (next == f->n) { /* part of the running step */
         const char *within = f->at > 0 ? f->steps[f->at - 1].within : NULL;
         f->counts = within != NULL && strcmp(within, stage) == 0;
         f->reported_s = f->counts && f->share < 0 ? now_s : f->reported_s;
         return;
     }
-    if (f->at > 0) { /* steps that were passed over took no time, and tell nothing of the pace */
+    if (f->at > 0) { /* skipped steps took no time and are ignored for the pace */
         f->past_s += now_s - f->step_began_s;
         f->past_weight += f->steps[f->at - 1].weight;
     }
@@ -57,7 +59,7 @@ static void forecast_stage(bm_forecast *f, const char *stage, double now_s)
     f->counts = f->steps[next].within == NULL;
 }
 
-/* Seconds left of the running step; less than 0: not known. */
+/* Seconds left of the running step; less than 0: unknown. */
 static double step_left(const bm_forecast *f, double now_s)
 {
     const double elapsed = now_s - f->step_began_s, share = f->share;
@@ -69,7 +71,7 @@ static double step_left(const bm_forecast *f, double now_s)
     return share < 0 ? left : (1 - share) * ((1 - share) * left + now_s - f->reported_s);
 }
 
-/* Seconds left of the job; less than 0: not known. */
+/* Seconds left of the job; less than 0: unknown. */
 static double seconds_left(const bm_forecast *f, double now_s)
 {
     const double left = step_left(f, now_s);
@@ -82,7 +84,7 @@ static double seconds_left(const bm_forecast *f, double now_s)
     return left + later * (f->past_s + now_s - f->step_began_s + left) / known;
 }
 
-/* So much of the stage is done; less than 0: not known. */
+/* Update the forecast: `share` of the stage is done; less than 0: unknown. */
 static bm_forecast_view forecast_update(bm_forecast *f, double share, double now_s)
 {
     bm_forecast_view view = {.left_s = -1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meter.h -- what a job tells its caller through bm_callbacks, and the question whether to stop.
+/* meter.h -- what a job reports to its caller through bm_callbacks, and the check whether to stop.
  *
  * Progress is passed on at most ten times a second. Any thread may call; a mutex makes the
  * callbacks come one at a time, as bm_callbacks promises. Callbacks that are NULL are not
@@ -14,69 +14,69 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* forecast -- how far a job is, and how long the rest will take.
+/* forecast -- how much of a job is done, and how long the rest will take.
  *
- * A job lists its steps beforehand, with guessed weights: shares of the whole time, in any unit
- * that all steps have in common. The time since then shows what one unit of weight takes here.
- * Within a step this guess is replaced by the step's own pace, in proportion to how much of it is
- * done; so nothing jumps where one step ends and the next begins. The share that is done never goes
- * back: if a job turns out to be longer, its progress pauses for a while.
+ * A job lists its steps beforehand, with guessed weights: shares of the whole time, in any common
+ * unit. The time of finished steps shows how long one unit of weight takes here. Within a step this
+ * guess is replaced by the step's own pace, in proportion to how much of it is done; so nothing
+ * jumps where one step ends and the next begins. The share that is done never goes back: if a job
+ * turns out to be longer, its progress pauses for a while.
  *
  * Times come from the caller. Threads: one at a time. */
 
 enum { BM_FORECAST_STEPS = 8 };
 
 typedef struct bm_forecast_step {
-    const char *stage; /* borrowed for good */
+    const char *stage; /* borrowed, never freed */
     double weight;
-    const char *within; /* the stage that it ends with; its progress counts; NULL: the step's own */
+    const char *within; /* the stage in which the step's progress is reported; NULL: `stage` */
 } bm_forecast_step;
 
 typedef struct bm_forecast {
     bm_forecast_step steps[BM_FORECAST_STEPS];
     uint32_t n, at; /* `at`: the step that runs, from 1; 0: none yet */
-    bool counts;    /* reported progress is the progress of the step */
+    bool counts;    /* the running stage reports the progress of the step */
     double began_s, step_began_s,
-        reported_s;             /* `reported_s`: since when its progress is reported */
-    double share;               /* of the step that is done; less than 0: not known */
+        reported_s;             /* `reported_s`: when the reporting of its progress began */
+    double share;               /* done share of the step; less than 0: unknown */
     double past_s, past_weight; /* of the steps that have ended */
     double shown;               /* the largest share of the job that was reported */
 } bm_forecast;
 
 typedef struct bm_forecast_view {
-    uint32_t number, n; /* "2 of 4"; 0: not known */
+    uint32_t number, n; /* "2 of 4"; 0: unknown */
     double done;        /* share of the job, 0 … 1 */
     double elapsed_s;   /* since the plan was made */
-    double left_s;      /* less than 0: not known */
+    double left_s;      /* less than 0: unknown */
 } bm_forecast_view;
 
 typedef struct bm_meter {
     bm_callbacks callbacks;
     pthread_mutex_t lock;
     const char *stage, *unit;
-    double stage_begin;        /* seconds of bm_clock_seconds, as the next */
+    double stage_begin;        /* in seconds of bm_clock_seconds, like next_call */
     bm_forecast forecast;      /* of the whole job, where it has a plan */
-    _Atomic(double) next_call; /* of progress; earlier ones are dropped */
+    _Atomic(double) next_call; /* progress calls before this time are dropped */
     atomic_bool stopped;       /* `cancelled` answered true once */
 } bm_meter;
 
 /* `callbacks` are copied; NULL: none. */
 void bm_meter_init(bm_meter *meter, const bm_callbacks *callbacks);
 void bm_meter_reset(bm_meter *meter);
-/* Set the stages to come: from here on progress includes the progress of the whole job, and each
- * stage reports its beginning. */
+/* Set the steps to come: from here on progress calls include that of the whole job, and each stage
+ * reports its beginning. */
 void bm_meter_plan(bm_meter *meter, const bm_forecast_step *steps, uint32_t n);
-/* A stage begins ("read", counted in "bytes"), and its clock. Both words are borrowed for good. */
+/* Begin a stage ("read", counted in "bytes") and start its clock. Both words are borrowed and must
+ * never be freed. */
 void bm_meter_stage(bm_meter *meter, const char *stage, const char *unit);
 /* Report that something else runs for a while within the stage, after `n_docs` documents. */
 void bm_meter_detour(bm_meter *meter, const char *what, uint64_t n_docs);
-/* So many of `total` units of the stage are done (total 0: nobody knows), after `n_docs`
- * documents. */
+/* `done` of `total` units of the stage are done (total 0: unknown), after `n_docs` documents. */
 void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t n_docs);
 void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...) BM_PRINTF(3, 4);
 /* BM_ERR_CANCELLED once the caller wants to stop, else BM_OK. */
 bm_status bm_meter_check(bm_meter *meter, bm_error *err);
-/* From here on it reports that the caller wants to stop, without asking. */
+/* From here on bm_meter_check returns BM_ERR_CANCELLED without asking the caller. */
 void bm_meter_stop(bm_meter *meter);
 /* Callbacks that lead to this meter, for functions that take bm_callbacks. */
 bm_callbacks bm_meter_callbacks(bm_meter *meter);

@@ -23,7 +23,7 @@ static inline int bm_order_double(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Of pointers to texts: by bytes. */
+/* Order of pointers to texts, by bytes. */
 static inline int bm_order_text(const void *x, const void *y)
 {
     return strcmp(*(const char *const *)x, *(const char *const *)y);

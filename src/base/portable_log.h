@@ -3,18 +3,19 @@
  *
  * It uses additions, subtractions, multiplications and divisions in double alone, in one order,
  * which IEEE 754 rounds in one way only: no table, no library's `log`, no fused multiply-add. A
- * version for vectors does the same operations in the same order, and so has the same bits.
- * A compiler must not contract a*b + c into one rounding (-ffp-contract=off, CMakeLists.txt; gcc
- * knows no pragma for it), nor reckon as if doubles were real numbers (-ffast-math is refused
- * below). Subnormal numbers are taken apart by integers, so that a process which has them flushed
- * to zero gets the same bits too. The rounding mode is to nearest, as a process begins.
+ * version for vectors does the same operations in the same order, and so has the same bits. A
+ * compiler must not contract a*b + c into one rounding (-ffp-contract=off, CMakeLists.txt; gcc
+ * knows no pragma for it), nor compute as if doubles were real numbers (-ffast-math is refused
+ * below). Subnormal numbers are taken apart by integer operations, so that a process which flushes
+ * them to zero gets the same bits too. The rounding mode must be to nearest, the default of a
+ * process.
  *
  * How: x = 2^k m with sqrt(1/2) <= m < sqrt(2), about; then with s = (m-1)/(m+1), |s| <= .1716,
  *
  *     ln m = 2 artanh(s) = 2s + s z (2/3 + 2/5 z + 2/7 z^2 + … + 2/19 z^8 + …),  z = s^2 <= .02944
  *
- * and ln x = k ln 2 + ln m, where ln 2 is the sum of a number of 32 bits, for which k times it is
- * exact, and a number of 53.
+ * and ln x = k ln 2 + ln m, where ln 2 is the sum of a 32-bit number, whose product with k is
+ * exact, and a 53-bit number.
  *
  * The error, with e = 2^-53, the most that one rounding does, relative to its result:
  * - m-1 is exact (Sterbenz); m+1 and the division are rounded: s, and so 2s, is off by 2e.
@@ -22,10 +23,10 @@
  * - s z P(z) is at most .0101 of 2s. It is off by less than 12e of its own: s z by 8e (2e of s, 5e
  * of z, 1e), P by 2.5e (1e of 2/3, 1e of the last addition; what comes before is a 50th of it), the
  *   product by 1e. That is .13e of 2s. The sum is rounded: 1e. So ln m is off by less than 3.4e.
- * - k = 0: that is all. Else |ln x| >= .3465 and |ln m| <= .3466, and absolute errors are: of ln m
- *   1.18e, of the sum with k times the low part .35e, of that product next to nothing (2^-22 e), of
- *   the exact product with the high part none; and the last sum 1e of its result. Relative to ln x:
- *   (1.18 + .35) / .3465 e + e < 5.5e.
+ * - If k = 0, ln x = ln m. Else |ln x| >= .3465 and |ln m| <= .3466, and absolute errors are: of ln
+ *   m 1.18e, of the sum with k times the low part .35e, of that product next to nothing (2^-22 e),
+ *   of the exact product with the high part none; and the last sum 1e of its result. Relative to ln
+ *   x: (1.18 + .35) / .3465 e + e < 5.5e.
  * So |error| < 5.5 * 2^-53 |ln x| for every x, and ln 1 = 0. */
 #pragma once
 

@@ -19,10 +19,10 @@ typedef struct bm_random {
 void bm_random_init(bm_random *random, uint32_t seed);
 /* The next 32-bit output. */
 uint32_t bm_random_u32(bm_random *random);
-/* Two outputs, the first one high. */
+/* Two outputs, the first one as the high half. */
 uint64_t bm_random_u64(bm_random *random);
-/* randint(lo, hi) with dtype uint64: lo <= result < hi, by masking and drawing again. A range that
- * fits 32 bits takes one output a draw, a longer one takes two, as NumPy does. lo < hi. */
+/* randint(lo, hi) with dtype uint64: lo <= result < hi, by masking and drawing again. A draw takes
+ * one output if the range fits 32 bits, else two, as in NumPy. lo < hi. */
 uint64_t bm_random_range(bm_random *random, uint64_t lo, uint64_t hi);
 
 /* The next output of SplitMix64; `state` begins with the seed. */

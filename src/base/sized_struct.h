@@ -12,22 +12,22 @@
 /* Bytes of a struct up to the end of a field. */
 #define BM_SIZE_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 
-/* A struct of the public headers as this version has it. `least`: the bytes that it had in the
- * first version of the SOVERSION, for ever; a program built then has no more. */
+/* A struct of the public headers in this version. `least`: its size in the first version with this
+ * SOVERSION, which never changes, since a program built then has no more bytes. */
 typedef struct bm_sized_type {
     const char *name;
     size_t whole, least;
 } bm_sized_type;
 
-/* `last`: the last field of the first version, which later ones are after. */
+/* `last`: the last field that the struct had in the first version; newer fields follow it. */
 #define BM_SIZED_TYPE(type, last) ((bm_sized_type){#type, sizeof(type), BM_SIZE_UP_TO(type, last)})
 
 /* For bm_NAME_options_init_sized: fill the caller's struct of `struct_size` bytes with `defaults`
  * (`whole` bytes; the first field is ignored) as far as it goes, and set its struct_size. Fields
- * beyond `whole`, of a program newer than this library, become zero. NULL is fine. */
+ * beyond `whole` (the program is newer than this library) become zero. NULL is fine. */
 void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_t whole);
 
-/* bm_NAME_options_init_sized, and NAME_defaults, with which it fills the caller's struct. */
+/* Define bm_NAME_options_init_sized, and NAME_defaults, with which it fills the caller's struct. */
 #define BM_OPTIONS_INIT(name, ...)                                                                 \
     static const bm_##name##_options name##_defaults = {__VA_ARGS__};                              \
     void bm_##name##_options_init_sized(bm_##name##_options *options, size_t struct_size)          \
@@ -35,24 +35,24 @@ void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_
         bm_sized_init(options, struct_size, &name##_defaults, sizeof name##_defaults);             \
     }
 
-/* No struct has more bytes in any version. A larger struct_size was never initialised, and no byte
- * is read by it. */
+/* No struct has more bytes in any version. A larger struct_size is an uninitialised value, and no
+ * bytes are read. */
 #define BM_SIZED_MOST (64u << 10)
 
 /* BM_ERR_USAGE: there is no struct, or its struct_size is less than the least or more than
  * BM_SIZED_MOST (so it was not initialised). */
 bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err);
 
-/* A struct that comes in: `out` (the whole of it) holds the defaults and receives what the caller's
- * struct has. BM_ERR_USAGE: as bm_sized_check, or something is set that this version does not know.
- */
+/* Read an input struct: `out` (a whole struct) holds the defaults and receives the fields that the
+ * caller's struct has. BM_ERR_USAGE: as bm_sized_check, or a field unknown to this version is
+ * set. */
 bm_status bm_sized_read(const void *caller, bm_sized_type type, void *out, bm_error *err);
 
-/* A struct that goes out: copy as much of `in` (the whole of it) as the caller's struct has space
- * for, after its struct_size, which stays. NULL is fine. BM_ERR_USAGE: as bm_sized_check. */
+/* Fill an output struct: copy as much of `in` (a whole struct) as fits into the caller's struct,
+ * after its struct_size, which does not change. NULL is fine. BM_ERR_USAGE: as bm_sized_check. */
 bm_status bm_sized_write(const void *in, bm_sized_type type, void *caller, bm_error *err);
 
 /* BM_ERR_USAGE naming `field`, unless value < n. */
 bm_status bm_enum_check(const char *field, unsigned value, unsigned n, bm_error *err);
-/* BM_ERR_USAGE naming `field`, unless the n words of a part of options that are reserved are 0. */
+/* BM_ERR_USAGE naming `field`, unless the n reserved words of an options struct are 0. */
 bm_status bm_reserved_check(const char *field, const uint64_t *reserved, size_t n, bm_error *err);

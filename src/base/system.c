@@ -94,10 +94,11 @@ bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err)
         err, "cpu", "`cpu`: unknown instruction set '%s' (scalar, avx2, avx512 or neon)", name);
 }
 
-/* It takes reading a dozen files, so that it is found out once, like what the processor can do. */
+/* Finding the quota means reading a dozen files, so it is done once, like detecting instruction
+ * sets. */
 static uint32_t cpu_quota(void)
 {
-    static atomic_uint known; /* 0: not yet */
+    static atomic_uint known; /* 0: not read yet */
     unsigned quota = atomic_load(&known);
     if (quota == 0) {
         bm_machine_limits limits;
@@ -141,11 +142,7 @@ void bm_cpu_name(char *out, size_t cap)
     fclose(file);
 }
 
-/* === shared library ===
- *
- * Dlopen and dlsym. */
-
-/* The dynamic linker reports it in words only. */
+/* The dynamic linker reports a lack of memory only in its message. */
 static bool is_nomem(const char *why)
 {
     return strstr(why, "cannot allocate") != NULL || strstr(why, "cannot map") != NULL ||
@@ -158,7 +155,7 @@ bool bm_shared_library_find(const char *file, const char *const *names, void *ta
     *lack = (bm_library_lack){0};
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == NULL) {
-        const char *why = dlerror(); /* it begins with the file's name */
+        const char *why = dlerror(); /* the message begins with the file's name */
         lack->library = why != NULL ? why : file;
         return false;
     }
@@ -169,7 +166,7 @@ bool bm_shared_library_find(const char *file, const char *const *names, void *ta
         if (symbol == NULL)
             lack->name = *names;
     }
-    dlclose(library); /* it stays: RTLD_NODELETE */
+    dlclose(library); /* the library stays loaded: RTLD_NODELETE */
     return lack->name == NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* system.h -- what the processor can do, and libraries that are opened when a job needs them. */
+/* system.h -- processor features, and libraries that are opened when a job needs them. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,17 +7,16 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* cpu -- what the processor can do. The compiler's run-time library finds it out once in a
- * process; it is the one global fact of the library. */
+/* cpu -- processor features. The compiler's run-time library detects them once per process. */
 
 typedef enum bm_isa { BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON } bm_isa;
 
-/* AVX2 means AVX2 and BMI2; AVX512 means F, BW, DQ, VL and BMI2 (code that can use more asks for it
- * itself); NEON is part of every AArch64. */
+/* AVX2 means AVX2 and BMI2; AVX512 means F, BW, DQ, VL and BMI2 (code that can use more checks for
+ * it itself); NEON is part of every AArch64. */
 bool bm_isa_available(bm_isa isa);
 bm_isa bm_isa_best(void);
 const char *bm_isa_name(bm_isa isa);
-/* `name` NULL or "": the best. Unknown or not available here: BM_ERR_USAGE. */
+/* `name` NULL or "": the best. BM_ERR_USAGE: unknown or not available here. */
 bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err);
 /* Processors that this process may use (by affinity mask and the quotas of control groups), at
  * least 1. */
@@ -26,8 +25,8 @@ uint32_t bm_cpu_count(void);
  * NUL. */
 void bm_cpu_name(char *out, size_t cap);
 
-/* shared_library -- a shared library that is opened when something wants it. One that is linked
- * costs each start of the program .05 to .6 ms, whether or not a file of its kind turns up.
+/* shared_library -- a shared library that is opened when it is first needed. A linked library would
+ * cost each start of the program .05 to .6 ms, even if it is never used.
  *
  * A module lists the functions that it calls, and the table of pointers and the names to look up
  * are made from that list:
@@ -38,25 +37,25 @@ void bm_cpu_name(char *out, size_t cap);
  *     } zlib;
  *     static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
  *
- * The build gives the file's name, its SONAME, as BM_SONAME_ZLIB (cmake/rooms.cmake). */
+ * The build defines the file's name, its SONAME, as BM_SONAME_ZLIB (cmake/rooms.cmake). */
 
 #define BM_LIBRARY_MEMBER(name) __typeof__(name) *name;
 #define BM_LIBRARY_NAME(name)   #name,
 
 /* Opens `file`, found as the dynamic linker finds it, and fills `table`: pointers to functions, one
  * for each of `names`, which ends with NULL. The library stays for the life of the process: to open
- * it again costs microseconds, and its threads and exit handlers still need its code. Where it is
- * missing or lacks one of the names: BM_ERR_IO, in the linker's words or with the name;
- * BM_ERR_NOMEM. Any thread. */
+ * it again costs microseconds, and its threads and exit handlers still need its code. BM_ERR_IO:
+ * the library is missing or lacks one of the names; the message has the linker's words or that
+ * name. BM_ERR_NOMEM. Any thread. */
 bm_status bm_shared_library_open(const char *file, const char *const *names, void *table,
                                  bm_error *err);
 
 /* The library or the name that could not be found. */
 typedef struct bm_library_lack {
-    const char *library; /* the linker's words, until it is asked again in this thread */
-    const char *name;    /* of `names` */
+    const char *library; /* the linker's message, valid until this thread calls the linker again */
+    const char *name;    /* the missing one of `names` */
 } bm_library_lack;
 
-/* The same for who has words of his own: false where there is something in `lack`. */
+/* The same for callers that write their own message. False: see `lack`. */
 bool bm_shared_library_find(const char *file, const char *const *names, void *table,
                             bm_library_lack *lack);

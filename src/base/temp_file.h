@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* temp_file.h -- temporary files: making one, and the message when that or writing to it fails. */
+/* temp_file.h -- temporary files: making one, and the message if making or writing it fails. */
 #pragma once
 
 #include <bandmill/status.h>
 
-/* As bm_fail_errno (base/error.h), of a temporary file in `dir`; names the way out. */
+/* As bm_fail_errno (base/error.h), for a temporary file in `dir`. The message names the option that
+ * puts it elsewhere. */
 bm_status bm_fail_temp_file(bm_error *err, int errnum, const char *dir, const char *what);
 
-/* A new file in the directory `dir`, to be read and written, that has no name, or none any more.
- * -1: errno tells why. */
+/* Open a new file without a name (or with its name removed) in the directory `dir`, for reading and
+ * writing. -1: see errno. */
 int bm_open_nameless(const char *dir);

@@ -24,7 +24,7 @@
 
 /* === thread ===
  *
- * A thread inherits the signal mask of the one that starts it, so that one blocks the signals for a
+ * A thread inherits the signal mask of its creator, so the creator blocks the signals for a
  * moment. */
 
 /* Signals that stay unblocked: faults, and a profiler's. */
@@ -78,10 +78,10 @@ void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock)
 
 /* === queue ===
  *
- * A short row under one mutex and two conditions. Batches are large, so the lock is taken seldom
- * and kept short. */
+ * A short array under one mutex and two conditions. Batches are large, so the lock is taken rarely
+ * and held briefly. */
 
-/* An item, and the number of who may pop it. */
+/* An item, and the number of the thread that may pop it. */
 typedef struct queued {
     void *item;
     uint32_t whose;
@@ -90,7 +90,7 @@ typedef struct queued {
 struct bm_queue {
     pthread_mutex_t lock;
     pthread_cond_t not_full, not_empty;
-    size_t capacity, n_anybodys; /* of items for anybody: at most, and now */
+    size_t capacity, n_anybodys; /* of items for anybody: their maximum, and their current number */
     size_t count, room;
     bool closed, aborted;
     queued *items; /* the oldest first */
@@ -175,7 +175,7 @@ static void *remove_at(bm_queue *queue, size_t at)
     return taken.item;
 }
 
-/* The first item that `who` may pop; queue->count: there is none. */
+/* The first item that `who` may pop; queue->count if there is none. */
 static size_t first_for(const bm_queue *queue, uint32_t who)
 {
     size_t at = 0;
@@ -242,16 +242,16 @@ void bm_queue_abort(bm_queue *queue)
 
 /* === pool ===
  *
- * Threads that wait for the next round of work: awake for a moment, then on a condition.
+ * Threads wait for the next round of work: they spin for a moment, then sleep on a condition.
  *
- * Rounds are numbered. A thread runs when it sees a new number, and counts itself out at the end.
- * If candidates are verified bucket by bucket, a round takes a tenth of a millisecond, as long as
- * it takes to wake a thread. So a thread that waits looks at the number for some 20 microseconds
- * before it sleeps; not where there are more threads than processors. Each thread has its own
- * error, and the first by thread number is the one reported, so that it depends on timing no more
- * than it must. */
+ * Rounds are numbered. A thread runs when it sees a new number, and decrements n_running at the
+ * end. If candidates are verified bucket by bucket, a round takes a tenth of a millisecond, about
+ * as long as waking a thread. So a waiting thread polls the number for some 20 microseconds before
+ * it sleeps, unless there are more threads than processors. Each thread has its own error, and the
+ * first by thread number is reported, so that the result depends on timing as little as
+ * possible. */
 
-#define LOOKS 1024u /* at the number of the round, before a thread sleeps */
+#define LOOKS 1024u /* polls of the round's number before a thread sleeps */
 
 typedef struct worker {
     bm_pool *pool;
@@ -264,7 +264,7 @@ typedef struct worker {
 struct bm_pool {
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    atomic_ullong round; /* this and the next two: changed under the lock, looked at without */
+    atomic_ullong round; /* this and the next two: changed under the lock, read without it */
     atomic_uint n_running;
     atomic_bool stop;
     uint32_t n_threads, spins;
@@ -287,7 +287,7 @@ static void pause_a_moment(void)
 #endif
 }
 
-/* Wait for a round other than `seen`, or the end of the pool, but not for long. */
+/* Poll briefly for a round other than `seen`, or the end of the pool. */
 static void spin_for_round(const bm_pool *pool, uint64_t seen)
 {
     for (uint32_t i = 0; i < pool->spins; i++) {
@@ -412,7 +412,7 @@ typedef struct range_job {
     size_t n, grain;
     atomic_size_t next;
     atomic_bool failed;
-    pthread_mutex_t lock; /* of the three below */
+    pthread_mutex_t lock; /* guards the three below */
     size_t failed_at;
     bm_status status;
     bm_error error;
@@ -462,23 +462,23 @@ bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, v
 
 /* === team ===
  *
- * Work that was handed in lies in a ring, which helpers go round.
+ * Submitted work is stored in a ring, which helpers traverse.
  *
- * A helper takes the lock once for each piece: a piece is a hundred microseconds of work or more,
- * but for the last ones of a caller. Work leaves the ring when a helper finds no piece of it, or
- * when its caller ends it. */
+ * A helper takes the lock once for each piece: a piece takes a hundred microseconds or more, except
+ * the last ones of a caller. Work leaves the ring when a helper finds no piece of it, or when its
+ * caller ends it. */
 
 struct bm_team {
-    pthread_mutex_t lock; /* of all below but `n_works` */
+    pthread_mutex_t lock; /* guards all below except `n_works` */
     pthread_cond_t wake;
-    bm_team_work *next;  /* of the ring, the next in turn; NULL: there is no work */
-    atomic_uint n_works; /* in the ring: changed under the lock, looked at without */
+    bm_team_work *next;  /* the next work of the ring; NULL: there is none */
+    atomic_uint n_works; /* in the ring: changed under the lock, read without it */
     atomic_bool stop;
     uint32_t n_threads, n_asleep, spins;
     pthread_t threads[];
 };
 
-/* The lock is held, here and in the next. */
+/* The lock is held, here and in team_remove. */
 static void team_add(bm_team *team, bm_team_work *work)
 {
     if (team->next == NULL)
@@ -516,7 +516,7 @@ static void help_once(bm_team *team)
         pthread_cond_signal(&work->left);
 }
 
-/* The lock is held; it is given up while the thread looks and sleeps. */
+/* The lock is held; it is released while the thread spins and sleeps. */
 static void wait_for_work(bm_team *team)
 {
     pthread_mutex_unlock(&team->lock);

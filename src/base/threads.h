@@ -11,44 +11,47 @@
 /* thread -- starting a thread that leaves the program's signals alone. */
 
 /* pthread_create with default attributes: 0, or an errno. The new thread, and threads that a driver
- * starts from it, block the signals that are sent to the process, so that these go to the program's
- * own threads. Not blocked are the signals of faults, which come to the thread at fault, and
- * SIGPROF. */
+ * starts from it, block the signals that are sent to the process, so that these are delivered to
+ * the program's own threads. Signals of faults, which the faulting thread receives, and SIGPROF are
+ * not blocked. */
 int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
-/* The error of a thread that could not be started. pthread_create fails with EAGAIN for too many
- * threads and for too little memory for a stack: BM_ERR_NOMEM if it was memory, else BM_ERR_IO. */
+/* The error of a thread that could not be started. pthread_create fails with EAGAIN both if there
+ * are too many threads and if there is no memory for a stack: BM_ERR_NOMEM if there is no memory,
+ * else BM_ERR_IO. */
 bm_status bm_fail_thread(int errnum, bm_error *err);
 
-/* Wait for the condition, a tenth of a second at most: then who waits can ask whether to stop. */
+/* Wait for the condition, but at most a tenth of a second, so that the caller can check whether to
+ * stop. */
 void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock);
 
 /* queue -- a bounded queue of pointers between threads.
  *
- * push waits while the queue is full, pop while nothing is in it for who pops. After close nothing
- * more can be pushed, and the items inside can still be popped. After abort both return false at
- * once; whoever owns the items that are left inside takes them out with drain, to free them. */
+ * push waits while the queue is full, pop while it has no item for the thread that pops. After
+ * close nothing more can be pushed, and the items in the queue can still be popped. After abort
+ * both return false at once; the owner of the remaining items takes them out with drain, to free
+ * them. */
 
 typedef struct bm_queue bm_queue;
 
-#define BM_QUEUE_ANYBODY UINT32_MAX /* no number of who pops */
+#define BM_QUEUE_ANYBODY UINT32_MAX /* not the number of a thread that pops */
 
-/* `capacity`: of items for anybody. */
+/* `capacity`: most items for anybody at a time. */
 bm_status bm_queue_open(size_t capacity, bm_queue **out, bm_error *err);
 void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
-/* False: closed or aborted; the item stays the caller's. try_push does not wait, and is false where
- * the queue is full too. */
+/* False: closed or aborted; the item stays the caller's. try_push does not wait, and also returns
+ * false if the queue is full. */
 bool bm_queue_push(bm_queue *queue, void *item);
 bool bm_queue_try_push(bm_queue *queue, void *item);
 /* Push an item that only thread `whose` may pop. The call never waits, so the caller bounds the
  * number of such items. False: the queue is closed or aborted, or there is no memory. */
 bool bm_queue_push_for(bm_queue *queue, uint32_t whose, void *item);
-/* The oldest item for number `who` or for anybody. False: closed and without one, or aborted.
- * try_pop does not wait, and is false where there is none too. */
+/* The oldest item for number `who` or for anybody. False: the queue is closed and has no such item,
+ * or is aborted. try_pop does not wait, and also returns false if there is no such item. */
 bool bm_queue_pop(bm_queue *queue, uint32_t who, void **item);
 bool bm_queue_try_pop(bm_queue *queue, uint32_t who, void **item);
 void bm_queue_close(bm_queue *queue);
 void bm_queue_abort(bm_queue *queue);
-/* After an abort: the items that are left, one a call; false: none. */
+/* After an abort: take out one remaining item; false: there is none. */
 bool bm_queue_drain(bm_queue *queue, void **item);
 
 /* pool -- a fixed number of threads that run one function at a time.
@@ -83,9 +86,9 @@ bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, v
 
 /* team -- a fixed number of threads that help any number of callers at once.
  *
- * A caller hands in a function that does a piece of its work, and does the rest itself. The helpers
- * go round the work that was handed in, and do one piece of each in turn: so every caller gets the
- * same share of them, and one that is alone gets all. */
+ * A caller submits a function that does one piece of its work, and works on pieces itself too. The
+ * helpers do one piece of each submitted work in turn, so every caller gets the same share of them,
+ * and a single caller gets all. */
 
 typedef struct bm_team bm_team;
 
@@ -96,18 +99,18 @@ typedef bool (*bm_team_fn)(void *ctx);
 typedef struct bm_team_work {
     bm_team_fn help;
     void *ctx;
-    struct bm_team_work *next, *previous; /* of the ring; NULL: it is not in there any more */
+    struct bm_team_work *next, *previous; /* of the ring; NULL: no longer in the ring */
     uint32_t n_inside;                    /* helpers that are doing a piece */
     pthread_cond_t left;
 } bm_team_work;
 
 /* `n_helpers` may be 0. */
 bm_status bm_team_open(uint32_t n_helpers, bm_team **out, bm_error *err);
-void bm_team_close(bm_team *team);  /* no work may be there; NULL is fine */
+void bm_team_close(bm_team *team);  /* no work may be left; NULL is fine */
 void bm_team_forget(bm_team *team); /* as bm_pool_forget */
-/* From here on helpers may call help(ctx), until bm_team_end has returned. So many helpers at most
- * are worth being woken for it. */
+/* Helpers may call help(ctx) from here on, until bm_team_end has returned. `n_wanted`: how many
+ * helpers are worth waking for it, at most. */
 void bm_team_begin(bm_team *team, bm_team_fn help, void *ctx, uint64_t n_wanted,
                    bm_team_work *work);
-/* Wait for the helpers that are doing a piece. */
+/* Withdraw the work, and wait for helpers that are doing a piece of it. */
 void bm_team_end(bm_team *team, bm_team_work *work);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.c -- which bytes are UTF-8, and the replacement of others.
+/* utf8.c -- validating UTF-8, and replacing invalid bytes.
  *
  * Well-formed sequences are listed in Unicode 3.9, table 3-7: a lead byte fixes how many bytes
- * follow and the range of the second one (which rules out overlong forms, surrogates and what lies
- * past U+10FFFF); the others are 80..BF. ASCII is skipped 256 bytes at a time, then 32; from the
- * first other byte on, one sequence at a time. No state, any thread.
+ * follow and the range of the second one (which rules out overlong forms, surrogates and code
+ * points past U+10FFFF); the following bytes are 80..BF. ASCII is skipped 256 bytes at a time, then
+ * 32; after the first other byte, one sequence at a time. No state, any thread.
  *
  * Tests: tests/unit/base/test_plain_text.c, tests/unit/base/test_utf8.c */
 #include "base/utf8.h"
@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-#define WIDE 256u /* bytes of ASCII at a time, where there are so many */
+#define WIDE 256u /* bytes of ASCII at a time, if enough are left */
 
 typedef unsigned char bytes16 __attribute__((vector_size(16)));
 
@@ -25,7 +25,7 @@ typedef struct second_byte {
 static second_byte after(unsigned char lead)
 {
     if (lead < 0xC2 || lead > 0xF4)
-        return (second_byte){0, 0, 0}; /* no lead byte */
+        return (second_byte){0, 0, 0}; /* not a lead byte */
     if (lead < 0xE0)
         return (second_byte){0x80, 0xBF, 1};
     if (lead < 0xF0)
@@ -34,8 +34,8 @@ static second_byte after(unsigned char lead)
 }
 
 /* The length of the sequence that begins at s[0] >= 0x80, of `left` bytes, and whether it is whole.
- * If not, the length of the maximal invalid subpart: the bytes that some well-formed sequence
- * begins with, or else one byte. */
+ * If not, the length of the maximal invalid subpart: the longest beginning of some well-formed
+ * sequence, or else one byte. */
 static size_t sequence(const unsigned char *s, size_t left, bool *whole)
 {
     second_byte rule = after(s[0]);
@@ -82,7 +82,7 @@ static size_t skip_ascii(const unsigned char *s, size_t at, size_t len)
     return at;
 }
 
-/* The length of the maximal invalid subpart with which the bytes begin; there is at least one. */
+/* The length of the maximal invalid subpart at the beginning of the data, which is not empty. */
 static size_t utf8_broken_len(const char *data, size_t len)
 {
     bool whole;
@@ -134,7 +134,7 @@ bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_
     return status;
 }
 
-/* --- places before and after repair --- */
+/* --- positions before and after repair --- */
 
 #define MARK "\xEF\xBF\xBD" /* U+FFFD */
 
@@ -159,8 +159,9 @@ static void step_both(bm_str text, bm_str as_read, size_t *at, size_t *from)
     *from += surrogate ? 3 : utf8_broken_len(as_read.data + *from, left);
 }
 
-/* Move past a run of U+FFFD. Which of them replaces which bytes is not known where bytes look like
- * a surrogate: as an escape it is one U+FFFD, and as bytes it is three. */
+/* Move past a run of U+FFFD. Bytes that look like a surrogate may have become one U+FFFD (from an
+ * escape) or three (from raw bytes), so within a run no single U+FFFD can be matched with its
+ * bytes. */
 static void pass_marks(bm_str text, bm_str as_read, size_t *at, size_t *from)
 {
     while (has_mark(text, *at))
@@ -175,7 +176,7 @@ static void pass_marks(bm_str text, bm_str as_read, size_t *at, size_t *from)
     }
 }
 
-/* Go on to `place` of the one in `at`, or, `back`, of the other. */
+/* Advance *p until `at`, or with `back` `from`, reaches `place`. */
 static void go_to(bm_str text, bm_str as_read, size_t place, bool back, bm_utf8_places *p)
 {
     bool within = false;
@@ -225,8 +226,8 @@ size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place)
 
 /* === plain text ===
  *
- * Which characters no terminal should be given: those that move its cursor, change its state, begin
- * a new line, or show the following text in another order. */
+ * Which characters must not be sent to a terminal: those that move its cursor, change its state,
+ * begin a new line, or show the following text in another order. */
 
 #define LONGEST 4u /* bytes of a character */
 
@@ -262,7 +263,7 @@ bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err)
         bool hidden = false;
         for (; !hidden && at < text.len; at += bytes)
             bytes = bm_text_next(text.data + at, text.len - at, &code, &hidden);
-        bytes = hidden ? bytes : 0; /* of the hidden character before `at` */
+        bytes = hidden ? bytes : 0; /* bytes of the hidden character that ends at `at` */
         BM_TRY_OUT(bm_buf_add(out, text.data + from, at - bytes - from, err));
         for (; bytes > 0; bytes--)
             BM_TRY_OUT(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h -- is it UTF-8, and if not, its repair: each maximal invalid subpart (Unicode 3.9, table
+/* utf8.h -- validating UTF-8, and repairing it: each maximal invalid subpart (Unicode 3.9, table
  * 3-8) becomes one U+FFFD. */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 #define BM_REPLACEMENT 0xFFFDu
 
-/* *p < end; *p moves after the code point. */
+/* Decode the code point at *p (*p < end), and move *p past it. */
 static inline uint32_t bm_utf8_next(const char **p, const char *end)
 {
     const unsigned char *s = (const unsigned char *)*p;
@@ -41,7 +41,7 @@ static inline uint32_t bm_utf8_next(const char **p, const char *end)
     return cp <= 0x10FFFF ? cp : BM_REPLACEMENT;
 }
 
-/* Writes 1 to 4 bytes, returns after them. */
+/* Write 1 to 4 bytes; return the position after them. */
 static inline char *bm_utf8_put(char *out, uint32_t cp)
 {
     if (cp < 0x80) {
@@ -64,14 +64,14 @@ static inline char *bm_utf8_put(char *out, uint32_t cp)
 
 /* Bytes of the longest valid prefix (len: all of it is valid). Fast on ASCII. */
 size_t bm_utf8_valid_prefix(const char *data, size_t len);
-/* Is a part of valid UTF-8 valid too: does it begin and end between characters? */
+/* Is a part of valid UTF-8 valid itself: does it begin and end between characters? */
 static inline bool bm_utf8_is_whole(const char *part, size_t len)
 {
     if (len == 0)
         return true;
     if (((unsigned char)part[0] & 0xC0) == 0x80)
         return false;
-    size_t n = 1; /* bytes of the last character that are there */
+    size_t n = 1; /* bytes of the last character that the part includes */
     while (n < len && ((unsigned char)part[len - n] & 0xC0) == 0x80)
         n++;
     const unsigned char lead = (unsigned char)part[len - n];
@@ -80,13 +80,13 @@ static inline bool bm_utf8_is_whole(const char *part, size_t len)
 /* Append a valid copy to `out`; *n_replaced grows by the number of U+FFFD written. */
 bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_replaced,
                          bm_error *err);
-/* A place in a repaired text, and the same place in the text as it was read; `as_read` without
- * data: nothing was repaired. An unpaired surrogate has three bytes as it was read, and is one
- * U+FFFD. */
+/* The position in the text as it was read that corresponds to `place` in the repaired text;
+ * `as_read` without data: nothing was repaired. An unpaired surrogate has three bytes in `as_read`
+ * and is one U+FFFD in `text`. */
 size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place);
-/* A place in both. Going on from one place to the next walks through the text once. */
+/* A position in both texts. Calls with ascending places walk through the text once in all. */
 typedef struct bm_utf8_places {
-    size_t at, from; /* of the repaired text, and as it was read */
+    size_t at, from; /* in the repaired text, and in the text as it was read */
 } bm_utf8_places;    /* {0} is the beginning */
 size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last);
 size_t bm_utf8_go_after_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last);
@@ -110,8 +110,8 @@ static inline size_t bm_bom_bytes(const char *data, size_t len)
                : 0;
 }
 
-/* plain_text -- texts of strangers (ids, paths, messages of drivers) in output for people.
- * bm_text_next (bandmill/status.h) lists the characters that are not shown as they are. */
+/* plain_text -- foreign texts (ids, paths, messages of drivers) in output for people. bm_text_next
+ * (bandmill/status.h) lists the characters that are not shown literally. */
 
 /* Append the text, each byte of a hidden character as \xHH. On failure `out` is as before. */
 bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err);
