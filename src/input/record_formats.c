@@ -180,7 +180,7 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
  * From a row of tsv or csv to id and text.
  *
  * A row is read to its end, because broken quoting anywhere makes it a bad record. So do more cells
- * than the first row has: a text that contains the delimiter unquoted would be cut off there. A
+ * than the first row has: a text that contains an unquoted separator would be cut off there. A
  * cell is copied only if it contains a doubled quote or invalid UTF-8. An empty row is a row of one
  * empty cell. */
 
@@ -888,7 +888,7 @@ static size_t file_end(bm_scan *scan, const char *data, size_t from, size_t to)
  *
  * Finds the end of a row of RFC 4180: a newline that is not enclosed in quotes.
  *
- *     state     byte: "         ,        newline   other      (the comma, or another delimiter)
+ *     state     byte: "         ,        newline   other      (the comma, or another separator)
  *     FIELD     -> QUOTED    FIELD    end       PLAIN      at the beginning of a field
  *     PLAIN     PLAIN        FIELD    end       PLAIN      in a field without quotes
  *     QUOTED    -> AFTER     QUOTED   QUOTED    QUOTED
