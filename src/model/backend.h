@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend.h -- what signs: one table of functions for the native CPU (cpu/cpu_backend.h) and for
- * OpenCL devices (opencl/cl_backend.h).
+/* backend.h -- the interface of signing backends: a table of functions for the native CPU
+ * (cpu/cpu_backend.h) and for OpenCL devices (opencl/cl_backend.h).
  *
- * submit hands a task over; it and all it points to stay borrowed until wait(task) returned BM_OK,
- * or drain did. Tasks of a backend end in the order of their submission. A backend that is
- * `parallel` computes inside submit and may be called by any number of threads at once (the native
- * CPU); any other is used by one thread, with at most `depth` tasks in flight. After an error other
- * than BM_ERR_NOMEM the backend is only good for drain and close, and no output may be trusted.
+ * submit passes a task to the backend, which borrows the task and all that it points to until
+ * wait(task) or drain has returned BM_OK. Tasks of a backend end in the order of their submission.
+ * A `parallel` backend (the native CPU) computes inside submit and may be called by any number of
+ * threads at once; any other is used by one thread, with at most `depth` tasks in flight. After an
+ * error other than BM_ERR_NOMEM only drain and close may be called, and no output may be trusted.
  *
- * A backend that is `stuck` after an error (ask once drain was called) has a device that did not
- * answer in time and may come back at any moment: what the tasks under way point to must never be
- * freed, nor written. The tasks themselves may be.
+ * A backend that is `stuck` after an error (check after calling drain) has a device that did not
+ * answer in time and may resume at any moment: memory that the tasks in flight point to must never
+ * be freed or written. The tasks themselves may be.
  *
- * `stage` fills a place of the backend with the inputs of a task, which is submitted with it
- * (bm_sign_task.staged): so the thread that uses the backend copies neither inputs nor results. Any
- * thread may call it, and unstage, until the backend is closed. */
+ * `stage` copies the inputs of a task into a place of the backend, and the task is submitted with
+ * that place (bm_sign_task.staged): so the thread that uses the backend copies neither inputs nor
+ * results. Any thread may call stage and unstage until the backend is closed. */
 #pragma once
 
 #include <bandmill/device.h>
@@ -24,26 +24,29 @@
 #include "model/batches.h"
 #include "model/stream_hash.h"
 
-/* device_settings -- how devices are used, beyond which of them: limits of time and memory, the
- * trial run, parameters of the kernels. Handed in by who opens them; the library reads no
- * environment. Nothing here changes a result. */
+/* device_settings -- how devices are used, besides which ones: limits of time and memory, the trial
+ * run, parameters of the kernels. The code that opens the devices passes them. Nothing here changes
+ * a result. */
 
-/* {0}: all as usual. Strings are borrowed for as long as devices are being opened; `n_stuck` for as
- * long as any is open. */
+/* {0}: all defaults. Strings are borrowed while devices are being opened, `n_stuck` while any
+ * device is open. */
 typedef struct bm_device_settings {
-    /* That tries a device first (cl_probe.h); "": none; NULL: this program, if its file is named
-     * `bandmill`. */
+    /* The program that tries a device first (cl_probe.h); "": none; NULL: this program, if its file
+     * is named `bandmill`. */
     const char *probe_program;
-    double probe_seconds;        /* limit of the trial run; 0: 120; and of listing devices; 0: 60 */
-    double call_seconds;         /* limit of a call on a device; 0: by its work (cl_watchdog.c) */
-    uint64_t buffer_limit_bytes; /* of a buffer on a device; 0: what the device allows */
-    const char *tuning_path;     /* a file of kernel parameters before ours; NULL or "": none */
-    const char *kernel_family;   /* "cpu" or "gpu"; NULL: by those parameters */
-    const char *kernel_params;   /* a row of them for every device; NULL: by its names */
+    double probe_seconds;        /* limits of the trial run and of listing devices; 0: 120 and 60 */
+    double call_seconds;         /* limit of a call on a device; 0: depends on its work
+                                  * (cl_watchdog.c) */
+    uint64_t buffer_limit_bytes; /* limit of a buffer on a device; 0: that of the device */
+    const char *tuning_path;     /* a file of kernel parameters that precede the built-in ones; NULL
+                                  * or "": none */
+    const char *kernel_family;   /* "cpu" or "gpu"; NULL: from the kernel parameters */
+    const char *kernel_params;   /* a row of parameters for every device; NULL: found by the
+                                  * device's names */
     bm_offload text_offload;
     bool profile; /* measure the time in kernels: bm_backend.kernel_seconds */
-    /* One more (atomically) for each device that stopped answering and holds a thread for ever: the
-     * process should then end by _exit. NULL: nobody asks. */
+    /* Incremented (atomically) for each device that stopped answering and blocks a thread for ever:
+     * the process should then end by _exit. NULL: not counted. */
     uint32_t *n_stuck;
 } bm_device_settings;
 
@@ -63,18 +66,18 @@ static inline bm_device_settings bm_device_settings_of(const bm_device_options *
 
 /* sign_task -- one batch of hashes, or of texts, on its way through a backend.
  *
- * Document i has hashes[offsets[i]] … hashes[offsets[i+1]-1]; offsets[0] need not be 0. Of the 64
- * bits of a hash only the low 32 are used (the token hash x, not yet premixed), but for schemes of
- * weighted documents, which use all, and `weights`: finite, more than 0.
+ * Document i has hashes[offsets[i]] … hashes[offsets[i+1]-1]; offsets[0] need not be 0. Only the
+ * low 32 bits of a hash are used (the token hash x, not yet premixed). Schemes of weighted
+ * documents use all 64, and `weights`, which are finite and greater than 0.
  *
  * With `text` there are no hashes: the backend cuts and hashes the documents itself, offsets are
  * text->slots, and it counts the distinct hashes of each document. Only a backend that was opened
- * for such texts takes them (bm_backend.accepts_text). It may still answer BM_ERR_UNSUPPORTED,
- * having done nothing; then the task is to be given as hashes. Documents that are left to the host
+ * for such texts takes them (bm_backend.accepts_text). It may still return BM_ERR_UNSUPPORTED
+ * without doing anything; then submit the task again as hashes. Documents that are left to the host
  * come back as if they were empty. Everything is borrowed until the task is done. */
 
-/* A place that a task was staged in: the taker's until it is unstaged. Once the task is done its
- * words and keys are here; NULL: they are where the task wants them. */
+/* A place that a task is staged in, owned by the caller of `stage` until it calls unstage. Once the
+ * task is done, its words and keys are here; NULL: they are in the task's own arrays. */
 typedef struct bm_staged {
     struct bm_backend *backend;
     uint32_t *words;
@@ -84,27 +87,29 @@ typedef struct bm_staged {
 typedef struct bm_sign_task {
     const uint64_t *offsets; /* n_docs + 1 */
     const uint64_t *hashes;
-    const double *weights;     /* of the hashes, beside them; NULL: the scheme wants none */
+    const double *weights;     /* one for each hash; NULL: the scheme uses none */
     const bm_text_batch *text; /* NULL: hashes */
     size_t n_docs;
     uint32_t *words;      /* filled: n_docs * perms, document after document; NULL: not wanted */
     uint64_t *keys;       /* filled: n_docs * bands, document after document; NULL: not wanted */
     uint32_t *n_shingles; /* filled where there is text: n_docs, distinct hashes */
     bm_hash128 *content;  /* filled where there is text: n_docs content hashes; NULL: not wanted */
-    bm_staged *staged;    /* where it was staged, in the same backend; NULL: nowhere */
+    bm_staged *staged;    /* where it is staged, in the same backend; NULL: nowhere */
 } bm_sign_task;
 
 typedef struct bm_backend_cfg {
     bm_sketch_options sketch;
-    uint32_t perms_used; /* draw coefficients for sketch.perms, compute only the first so many words
-                            of a signature (task.words then has this many a document); 0: all */
-    uint32_t bands, rows;        /* of the keys; 0, 0: no task wants keys */
-    const bm_text_options *text; /* tasks may hold texts to be cut like this; NULL: hashes only */
+    uint32_t perms_used;  /* coefficients are drawn for sketch.perms, but only the first perms_used
+                          * words of a signature are computed (task.words has that many for each
+                          * document); 0: all */
+    uint32_t bands, rows; /* of the keys; 0, 0: no task wants keys */
+    const bm_text_options *text; /* how tasks with texts are cut; NULL: tasks have hashes only */
     const char *device;          /* "cpu" or "opencl:P.D" */
     const char *cpu;             /* instruction set of the native backend; NULL: the best */
-    const char *cache_dir;       /* of OpenCL programs; NULL: the user's; "": none */
-    const bm_device_settings *settings; /* NULL: all as usual */
-    size_t kept_bytes; /* of weighted elements, for each thread of the native CPU; 0: as usual */
+    const char *cache_dir;       /* for OpenCL programs; NULL: the user's; "": none */
+    const bm_device_settings *settings; /* NULL: all defaults */
+    size_t kept_bytes; /* for draws of weighted elements, for each thread of the native CPU; 0: the
+                        * default */
     const bm_callbacks *callbacks; /* for log lines; NULL: none */
 } bm_backend_cfg;
 
@@ -117,7 +122,8 @@ typedef struct bm_backend_ops {
     bm_status (*wait)(bm_backend *backend, bm_sign_task *task, bm_error *err);
     bm_status (*drain)(bm_backend *backend, bm_error *err);
     void (*close)(bm_backend *backend); /* drains first; NULL is fine */
-    /* NULL: no place is free, or large enough. Both are NULL where a backend has no places. */
+    /* stage returns NULL if no place is free, or large enough. Both are NULL if a backend has no
+     * places. */
     bm_staged *(*stage)(bm_backend *backend, const bm_sign_task *task);
     void (*unstage)(bm_staged *staged);
 } bm_backend_ops;
@@ -127,12 +133,12 @@ struct bm_backend {
     const bm_backend_ops *ops;
     bool parallel;
     bool stuck;          /* the device stopped answering; see above */
-    bool accepts_text;   /* tasks may hold texts, cut as bm_backend_cfg.text said */
-    uint32_t depth;      /* tasks in flight that keep it busy; 1 where parallel */
-    size_t batch_hashes; /* hashes a task should hold about, for speed */
-    size_t doc_hashes; /* more of one document take many turns, which native code outruns; 0: any */
-    double kernel_seconds; /* of signing, by the device's clock, for tasks that were waited for;
-                            * with settings.profile */
+    bool accepts_text;   /* tasks may have texts, cut as set in bm_backend_cfg.text */
+    uint32_t depth;      /* tasks in flight that keep it busy; 1 if parallel */
+    size_t batch_hashes; /* about how many hashes a task should have, for speed */
+    size_t doc_hashes;   /* a document with more is signed faster by the native CPU; 0: no limit */
+    double kernel_seconds; /* time of signing by the device's clock, for finished tasks; only with
+                            * settings.profile */
     bm_device_info info;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batches.c -- batches of shingle hashes and of texts grow, and are emptied.
+/* batches.c -- growing and emptying batches of shingle hashes and of texts.
  *
  * Tests: tests/unit/model/test_shingle_batch.c, tests/unit/text/test_unit_text.c */
 #include "model/batches.h"
@@ -7,10 +7,6 @@
 #include <string.h>
 
 #include "base/error.h"
-
-/* === shingle batch ===
- *
- * The growth of a batch's arrays. */
 
 bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, size_t more_hashes,
                                    bm_error *err)
@@ -48,10 +44,6 @@ void bm_shingle_batch_reset(bm_shingle_batch *batch)
     bm_free_all(batch->offsets, batch->content, batch->hashes, batch->counts, batch->weights);
     memset(batch, 0, sizeof *batch);
 }
-
-/* === text batch ===
- *
- * The memory of a batch of texts. */
 
 bool bm_text_batch_able(const bm_text_options *options)
 {

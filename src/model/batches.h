@@ -13,17 +13,17 @@
  *     offsets   0        3    3          7          n_docs + 1 of them, never falling
  *     hashes    h h h    |    h h h h               document 1 has no shingles
  *
- * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or what an input of hashes brought. Its
- * low 32 bits are the token hash x of the scheme affine32. Each hash is once in a document, in
- * order of first occurrence; in a bag, the elements of its repeats follow (text/distinct.h). The
- * content hash of a document (model/stream_hash.h) is one of all its shingle hashes as they follow
- * each other, with repeats, and of its joined text: it is equal for identical documents.
+ * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or a hash read from an input of hashes.
+ * Its low 32 bits are the token hash x of the scheme affine32. Each hash is stored once for a
+ * document, in order of first occurrence; in a bag, the elements of its repeats follow
+ * (text/distinct.h). The content hash of a document (model/stream_hash.h) covers the sequence of
+ * all its shingle hashes, with repeats, and its joined text: it is equal for identical documents.
  *
- * A batch that is `counted` also has, beside each hash, how often it is in its document.
- * Whoever makes the batch sets that while it is empty; nothing is counted where nobody asks.
+ * A batch that is `counted` also has, for each hash, its number of occurrences in the document. The
+ * creator of the batch sets `counted` while it is empty; it costs nothing otherwise.
  *
- * A batch that was weighed (corpus/df_table.h) has weights beside its hashes, which are in
- * ascending order then; elements of weight 0 are none any more.
+ * A batch that was weighed (corpus/df_table.h) has a weight for each hash, and its hashes are in
+ * ascending order; elements of weight 0 were removed.
  *
  * A batch belongs to one thread at a time. */
 
@@ -33,7 +33,7 @@ static inline bool bm_shingle_is_of_words(bm_shingle_kind kind)
     return kind == BM_SHINGLE_WORD || kind == BM_SHINGLE_STOPWORD;
 }
 
-/* Units of a shingle, words or characters or bytes: K, and the stop word before K words. */
+/* Units of a shingle, words or characters or bytes: K, plus 1 for a stop word before K words. */
 static inline uint32_t bm_shingle_units(const bm_text_options *text)
 {
     return text->shingle_k + (text->shingle == BM_SHINGLE_STOPWORD);
@@ -45,24 +45,25 @@ typedef struct bm_shingle_batch {
     bm_hash128 *content; /* n_docs content hashes */
     uint64_t *hashes;    /* offsets[n_docs] */
     uint32_t
-        *counts; /* beside `hashes`, where `counted`: its occurrences in the document; else NULL */
-    double *weights; /* beside `hashes`, once it was weighed, all above 0; else NULL */
+        *counts; /* one for each hash, if `counted`: its occurrences in the document; else NULL */
+    double *weights; /* one for each hash, once weighed, all above 0; else NULL */
     size_t cap_hashes, cap_counts, cap_weights;
-    uint64_t n_weightless; /* documents with shingles that all weigh nothing */
-    uint64_t n_empty;      /* documents without shingles, but for short and unreadable ones */
-    uint64_t n_short;      /* documents of at least one unit, and fewer than a shingle has */
-    uint64_t n_unreadable; /* documents in another encoding (text/shingler.h); without shingles */
+    uint64_t n_weightless; /* documents whose shingles all have weight 0 */
+    uint64_t n_empty;      /* documents without shingles, except short and unreadable ones */
+    uint64_t n_short;      /* documents of at least one unit, but fewer than a shingle has */
+    uint64_t n_unreadable; /* documents in another encoding (text/shingler.h); they have no
+                            * shingles */
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */
 
-/* Reserve so many more documents and hashes. */
+/* Reserve space for more documents and hashes. */
 bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, size_t more_hashes,
                                    bm_error *err);
-/* Empty, in the same memory. */
+/* Empty the batch; its memory is kept. */
 void bm_shingle_batch_clear(bm_shingle_batch *batch);
 void bm_shingle_batch_reset(bm_shingle_batch *batch); /* frees */
 
-/* A document is complete: its n hashes follow the hashes of the others. Space for it was
+/* Complete a document, whose n hashes were written after the hashes of the others. Space for it was
  * reserved. */
 static inline void bm_shingle_batch_commit(bm_shingle_batch *batch, size_t n, bm_hash128 content)
 {
@@ -97,9 +98,9 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *     starts  0   4   8  12 15  19  23·…          words: of each word, and after the last one
  *     slots   0                  2        …       n_docs + 1 of them, never falling
  *
- * A *slot* is a place where the device makes a hash: a byte for byte and char shingles, a word for
- * word shingles. The hash of the shingle that begins there; if the byte is inside a code point, the
- * hash of the shingle that begins with this code point, once more. So a document has
+ * A *slot* is a position for which the device computes a hash: a byte for byte and char shingles, a
+ * word for word shingles. It is the hash of the shingle that begins there; for a byte inside a code
+ * point, the hash of the shingle that begins with this code point is repeated. So a document has
  *
  *     byte, char   as many slots as there are bytes before the first at which no shingle begins
  *     word         as many slots as shingles
@@ -107,44 +108,45 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *     any          none, and no bytes, where it has no shingles
  *
  * A document that has a shingle of more than BM_TEXT_SHINGLE_MAX bytes is left to the host: it has
- * no slots, and its joined text lies in `host_bytes`. One thread at a time. */
+ * no slots, and its joined text is in `host_bytes`. One thread at a time. */
 
 #define BM_TEXT_SHINGLE_MAX 240u /* bytes: up to here XXH3 has its short forms */
 
 typedef struct bm_text_doc {
     uint64_t begin;       /* in `bytes`; never falling */
     uint64_t first_start; /* in `starts`; never falling */
-    uint64_t host_begin;  /* in `host_bytes`, where it is left to the host */
-    uint64_t len;         /* bytes of its joined text; 0 where it has no shingles */
-    uint64_t n_shingles;  /* in order, with repeats; 0 where it is left to the host */
-    uint64_t second;      /* hash of its joined text (bm_content_with_second); without shingles
-                             the upper half of its content hash, which then is all of it */
+    uint64_t host_begin;  /* in `host_bytes`, if it is left to the host */
+    uint64_t len;         /* bytes of its joined text; 0 if it has no shingles */
+    uint64_t n_shingles;  /* in order, with repeats; 0 if it is left to the host */
+    uint64_t second;      /* hash of its joined text (bm_content_with_second); for a document
+                           * without shingles the upper half of its content hash, whose lower half
+                           * is 0 */
     uint32_t n_starts;    /* words: its entries in `starts`; the last is one after its end */
     bool ascii, by_host;
-    bool unreadable; /* so it has no shingles */
+    bool unreadable; /* then it has no shingles */
 } bm_text_doc;
 
 typedef struct bm_text_batch {
-    bm_text_options options; /* set by whoever fills it */
+    bm_text_options options; /* set by the caller that fills the batch */
     size_t n_docs, cap_docs, cap_slots;
     bm_text_doc *docs;
     uint64_t *slots; /* n_docs + 1; NULL while nothing was added */
     bm_buf bytes, host_bytes;
-    uint32_t *starts; /* in bytes from the document's begin */
+    uint32_t *starts; /* in bytes from the beginning of the document */
     size_t n_starts, cap_starts;
     uint64_t n_empty;      /* documents without units that are not unreadable */
-    uint64_t n_short;      /* of 1 <= n < K units, but for those left to the host */
+    uint64_t n_short;      /* documents of 1 <= n < K units, except those left to the host */
     uint64_t n_unreadable; /* texts in another encoding (text/shingler.h) */
     size_t n_by_host;
 } bm_text_batch; /* {0} is empty */
 
-/* Can a device cut such shingles at all? Not where any K units have more than BM_TEXT_SHINGLE_MAX
- * bytes, nor stop word shingles, nor where occurrences are counted. */
+/* Can a device cut such shingles at all? Not if K units always have more than BM_TEXT_SHINGLE_MAX
+ * bytes, not for stop word shingles, and not if occurrences are counted. */
 bool bm_text_batch_able(const bm_text_options *options);
-void bm_text_batch_clear(bm_text_batch *batch); /* empty, in the same memory */
+void bm_text_batch_clear(bm_text_batch *batch); /* its memory is kept */
 void bm_text_batch_reset(bm_text_batch *batch); /* frees */
 
-/* Where the bytes, and the starts, of the documents before document `end` end. */
+/* Where the bytes of the documents before document `end` end, and where their starts end. */
 static inline uint64_t bm_text_batch_bytes_end(const bm_text_batch *batch, size_t end)
 {
     return end < batch->n_docs ? batch->docs[end].begin : batch->bytes.len;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counts.c -- the rows, in the order in which they are in a report.
+/* counts.c -- the rows of counts, in the order of a report.
  *
  * Tests: tests/unit/model/test_counts.c, tests/cli/cases/dedup.sh, tests/cli/cases/ownership.sh */
 #include "model/counts.h"
 
 const bm_count_row bm_count_rows[] = {
-    /* BM_N_COUNTS, or it does not compile */
+    /* BM_N_COUNTS rows, checked at compile time */
     {"records", offsetof(bm_counts, records), BM_COUNTS_OF_ALL, true},
     {"documents", offsetof(bm_counts, documents), BM_COUNTS_OF_ALL, false},
     {"empty", offsetof(bm_counts, empty), BM_COUNTS_OF_ALL, false},

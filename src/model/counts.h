@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counts.h -- what a job counts: a row each, with its name in reports; and what documents add. */
+/* counts.h -- the counts of a job, each a row with its name in reports; and the counts of signed
+ * documents. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -12,15 +13,15 @@ typedef enum bm_report_counts_of {
     BM_COUNTS_OF_AGAINST,
     BM_COUNTS_OF_INDEX,
     BM_COUNTS_OF_OVERLAP,
-    BM_COUNTS_OF_SOME, /* of all reports where it is not 0 */
-    BM_COUNTS_OF_LOSS  /* of groups, where they are known */
+    BM_COUNTS_OF_SOME, /* of all reports, if it is not 0 */
+    BM_COUNTS_OF_LOSS  /* of groups, if they are known */
 } bm_report_counts_of;
 
 typedef struct bm_count_row {
     const char *name; /* "left_out.x": x in the object left_out */
     size_t at;        /* in bm_counts */
     bm_report_counts_of of;
-    bool of_reading; /* directories of signatures say it of their documents: it is their sum */
+    bool of_reading; /* manifests of signatures have it too: a job that reads them adds it up */
 } bm_count_row;
 
 enum { BM_N_COUNTS = 56 };

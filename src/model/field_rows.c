@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field_rows.c -- the rows, and what their types mean.
+/* field_rows.c -- the rows of option fields, and the functions of their types.
  *
  * Tests: tests/unit/model/test_field_rows.c, tests/unit/job/test_settings_fields.c */
 #include "model/field_rows.h"
@@ -20,7 +20,7 @@
 #define PLACE_INDEX(m)   BM_PART_INDEX, offsetof(bm_index_settings, m)
 #define PLACE_RESULTS(m) BM_PART_RESULTS, offsetof(bm_result_settings, m)
 
-/* After `uses` are the functions that the row names. */
+/* After `uses` follow the functions of the row. */
 #define WORD(id, name, key, place, option, bit, ...)                                               \
     [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_WORD, option, bit, __VA_ARGS__)
 #define VALUE(id, name, key, place, type, bit, ...)                                                \
@@ -39,7 +39,7 @@
 #define NULLABLE BM_FIELD_NULLABLE
 #define OF_JOBS  (BM_FIELD_OF_PAIRS | BM_FIELD_OF_INDEX)
 
-/* --- fields with a rule of their own --- */
+/* --- fields with a special rule --- */
 
 bool bm_field_is_character(char byte)
 {
@@ -117,7 +117,7 @@ const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts)
     return (const char *)places[field->part] + field->offset;
 }
 
-/* Enums of options have no negative values, and the size of an unsigned. */
+/* Enums of options have no negative values, and have the size of unsigned. */
 _Static_assert(sizeof(bm_format) == sizeof(uint32_t), "words are read and set by their size");
 
 uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts)

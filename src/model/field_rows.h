@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field_rows.h -- the fields that say how documents are read, cut, signed, banded, paired and
- * written: a row each.
+/* field_rows.h -- the option fields for reading, cutting, signing, banding, pairing and writing
+ * documents, each a row.
  *
- * A row has the place of the field, its type, its default and its uses. All else is a loop over the
- * rows: what a manifest writes and reads back (output), what two directories must have in common,
- * what contradicts them, what means nothing for some input (job/settings.c), and what a report
- * tells of a job and a job that resumes compares (job/settings.c). A field that needs more than its
- * type gives has a type of its own, and the function for it is beside the loop.
+ * A row has the position of the field, its type, its default and its uses. Everything else is a
+ * loop over the rows: which fields a manifest stores (output), which must be equal in two
+ * directories, which contradict them or have no meaning for some input, which a report lists, and
+ * which a resumed job compares (job/settings.c). A field that needs more than a common type has a
+ * type of its own, whose function is next to the loop.
  *
  * Rows are in the order in which manifests and reports have them. Threads: any; the table is
  * constant. */
@@ -97,12 +97,12 @@ typedef enum bm_field_type {
     BM_FIELD_TYPE_TEXT,      /* NULL: not given */
     BM_FIELD_TYPE_TEXTS,     /* a list of names; of the input alone */
     BM_FIELD_TYPE_PATTERNS,  /* a list of patterns; of the input alone */
-    BM_FIELD_TYPE_CHARACTER, /* '\0': the separator of the format */
+    BM_FIELD_TYPE_CHARACTER, /* '\0': the default separator of the format */
     BM_FIELD_TYPE_STEPS,     /* bits of normalisation */
     BM_FIELD_TYPE_SHINGLE,   /* a kind and a number */
     BM_FIELD_TYPE_STOPWORDS, /* a canonical list, NULL: none */
-    BM_FIELD_TYPE_AGAINST,   /* known documents: where, their fields, which of them exist */
-    BM_FIELD_TYPE_KEEP       /* a list of rules, NULL: first */
+    BM_FIELD_TYPE_AGAINST,   /* the known documents: where they are, their fields, their state */
+    BM_FIELD_TYPE_KEEP       /* a list of keep rules, NULL: first */
 } bm_field_type;
 
 enum {                                   /* what a field is for: bits of bm_field_row.uses */
@@ -131,14 +131,14 @@ typedef struct bm_field_row {
     const char *key;  /* in manifests and reports: "short"; NULL: the name */
     bm_field_part part;
     bm_field_type type;
-    bm_option option; /* of a word */
-    uint64_t bit;     /* in set_fields; 0: asking for its default asks for nothing */
+    bm_option option; /* for words: their option */
+    uint64_t bit;     /* in set_fields; 0: setting the default explicitly makes no difference */
     uint32_t uses;
     size_t offset; /* in the struct of its part */
-    /* BM_ERR_USAGE: it may not have this value; NULL: its type decides. */
+    /* BM_ERR_USAGE: the field may not have this value; NULL: its type decides. */
     bm_status (*check)(const struct bm_option_parts *parts, bm_error *err);
-    /* BM_ERR_USAGE: band keys made elsewhere do not go with its value; NULL: `uses` decides.
-     * */
+    /* BM_ERR_USAGE: its value cannot be combined with band keys made elsewhere; NULL: `uses`
+     * decides. */
     bm_status (*check_keys)(const struct bm_option_parts *parts, bm_error *err);
 } bm_field_row;
 
@@ -146,10 +146,10 @@ typedef struct bm_field_row {
 typedef struct bm_option_parts {
     const bm_input_options *input;
     const bm_text_options *text;
-    bool weighs; /* its texts may have weights */
+    bool weighs; /* the call may weigh shingles */
     const bm_sketch_options *sketch;
     const bm_band_options *bands;
-    uint32_t perms_max; /* of bands times rows; 0: BM_PERMS_MAX */
+    uint32_t perms_max; /* limit of bands times rows; 0: BM_PERMS_MAX */
     bool every_pair;    /* a threshold of 0 asks for every pair */
     const bm_device_options *device;
     const bm_resource_options *resources;
@@ -162,21 +162,21 @@ typedef struct bm_option_parts {
 
 extern const bm_field_row bm_field_rows[BM_N_ROWS];
 
-/* Where the field lies in its part, which must be there. */
+/* The address of the field in its part, which must not be NULL. */
 const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts);
-/* The values of fields of these types: an enum or a number. */
+/* The value of a field that is an enum or a number. */
 uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts);
-/* Set a word, a number, a truth or a character. */
+/* Set a field that is a word, a number, a bool or a character. */
 void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint64_t value);
-/* Does the value differ from the default? With `of_scheme` the scheme's default counts, if it has
- * one. */
+/* Does the value differ from the default? With `of_scheme` the default is that of the scheme, if it
+ * has one. */
 bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme);
 /* Have both parts the same value? */
 bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b);
-/* May this character separate the cells of a row? '\0' too: it means the separator of the
+/* May this character separate the cells of a row? True for '\0' too, the default separator of the
  * format. */
 bool bm_field_is_character(char byte);
-/* The names of the files decide what format they have, not options. */
+/* Reset the format options, so that the names of the files decide the format. */
 void bm_input_format_by_name(bm_input_options *input);
 /* BM_ERR_USAGE: a field of the part has a word that its option does not have, or a value that the
  * function of its row refuses. */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_names.h -- the names of the files that bandmill itself writes, each said once.
+/* file_names.h -- the names of the files that bandmill writes, each defined once.
  *
- * How to use it. A file is named by its constant wherever it is written, read or looked for:
+ * Use the constant of a file wherever it is written, read or looked for:
  *
  *     bm_out_dir_file(dir, BM_FILE_GROUPS, &file, err)
  *     bm_buf_add_format(&path, err, "%s/%s", folder, BM_FILE_MANIFEST)
  *     "no " BM_FILE_MANIFEST " in it"                              (constants are literals)
  *
- * The other way round, from a name in a directory to its kind, is bm_file_kind_of: so `--force`
- * knows an output of ours, and `inspect` a list of ids. A new file is a constant here and a row in
- * file_names.c, and nothing else has to learn of it. The columns of the tables are in results; the
- * files of an interrupted job (.bandmill-...) in output/out_target.h, since they are never
- * outputs. */
+ * bm_file_kind_of maps a name in a directory to its kind: so `--force` recognises an output of
+ * bandmill, and `inspect` a list of ids. A new file needs a constant here, a row in file_names.c,
+ * and nothing else. The columns of the tables are defined in src/results. The files of an
+ * interrupted job (.bandmill-...) are in output/out_target.h, since they are never outputs. */
 #pragma once
 
 #include <stdbool.h>
@@ -52,7 +51,7 @@ typedef enum bm_compression {
 #define BM_FILE_LEAN               "signatures.leanminhash"
 #define BM_FILE_SIGNATURES_TSV     "signatures.tsv"
 #define BM_FILE_BANDS_TSV          "band_keys.tsv"
-#define BM_FILE_MILVUS_VECTORS     "signature.npy" /* of the fields of a collection */
+#define BM_FILE_MILVUS_VECTORS     "signature.npy" /* these two: the fields of a collection */
 #define BM_FILE_MILVUS_IDS         "id.npy"
 #define BM_FILE_DATATROVE          "signatures/bucket_%03u/%05u.minhash.sig" /* band, input */
 #define BM_FILE_SIGNATURES_ARROW   "signatures.arrow"
@@ -61,7 +60,7 @@ typedef enum bm_compression {
 #define BM_FILE_BANDS_PARQUET      "band_keys.parquet"
 #define BM_FILE_NEMO               "MinHashStage/part.0.parquet"
 #define BM_FILE_DOCUMENTS          "documents.tsv"
-#define BM_FILE_INDEX_DATA         "data.mdb" /* of an index; the names are LMDB's */
+#define BM_FILE_INDEX_DATA         "data.mdb" /* of an index; names from LMDB */
 #define BM_FILE_INDEX_LOCK         "lock.mdb"
 #define BM_FILE_INDEX_RECORD       "last_commit"
 /* The kept documents, the removed ones, and all of them with their groups: a folder, or one file of
@@ -71,31 +70,31 @@ typedef enum bm_compression {
 #define BM_FILE_ANNOTATED       "annotated"
 
 typedef enum bm_file_kind {
-    BM_FILE_KIND_FOREIGN, /* none of ours */
+    BM_FILE_KIND_FOREIGN, /* not written by bandmill */
     BM_FILE_KIND_ARRAY,   /* NumPy */
     BM_FILE_KIND_IDS,     /* an id a line, without a header */
     BM_FILE_KIND_TABLE,   /* tab-separated, with a header */
     BM_FILE_KIND_GROUPS,  /* a JSON object a line */
-    BM_FILE_KIND_REPORT,  /* one JSON object: what the job was, and the digests of its outputs */
+    BM_FILE_KIND_REPORT,  /* one JSON object: the job's settings and the digests of its outputs */
     BM_FILE_KIND_KEPT     /* documents, in the format of the input */
 } bm_file_kind;
 
 /* The kind of the file `name`, at the top of an output directory. */
 bm_file_kind bm_file_kind_of(const char *name);
 
-/* file_heads -- how the files begin that bandmill writes outside its directories: rows of `pairs`,
- * `query` and `cluster`, the answer of `explain`, reports and histograms. So one of ours that
- * is at an output's place is known from a file of somebody else (`force`). */
+/* file_heads -- the first bytes of files that bandmill writes outside its directories: rows of
+ * `pairs`, `query` and `cluster`, the answer of `explain`, reports and histograms. With them
+ * `force` tells an earlier output from a foreign file. */
 
-/* Columns, of the tables that are not for directories alone (results/result_tables.h). */
+/* Columns of tables that may be written outside directories (results/result_tables.h). */
 #define BM_HEAD_PAIRS      "id_a\tid_b\tjaccard"
 #define BM_HEAD_CONTAINED  "id_a\tid_b\tcontainment"
-#define BM_HEAD_EDIT       "\tedit" /* after these two */
+#define BM_HEAD_EDIT       "\tedit" /* after the two above */
 #define BM_HEAD_ANSWERS    "query\ttarget\tjaccard"
 #define BM_HEAD_HOLDERS    "query\ttarget\tcontainment"
 #define BM_HEAD_THRESHOLDS "threshold\tpairs\tgroups\tlargest\tremoved"
 #define BM_HEAD_HISTOGRAM  "low\thigh\tpairs"
-/* The first words of others. */
+/* First words of other files. */
 #define BM_HEAD_GRAPH "graph bandmill {"
 #define BM_HEAD_PICTURE                                                                            \
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 400\" width=\"720\" "             \
@@ -111,8 +110,8 @@ bm_file_kind bm_file_kind_of(const char *name);
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"                      \
     "<meta name=\"generator\" content=\"bandmill report\">\n"
 
-#define BM_FILE_HEAD_BYTES 256u /* so many tell */
+#define BM_FILE_HEAD_BYTES 256u /* enough to recognise a file */
 
-/* `head`: the first bytes of a file, BM_FILE_HEAD_BYTES of them where it has so many. An empty one
- * is nobody's, so it is ours. */
+/* `head`: the first BM_FILE_HEAD_BYTES of a file, or all of a shorter one. True for an empty file
+ * too, which may be overwritten. */
 bool bm_file_head_is_ours(const char *head, size_t len);

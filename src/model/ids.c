@@ -32,7 +32,7 @@ bm_id_kind bm_id_kind_of(const char *word)
     return BM_IDS_UNTYPED;
 }
 
-/* Decimal digits without zeros before them, as a number of at most `most`. */
+/* Read decimal digits without leading zeros as a number of at most `most`. */
 static bool read_number(bm_str digits, uint64_t most, uint64_t *out)
 {
     *out = 0;
@@ -67,7 +67,7 @@ void bm_next_id_pass(uint64_t *next, bm_str id)
 
 /* === id set ===
  *
- * A table of numbers (base/hash_table.h) over one block of text. An id takes 19 to 29 bytes beside
+ * A table of numbers (base/hash_table.h) over one block of text. An id takes 19 to 29 bytes besides
  * its text. */
 
 void bm_id_set_reset(bm_id_set *set)
@@ -111,7 +111,7 @@ static size_t find(const bm_id_set *set, const bm_hash_table *table, bm_doc_id i
     return bm_hash_table_find(table, hash_of(table, id), has_id, set, &id.text);
 }
 
-/* `slot` is the free one where the id belongs. */
+/* `slot` is the free slot where the id belongs. */
 static bm_status append_id(bm_id_set *set, bm_hash_table *table, bm_doc_id id, size_t slot,
                            bm_error *err)
 {
@@ -153,14 +153,14 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
 
 /* === doc table ===
  *
- * The rows, their ids, and the shards in which these are looked up.
+ * The rows, their ids, and the shards in which ids are looked up.
  *
- * What counts against the memory is the size of one table with all ids, which the shards come to
- * where hashes are as good as chance: it does not depend on which threads have come how far.
+ * The memory limit is compared with the size of one table of all ids. The shards add up to it if
+ * hashes are evenly distributed, and it does not depend on how far each thread has come.
  *
- * Where rows and ids would take more than a part of the memory, their columns go on in files. Pages
- * of files that nobody looks at any more leave memory now and then: while rows are added, and while
- * they are read. */
+ * If rows and ids would take more than a part of the memory, their columns continue in files. Now
+ * and then, while rows are added and while they are read, pages of the files are removed from
+ * memory. */
 
 #define CHECK_ROWS 1024u /* between two checks of the memory */
 
@@ -200,7 +200,8 @@ uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table)
     return table->ended ? 0 : shard_bytes(table->n);
 }
 
-/* What rows and ids take of the memory before they go to files, and again in files. */
+/* The bytes that rows and ids may take before their columns continue in files, and again the bytes
+ * that their file pages may take. */
 static uint64_t file_part(const bm_doc_table *table)
 {
     return table->memory / BM_DOC_FILE_PART / 2;
@@ -253,7 +254,7 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
 bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *room)
 {
     const bm_column *ends = &table->columns.ends, *text = &table->columns.text;
-    uint64_t of[2] = {0}; /* where it begins and ends */
+    uint64_t of[2] = {0}; /* where the id begins and ends in `text` */
     const size_t first = row > 0 ? row - 1 : 0, n = row - first + 1;
     room->len = 0;
     if (!bm_column_read(ends, of + 2 - n, n * sizeof *of, first * sizeof *of) ||
@@ -263,8 +264,8 @@ bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *r
     return (bm_str){room->data, of[1] - of[0]};
 }
 
-/* The message names the memory that the documents so far would need, for no others are known yet.
- * Their part of the memory grows at least as the memory does. */
+/* The message names the memory that the documents so far need, since later ones are not known yet.
+ * The table's part of the memory grows at least in proportion to the memory. */
 static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error *err)
 {
     const double least = (double)needed * (double)table->memory_all / (double)table->memory;
@@ -290,14 +291,14 @@ static bm_status reserve(bm_doc_table *table, bm_hash_table *shard, bm_error *er
     return bm_hash_table_reserve(shard, hash_again, &table->ids, err);
 }
 
-/* The shard of an id, with slots. */
+/* The shard of an id, with space for one more. */
 static bm_status find_shard(bm_doc_table *table, uint64_t hash, bm_hash_table **out, bm_error *err)
 {
     *out = &table->shards[bm_doc_shard(hash)];
     return reserve(table, *out, err);
 }
 
-/* *out: the next free id#N of the id of row `first`; the id's text is in `text`. */
+/* *out: the next free id#N for the id of row `first`; `text` holds its bytes. */
 static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm_doc_id *out,
                            bm_error *err)
 {
@@ -317,8 +318,8 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
     }
 }
 
-/* Make room for so many rows, and so much text of ids, in all. The arrays never move, so that this
- * is the only thread that sees their addresses change, from none at all. */
+/* Make room for the rows and the text of ids in `all`. The arrays never move: their addresses
+ * change only once, from NULL, and only this thread can observe that. */
 static bm_status grow(bm_doc_table *table, const bm_doc_sums *all, bm_error *err)
 {
     bm_id_set *ids = &table->ids;
@@ -339,7 +340,7 @@ static bm_status grow(bm_doc_table *table, const bm_doc_sums *all, bm_error *err
     return BM_OK;
 }
 
-/* Of the rows that were added, those that nobody will soon read leave memory. */
+/* Remove added rows from memory once there are enough that are not read soon. */
 static void leave_added(bm_doc_table *table)
 {
     const size_t n = table->n - table->columns.n_left;
@@ -349,7 +350,7 @@ static void leave_added(bm_doc_table *table)
     }
 }
 
-/* `slot` is the free one of its shard where the id belongs. */
+/* `slot` is the free slot of its shard where the id belongs. */
 static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
                         bm_error *err)
 {
@@ -418,7 +419,7 @@ void bm_doc_table_begin(bm_doc_table *table)
     table->reserved = sums_of(table);
 }
 
-/* The rows and bytes that there will be, with those reserved ahead and the batch after them. */
+/* The sums after all that is reserved ahead and the batch are added. */
 static bm_doc_sums with_batch(const bm_doc_table *table, const bm_doc_sums *batch)
 {
     return (bm_doc_sums){.docs = table->reserved.docs + batch->docs,
@@ -480,7 +481,7 @@ void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch)
     leave_added(table);
 }
 
-/* This includes what an allocation costs. */
+/* Includes the overhead of an allocation. */
 uint64_t bm_doc_table_reason_bytes(const bm_skipped *skipped)
 {
     return strlen(skipped->reason) + 1 + 2 * sizeof(void *);
@@ -509,7 +510,7 @@ void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped)
 
 /* === numbered id ===
  *
- * Digits from the end to the '#'. */
+ * The digits are read from the end back to the '#'. */
 
 bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number)
 {
@@ -528,8 +529,8 @@ bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number)
 
 /* === next numbers ===
  *
- * A list of the ids that were repeated, and a table of it by row; both are empty as long as no id
- * is repeated. */
+ * A list of the repeated ids, and a hash table that finds their entries by row; both are empty
+ * until an id is repeated. */
 
 void bm_next_numbers_reset(bm_next_numbers *numbers)
 {
@@ -566,7 +567,7 @@ bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **
 
 /* === pair order ===
  *
- * Comparing pairs by their documents; a similarity as bits and back. Pure. */
+ * Comparing pairs by their documents; converting a similarity to bits and back. */
 
 int bm_pair_by_place(const void *x, const void *y)
 {

@@ -12,10 +12,11 @@
 #include "base/column.h"
 #include "base/memory.h"
 
-/* id_bytes -- how long an id may be: as long as every reader of our own files accepts it.
+/* id_bytes -- the longest id that every reader of bandmill's own files accepts.
  *
- * A row of pairs.tsv and of removed.tsv holds two ids, which escapes may double, and a path;
- * readers accept rows of BM_TABLE_ROW_MAX (results/result_tables.h). Longer ids are bad records. */
+ * A row of pairs.tsv or removed.tsv has two ids, whose length escapes may double, and a path;
+ * readers accept rows of up to BM_TABLE_ROW_MAX bytes (results/result_tables.h). A record with a
+ * longer id is a bad record. */
 
 #define BM_ID_BYTES_MAX ((size_t)15 << 20)
 
@@ -23,41 +24,40 @@
 
 /* "text", "int64", "uint64", "rows"; NULL: UNTYPED. */
 const char *bm_id_kind_word(bm_id_kind kind);
-bm_id_kind bm_id_kind_of(const char *word); /* UNTYPED: it is no such word */
-/* May an id of this kind be so written? Integers in decimal, without a plus or zeros before
- * them. */
+bm_id_kind bm_id_kind_of(const char *word); /* UNTYPED: not such a word */
+/* Is this the text of an id of this kind? Integers are decimal, without a plus or leading zeros. */
 bool bm_id_is_of(bm_str id, bm_id_kind kind);
 
 #define BM_NEXT_ID_UNKNOWN UINT64_MAX
 
-/* *next becomes greater than the id, where that is a number from 0 to INT64_MAX - 1 and *next is
- * known. */
+/* If the id is a number from 0 to INT64_MAX - 1 and *next is known, make *next greater than it. */
 void bm_next_id_pass(uint64_t *next, bm_str id);
 
-/* numbered_id -- ids of the form that `duplicate_ids` number gives repeated ones: X#N, N from 2. */
+/* numbered_id -- ids of the form X#N, N from 2, which repeated ids get with `duplicate_ids`
+ * number. */
 
-/* Is it one? *base: X; *number: N. */
+/* Does the id have this form? *base: X; *number: N. */
 bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number);
 
 /* next_numbers -- for each repeated id, the number at which the search for a free id#N continues.
  *
- * Ids are never withdrawn, so a number that is in use stays in use. The search passes each id X#N
- * once, and for one X only, the text before its last '#': all searches together take no more steps
- * than there are ids. */
+ * Ids are never removed, so a number that is in use stays in use. An id X#N is passed only by the
+ * search for X, the text before its last '#', and only once. So all searches together take no more
+ * steps than there are ids. */
 
 typedef struct bm_next_number {
     uint32_t row;    /* of the id that was repeated */
-    uint32_t number; /* to be tried next; 2 at first */
+    uint32_t number; /* the next to try; 2 at first */
 } bm_next_number;
 
 typedef struct bm_next_numbers {
-    bm_next_number *list; /* table.n, in the order in which they were repeated */
+    bm_next_number *list; /* table.n entries, in order of the first repeat */
     size_t cap;
     bm_hash_table table;
 } bm_next_numbers; /* {0} is empty */
 
 void bm_next_numbers_reset(bm_next_numbers *numbers); /* frees */
-/* *out: the number for the id of `row`, for reading and writing until the next call.
+/* *out: the number of the id of `row`, which may be read and written until the next call.
  * BM_ERR_NOMEM. */
 bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **out, bm_error *err);
 
@@ -78,10 +78,10 @@ void bm_id_set_reset(bm_id_set *set); /* frees */
 bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *err);
 /* The number of an id, or BM_ID_NONE. */
 uint32_t bm_id_set_find(const bm_id_set *set, bm_str id);
-/* The id of a number, until the next add. */
+/* The id of a number, valid until the next add. */
 bm_str bm_id_set_id(const bm_id_set *set, uint32_t number);
 
-/* The bytes that a set of `n` ids with so much text needs, also while it grows. */
+/* The bytes that a set of `n` ids with `text_bytes` of text needs, even while it grows. */
 uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes);
 
 /* An id, and XXH3_64bits of it. */
@@ -90,8 +90,8 @@ typedef struct bm_doc_id {
     uint64_t hash;
 } bm_doc_id;
 
-/* doc_table -- what a job remembers of each document, in input order: its id, the place of the id,
- * and its length.
+/* doc_table -- a row for each document of a job, in input order: its id, the place of its record,
+ * its lengths and hashes.
  *
  * Each id is looked up among those before it, since ids must differ. The table of ids is divided
  * into shards by the last bits of their hashes. Afterwards any number of threads may read.
@@ -100,22 +100,22 @@ typedef struct bm_doc_id {
  *     bm_doc_table_add      one document, by one thread
  *
  *     bm_doc_table_reserve  rows and bytes of text for a batch: batches in order, one at a time
- *     bm_doc_table_fill     a reserved row and its id: any thread
+ *     bm_doc_table_fill     set a reserved row and its id: any thread
  *     bm_doc_table_enter    the id of a row that was filled, into its shard: for each shard the
  *                           rows in order, one at a time; different shards at once. Whoever has the
  *                           id of an earlier row learns of it
  *     bm_doc_table_accept   the batch is part of the table: batches in order, one at a time
  *
- * Rows and ids lie in columns (base/column.h). Where they would take more of the memory than
- * matters, those that come then lie in files: nothing that reads them changes, and BM_DOC_FILE_PART
- * of the memory is all they take, as long as rows are read by the functions below.
+ * Rows and ids are stored in columns (base/column.h). When they exceed a part of the memory, later
+ * ones are stored in files. Readers notice no difference, and rows and ids together take at most
+ * the memory divided by BM_DOC_FILE_PART, if rows are read by the functions below.
  *
- * Rows that are reserved and not accepted are *ahead*; while there are some, nothing is added in
- * the first way. One thread may reserve while another accepts. */
+ * Rows that are reserved and not accepted are *ahead*; while there are some, bm_doc_table_add must
+ * not be called. One thread may reserve while another accepts. */
 
 #define BM_DOC_SHARDS     32u
-#define BM_DOC_FILE_PART  16u  /* of the memory, which rows and ids may take in any case */
-#define BM_DOC_LEAVE_ROWS 512u /* of so many rows that are looked at, one leaves the maps */
+#define BM_DOC_FILE_PART  16u  /* rows and ids may take the memory divided by this */
+#define BM_DOC_LEAVE_ROWS 512u /* one read of this many removes the file pages from memory */
 
 /* The shard of an id. The table of a shard uses the other half of the hash. */
 static inline uint32_t bm_doc_shard(uint64_t id_hash)
@@ -126,14 +126,14 @@ static inline uint32_t bm_doc_shard(uint64_t id_hash)
 typedef struct bm_doc_row {
     uint64_t line;
     uint64_t text_bytes;
-    uint64_t text_hash; /* XXH3_64bits of the text before repair; BM_TEXT_UNKNOWN */
+    uint64_t text_hash; /* XXH3_64bits of the text before repair, or BM_TEXT_UNKNOWN */
     uint32_t file;
     uint32_t n_shingles;
 } bm_doc_row;
 
 #define BM_TEXT_UNKNOWN 0u
 
-/* Are the texts of two documents known to be the same bytes? */
+/* Are the texts of two documents known to be identical? */
 static inline bool bm_doc_same_text(const bm_doc_row *a, const bm_doc_row *b)
 {
     return a->text_hash == b->text_hash && a->text_hash != BM_TEXT_UNKNOWN;
@@ -143,14 +143,14 @@ static inline bool bm_doc_same_text(const bm_doc_row *a, const bm_doc_row *b)
 typedef struct bm_file_names {
     const char **names;
     size_t n;
-    uint64_t *from_records; /* for each, how many of its records precede this share; NULL: none */
+    uint64_t *from_records; /* how many records of each input precede this shard; NULL: none */
 } bm_file_names;
 
 typedef struct bm_skipped {
     uint64_t line;
     uint32_t file;
     char *reason;      /* owned by the table */
-    uint64_t n_behind; /* lines after that one which went with it (record.h) */
+    uint64_t n_behind; /* lines after it that were skipped as part of it (record.h) */
 } bm_skipped;
 
 /* Documents and bad records of batches. */
@@ -160,42 +160,47 @@ typedef struct bm_doc_sums {
 } bm_doc_sums;
 
 typedef struct bm_doc_table {
-    bm_doc_row *rows; /* to be read by bm_doc_table_row */
+    bm_doc_row *rows; /* read them by bm_doc_table_row */
     size_t n;
     const char *temp_dir; /* borrowed; NULL: rows and ids stay in memory */
     struct {
-        bm_column rows, ends, text; /* which hold `rows`, and the arrays of `ids` */
-        size_t n_left;              /* the first rows, that take no memory if nobody reads them */
+        bm_column rows, ends, text; /* they hold `rows` and the arrays of `ids` */
+        size_t n_left;              /* rows at the beginning whose pages were last removed from
+                                     * memory */
     } columns;
-    bm_id_set ids; /* the number of an id is its row; its own table is empty, for there are ... */
+    bm_id_set ids; /* the number of an id is its row; ids.table is unused, since ids are looked up
+                    * in ... */
     bm_hash_table shards[BM_DOC_SHARDS];
-    bool ended;           /* no shards any more */
-    bm_doc_sums reserved; /* all, including those reserved ahead */
+    bool ended;           /* the shards were freed */
+    bm_doc_sums reserved; /* of all rows, including those reserved ahead */
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
-    size_t n_swallowing;    /* those, skipped by this run, that took lines after them along */
+    size_t n_swallowing;    /* records skipped by this run together with lines after them */
     bool number_duplicates; /* a repeated id becomes the next free id#N; else it is an error */
     bm_next_numbers next;
-    uint64_t n_tried;           /* id#N that were looked up to find a free one */
+    uint64_t n_tried;           /* ids of the form id#N that were looked up to find a free one */
     uint64_t memory;            /* bytes at most; 0: no limit */
     uint64_t memory_all;        /* the limit that `memory` is a part of, for messages */
     uint64_t reason_bytes;      /* in `skipped` */
-    const bm_file_names *files; /* borrowed, for messages; NULL: they name no other place */
+    const bm_file_names *files; /* borrowed, for messages; NULL: a message about a repeated id does
+                                 * not name its first place */
 } bm_doc_table;                 /* {0} is empty */
 
 void bm_doc_table_reset(bm_doc_table *table); /* frees */
-/* The bytes that it holds; the bytes of the shards, which depend on the number of ids alone. */
+/* The bytes that the table holds, and those of its shards, which depend only on the number of
+ * ids. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
-/* The bytes that it will hold with everything reserved ahead and one batch more; *shards: the part
- * of the shards. */
+/* The bytes that it will hold with all that is reserved ahead and one more batch; *shards: the
+ * shards' part of them. */
 uint64_t bm_doc_table_bytes_with(const bm_doc_table *table, const bm_doc_sums *batch,
                                  uint64_t *shards);
-/* No more documents are added: frees the shards. */
+/* Free the shards: no more documents are added. */
 void bm_doc_table_end_adding(bm_doc_table *table);
-/* Rows and ids that lie in files take no memory until they are looked at. Any thread. */
+/* Remove the pages of rows and ids in files from memory, until they are accessed again. Any
+ * thread. */
 void bm_doc_table_leave(const bm_doc_table *table);
-/* A row; its id, as given (unescaped). Any thread. */
+/* A row, and its id as given (unescaped). Any thread. */
 static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size_t row)
 {
     if (row % BM_DOC_LEAVE_ROWS == 0)
@@ -203,25 +208,27 @@ static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size
     return &table->rows[row];
 }
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
-/* The same for rows that are asked for in any order: an id in a file is read into `room`, since
- * that costs less than page faults. It is there until `room` is used again. */
+/* As bm_doc_table_id, for rows in random order: an id in a file is read into `room`, which costs
+ * less than page faults. The id is valid until `room` is used again. */
 bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *room);
-/* Append a document. BM_ERR_INPUT names `file_name` and the line where the id is repeated and not
- * numbered, and the place where it was first. BM_ERR_NOMEM past table->memory too. */
+/* Append a document. BM_ERR_INPUT: the id is repeated and not numbered; the message names
+ * `file_name`, the line, and the place where the id came first. BM_ERR_NOMEM also past
+ * table->memory. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err);
-/* A document with an id of this hash will soon be added: prefetch the slot. */
+/* Prefetch the slot of an id that will soon be added. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
-/* Nothing is reserved ahead: begin to reserve after the last row. */
+/* Start reserving after the last row; nothing is reserved ahead. */
 void bm_doc_table_begin(bm_doc_table *table);
-/* May a batch be reserved? False: its documents are added one by one, once nothing is ahead, for
- * then repeated ids are numbered, or the limit of memory or of documents is near. */
+/* May a batch be reserved? False if repeated ids are numbered, or if the limit of memory or of
+ * documents is near: then its documents are added one by one, once nothing is ahead. */
 bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch);
-/* Make room for a batch, which may be reserved. BM_ERR_NOMEM, BM_ERR_IO: it gets none. */
+/* Make room for a batch that may be reserved. BM_ERR_NOMEM, BM_ERR_IO: there is no room. */
 bm_status bm_doc_table_make_room(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err);
-/* The first row of the batch, for which there is room. *text: where the text of its ids begins. */
+/* Reserve rows for a batch that room was made for, and return the first one. *text: where the text
+ * of its ids begins. */
 size_t bm_doc_table_reserve(bm_doc_table *table, const bm_doc_sums *batch, uint64_t *text);
-/* Set the row: its id ends at `end` of the text, to which its bytes were copied. */
+/* Set a row, whose id was copied to the text of ids and ends at `end` there. */
 static inline void bm_doc_table_fill(const bm_doc_table *table, size_t at, const bm_doc_row *row,
                                      uint64_t end)
 {
@@ -232,15 +239,15 @@ static inline void bm_doc_table_fill(const bm_doc_table *table, size_t at, const
 bm_status bm_doc_table_enter(bm_doc_table *table, uint32_t row, uint64_t id_hash, uint32_t *first,
                              bm_error *err);
 void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch);
-/* BM_ERR_INPUT, as of bm_doc_table_add: `row` and the row `first` have the same id. */
+/* BM_ERR_INPUT, as from bm_doc_table_add: `row` and the row `first` have the same id. */
 bm_status bm_doc_table_repeated(const bm_doc_table *table, const bm_doc_row *row, uint32_t first,
                                 const char *file_name, bm_error *err);
-/* Bytes that the list of bad records needs for a reason. */
+/* Bytes of memory that the reason of a bad record takes. */
 uint64_t bm_doc_table_reason_bytes(const bm_skipped *skipped);
 /* Append a document that was left out; on BM_OK skipped->reason is taken. */
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);
-/* Remove the rows from `n_rows` on and the skipped ones from `n_skipped` on. Nothing may be added
- * afterwards, for the shards still hold their ids. */
+/* Remove the rows from `n_rows` on and the skipped records from `n_skipped` on. Nothing may be
+ * added afterwards, since the shards still have the removed ids. */
 void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped);
 
 /* pair_order -- the order of pairs, and a pair as two words that sort in that order.

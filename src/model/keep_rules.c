@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_rules.c -- a list taken apart at its commas, each rule at its colon, its values at their
- * bars. */
+/* keep_rules.c -- parsing a list: it is split at commas, each rule at its colon, values at bars. */
 #include "model/keep_rules.h"
 
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "base/memory.h"
 
 static const struct {
-    const char *word; /* with a colon: more follows */
+    const char *word; /* ends with a colon if an argument follows */
     bm_keep_kind kind;
 } kinds[] = {{"first", BM_KEEP_RULE_FIRST},     {"last", BM_KEEP_RULE_LAST},
              {"longest", BM_KEEP_RULE_LONGEST}, {"shortest", BM_KEEP_RULE_SHORTEST},
@@ -25,8 +24,7 @@ static bm_status refuse(const char *rule, const char *why, bm_error *err)
                          rule, why);
 }
 
-/* Where the part of the text that ends at `stop` ends: at a `stop` without a backslash, or at its
- * end. */
+/* The length of the text up to the first `stop` without a backslash, or up to its end. */
 static size_t part_end(const char *text, char stop)
 {
     size_t at = 0;
@@ -35,8 +33,7 @@ static size_t part_end(const char *text, char stop)
     return at;
 }
 
-/* The same text with the escapes taken off, in `out`, which has as much space; returns its end, a
- * NUL. */
+/* Write the text without its escapes to `out`, which has `len` + 1 bytes; return its end, a NUL. */
 static char *unescape(const char *text, size_t len, char *out)
 {
     for (size_t i = 0; i < len; i++) {
@@ -48,7 +45,7 @@ static char *unescape(const char *text, size_t len, char *out)
     return out;
 }
 
-/* A copy of so many bytes without their escapes. */
+/* Copy `len` bytes without their escapes. */
 static bm_status copy(const char *text, size_t len, char **out, size_t *out_len, bm_error *err)
 {
     BM_TRY(bm_new(out, len + 1, err));
@@ -147,7 +144,7 @@ static void drop_rule(bm_keep_rules *rules)
 
 static bm_status parse(const char *list, bm_keep_rules *out, bm_error *err)
 {
-    bool decided = false; /* by an earlier rule, in any case */
+    bool decided = false; /* an earlier rule decides in every case */
     for (bool more = true; more;) {
         const size_t len = part_end(list, ',');
         BM_TRY(add_rule(out, list, len, err));
@@ -159,7 +156,7 @@ static bm_status parse(const char *list, bm_keep_rules *out, bm_error *err)
         const bool ends = kind == BM_KEEP_RULE_FIRST || kind == BM_KEEP_RULE_LAST;
         out->last = out->last || (kind == BM_KEEP_RULE_LAST && !decided);
         out->none = kind == BM_KEEP_RULE_NONE;
-        /* a rule after them is checked, but can decide nothing */
+        /* a rule after `first` or `last` is checked, but can decide nothing */
         if (decided && bm_keep_looks_at_field(kind))
             out->n_by_field--;
         if (ends || decided || out->none)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_rules.h -- the list of rules that say which document of a group stays, taken apart.
+/* keep_rules.h -- the parsed list of rules that select the document of a group to keep.
  *
  *     RULE[,RULE...]   first last longest shortest none
  *                      max:FIELD min:FIELD  order:FIELD=A|B|C  sources:A|B|C
  *
- * `\,` stands for a comma and `\|` for a bar in a name or value; any other backslash is itself. */
+ * `\,` stands for a comma and `\|` for a bar in a name or value; any other backslash is literal. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -20,7 +20,7 @@ typedef enum bm_keep_kind {
     BM_KEEP_RULE_ORDER,
     BM_KEEP_RULE_SOURCES,
     BM_KEEP_RULE_NONE,
-    BM_KEEP_RULE_WITHIN /* no rule of a list: a field whose values divide the documents */
+    BM_KEEP_RULE_WITHIN /* not a rule of a list: a field whose values divide the documents */
 } bm_keep_kind;
 
 static inline bool bm_keep_looks_at_field(bm_keep_kind kind)
@@ -32,19 +32,19 @@ static inline bool bm_keep_looks_at_field(bm_keep_kind kind)
 typedef struct bm_keep_rule {
     bm_keep_kind kind;
     const char *words; /* the rule as it was given, for messages and reports */
-    size_t field;      /* MAX, MIN, ORDER: which of bm_keep_rules.fields */
+    size_t field;      /* MAX, MIN, ORDER: index in bm_keep_rules.fields */
     bm_str *values;    /* ORDER, SOURCES: best first */
     size_t n_values;
 } bm_keep_rule;
 
 typedef struct bm_keep_rules {
-    bm_keep_rule *rules; /* those that can decide: none after `first` and `last` */
+    bm_keep_rule *rules; /* rules that can decide: none after `first` or `last` */
     size_t n;
-    const char **fields; /* that they look at, each once */
+    const char **fields; /* the fields that rules read, each once */
     size_t n_fields;
-    size_t n_by_field; /* how many rules look at one */
-    bool last;         /* where no rule decides, the last in the input is preferred */
-    bool none;         /* no document of a group stays; no rules then */
+    size_t n_by_field; /* how many rules read a field */
+    bool last;         /* if no rule decides, the last in the input is preferred */
+    bool none;         /* no document of a group is kept; there are no rules */
 } bm_keep_rules;       /* {0}: the first in the input */
 
 /* The kind of value that a rule found in a field of a record: the last bytes of its key
@@ -52,31 +52,31 @@ typedef struct bm_keep_rules {
 typedef enum bm_keep_seen {
     BM_KEEP_SEEN,
     BM_KEEP_SEEN_MISSING,  /* no value */
-    BM_KEEP_SEEN_OTHER,    /* of a type that has no order */
+    BM_KEEP_SEEN_OTHER,    /* a value of a type that has no order */
     BM_KEEP_SEEN_UNLISTED, /* `order`: a value that it does not list */
     BM_KEEP_SEEN_ABSENT    /* the record has no such field */
 } bm_keep_seen;
 
-#define BM_KEEP_NAMES_LEN 2u /* bytes of a key: how many bytes names of fields have */
+#define BM_KEEP_NAMES_LEN 2u /* bytes in a key that store the length of the names */
 
-/* A key (input/keep_key.h), taken apart. False: it is none. */
+/* Split a key (input/keep_key.h) into its parts. False: it is not a key. */
 typedef struct bm_keep_key_parts {
     bm_str compared;
-    bm_str names;     /* of fields of the record; mostly empty */
-    const char *seen; /* bm_keep_seen of each rule that looks at a field */
+    bm_str names;     /* names of the record's fields; usually empty */
+    const char *seen; /* a bm_keep_seen for each rule that reads a field */
 } bm_keep_key_parts;
 bool bm_keep_key_split(const bm_keep_rules *rules, bm_str key, bm_keep_key_parts *out);
-/* BM_ERR_INPUT: no document has the field of a rule, so that the rule is a mistake. `names`: the
- * fields that the first document has. */
+/* BM_ERR_INPUT: no document has the field of a rule, so the rule is a mistake. `names`: the fields
+ * of the first document. */
 bm_status bm_keep_rule_no_field(const bm_keep_rules *rules, const bm_keep_rule *rule, bm_str names,
                                 bm_error *err);
 
 /* BM_ERR_USAGE names `keep`. On failure `out` is {0}. */
 bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *err);
 void bm_keep_rules_reset(bm_keep_rules *rules);
-/* In place of a list: documents are divided by the value of a field. */
+/* Make rules that divide documents by the value of a field, instead of parsing a list. */
 bm_status bm_keep_rules_within(const char *field, bm_keep_rules *out, bm_error *err);
-/* Do rules rank documents, beside their order in the input? */
+/* Do rules rank documents by more than their order in the input? */
 static inline bool bm_keep_rules_rank(const bm_keep_rules *rules)
 {
     return rules->n > 0 && rules->rules[0].kind != BM_KEEP_RULE_WITHIN;
@@ -86,7 +86,7 @@ static inline bool bm_keep_rules_divide(const bm_keep_rules *rules)
 {
     return rules->n > 0 && rules->rules[0].kind == BM_KEEP_RULE_WITHIN;
 }
-/* Does one of them go by the length of texts, or by the source? */
+/* Is there a rule of this kind? */
 bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind);
-/* The place of `value` among the values of the rule; n_values: it is not one of them. */
+/* The index of `value` in the values of the rule; n_values: it is not there. */
 size_t bm_keep_rule_place(const bm_keep_rule *rule, bm_str value);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* low_halves.h -- are the low halves of 64-bit hashes as different as the hashes?
+/* low_halves.h -- are the low halves of 64-bit hashes as distinct as the hashes?
  *
- * A scheme of 32 bits signs the low half of a hash that was made elsewhere. If the caller's
- * "hashes" are no hashes but, say, numbers shifted by 32 bits, then documents that share nothing
- * have equal low halves, and so equal signatures. Two HyperLogLog counters (Flajolet et al. 2007;
- * linear counting where fewer than 2.5 values a register were seen) estimate how many distinct
- * hashes and how many distinct low halves there are, within 1 %, in any order.
+ * A 32-bit scheme signs the low half of a given hash. If the caller's "hashes" are not hashes but,
+ * say, numbers shifted by 32 bits, documents that share nothing have equal low halves, and so equal
+ * signatures. Two HyperLogLog counters (Flajolet et al. 2007; linear counting below 2.5 distinct
+ * values for each register) estimate how many distinct hashes and how many distinct low halves
+ * there are, within 1 %, in any order.
  *
  * Counting costs 5 ns a hash: a fifth of the processor time of `sign --format hashes` (20 million
  * hashes, 128 permutations, AVX-512). So the first BM_LOW_HALVES_ALL hashes are counted, 5 ms in
  * all, and after them every 64th document, .3 ns a hash: 1.8 % of that run. The result depends on
- * the order of the documents, but not on how they are cut into calls. One thread at a time. */
+ * the order of the documents, but not on how calls divide them. One thread at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,15 +19,14 @@
 #include <bandmill/types.h>
 
 #define BM_LOW_HALVES_BITS  14u
-#define BM_LOW_HALVES_FIRST 4096u /* hashes, before which bm_low_halves_add does not check */
+#define BM_LOW_HALVES_FIRST 4096u /* hashes before the first check by bm_low_halves_add */
 #define BM_LOW_HALVES_ALL   (UINT64_C(1) << 20)
 #define BM_LOW_HALVES_EVERY 64u
 
 typedef struct bm_low_halves {
-    const char *of;   /* names the hashes in an error; borrowed */
-    bm_scheme scheme; /* signs their low halves */
-    uint64_t n_docs, n_hashes,
-        next_check; /* given so far; the number of hashes at which to check */
+    const char *of;                        /* names the hashes in an error; borrowed */
+    bm_scheme scheme;                      /* signs their low halves */
+    uint64_t n_docs, n_hashes, next_check; /* given x */
     uint8_t whole[1u << BM_LOW_HALVES_BITS];
     uint8_t low[1u << BM_LOW_HALVES_BITS];
 } bm_low_halves;
@@ -35,11 +34,11 @@ typedef struct bm_low_halves {
 /* `of` is a file or a field. */
 void bm_low_halves_begin(bm_low_halves *seen, const char *of, bm_scheme scheme);
 /* Count the hashes of documents: document i has hashes[offsets[i]] … hashes[offsets[i + 1] - 1].
- * Checks them (bm_low_halves_check) after the document with hash number BM_LOW_HALVES_FIRST, and
- * each time that the number of hashes has doubled: a caller that stores documents as they come has
- * not stored many by then. */
+ * They are checked (bm_low_halves_check) after the document with hash number BM_LOW_HALVES_FIRST,
+ * and each time the number of hashes has doubled, so a caller that stores documents at once has not
+ * stored many before the first check. */
 bm_status bm_low_halves_add(bm_low_halves *seen, const uint64_t *offsets, const uint64_t *hashes,
                             size_t n_docs, bm_error *err);
-/* BM_ERR_INPUT names the hashes, both numbers and the way out: an eighth or more of the distinct
- * low halves are missing that as many random hashes would have. */
+/* BM_ERR_INPUT: there are at least an eighth fewer distinct low halves than for the same number of
+ * random hashes. The message names the hashes, both numbers and the remedy. */
 bm_status bm_low_halves_check(const bm_low_halves *seen, bm_error *err);

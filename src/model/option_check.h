@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_check.h -- the parts that options of several calls share: is every value one that it may
- * have? What needs a file, a device or another option is for the calls. */
+/* option_check.h -- checks of the option parts that several calls share: is every value allowed?
+ * Checks that need a file, a device or another option are left to the calls. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -11,7 +11,7 @@
 /* BM_ERR_USAGE naming the field: an enum out of range, a number out of range, an array that is NULL
  * with a length, a reserved word that is set. */
 bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err);
-/* The same for a list of texts, which may not contain NULL, and for a number, which may not be
+/* The same for a list of texts, which must not contain NULL, and for a number, which must not be
  * NAN. */
 bm_status bm_option_list_check(const char *field, const char *const *list, size_t n, bm_error *err);
 bm_status bm_option_number_check(const char *field, double value, bm_error *err);
@@ -19,8 +19,8 @@ bm_status bm_option_number_check(const char *field, double value, bm_error *err)
 /* Are there any documents: paths, a list of them, a table? */
 bool bm_input_given(const bm_input_options *input);
 
-/* Does the hash of shingles go with the scheme? BM_ERR_USAGE. */
+/* BM_ERR_USAGE: the scheme does not accept the hash of shingles. */
 bm_status bm_option_hash_check(const bm_text_options *text, const bm_sketch_options *sketch,
                                bm_error *err);
-/* BM_ERR_USAGE: bits that are no BM_FIELD_*. */
+/* BM_ERR_USAGE: there are bits that are not BM_FIELD_*. */
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err);

@@ -12,21 +12,22 @@ const char *bm_option_name_or(bm_option option, unsigned value, const char *othe
 const char *bm_option_field(bm_option option);
 /* BM_ERR_USAGE naming the option's field, unless it has such a value. */
 bm_status bm_option_check(bm_option option, unsigned value, bm_error *err);
-/* The list of normalisation steps in the order in which they are applied, "none" for 0: `out` is
- * filled, cut short at `cap`. */
+/* Write the names of normalisation steps to `out`, in the order of their application ("none" for
+ * 0), cut short at `cap`. */
 void bm_normalize_words(uint32_t bits, char *out, size_t cap);
-/* And back; false: a word that is none. Steps that exclude each other are for others to refuse. */
+/* Parse such a list; false: a word is unknown. Steps that exclude each other are not checked
+ * here. */
 bool bm_normalize_value(const char *list, uint32_t *bits);
-/* KIND:K. */
+/* Write the shingle as KIND:K. */
 void bm_shingle_words(const bm_text_options *text, char *out, size_t cap);
 
-/* Are the sets of documents compared? */
+/* Does this verification compare the sets of documents? */
 static inline bool bm_verify_reads_sets(bm_verify verify)
 {
     return verify == BM_VERIFY_EXACT || verify == BM_VERIFY_CONTAINED;
 }
 
-/* option_defaults -- the defaults of the documentation, of the parts that several calls share. */
+/* option_defaults -- the documented defaults of the parts that several calls share. */
 
 #define BM_DEFAULT_MAX_DOC_BYTES (UINT64_C(1) << 30)
 

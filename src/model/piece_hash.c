@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* piece_hash.c -- one hash for the current piece, another for the list of hashes of the pieces
- * before it. A piece ends only when a byte after it comes, so a file of exactly one piece has no
- * list. */
+/* piece_hash.c -- one hash of the current piece, another of the list of digests of the pieces
+ * before it. A piece ends only when a byte follows, so a file of exactly one piece has no list. */
 #include "model/stream_hash.h"
 
 #include <inttypes.h>
@@ -12,7 +11,7 @@
 
 struct bm_piece_hash {
     bm_stream_hash *piece, *list;
-    uint64_t piece_bytes; /* UINT64_MAX: the whole */
+    uint64_t piece_bytes; /* UINT64_MAX: the whole file is one piece */
     uint64_t in_piece;    /* bytes of the piece so far */
     bool has_list;
 };

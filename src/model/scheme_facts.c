@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_facts.c -- a row a scheme; the public calls bm_scheme_hash, bm_scheme_seed and
+/* scheme_facts.c -- a row for each scheme; the public calls bm_scheme_hash, bm_scheme_seed and
  * bm_scheme_value_bytes.
  *
  * Tests: tests/unit/model/test_scheme_facts.c */
@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 
-#define LANCE_JOINT 0x1F /* between words; other characters of lance are as in the text */
+#define LANCE_JOINT 0x1F /* lance joins words with it; other bytes stay as in the text */
 #define ONLY(hash)  (1u << (hash))
 #define ANY                                                                                        \
     (ONLY(BM_TOKEN_XXH3) | ONLY(BM_TOKEN_XXH64) | ONLY(BM_TOKEN_SHA1) | ONLY(BM_TOKEN_MURMUR3))
@@ -20,7 +20,7 @@ static const struct {
     unsigned hashes;
     bm_token_hash first;
     uint32_t seed, word_bytes;
-    uint64_t greatest; /* word of a document that has shingles; 0: any */
+    uint64_t greatest; /* greatest word of a document that has shingles; 0: no bound */
 } rows[] = {
     [BM_SCHEME_AFFINE32] = {ANY, BM_TOKEN_XXH3, 1, 4, 0},
     [BM_SCHEME_OPH] = {ONLY(BM_TOKEN_XXH3), BM_TOKEN_XXH3, 1, 4, UINT32_MAX - 1},
@@ -55,8 +55,8 @@ uint64_t bm_scheme_greatest_word(bm_scheme scheme)
                                                                    : UINT64_MAX;
 }
 
-/* nemo: the first multiplier of the scheme is the seed of its hash, as sketch/scheme_nemo.c draws
- * it. */
+/* nemo: the first multiplier of the scheme is the seed of its hash, drawn as in
+ * sketch/scheme_nemo.c. */
 static uint32_t nemo_hash_seed(uint32_t seed)
 {
     bm_random random;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_facts.h -- facts of a scheme that other code than its row needs (bandmill/schemes.h has
- * the rest): the hashes of shingles that it accepts (docs/schemes.md). Schemes of other tools
- * accept only hashes with which a tool makes the same words. */
+/* scheme_facts.h -- facts about schemes that other code needs (bandmill/schemes.h has the rest),
+ * such as the shingle hashes that a scheme accepts (docs/schemes.md). Schemes of other tools accept
+ * only the hashes for which that tool makes the same words. */
 #pragma once
 
 #include <bandmill/schemes.h>
 
-#define BM_NEMO_RANGE    UINT64_C(0x7FFFFFFF) /* of the coefficients of nemo: below it */
+#define BM_NEMO_RANGE    UINT64_C(0x7FFFFFFF) /* coefficients of nemo are below it */
 #define BM_SCHEME_HASHES 64u                  /* bytes that bm_scheme_hash_words needs at most */
 
-/* Signatures lie in memory as rows of uint32_t, whatever the scheme: a word of 64 bits takes two.
- * How many a row of n words takes. */
+/* How many uint32_t a signature of n words takes. All schemes store signatures in memory as rows of
+ * uint32_t; a 64-bit word takes two. */
 static inline uint32_t bm_scheme_row_uints(bm_scheme scheme, uint32_t n)
 {
     return n * (bm_scheme_value_bytes(scheme) / (uint32_t)sizeof(uint32_t));
 }
 
-/* The form of such a row: how many uint32_t it takes, and how many bytes a word has (4 or 8). */
+/* The form of such a row: its length in uint32_t, and the bytes of a word (4 or 8). */
 typedef struct bm_word_rows {
     uint32_t uints, word_bytes;
 } bm_word_rows;
@@ -25,8 +25,8 @@ static inline bm_word_rows bm_scheme_rows(bm_scheme scheme, uint32_t perms)
     return (bm_word_rows){bm_scheme_row_uints(scheme, perms), bm_scheme_value_bytes(scheme)};
 }
 
-/* How a scheme has shingles hashed, into text->of_scheme, for whoever opens a shingler: nemo and
- * lance begin their hash with a seed, lance joins words by another byte. Else 0. */
+/* Set text->of_scheme for opening a shingler: the hash of nemo and lance has a seed, and lance
+ * joins words with another byte. 0 for other schemes. */
 void bm_scheme_set_hashing(const bm_sketch_options *sketch, bm_text_options *text);
 static inline uint32_t bm_hashing_seed(const bm_text_options *text)
 {
@@ -38,10 +38,10 @@ static inline char bm_hashing_joint(const bm_text_options *text)
     return text->of_scheme >> 32 != 0 ? (char)(text->of_scheme >> 32) : ' ';
 }
 
-/* Does it take all 64 bits of a hash, or only the low half? */
+/* Does the scheme use all 64 bits of a hash (true) or only the low half? */
 bool bm_scheme_whole_hashes(bm_scheme scheme);
 /* The greatest word that a document with shingles can have. */
 uint64_t bm_scheme_greatest_word(bm_scheme scheme);
 bool bm_scheme_accepts_hash(bm_scheme scheme, bm_token_hash hash);
-/* "xxh3, sha1", for messages; filled. */
+/* Write the names of the accepted hashes for messages, such as "xxh3, sha1". */
 void bm_scheme_hash_words(bm_scheme scheme, char out[BM_SCHEME_HASHES]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_hash.c -- a state of xxHash, and the update for this machine.
+/* stream_hash.c -- a state of xxHash, and the update function for this processor.
  *
  * Tests: tests/unit/model/test_stream_hash.c */
 #include "model/stream_hash.h"
@@ -75,7 +75,7 @@ bm_hash128 bm_stream_hash_end(const bm_stream_hash *hash)
 
 uint64_t bm_stream_hash_end64(const bm_stream_hash *hash)
 {
-    return XXH3_64bits_digest(&hash->state); /* both sizes have one state */
+    return XXH3_64bits_digest(&hash->state); /* both digest sizes use the same state */
 }
 
 void bm_stream_hash_close(bm_stream_hash *hash)

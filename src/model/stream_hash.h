@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_hash.h -- XXH3 with 128 bits of a stream of bytes: the digest of an input. xxHash is built
- * once for each set of vector instructions; the bits are the same. */
+/* stream_hash.h -- 128-bit XXH3 of a stream of bytes: the digest of an input. xxHash is built once
+ * for each vector instruction set, with the same results. */
 #pragma once
 
 #include <stddef.h>
@@ -10,19 +10,19 @@
 
 #include "base/system.h"
 
-/* content_sums -- the hash of a sequence of shingles: the scalar definition, and taking a document
- * in by parts. The formula and the argument for it: kernels/content_hash.h. And the content hash,
- * by which identical documents are known. */
+/* content_sums -- the hash of a sequence of shingles: its scalar definition, and hashing a document
+ * in parts. kernels/content_hash.h has the formula and its proof. Also the content hash, by which
+ * identical documents are recognised. */
 
-#define BM_CONTENT_PART 128u /* hashes of a stretch, BM_CONTENT_STRETCH */
+#define BM_CONTENT_PART 128u /* hashes of a block, equal to BM_CONTENT_STRETCH */
 
 typedef struct bm_hash128 {
     uint64_t lo, hi;
 } bm_hash128;
 
-/* The value in its place for a document that has no shingles because it is unreadable
- * (text/shingler.h), or because it has fewer units than a shingle (BM_SHORT_SKIP); any other
- * document without shingles has 0, 0. */
+/* The content hash of a document that has no shingles because it is unreadable (text/shingler.h),
+ * or because it has fewer units than a shingle (BM_SHORT_SKIP). Any other document without shingles
+ * has {0, 0}. */
 #define BM_CONTENT_UNREADABLE ((bm_hash128){0, 1})
 #define BM_CONTENT_SHORT      ((bm_hash128){0, 2})
 
@@ -42,15 +42,15 @@ typedef struct bm_content_sums {
 } bm_content_sums;
 
 /* Add the blocks of the n hashes at positions at … at+n-1; `at` is a multiple of BM_CONTENT_PART,
- * and so is n, but for the last hashes of a document. The definition; other implementations of this
- * type are equal to it. */
+ * and so is n, except for the last hashes of a document. bm_content_add is the definition; all
+ * other functions of this type give the same result. */
 typedef void bm_content_add_fn(const uint64_t *run, size_t n, uint64_t at, bm_content_sums *sums);
 bm_content_add_fn bm_content_add;
 
 /* The hash of the sequence of a document's n shingles. */
 bm_hash128 bm_content_end(const bm_content_sums *sums, uint64_t n);
 
-/* The state of a document with hashes that come in parts of any size. {0}: none yet. */
+/* The state of hashing a document whose hashes come in parts of any size. {0}: none yet. */
 typedef struct bm_content_parts {
     bm_content_sums sums;
     uint64_t n;
@@ -63,45 +63,46 @@ void bm_content_parts_add(bm_content_parts *parts, bm_content_add_fn *add, const
 bm_hash128 bm_content_parts_end(bm_content_parts *parts, bm_content_add_fn *add);
 
 /* The content hash of a document with shingles: the hash of their sequence, with a second hash of
- * another kind xored into its upper half. Who knows the formula makes two sequences with one hash
- * in a second, but not texts that agree in XXH3 too. The second hash is XXH3 with 64 bits
+ * another kind XORed into its upper half. Anyone who knows the formula can make two sequences with
+ * the same hash in a second, but not texts that also agree in XXH3. The second hash is 64-bit XXH3
  *
  *     bytes, characters, words    of the joined text (text/shingle_ops.h): documents with the same
  *                                 shingles in the same order have the same joined text
  *     stop words, given hashes    of the sequence of 64-bit hashes, with repeats
  *
  *
- * XORed, it costs no memory, and is no weaker than 64 bits more: two documents collide if the lower
- * halves agree and the upper halves differ by the same amount as the second hashes, by accident
- * with 2^-128. On purpose: it takes 2^32 texts with one sequence hash until some agree in XXH3,
- * whether the two hashes are compared apart or together. */
+ * XORing costs no memory and is no weaker than storing 64 more bits: two documents collide if their
+ * lower halves agree and the XOR of their upper halves equals that of their second hashes, which
+ * happens by accident with probability 2^-128. A deliberate collision needs about 2^32 texts with
+ * the same sequence hash until two agree in XXH3, whether the two hashes are stored separately or
+ * XORed. */
 static inline bm_hash128 bm_content_with_second(bm_hash128 sequence, uint64_t second)
 {
     return (bm_hash128){.lo = sequence.lo, .hi = sequence.hi ^ second};
 }
 
-/* XXH3_64bits of n bytes; and the one by the instructions of `isa`, which is available here. */
+/* XXH3_64bits of n bytes; bm_hash64_of returns the function for `isa`, which must be available. */
 typedef uint64_t bm_hash64_fn(const void *data, size_t n);
 bm_hash64_fn *bm_hash64_of(bm_isa isa);
 
 typedef struct bm_stream_hash bm_stream_hash;
 
-/* A hash of nothing yet, by the instructions of `isa`, which is available here (bm_isa_best()).
+/* Open an empty hash that uses the instructions of `isa`, which must be available (bm_isa_best()).
  * BM_ERR_NOMEM. One thread at a time. */
 bm_status bm_stream_hash_open(bm_isa isa, bm_stream_hash **out, bm_error *err);
 void bm_stream_hash_begin(bm_stream_hash *hash); /* forget what came before */
 void bm_stream_hash_add(bm_stream_hash *hash, const void *data, size_t n);
 /* The hash of all bytes added since it began; more may follow. */
 bm_hash128 bm_stream_hash_end(const bm_stream_hash *hash);
-/* XXH3 with 64 bits of the same bytes. */
+/* 64-bit XXH3 of the same bytes. */
 uint64_t bm_stream_hash_end64(const bm_stream_hash *hash);
 void bm_stream_hash_close(bm_stream_hash *hash); /* NULL is fine */
 
-/* piece_hash -- XXH3 with 128 bits of a file by its pieces, which is what reports list:
+/* piece_hash -- 128-bit XXH3 of a file by pieces, as listed in reports:
  *
  *     a file of up to BM_FILE_PIECE_BYTES    of its bytes
  *     a longer one                      of its pieces' digests one after another, 16 bytes each,
- *                                       as their hexadecimal digits say them
+ *                                       in the order of their hexadecimal digits
  *
  * So pieces may be hashed by several threads. The last piece may be shorter; an empty file is one
  * empty piece. One thread at a time for each hash. */
@@ -116,7 +117,8 @@ void bm_hash128_bytes(bm_hash128 hash, unsigned char out[BM_HASH128_LEN]);
 
 typedef struct bm_piece_hash bm_piece_hash;
 
-/* Pieces of `piece_bytes`; 0: of the whole, as versions before the pieces did. BM_ERR_NOMEM. */
+/* Hash in pieces of `piece_bytes`; 0: as a whole, like versions before pieces existed.
+ * BM_ERR_NOMEM. */
 bm_status bm_piece_hash_open(uint64_t piece_bytes, bm_piece_hash **out, bm_error *err);
 void bm_piece_hash_begin(bm_piece_hash *hash); /* forget what came before */
 void bm_piece_hash_add(bm_piece_hash *hash, const void *data, size_t n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_hash_loops.h -- the part of xxHash that differs by instruction set, for stream_hash*.c. */
+/* stream_hash_loops.h -- the part of xxHash that depends on the instruction set, for
+ * stream_hash*.c. */
 #pragma once
 
 #include <stddef.h>
