@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* against.c -- ranges of the corpus through the search of the index.
+/* against.c -- compares the documents of a job with known documents: ranges of the corpus are
+ * searched for in an index of the known ones.
  *
  * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup_against.sh,
  *        tests/fault/against_calls.c, tests/reference/test_against.py */
@@ -34,8 +35,9 @@
 
 /* === against open ===
  *
- * Known documents are an index, which is used as it is; signatures, for which the inputs are looked
- * up if exact similarities may be wanted; or documents, from which an index is made. */
+ * Known documents are given in one of three forms: an index, which is used as it is; signatures,
+ * whose inputs are located if exact similarities may be wanted; or documents, from which an index
+ * is made. */
 
 void bm_against_close(bm_against *against)
 {
@@ -49,7 +51,7 @@ void bm_against_close(bm_against *against)
     bm_free(against);
 }
 
-/* --- what the known ones are --- */
+/* --- the forms of known documents --- */
 
 static void close_store(bm_against *against)
 {
@@ -81,7 +83,7 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
     against->manifest = bm_sign_dir_manifest(against->dir);
     against->recipe = (bm_recipe){.manifests = &against->manifest, .n = 1};
     bm_status status = bm_recipe_apply(&against->recipe, known, err);
-    known->input.patterns = (bm_name_patterns){0}; /* of the job's own inputs */
+    known->input.patterns = (bm_name_patterns){0}; /* they select the job's own inputs */
     known->sketch.perms = bm_sign_dir_perms(against->dir);
     known->plan.bands = settings->bands.bands;
     known->plan.rows = settings->bands.rows;
@@ -99,7 +101,8 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
 
 /* --- verification --- */
 
-/* The known documents have only `what`; `verify` is how they are compared. */
+/* Refuse the `verify` asked for. `what`: what is stored of the known documents; `verify`: the ways
+ * in which they can be compared. */
 static bm_status refuse_verify(const bm_settings *settings, const char *what, const char *verify,
                                bm_error *err)
 {
@@ -126,12 +129,12 @@ static bm_status resolve_index(const bm_against *against, bm_settings *settings,
     return BM_OK;
 }
 
-/* Sets are made of the inputs again: are they there, and is no output one of them? */
+/* Locate the inputs from which sets are made again, and check that no output is one of them. */
 static bm_status find_inputs(bm_against *against, const bm_settings *settings, bm_error *err)
 {
     bm_input_options *input = &against->known.input;
     bm_status status = bm_recipe_find(&against->recipe, &against->known, err);
-    if (status == BM_ERR_IO) /* of files that our own name */
+    if (status == BM_ERR_IO) /* a missing file is named by our own manifest */
         status = BM_ERR_FORMAT;
     return status == BM_OK
                ? bm_job_context_check_outputs(settings, input->paths, input->n_paths, err)
@@ -182,7 +185,7 @@ void bm_against_log(const bm_against *against, bm_meter *meter)
 
 /* --- opening --- */
 
-/* An index or signatures come alone. */
+/* An index, or a directory of signatures, must be the only path. */
 static bm_status find_kind(const bm_settings *settings, bm_against_kind *out, bm_error *err)
 {
     const bm_pair_settings *pairs = &settings->pairs;
@@ -295,7 +298,7 @@ bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings 
     if (against->kind != BM_AGAINST_DOCUMENTS)
         return BM_OK;
     bm_unnamed_index index;
-    close_store(against); /* of a run that gave way */
+    close_store(against); /* left by a run that fell back */
     BM_TRY(index_known(job, settings, &index, err));
     against->store = index.store;
     against->view = index.view;
@@ -343,12 +346,12 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
 
 /* === row marks ===
  *
- * Some of the rows of a directory of signatures: a bit each. */
+ * A subset of the rows of a directory of signatures, as a bit set. */
 
 typedef struct row_marks {
     uint64_t *bits; /* (n_rows + 63) / 64; bm_free */
     uint64_t n_rows;
-    uint64_t n; /* that are marked */
+    uint64_t n; /* marked rows */
 } row_marks;
 
 static bool row_is_marked(const row_marks *marks, uint64_t row)
@@ -365,42 +368,41 @@ static void row_mark(row_marks *marks, uint64_t row)
 
 /* === against sets ===
  *
- * Sets of known documents, made again of the inputs that were signed, which are read through the
- * ingest as they were then. Only inputs that hold marked documents are opened, each is read to its
- * end, and only the sets of marked documents are kept: in a temporary file, one after another, in
- * their order.
+ * Sets of known documents, made again from the inputs that were signed. The inputs are read through
+ * the ingest with the options they were signed with. Only inputs that hold marked documents are
+ * opened, and each is read to its end. Only the sets of marked documents are kept: in a temporary
+ * file, in the order of the documents.
  *
  *     rows of the directory    input 0  |   input 1   | input 2 ...    sources.tsv: rows of each
  *     marked                    *    *  |             |    *
  *     read                     ----------             ----------       documents in order are rows
  *                                                                      in order
  *
- * That a file is the one that was signed is known when its last byte was read, by its digest;
- * before that, a document that has another number of shingles tells that it is not. */
+ * Only the digest, known after the last byte, proves that a file is the one that was signed. A
+ * document with another number of shingles proves earlier that it is not. */
 
 typedef struct marked_sets {
     row_marks rows;
-    bm_spill_file *file; /* filled: a record for each of the rows, its n_shingles hashes in any
-                            order; bm_spill_close */
+    bm_spill_file *file; /* per marked row: its n_shingles hashes in any order; bm_spill_close */
 } marked_sets;
 
-/* The inputs that are read: all arrays are of `part.n_inputs`. */
+/* The inputs that are read. Every array has part.n_inputs entries. */
 typedef struct chosen {
-    bm_recipe part;  /* borrows from the recipe of all, but for the arrays */
-    uint64_t *begin; /* first row of each */
-    uint64_t *end;   /* after its last */
+    bm_recipe part;  /* borrows from the full recipe, except for the arrays */
+    uint64_t *begin; /* first row of each input */
+    uint64_t *end;   /* one past its last row */
 } chosen;
 
 typedef struct reading {
     bm_against *against;
     const row_marks *rows;
     chosen inputs;
-    size_t file;  /* of the chosen, that is being read */
-    uint64_t row; /* of its next document */
+    size_t file;  /* index of the chosen input that is being read */
+    uint64_t row; /* row of its next document */
     bm_spill_file *out;
 } reading;
 
-/* --- which inputs --- */
+/* --- choosing the inputs --- */
 
 static bool has_marked(const row_marks *rows, uint64_t begin, uint64_t end)
 {
@@ -460,7 +462,7 @@ out:
     return status;
 }
 
-/* --- their documents --- */
+/* --- reading their documents --- */
 
 static bm_status other_documents(const reading *r, bm_error *err)
 {
@@ -469,7 +471,8 @@ static bm_status other_documents(const reading *r, bm_error *err)
                       bm_sign_dir_path(r->against->dir));
 }
 
-/* The next document belongs to this file: all documents before it are complete. */
+/* The next document belongs to `file`, so the files before it must have given all their
+ * documents. */
 static bm_status move_to(reading *r, size_t file, bm_error *err)
 {
     for (; r->file < file; r->row = r->inputs.begin[++r->file])
@@ -489,7 +492,7 @@ static bm_status add_set(reading *r, const bm_shingle_batch *shingles, size_t i,
                         NULL, err);
 }
 
-/* A sink's `place`. Of a batch that failed nothing is wanted. */
+/* A sink's `place`. Nothing is taken from a batch that failed. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -505,7 +508,7 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     return BM_OK;
 }
 
-/* --- all of it --- */
+/* --- the whole pass --- */
 
 static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *corpus, bm_error *err)
 {
@@ -520,8 +523,8 @@ static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *cor
     return BM_OK;
 }
 
-/* The documents of the job, which wait in `corpus`, are spilled where memory is short.
- * BM_ERR_FORMAT, and against->changed: an input is not the one that was signed. */
+/* Make the sets of marked documents. If memory is short, the job's own documents in `corpus` are
+ * spilled. BM_ERR_FORMAT, and against->changed: an input is not the one that was signed. */
 static bm_status against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                               marked_sets *sets, bm_error *err)
 {
@@ -550,21 +553,21 @@ static bm_status against_sets(bm_against *against, bm_job_context *context, bm_c
 
 /* === against signed ===
  *
- * Rows of signatures.npy to band keys, and these into an index.
+ * Computes band keys from the rows of signatures.npy and builds an index from the keys.
  *
- * For estimates one index does: all documents, with their words. Exact similarities need sets, and
- * only of documents that share a band with one of the job's:
+ * For estimates, one index is enough: all documents, with their words. Exact similarities need
+ * sets, but only of documents that share a band with a document of the job:
  *
  *     keys of all known documents -> index without words
  *                                 -> which are found by keys of the corpus -> marks
  *     marked documents' inputs, read again -> sets (pairing_inputs.h) -> index of these alone
  *
- * The second index answers as one of all known documents would: it holds every candidate, in the
- * same order. */
+ * The second index gives the same answers as an index of all known documents: it holds every
+ * candidate, in the same order. */
 
 #define BLOCK_ROWS 4096u
 #define SORT_GRAIN 16u
-#define HIT_BYTES  16u /* in a list of hits, while it is sorted */
+#define HIT_BYTES  16u /* per hit, while a list of hits is sorted */
 #define HITS_LEAST ((size_t)1 << 16)
 
 /* --- blocks of rows --- */
@@ -580,7 +583,7 @@ typedef struct block {
     size_t *ends;
     bm_buf ids;
     bm_store_doc *docs;
-    const uint64_t **sets; /* into `hashes` */
+    const uint64_t **sets; /* point into `hashes` */
     uint64_t *hashes;
     size_t cap_hashes;
 } block;
@@ -608,7 +611,7 @@ static void reset_block(block *b)
     bm_buf_reset(&b->ids);
 }
 
-/* Rows at … at+BLOCK_ROWS-1, or as many as there are; all of them, or those that are marked. */
+/* Load the next rows from `at` on, at most BLOCK_ROWS. marks: only the marked ones; NULL: all. */
 static bm_status load_block(block *b, uint64_t at, const row_marks *marks, bm_error *err)
 {
     const uint64_t left = bm_sign_dir_docs(b->dir) - at;
@@ -636,7 +639,7 @@ static bm_status load_block(block *b, uint64_t at, const row_marks *marks, bm_er
     return BM_OK;
 }
 
-/* --- all documents, with their words or without --- */
+/* --- an index of all documents, with or without words --- */
 
 static bm_status load_all(bm_against *against, bm_job_context *context, uint32_t words,
                           bm_error *err)
@@ -692,8 +695,8 @@ static void mark_found(const bm_search_hits *hits, size_t n, row_marks *marks, u
         *left += hits->left[i];
 }
 
-/* Mark what n documents find; a search takes fewer of them if they find very much. *left grows by
- * the documents left out. */
+/* Mark the known documents that all->n documents find. A look-up that finds too much is repeated
+ * with half of the documents. *left grows by the documents that are not compared. */
 static bm_status ask(const bm_key_batch *all, row_marks *marks, uint64_t *left, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -718,7 +721,7 @@ static bm_status ask(const bm_key_batch *all, row_marks *marks, uint64_t *left, 
     return status;
 }
 
-/* Copies and documents without shingles ask for nothing. */
+/* Copies and documents without shingles are not looked up. */
 static bm_status ask_rows(const bm_against *against, bm_job_context *context,
                           const bm_corpus *corpus, asking *a, bm_error *err)
 {
@@ -757,14 +760,14 @@ static bm_status find_candidates(const bm_against *against, bm_job_context *cont
     return status;
 }
 
-/* --- candidates with their sets --- */
+/* --- an index of candidates with their sets --- */
 
 typedef struct filling {
     bm_store *store;
     bm_pool *pool;
     const bm_spill_file *file;
-    uint64_t place; /* of the next record */
-    uint64_t most;  /* bytes of sets at a time */
+    uint64_t place; /* the next record in the file of sets */
+    uint64_t most;  /* most bytes of sets in memory */
 } filling;
 
 static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -780,7 +783,7 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-/* Sets of documents first … first+n-1 of the block, n being as many as fit, one at least. */
+/* Read the sets of documents first … first+n-1 of the block; *n: as many as fit, at least one. */
 static bm_status read_sets(filling *f, block *b, size_t first, size_t *n, bm_error *err)
 {
     uint64_t hashes = b->docs[first].n_shingles;
@@ -866,16 +869,17 @@ out:
     return status;
 }
 
-/* Plan and verification are settled: an index of all known documents with their words; or, if
- * similarities are exact, only of known documents that are candidates of the corpus (before
- * bm_corpus_end_adding), with sets that are made from the inputs again. An index stays as it is. */
+/* Build the index of known documents, once plan and verification are settled: of all of them with
+ * their words; or, if similarities are exact, of the candidates alone with sets made again from the
+ * inputs. Called before bm_corpus_end_adding. If the known documents already are an index, do
+ * nothing. */
 static bm_status against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                               bm_error *err)
 {
     const bm_settings *s = context->settings;
     if (against->dir == NULL)
         return BM_OK;
-    close_store(against); /* of a run that gave way */
+    close_store(against); /* left by a run that fell back */
     bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
     BM_TRY(bm_verify_reads_sets(s->pairs.verify)
                ? load_exact(against, context, corpus, err)
@@ -884,7 +888,7 @@ static bm_status against_load(bm_against *against, bm_job_context *context, bm_c
     return end_store(against, err);
 }
 
-/* Documents that are known. */
+/* The number of known documents. */
 static uint64_t against_documents(const bm_against *against)
 {
     if (against->dir != NULL)
@@ -892,9 +896,9 @@ static uint64_t against_documents(const bm_against *against)
     return bm_store_view_counts(against->view).documents;
 }
 
-#define RANGE_BYTES  ((uint64_t)32 << 20) /* of sets, where the job has no arena */
-#define SHARES_A_BIT 1e-300               /* a threshold that any shared shingle reaches */
-#define LINK_BYTES   64u /* of a known document that was found, its id included, about */
+#define RANGE_BYTES  ((uint64_t)32 << 20) /* bytes of sets in a range, if the job has no arena */
+#define SHARES_A_BIT 1e-300               /* a threshold that one shared shingle reaches */
+#define LINK_BYTES   64u                  /* about what a found known document takes, with its id */
 
 /* --- finding --- */
 
@@ -905,12 +909,12 @@ typedef struct finding {
     bm_known *known;
     bm_corpus_range range;
     bm_search_result result;
-    uint8_t *all_held; /* with CONTAINED: of each document, whether a known one holds all of it */
+    uint8_t *all_held; /* CONTAINED only, per document: does a known one hold all of it? */
     bm_share share;
 } finding;
 
-/* Link a document to the known one that has most of it, among those that share a band and a shingle
- * with it. */
+/* Link a document to the known one that shares the most shingles with it, among those that share a
+ * band with it. Fewer shared shingles than f->share asks for: no link. */
 static bm_status add_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
 {
     const bm_search_result *result = &f->result;
@@ -992,8 +996,9 @@ out:
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* Known documents take no part in stars, and their pairs are not wanted. What a known one holds in
- * part, another document may hold more of. */
+/* Skip documents that were found among the known ones, where stars are made and pairs are not
+ * written. With CONTAINED, skip only those that a known one holds whole: another document of the
+ * job may hold more of the rest. */
 static void exclude_known(const finding *f)
 {
     const bm_settings *s = f->context->settings;
@@ -1030,8 +1035,8 @@ out:
     context->against.found = known->n_links;
     if (against->view != NULL)
         context->against.ids = bm_store_view_counts(against->view).ids;
-    /* If the inputs of a directory were read again, only candidates were asked for: the count then
-     * covers all documents. */
+    /* If candidates were looked up first (find_candidates), that look-up has already counted, over
+     * all known documents. */
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)
@@ -1044,12 +1049,12 @@ out:
 
 /* --- chained documents --- */
 
-/* The set, or the words, of a known document and of one of the job. */
+/* Buffers for the sets (or words) of a known document and of one of the job. */
 typedef struct comparing {
     const bm_against *against;
-    bm_set_reader reader; /* of the corpus */
+    bm_set_reader reader; /* reads the corpus */
     bm_store_doc doc;
-    uint32_t number; /* its set is in memory; BM_NO_KNOWN: none */
+    uint32_t number; /* the known document in `known`; BM_NO_KNOWN: none */
     void *known, *own;
     size_t cap_known, cap_own;
 } comparing;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* group_labels.c -- members from groups.jsonl, similarities from removed.tsv.
+/* group_labels.c -- reads the members of groups from groups.jsonl and similarities from
+ * removed.tsv.
  *
  * Tests: tests/cli/cases/annotate.sh */
 #include "jobs/group_labels.h"
@@ -11,10 +12,10 @@
 #include "model/file_names.h"
 #include "job/job_context.h"
 
-/* The labels that were read so far; past the budget they are only counted. */
+/* Collects labels. Once they exceed the budget, they are only counted. */
 typedef struct loading {
     bm_group_labels *out;
-    uint64_t budget; /* bytes that there are; 0: no limit */
+    uint64_t budget; /* bytes available; 0: no limit */
     uint64_t n, id_bytes, longest_row;
     bool too_many;
 } loading;

@@ -6,14 +6,14 @@
  *     a manifest       the same without files and digests
  *     .npy             type and shape
  *     groups.jsonl     groups, their documents, the largest
- *     other tables     told by their header line: kind, columns, rows; of pairs.tsv the least and
- *                      greatest similarity
- *     ids.txt, kept_ids.txt   told by name: ids
+ *     other tables     recognised by their header line: kind, columns, rows; of pairs.tsv the least
+ *                      and greatest similarity
+ *     ids.txt, kept_ids.txt   recognised by name: ids
  *
- * Files are told by their bytes, not by their names, where their bytes tell. Anything else is
- * BM_ERR_FORMAT. Text is read line by line; a row of more than 64 MiB is no table of ours, but a
- * group may have any number of documents, as far as memory goes. A manifest is held in memory, and
- * so is the text made from it: counted before it is written.
+ * A file's kind is recognised from its bytes where they suffice, otherwise from its name. Anything
+ * else is BM_ERR_FORMAT. Text is read line by line. A row of more than 64 MiB belongs to no table
+ * of ours, but a group may have as many documents as memory allows. A manifest and the text made
+ * from it are held in memory; their size is checked before the text is written.
  *
  * Tests: tests/unit/jobs/test_inspect.c, tests/cli/cases/bounds.sh */
 #include <bandmill/index.h>
@@ -55,8 +55,8 @@ typedef struct target {
 typedef bm_status (*line_fn)(void *ctx, uint64_t number, bm_str line, bm_error *err);
 
 typedef struct bound {
-    size_t longest;     /* line, in bytes */
-    bm_status too_long; /* what a longer one is */
+    size_t longest;     /* bytes of the longest line allowed */
+    bm_status too_long; /* the error for a longer line */
 } bound;
 
 static const bound row = {BM_TABLE_ROW_MAX, BM_ERR_FORMAT};
@@ -86,7 +86,7 @@ typedef struct table {
     const target *t;
     size_t columns;
     bool pairs;
-    const char *measure; /* of the pairs */
+    const char *measure; /* the similarity that the pairs list */
     uint64_t rows, with_value;
     double least, greatest;
 } table;
@@ -176,7 +176,8 @@ static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *
     return BM_OK;
 }
 
-/* The length that line_file.c names for a longer line is enough for it. */
+/* The longest group that fits in memory. A longer line gets an error that names a sufficient
+ * `memory`. */
 static size_t longest_group(const target *t)
 {
     const uint64_t most = t->memory / 3 * 2;
@@ -215,7 +216,7 @@ static bm_status show_npy(const target *t, bm_error *err)
 {
     bm_npy_header header;
     bm_status status = bm_npy_header_read(t->fd, t->path, &header, err);
-    if (status == BM_ERR_INPUT) { /* here it is the file that was asked about */
+    if (status == BM_ERR_INPUT) { /* the file itself was asked about */
         if (err != NULL)
             err->status = BM_ERR_FORMAT;
         return BM_ERR_FORMAT;
@@ -234,7 +235,7 @@ static bm_status show_npy(const target *t, bm_error *err)
 static const char *const members[] = {"provenance",      "plan",   "counts",
                                       BM_MANIFEST_SHARD, "inputs", "outputs"};
 
-/* Bytes of a member's value when it is written in lines. */
+/* Bytes of a member's value when it is pretty-printed. */
 static uint64_t pretty_bytes(bm_str value)
 {
     uint64_t bytes = value.len, depth = 1;
@@ -254,8 +255,7 @@ static uint64_t pretty_bytes(bm_str value)
     return bytes;
 }
 
-/* The bytes of a file of the directory, as show_output writes it: a byte of its name may take five.
- */
+/* The most bytes that show_output writes for a file: a byte of its name may take five. */
 static uint64_t output_bytes(const char *name)
 {
     uint64_t bytes = 160;
@@ -305,7 +305,7 @@ static bm_status open_target(const char *path, target *t, bm_error *err)
     return BM_OK;
 }
 
-/* A key, and a path as our tables write it. */
+/* Write a key, and a path escaped as in our tables. */
 static bm_status show_path(bm_json *json, const char *key, const char *path, bm_error *err)
 {
     bm_buf shown = {0};
@@ -337,8 +337,8 @@ out:
     return status;
 }
 
-/* *out: the manifest of the directory. If the directory holds signatures, *signatures has it, and
- * the shapes of their arrays were compared: it is in memory once. Close whichever of the two is not
+/* *out: the manifest of the directory. It belongs to *signatures if the directory holds signatures
+ * (the shapes of their arrays are then checked), else to *own. Close whichever of the two is not
  * NULL. */
 static bm_status open_folder(const target *t, bm_manifest **own, bm_sign_dir **signatures,
                              const bm_manifest **out, bm_error *err)
@@ -377,7 +377,7 @@ out:
     return status;
 }
 
-/* --- telling what a file is --- */
+/* --- recognising a file --- */
 
 static void begin_kind(const target *t, const char *kind)
 {
@@ -414,8 +414,8 @@ static bm_status show_file(const target *t, bm_error *err)
         return show_ids(t, err);
     }
     bm_manifest *manifest = NULL;
-    /* A file of another name: kept documents begin like a manifest too, but the tool is its second
-     * member. */
+    /* If the name does not identify a manifest, look for "tool", its second member: kept documents
+     * begin with a brace too. */
     if (bm_file_kind_of(name) != BM_FILE_KIND_REPORT &&
         (n == 0 || head[0] != '{' || memmem(head, n, "\"tool\"", 6) == NULL))
         return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0,
@@ -468,7 +468,7 @@ out:
     if (t.fd >= 0)
         close(t.fd);
     if (status == BM_OK)
-        *json = out.buf.data; /* taken by the caller: malloc's, as bm_alloc's all are */
+        *json = out.buf.data; /* the caller frees it: bm_alloc uses malloc */
     else
         bm_buf_reset(&out.buf);
     return status;

@@ -2,13 +2,12 @@
 /* job_cluster.c -- groups from any list of pairs, at one threshold or at several in one pass.
  *
  * Components are built while rows are read, and no row stays in memory (lsh/groups.h). Stars need
- * all of them (16 bytes each), sorted by similarity once, and each threshold takes a prefix.
+ * all rows (16 bytes each): they are sorted by similarity once, and each threshold takes a prefix.
  *
- * Documents are numbered in the order in which the file first names them. If the file lies beside
- * the report of the `dedup` that wrote it, documents are in the order of that job's input, and
- * copies have the links of the first of them (listed_order.h): then groups are made of places in
- * that order, as `dedup` makes them. A row without a similarity counts at every threshold. One
- * thread.
+ * Documents are numbered in the order in which the file first names them. If the report of the
+ * `dedup` that wrote the file is beside it, documents are in the order of that job's input, and
+ * copies share the links of the first copy (listed_order.h). The groups are then the same as those
+ * of `dedup`. A row without a similarity counts at every threshold. Single-threaded.
  *
  * Tests: tests/unit/jobs/test_cluster_groups.c, tests/unit/jobs/test_job_cluster.c */
 #include <bandmill/cluster.h>
@@ -36,17 +35,17 @@
 
 /* === cluster groups ===
  *
- * From labels of documents to groups, and from a group to a row of groups.jsonl. By counting:
- * sizes by label, groups numbered as their first members are met, then each document put into
- * its place. Linear; 8 bytes a document while it works. */
+ * Makes groups from the labels of documents, and rows of groups.jsonl from groups. A counting sort:
+ * count sizes by label, number groups in the order of their first members, then put each document
+ * into its place. Linear time; 8 temporary bytes per document. */
 
 #define NO_GROUP UINT32_MAX
 
 typedef struct bm_cluster_groups {
     size_t n;
     size_t *begins;    /* n + 1 places in `members` */
-    uint32_t *members; /* by group, in order of their first members; ascending in each */
-    uint32_t *kept;    /* n */
+    uint32_t *members; /* by group; groups in the order of their first members, members ascending */
+    uint32_t *kept;    /* the kept document of each group */
     uint64_t n_members, largest;
 } bm_cluster_groups; /* {0} is empty */
 
@@ -76,8 +75,8 @@ static void cluster_groups_reset(bm_cluster_groups *groups)
     memset(groups, 0, sizeof *groups);
 }
 
-/* labels[i] is the document of i's group that is kept (its own label); groups of one are left out.
- */
+/* labels[i] is the kept document of i's group, which is its own label. Groups of one are left
+ * out. */
 static bm_status cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_groups *out,
                                      bm_error *err)
 {
@@ -117,8 +116,8 @@ static bm_str id_of(const bm_id_set *ids, const uint32_t *numbers, uint32_t doc)
     return bm_id_set_id(ids, numbers != NULL ? numbers[doc] : doc);
 }
 
-/* `numbers`: of each document, its number in the set of ids; NULL: the same number. `keeps`: is one
- * member of a group kept? */
+/* `numbers`: the number in the set of ids of each document; NULL: the same number. `keeps`: is one
+ * member of each group kept? */
 static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
                                     const uint32_t *numbers, size_t group, bool keeps,
                                     bm_rows *rows, bm_error *err)
@@ -135,17 +134,16 @@ static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id
 }
 
 #define ROWS_A_LOOK  65536u              /* rows between two looks at progress and cancelling */
-#define REPORT_BYTES ((uint64_t)1 << 30) /* that a report beside the file may take */
+#define REPORT_BYTES ((uint64_t)1 << 30) /* largest report that is read beside a file */
 
-/* A pairs.tsv at the place where `dedup --pairs` wrote it, and the facts of the report beside
- * it. */
+/* What the report beside a pairs.tsv says, if `dedup --pairs` wrote both there. */
 typedef struct listed_pairs {
     bm_manifest *report;
-    bm_listed *listed; /* NULL: nobody lists the file, and the rest is empty */
-    double threshold;  /* of the job */
-    bool against;      /* it compared with known documents: their pairs are not in the file */
+    bm_listed *listed; /* NULL: no report lists the file, and the rest is empty */
+    double threshold;  /* threshold of the job that wrote the pairs */
+    bool against;      /* that job compared with known documents, whose pairs are not in the file */
     bool stars;
-    bm_listed_docs docs; /* of the file */
+    bm_listed_docs docs; /* the documents of the file */
 } listed_pairs;
 
 typedef struct cluster {
@@ -153,13 +151,13 @@ typedef struct cluster {
     bool star;
     bm_pair_levels levels;
     bm_id_set ids;
-    listed_pairs ours;     /* what lies beside the file */
-    bm_listed_order order; /* of a file of ours; else empty: documents are their own places */
-    bm_keep_rank rank;     /* of places in that order */
+    listed_pairs ours;     /* the report beside the file */
+    bm_listed_order order; /* empty without a report: a document's number is its place */
+    bm_keep_rank rank;     /* ranks the places in that order */
     bm_pair *pairs;        /* star only */
     size_t n_pairs, cap_pairs;
     uint64_t n_rows, n_unknown;
-    bm_cluster_result *results; /* by place */
+    bm_cluster_result *results; /* one per threshold given, in the caller's order */
     bm_meter meter;
 } cluster;
 
@@ -176,7 +174,7 @@ static bm_status open_levels(cluster *c, bm_error *err)
     return bm_new_zero(&c->results, c->levels.n, err);
 }
 
-/* --- what lies beside the file --- */
+/* --- the report beside the file --- */
 
 static void close_listed(listed_pairs *pairs)
 {
@@ -197,7 +195,7 @@ static bm_status read_parameters(listed_pairs *out, bm_error *err)
     return BM_OK;
 }
 
-/* *out: the report beside a file; NULL: there is none, or one of somebody else. */
+/* *out: the report beside a file; NULL: there is none, or another program wrote it. */
 static bm_status open_report(const char *path, int folder_len, bm_manifest **out, bm_error *err)
 {
     char *report = NULL;
@@ -217,8 +215,8 @@ out:
     return status;
 }
 
-/* Does a report of `dedup` beside `path` list it, under its name? Borrows path until close. Where
- * there is no report, or one of somebody else, nothing is listed. */
+/* Look for a report of `dedup` beside `path` that lists it under its name. Borrows path until
+ * close. Without such a report, out->listed stays NULL. */
 static bm_status open_listed(const char *path, listed_pairs *out, bm_error *err)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -269,7 +267,7 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
     return bm_meter_check(&c->meter, err);
 }
 
-/* Nothing is guessed that the file does not say. */
+/* Refuse what cannot be derived from the file. */
 static bm_status check_listed(const cluster *c, bm_error *err)
 {
     if (c->ours.against)
@@ -301,7 +299,7 @@ static void warn(cluster *c)
                          c->ours.threshold, o->thresholds[i]);
 }
 
-/* Any file; or one that our own report lists, which then has to match the report. */
+/* Read the rows of any file. If a report lists the file, it has to match the report. */
 static bm_status read_rows(cluster *c, bm_error *err)
 {
     bm_pair_file file;
@@ -325,7 +323,7 @@ static bool keeps_some(const cluster *c)
     return c->options->keep != BM_KEEP_NONE;
 }
 
-/* From numbers of documents to places in the input. */
+/* Map the numbers of documents to places in the input. */
 static bm_status order_documents(cluster *c, bm_error *err)
 {
     if (c->ours.listed == NULL)
@@ -354,7 +352,7 @@ static int most_similar_first(const void *x, const void *y)
     return bm_pair_by_place(p, q);
 }
 
-/* The label is the one that stays. */
+/* labels[i]: the document of i's group that is kept. */
 static bm_status component_labels(const cluster *c, bm_union_find *sets, uint32_t *labels,
                                   bm_error *err)
 {
@@ -387,8 +385,8 @@ out:
     return status;
 }
 
-/* Groups of one level, which `n_pairs` rows reach: their numbers, and their rows where they are
- * asked for. */
+/* Make the groups of one level, which `n_pairs` rows reach: their counts, and their rows if those
+ * are asked for. */
 static bm_status finish_level(cluster *c, bm_pair_level *level, uint64_t n_pairs, bm_rows *rows,
                               bm_error *err)
 {
@@ -415,7 +413,7 @@ out:
     return status;
 }
 
-/* Each level in turn, the highest threshold first. */
+/* Finish each level, the highest threshold first. */
 static bm_status finish_levels(cluster *c, bm_rows *rows, bm_error *err)
 {
     uint64_t n_pairs = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_dedup.c -- from documents to groups, removed and kept documents.
+/* job_dedup.c -- the `dedup` command: finds groups of documents, and writes removed and kept
+ * documents.
  *
  * Read, sign, bucket, verify, group; then the inputs are read a second time to copy the kept
  * records as they are.
@@ -35,7 +36,7 @@ static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
     counts->largest_group = grouping->largest;
 }
 
-/* Counts the similarities into `histogram`. */
+/* Write pairs.tsv, and count the similarities into `histogram`. */
 static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram, bm_out_dir *dir,
                                   bm_error *err)
 {
@@ -66,7 +67,7 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     context->counts.results.removed_bytes = losses.removed_bytes;
     context->counts.results.removed_shingles = losses.removed_shingles;
     context->counts.results.lost_shingles = losses.lost_shingles;
-    if (dir == NULL) /* the kept documents alone, to the caller */
+    if (dir == NULL) /* only the kept documents are written, to the caller's stream */
         return bm_kept_pass(context, grouping->reason, NULL, pairing->has_text, NULL, err);
     BM_TRY(bm_rows_sources(dir, docs, grouping, names, err));
     BM_TRY(bm_rows_removed(dir, context, &removed, err));
@@ -138,7 +139,7 @@ static bm_status pair_units(bm_settings *of_units, bm_error *err)
     return bm_pairing_job(of_units, end_units, &none, err);
 }
 
-/* Parts of documents are of texts, which signatures have none of. */
+/* Run `dedup` on parts of documents. Parts need texts, which signatures do not have. */
 static bm_status dedup_units(bm_settings *settings, bm_summary **out, bm_error *err)
 {
     bool is_signatures = false;
@@ -165,9 +166,9 @@ bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_err
 
 /* === job pairs ===
  *
- * Every pair at or above the threshold, as rows. */
+ * The `pairs` command: writes every pair at or above the threshold. */
 
-/* Write the text to a file of its own, and forget it. */
+/* Write the text to a file of its own, and free it. */
 static bm_status write_text(bm_job *job, const char *path, bm_buf *text, bm_error *err)
 {
     bm_rows rows = {0};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_filter.c -- the kept documents of a directory that `dedup` wrote, from its inputs: finding
- * and removing as two steps.
+/* job_filter.c -- the `filter` command: copies the kept documents from the inputs of a directory
+ * that `dedup` wrote, so that finding and removing are two steps.
  *
- * The tables of the directory name the records to leave out; the inputs are walked
- * once and the rest is copied. If records are known only by their ids, or a format keeps only ids,
- * the inputs are read once for their ids first. An input corresponds to the one at its position in
- * the report, so files may have moved; their digests must be the same.
+ * The tables of the directory list the records to leave out; the inputs are read once and the rest
+ * is copied. If records are known only by their ids, or a format keeps only ids, the inputs are
+ * first read for their ids. Inputs are matched to those of the report by position, so files may
+ * have moved; their digests must be the same.
  *
- * With `annotate` the removed ones are written too, each record with its group.
+ * With `annotate` every record is written, removed ones too, each with its group.
  *
  * Tests: tests/cli/cases/annotate.sh, tests/cli/cases/dedup.sh, tests/cli/cases/filter.sh,
  *        tests/cli/cases/staged.sh, tests/unit/jobs/test_annotation.c,
@@ -46,19 +46,19 @@
 
 /* === filter drops ===
  *
- * The records that a directory of `dedup` leaves out: those that it removed, and those that were
- * skipped.
+ * The records to leave out: those that `dedup` removed, and those that it skipped.
  *
- * removed.tsv and skipped.tsv have them in input order, as many of each input as sources.tsv
- * counts; so the input of a row is known, even if two have one name. A record is known
+ * removed.tsv and skipped.tsv list them in input order, and sources.tsv counts them per input; so
+ * the input of a row is known even if two inputs have the same name.
  *
- *     by its line, if no two records begin in one; by its id (`by_id`) if two do, if there are no
- *     lines (dedup had only signatures), or if only ids are kept. Then the inputs are read once for
- *     their ids, and a place is the number of a record, from 0, among those of all inputs. */
+ * A record is identified by its line, if no two records can begin in the same line. Otherwise, or
+ * if there are no lines (dedup had only signatures), or if only ids are kept, it is identified by
+ * its id (`by_id`): the inputs are read once for their ids, and a place is the number of a record,
+ * from 0, among the records of all inputs. */
 
 typedef struct bm_drop {
     uint32_t file;  /* number of the input */
-    uint64_t place; /* line, or number */
+    uint64_t place; /* line of the record, or its number (by_id) */
 } bm_drop;
 
 /* Records in input order. */
@@ -70,21 +70,21 @@ typedef struct bm_drop_list {
 typedef struct bm_drops {
     bool by_id;
     bool no_lines;                 /* dedup had only signatures */
-    bm_id_set bases;               /* then: X of the removed documents X#N */
-    const bm_settings *settings;   /* borrowed: the limit of their memory */
-    bm_drop_list removed, skipped; /* by id: the first has both, filled by reading */
-    bm_id_set ids;                 /* by id: of the removed documents */
+    bm_id_set bases;               /* if no_lines: X of each removed document X#N */
+    const bm_settings *settings;   /* borrowed; holds the memory limit */
+    bm_drop_list removed, skipped; /* by id: `removed` holds both, filled while reading */
+    bm_id_set ids;                 /* by id: ids of the removed documents */
     uint64_t n_removed, n_skipped;
-    uint64_t bytes; /* that they will take at most */
-} bm_drops;         /* {0} is empty, but for `settings` */
+    uint64_t bytes; /* most memory that they will take */
+} bm_drops;         /* {0} is empty, except for `settings` */
 
-/* One table after another, into the drops. */
+/* Loads one table after another into the drops. */
 typedef struct loading {
     bm_drops *out;
     bm_source_walk rows;
     bool removed;             /* removed.tsv; else skipped.tsv */
-    uint64_t n;               /* rows of it so far */
-    uint64_t budget;          /* bytes that there are; 0: no limit */
+    uint64_t n;               /* rows of this table so far */
+    uint64_t budget;          /* bytes available; 0: no limit */
     uint64_t n_ids, id_bytes; /* so far */
 } loading;
 
@@ -102,13 +102,13 @@ static bm_status add_drop(bm_drop_list *list, bm_drop drop, bm_error *err)
     return BM_OK;
 }
 
-/* Known once sources.tsv was read; ids come to that. */
+/* Bytes of the rows, known once sources.tsv is read. Ids take more memory. */
 static uint64_t bytes_of_rows(const bm_drops *drops)
 {
     return (drops->n_removed + drops->n_skipped) * sizeof(bm_drop);
 }
 
-/* Add an id, or only its bytes once all ids do not fit any more. */
+/* Add an id; once the ids no longer fit, only count its bytes. */
 static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
 {
     uint32_t number;
@@ -139,7 +139,7 @@ static bm_status load_row(void *ctx, const bm_tsv_table *row, bm_error *err)
         bm_source_walk_row(&now->rows, row, now->removed ? BM_REMOVED_FILE : BM_SKIPPED_FILE, err));
     bm_drop drop = {.file = (uint32_t)now->rows.file};
     now->n++;
-    /* no row has a line */
+    /* if the first row has no line, no row has one */
     if (now->removed && list->n == 0 && row->fields[line].len == 0)
         out->by_id = out->no_lines = true;
     if (out->by_id)
@@ -179,9 +179,9 @@ static bm_status check_budget(bm_drops *out, const loading *now, bm_error *err)
                                         out->bytes, err);
 }
 
-/* Read the tables of the directory; its report is open. out->by_id: ids are wanted in any case.
- * BM_ERR_FORMAT names file and line, or a file that does not match its digest in the report;
- * BM_ERR_NOMEM names a `memory` that is enough. */
+/* Read the tables of the directory whose report is open. out->by_id, set by the caller: ids are
+ * wanted in any case. BM_ERR_FORMAT names file and line, or a file that does not match its digest
+ * in the report; BM_ERR_NOMEM names a `memory` that is enough. */
 static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
 {
     loading now = {.out = out};
@@ -189,7 +189,7 @@ static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_source_walk_open(manifest, rows, err));
     BM_TRY_OUT(bm_table_budget(out->settings, &now.budget, err));
-    /* both sums first: they say what the rows will take */
+    /* both sums first: they determine the memory of the rows */
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
     BM_TRY_OUT(check_budget(out, &now, err));
@@ -217,7 +217,8 @@ static void drops_reset(bm_drops *drops)
 
 /* --- the lists --- */
 
-/* By id: reading has met one of them, in the input `name`. BM_ERR_INPUT: more than there were. */
+/* By id: add a record to leave out that was met in the input `name`. BM_ERR_INPUT: more than the
+ * tables list. */
 static bm_status drops_add(bm_drops *drops, bm_drop drop, const char *name, bm_error *err)
 {
     if (drops->removed.n >= drops->n_removed + drops->n_skipped)
@@ -235,20 +236,20 @@ static bool match_next(bm_drop_list *list, bm_drop here)
     return true;
 }
 
-/* Is this record left out? Asked for records in input order. */
+/* Is this record left out? Call in input order. */
 static bool drops_match(bm_drops *drops, bm_drop here)
 {
     return match_next(&drops->removed, here) || match_next(&drops->skipped, here);
 }
 
-/* How many were left out so far. */
+/* Records left out so far. */
 static uint64_t drops_matched(const bm_drops *drops)
 {
     return drops->removed.next + drops->skipped.next;
 }
 
-/* No lines are known, and `id` is an X#N: would it matter to a removed document whether the input
- * has it so, or `sign` had numbered it? */
+/* If no lines are known and `id` is an X#N: does the removal of a document depend on whether the
+ * input has this id, or `sign` made it from a repeated X? */
 static bool drops_doubt(const bm_drops *drops, bm_str id)
 {
     bm_str base;
@@ -266,38 +267,37 @@ static bool drops_has_id(const bm_drops *drops, bm_str id)
 
 /* === annotation ===
  *
- * A record with its group: one field more at the end of a JSON object, three
- * columns more at the end of a row of tsv or csv. All other bytes stay.
+ * Adds the group to a record: one more field at the end of a JSON object, three more columns at the
+ * end of a row of tsv or csv. All other bytes stay.
  *
  *     {"id":"a","text":"..."}  ->  {"id":"a","text":"...","bandmill":{"group":1,"kept":false,
  *                                  "jaccard":0.843750}}
  *     id,text                  ->  id,text,bandmill_group,bandmill_kept,bandmill_jaccard
  *     a,...                    ->  a,...,1,false,0.843750
  *
- * In files of tables it is a column more, a struct of the three: a value put in there is a
- * bm_table_label.
+ * Arrow and other table files get one more column, a struct of the three; the value inserted there
+ * is a bm_table_label.
  *
- * Unknown values, and the group of a document that is in none, are null, or an empty field. A row
- * that is shorter than the header (without a header, than its file's first row) gets empty fields
- * before the columns; a longer one is BM_ERR_INPUT, and so is a record that has the field, or a
- * header that has one of the columns. */
+ * Unknown values, and the group of a document in no group, are null or an empty field. A row
+ * shorter than the header (without a header: than the first row of its file) gets empty fields
+ * before the columns. BM_ERR_INPUT: a longer row, a record that already has the field, or a header
+ * that already has one of the columns. */
 
 typedef struct bm_annotation {
     bool table;           /* rows of tsv or csv */
-    bool labels;          /* rows of files of tables */
-    bm_row_syntax syntax; /* of its rows */
-    bm_json_exact *json;  /* of JSON: finds the field that must not be there */
+    bool labels;          /* rows of table files */
+    bm_row_syntax syntax; /* of the rows, if `table` */
+    bm_json_exact *json;  /* JSON: finds the field if a record already has it */
     bool begun;           /* n_columns is the number of columns of `file` */
     uint32_t file;
     size_t n_columns;
-    bm_buf text; /* the value put in */
+    bm_buf text; /* the value inserted */
 } bm_annotation;
 
-/* A record that is written. */
+/* A record to be written. */
 typedef struct bm_annotated {
-    const bm_record
-        *record;      /* a document that can be read; else a header row, or an array's mark */
-    const char *file; /* its name, for messages */
+    const bm_record *record;     /* a readable document, a header row, or an array's mark */
+    const char *file;            /* its name, for messages */
     const bm_group_label *label; /* NULL: a header */
 } bm_annotated;
 
@@ -390,7 +390,7 @@ static bm_status annotate_object(bm_annotation *a, const bm_annotated *what, bm_
     const bm_record *record = what->record;
     BM_TRY(check_field(a, what, err));
     const char *const data = record->raw.data;
-    size_t at = record->raw.len; /* it is an object: the last brace closes it */
+    size_t at = record->raw.len; /* before the brace that closes the object */
     while (data[at - 1] != '}')
         at--;
     size_t before = --at;
@@ -411,7 +411,7 @@ static bool is_column(const bm_cell *cell)
     return false;
 }
 
-/* The cells of a row, and whether it fits those before it. */
+/* Count the cells of a row, and check them against the rows before it. */
 static bm_status count_cells(bm_annotation *a, const bm_annotated *what, size_t *n, bm_error *err)
 {
     const bm_record *record = what->record;
@@ -512,28 +512,28 @@ static bm_status annotation_find(bm_annotation *a, const bm_annotated *what, bm_
 
 /* --- cuts, where parts of documents were compared --- */
 
-/* cuts.tsv, which is in the order of the inputs, read beside them. */
+/* Reads cuts.tsv, which is in the order of the inputs, in step with them. */
 typedef struct filter_cuts {
     bm_tsv_table table; /* {0}: there is none */
-    bool more;          /* a row is at hand: */
+    bool more;          /* a row is loaded: */
     uint32_t file;      /* its input, */
-    uint64_t line;      /* and line there */
+    uint64_t line;      /* and its line there */
     bm_text_range range;
-    bm_buf ranges; /* of the record that was kept last */
+    bm_buf ranges; /* of the last kept record */
 } filter_cuts;
 
 typedef struct filter {
-    const char *path; /* of the directory */
+    const char *path; /* path of the directory */
     bm_job *job;      /* known once the report of the directory is read */
     bm_manifest *manifest;
     bm_recipe recipe;
     bm_drops drops;
-    /* Where every document is written, with its group: */
+    /* With `annotate`: */
     bm_group_labels labels;
     bm_annotation annotation;
     filter_cuts cuts;
     size_t next_doc;
-    uint64_t n_read; /* records, where they are read for their ids */
+    uint64_t n_read; /* records, when they are read for their ids */
 } filter;
 
 static bool annotates(const filter *f)
@@ -541,11 +541,11 @@ static bool annotates(const filter *f)
     return f->job->context.settings->results.annotate;
 }
 
-/* --- the ids of the inputs' documents, as dedup had them --- */
+/* --- the ids of documents, as dedup saw them --- */
 
 /* A bm_record_fn. An id depends on all ids before it (repeated ones may be numbered), so every
- * document goes into the table; the numbers of the records that are left out, removed by their ids
- * or bad, become rows of the drops. */
+ * document is added to the table. Records that are left out (their ids were removed, or they are
+ * bad) become rows of the drops, by number. */
 static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
 {
     filter *f = ctx;
@@ -611,7 +611,8 @@ static bm_status open_cuts(filter *f, bm_error *err)
     return next_cut(f, err);
 }
 
-/* Is the cut at hand of this document? Several elements of an array may begin in one line. */
+/* Does the loaded cut belong to this document? Several elements of an array may begin in one line,
+ * so elements are compared by id too. */
 static bool is_cut_of(const filter *f, const bm_record *record, size_t doc)
 {
     const filter_cuts *c = &f->cuts;
@@ -623,7 +624,7 @@ static bool is_cut_of(const filter *f, const bm_record *record, size_t doc)
     return id.len == of.len && memcmp(id.data, of.data, id.len) == 0;
 }
 
-/* Gather the cuts of a record, which come in the order of the records, and in each ascend. */
+/* Gather the cuts of a record. Cuts are in the order of the records, ascending in each. */
 static bm_status gather_cuts(filter *f, const bm_record *record, bm_error *err)
 {
     filter_cuts *c = &f->cuts;
@@ -638,7 +639,7 @@ static bm_status gather_cuts(filter *f, const bm_record *record, bm_error *err)
     return BM_OK;
 }
 
-/* A bm_ranges_fn: of the record that keep_record has seen last. */
+/* A bm_ranges_fn: the ranges of the record last passed to keep_record. */
 static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
 {
     const bm_buf *ranges = &((const filter *)ctx)->cuts.ranges;
@@ -659,8 +660,8 @@ static bm_status keep_record(void *ctx, const bm_record *record, bm_kept_at *at,
     return f->cuts.table.n_columns > 0 ? gather_cuts(f, record, err) : BM_OK;
 }
 
-/* The group of a record that is written. Documents were read once before, and are asked for in the
- * same order. */
+/* Insert the group of a record that is written. Documents have been read once before and come in
+ * the same order. */
 static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *out, bm_error *err)
 {
     filter *f = ctx;
@@ -676,12 +677,12 @@ static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *
         return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
                           "the file changed while it was read (the same records twice)");
     const bm_group_label label = bm_group_labels_find(&f->labels, bm_doc_table_id(docs, doc));
-    context->counts.kept -= !label.kept; /* keep_record has counted it */
+    context->counts.kept -= !label.kept; /* keep_record counted it as kept */
     what.label = &label;
     return annotation_find(&f->annotation, &what, out, err);
 }
 
-/* Formats without records to copy: the ids of the documents. */
+/* For formats without records to copy: write the ids of the kept documents. */
 static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
 {
     const bm_doc_table *docs = &f->job->context.docs;
@@ -695,11 +696,11 @@ static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
     }
 out:
     f->job->context.counts.records += f->drops.n_skipped;
-    f->drops.removed.next = f->drops.removed.n; /* as many as reading has met */
+    f->drops.removed.next = f->drops.removed.n; /* all that the first reading met */
     return status;
 }
 
-/* All records that had to be left out were found. */
+/* Check that all records to leave out were found. */
 static bm_status check_drops(const filter *f, bm_error *err)
 {
     const uint64_t all = (annotates(f) ? 0 : f->drops.n_removed) + f->drops.n_skipped;
@@ -772,14 +773,14 @@ static bm_status write_all(filter *f, bm_out_dir *dir, bm_error *err)
 
 /* --- opening --- */
 
-/* Several elements of an array may begin in one line; of files and arrays of hashes only ids are
- * kept. */
+/* Formats whose records are identified by id only: elements of an array may begin in the same line;
+ * for files and arrays of hashes, only ids are written. */
 static bool only_ids_tell(bm_format format)
 {
     return format == BM_FORMAT_JSON || format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES;
 }
 
-/* How dedup read its inputs; and the inputs given now, where there are some. */
+/* Take from the report how dedup read its inputs, and use the inputs given now, if any. */
 static bm_status resolve(filter *f, const bm_filter_options *options, bm_settings *settings,
                          bm_error *err)
 {
@@ -800,7 +801,7 @@ static bm_status resolve(filter *f, const bm_filter_options *options, bm_setting
     f->drops.settings = f->labels.settings = settings;
     BM_TRY(drops_load(f->manifest, &f->drops, err));
     if (settings->results.annotate) {
-        bm_id_set_reset(&f->drops.ids); /* the removed are not left out */
+        bm_id_set_reset(&f->drops.ids); /* removed documents are written too */
         f->drops.bytes = f->drops.n_skipped * sizeof *f->drops.skipped.rows;
         BM_TRY(bm_group_labels_load(f->manifest, &f->labels, err));
     }
@@ -835,7 +836,7 @@ out:
     return bm_job_close(&job, status, out);
 }
 
-/* The directory and the inputs given: no output may be one of them. */
+/* Check that no output is the directory or an input given. */
 static bm_status check_outputs(const bm_filter_options *options, const bm_settings *settings,
                                bm_error *err)
 {
@@ -855,7 +856,7 @@ static bm_status check_outputs(const bm_filter_options *options, const bm_settin
 bm_status bm_job_filter(const bm_filter_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
-    bm_weighed weighed = {0}; /* as the directory's manifest has it */
+    bm_weighed weighed = {0}; /* read from the directory's manifest */
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_filter(options, &settings, err));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pairing.c -- documents or signatures to edges.
+/* pairing.c -- finds the edges (similar pairs) of documents or signatures.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
 #include "jobs/pairing.h"
@@ -16,17 +16,17 @@
 #include "job/report_file.h"
 #include "sketch/scheme.h"
 
-#define LABEL_DOC 5u /* bytes of a document while given keys become labels: one, and who has none */
+#define LABEL_DOC 5u /* bytes per document while given keys become labels */
 
 /* --- settings --- */
 
-/* Are there band keys, and nothing else? */
+/* Are band keys the only input? */
 static bool is_of_keys(const bm_settings *s)
 {
     return s->input.format == BM_FORMAT_KEYS;
 }
 
-/* Under exact verification only the words that make the keys are computed, where the scheme can. */
+/* With exact verification, compute only the words that make the keys, if the scheme can. */
 static void choose_words(bm_settings *s)
 {
     s->perms_used = s->pairs.verify == BM_VERIFY_SIGNATURE
@@ -49,10 +49,10 @@ bm_status bm_pairing_resolve(bm_settings *s, bm_error *err)
     return status;
 }
 
-/* The other sources of a job, beside its settings. */
+/* The sources of a job besides the inputs in its settings. */
 typedef struct sources {
     bm_signature_inputs *signatures; /* NULL: documents */
-    bm_against *against;             /* NULL: nothing is known */
+    bm_against *against;             /* NULL: no known documents */
 } sources;
 
 static bm_status resolve(bm_settings *settings, sources *out, bm_error *err)
@@ -60,7 +60,7 @@ static bm_status resolve(bm_settings *settings, sources *out, bm_error *err)
     bool is_signatures = false;
     bm_against *against = NULL;
     bm_status status = BM_OK;
-    if (settings->parts != NULL) /* the job of the documents has resolved them */
+    if (settings->parts != NULL) /* resolved by the job that cuts the documents */
         return BM_OK;
     BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
                                             settings->input.n_paths, err));
@@ -80,18 +80,18 @@ out:
     return status == BM_OK && against != NULL ? bm_against_check(against, settings, err) : status;
 }
 
-/* --- keys of the order of keeping --- */
+/* --- keys for ranking by fields --- */
 
 typedef struct ranking_sink {
     bm_keep_keys *keys;
-    bm_ingest_sink sink; /* takes everything else */
+    bm_ingest_sink sink; /* the next sink */
 } ranking_sink;
 
 static bm_status place_ranked(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                               bm_error *err)
 {
     const ranking_sink *s = ctx;
-    if (!batch->turn.all_put) /* else they were added when it was called first */
+    if (!batch->turn.all_put) /* else they were added in the first call */
         BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -103,7 +103,7 @@ static bm_status put_ranked(void *ctx, const bm_ingest_batch *batch, size_t firs
     return s->sink.put != NULL ? s->sink.put(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
 
-/* Where fields rank documents: keys are gathered on the way to the sink of `request`. */
+/* If fields rank documents, put a sink that gathers their keys before the sink of `request`. */
 static bm_status gather_keys(bm_job_context *context, bool saves, ranking_sink *out,
                              bm_ingest_request *request, bm_error *err)
 {
@@ -121,14 +121,14 @@ static bm_status gather_keys(bm_job_context *context, bool saves, ranking_sink *
 
 typedef struct parts_sink {
     const bm_part_source *parts;
-    bm_ingest_sink sink; /* takes everything else */
+    bm_ingest_sink sink; /* the next sink */
 } parts_sink;
 
 static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                              bm_error *err)
 {
     const parts_sink *s = ctx;
-    if (!batch->turn.all_put) /* else it was told when it was called first */
+    if (!batch->turn.all_put) /* else it was passed on in the first call */
         BM_TRY(s->parts->place(s->parts->ctx, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -139,7 +139,7 @@ static bm_status put_parts(void *ctx, const bm_ingest_batch *batch, size_t first
     return s->sink.put != NULL ? s->sink.put(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
 
-/* Where the documents are parts, the job that cuts them sees each batch on its way to the sink. */
+/* If the documents are parts, pass each batch to the job that cuts them, before the sink. */
 static void tell_parts(const bm_settings *s, parts_sink *out, bm_ingest_request *request)
 {
     if (s->parts == NULL)
@@ -149,7 +149,7 @@ static void tell_parts(const bm_settings *s, parts_sink *out, bm_ingest_request 
     request->scan = s->parts->scan;
 }
 
-/* Are documents signed, to be found by bands? */
+/* Are documents signed to find candidates by bands? */
 static bool signs_documents(const bm_settings *s)
 {
     return s->pairs.candidates == BM_CANDIDATES_LSH && !is_of_keys(s) &&
@@ -158,7 +158,7 @@ static bool signs_documents(const bm_settings *s)
 
 /* --- documents --- */
 
-/* Read all documents; a sample of them goes to the corpus. */
+/* Read all documents, and add a sample of them to the corpus. */
 static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_ingest_request *request,
                              bm_error *err)
 {
@@ -177,7 +177,7 @@ out:
     return status;
 }
 
-/* The bands of keys that a job needs; a file of keys has as many as it has. */
+/* How many bands of keys a job needs. A file of keys determines its own number. */
 static uint32_t bands_of(const bm_job_context *context)
 {
     const bm_settings *s = context->settings;
@@ -186,13 +186,13 @@ static uint32_t bands_of(const bm_job_context *context)
     return signs_documents(s) ? s->plan.bands : 0;
 }
 
-/* Bytes of a document for its rank. */
+/* Bytes per document for its rank. */
 static uint32_t rank_doc(const bm_settings *s)
 {
     return s->keep.n > 0 || s->keep.last ? (uint32_t)sizeof(uint32_t) : 0;
 }
 
-/* Are sets made again for candidates, and not kept? */
+/* How to make sets again for candidates; empty: sets are kept. */
 static bm_set_recipe again_of(const bm_pairing *pairing)
 {
     const bm_job_context *context = &pairing->job->context;
@@ -248,7 +248,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(corpus, &cfg);
-    if (rank_doc(s) == 0) /* ranks look at all lengths at once */
+    if (rank_doc(s) == 0) /* ranking needs all lengths in memory */
         context->docs.temp_dir = s->temp_dir;
     bm_ingest_request request = {.words = cfg.words.uints > 0,
                                  .keys = signs,
@@ -262,13 +262,13 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     parts_sink parts;
     tell_parts(s, &parts, &request);
     bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
-    if (job->checkpoint.dir != NULL) /* what an interrupted job has left comes first */
+    if (job->checkpoint.dir != NULL) /* first what an interrupted job saved */
         status = bm_checkpoint_load(&job->checkpoint, corpus, err);
     bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
     if (status != BM_OK)
         return status;
     if (cfg.never_kept && cfg.hashes && corpus->sets.state != BM_SETS_AGAIN)
-        context->devices.set.path.taken = false; /* an earlier run has saved sets, and needs more */
+        context->devices.set.path.taken = false; /* an earlier run saved sets, so sets are needed */
     if (s->pairs.sample > 0)
         return read_sample(context, corpus, &request, err);
     if (job->checkpoint.dir != NULL)
@@ -324,7 +324,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
 
 /* --- edges --- */
 
-/* For each document the place of its source in the list of the rule. */
+/* (*out)[i]: the place of document i's source in the list of the rule. */
 static bm_status place_sources(const bm_job_context *context, const bm_keep_rule *rule,
                                uint32_t **out, bm_error *err)
 {
@@ -344,14 +344,14 @@ out:
     return status;
 }
 
-/* By rules that look at no field: all they need is known. */
+/* Rank by rules that read no field: all they need is in memory. */
 static bm_status rank_by_columns(bm_pairing *pairing, bm_error *err)
 {
     const bm_job_context *context = &pairing->job->context;
     const bm_keep_rules *rules = &context->settings->keep;
     const bm_doc_table *docs = &context->docs;
     bm_keep_column *columns = NULL;
-    uint32_t **places = NULL; /* of each rule; NULL but for `sources` */
+    uint32_t **places = NULL; /* per rule; NULL except for `sources` */
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new_zero(&columns, rules->n, err));
     BM_TRY_OUT(bm_new_zero(&places, rules->n, err));
@@ -395,7 +395,7 @@ static void log_not_ranked(bm_job_context *context)
     }
 }
 
-/* Most distinct shingles, then longest. */
+/* Rank by the most distinct shingles, then by length. */
 static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
 {
     const bm_doc_table *docs = &pairing->job->context.docs;
@@ -408,7 +408,7 @@ static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
     return bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
 }
 
-/* Rank the documents by whom to keep, now that all are known. */
+/* Rank the documents by which to keep. All have been read. */
 static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
@@ -424,7 +424,7 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
     return BM_OK;
 }
 
-/* Copies with a text that differs from the first of them, or may differ. */
+/* Count the copies whose text differs, or may differ, from that of the first copy. */
 static uint64_t count_equal(const bm_corpus *corpus)
 {
     uint64_t n = 0;
@@ -433,10 +433,10 @@ static uint64_t count_equal(const bm_corpus *corpus)
     return n;
 }
 
-#define SHINGLES_OPH 10u /* a word, from which words of oph are about independent */
+#define SHINGLES_OPH 10u /* shingles per word that make the words of oph nearly independent */
 
-/* How many shingles the smaller document must have, so that one signature of two documents is
- * judged by their numbers of shingles. A document that was imported without its number has 1. */
+/* Two documents with the same signature are checked by their shingle counts if the smaller has at
+ * least this many shingles. An imported document without a count has 1. */
 static uint32_t judged_from(const bm_sketch_options *sketch)
 {
     if (sketch->scheme == BM_SCHEME_CWS)
@@ -444,7 +444,7 @@ static uint32_t judged_from(const bm_sketch_options *sketch)
     return sketch->scheme == BM_SCHEME_OPH ? SHINGLES_OPH * sketch->perms : 2;
 }
 
-/* Warn of documents that have one signature and cannot be that similar. */
+/* Warn of documents that have the same signature but cannot be that similar. */
 static void warn_of_unlikely(const bm_pairing *pairing)
 {
     const bm_match_counts *counts = &pairing->match.result.counts;
@@ -508,7 +508,8 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-/* A single file that holds one document, to judge by its name, has nothing to be compared with. */
+/* Warn if the only input was read as one document because of its name: nothing can be compared with
+ * it. */
 static void hint_at_lines(const bm_pairing *pairing)
 {
     bm_job_context *context = &pairing->job->context;
@@ -562,14 +563,14 @@ static bm_status run(bm_settings *settings, const sources *from, bm_pairing_end_
         BM_TRY_OUT(end(&pairing, err));
 out:
     bm_checkpoint_close(&job.checkpoint, status, err);
-    bm_match_reset(&pairing.match); /* now that the checkpoint looks at neither */
+    bm_match_reset(&pairing.match); /* the checkpoint no longer uses either */
     bm_corpus_reset(&pairing.corpus);
     bm_known_reset(&pairing.known);
     bm_keep_rank_reset(&pairing.rank);
     return bm_job_close(&job, status, out);
 }
 
-/* Exact verification was not to be had: is it to be tried by signature? */
+/* Exact verification is impossible: may the job verify by signature instead? */
 static bool fall_back(const sources *from, bm_settings *settings, bm_status status,
                       const bm_error *why)
 {

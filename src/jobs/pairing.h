@@ -10,23 +10,23 @@
 typedef struct bm_pairing {
     bm_job *job;
     bm_signature_inputs *signatures; /* NULL: documents */
-    bm_against *against;             /* NULL: nothing is known */
+    bm_against *against;             /* NULL: no known documents */
     bm_known known;
     bm_corpus corpus;
     bm_match match;
     bool only_groups;  /* as in bm_match */
-    bool only_stars;   /* the same: settings.stars */
-    bm_keep_rank rank; /* of the documents, once they are read */
+    bool only_stars;   /* as in bm_match: settings.stars */
+    bm_keep_rank rank; /* ranks the documents, once they are read */
     bool has_text;     /* inputs were read: lines are known, kept documents can be copied */
 } bm_pairing;
 
-/* The end of a command: it writes results made from the edges, and finishes the job
+/* The last step of a command: writes results made from the edges, and finishes the job
  * (bm_job_finish). */
 typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
 
-/* Plan and words of documents that were not signed before. */
+/* Resolve the plan and words of documents that were not signed before. */
 bm_status bm_pairing_resolve(bm_settings *settings, bm_error *err);
-/* Run such a job. `settings` come from its options; the plan, and how pairs are verified, are
- * resolved here; if the inputs are directories that `sign` wrote, from their manifests. */
+/* Run such a job. `settings` come from its options. The plan and the verification are resolved
+ * here, from the manifests if the inputs are directories that `sign` wrote. */
 bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
                          bm_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pairing_inputs.h -- what `dedup` and `pairs` read beside documents: those that are known already,
- * and directories that `sign` wrote. */
+/* pairing_inputs.h -- what `dedup` and `pairs` read besides documents: known documents, and
+ * directories that `sign` wrote. */
 #pragma once
 
 #include <bandmill/types.h>
@@ -15,13 +15,13 @@
 #include "spill/spill_file.h"
 #include "store/store_view.h"
 
-/* against -- the documents of a job against those that are known already: of an index, of a
+/* against -- compares the documents of a job with known documents: those of an index, of a
  * directory that `sign` wrote, or documents themselves.
  *
  * Only candidates among the known ones are read: band keys are looked up in the index, and the sets
- * (or words) of the documents found there are compared. Known documents become an index in a file
- * without a name before the job reads its own. So does a directory of signatures, for which sets of
- * candidates are made of its inputs again. */
+ * (or words) of the documents found there are compared. Known documents become an index in an
+ * unnamed file before the job reads its own. So does a directory of signatures; the sets of its
+ * candidates are made again from its inputs. */
 
 typedef enum bm_against_kind {
     BM_AGAINST_INDEX,
@@ -31,62 +31,61 @@ typedef enum bm_against_kind {
 
 typedef struct bm_against {
     bm_against_kind kind;
-    bm_sign_dir *dir; /* of signatures; else NULL */
-    bm_store *store;  /* of an index; else only once it is loaded, like the view */
+    bm_sign_dir *dir; /* directory of signatures; else NULL */
+    bm_store *store;  /* the index; if it must be built, NULL until then, like the view */
     bm_store_view *view;
-    bm_settings
-        known; /* text, sketch and plan of the known ones; of signatures how they were read, too */
-    /* Where signatures are known: */
+    bm_settings known; /* text, sketch, plan; for signatures also how they were read */
+    /* If the known documents are signatures: */
     const bm_manifest *manifest;
-    bm_recipe recipe;   /* with the places of the inputs, where sets are made of them again */
-    bool may_fall_back; /* exact verification, which nobody asked for */
+    bm_recipe recipe;   /* with the places of inputs that are read again */
+    bool may_fall_back; /* no option asks for exact verification */
     bool changed;       /* an input that was read again is not the one that was signed */
-    bm_error why;       /* exact verification gave way */
+    bm_error why;       /* why exact verification was given up */
 } bm_against;
 
-/* against_open -- the known documents of a job, and what they determine. */
+/* against_open -- opens the known documents of a job, and resolves what they determine. */
 
-/* Open what settings->pairs.against names, and resolve bands, verification and its state from it,
- * but nothing from documents, which bm_against_read reads.
- * Verification stays AUTO if the known documents are signatures and all their inputs are there: it
- * may be exact. BM_ERR_USAGE: settings that ask for something else; an output that is an input of
- * the signatures. BM_ERR_FORMAT: exact verification was asked for, and an input is missing or has
- * another size. */
+/* Open what settings->pairs.against names, and resolve bands, verification and its state from it.
+ * Nothing is resolved from plain documents; bm_against_read reads those. Verification stays AUTO
+ * (it may be exact) if the known documents are signatures and all their inputs exist. BM_ERR_USAGE:
+ * settings that contradict the known documents; an output that is an input of the signatures.
+ * BM_ERR_FORMAT: exact verification was asked for, and an input is missing or has another size. */
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err);
-/* The job is open, and its settings are resolved: read known documents, if they are that, and note
- * in `settings` which they were. */
+/* Once the job is open and its settings are resolved: if the known documents are plain documents,
+ * read them, and note in `settings` which they were. */
 bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings *settings,
                           bm_error *err);
 void bm_against_close(bm_against *against); /* NULL is fine */
-/* Text and sketch of documents that were not signed before. */
+/* Resolve text and sketch of documents that were not signed before. */
 void bm_against_resolve(const bm_against *against, bm_settings *settings);
-/* Were documents that were signed before cut and signed as the known ones? Text and sketch are
- * resolved. BM_ERR_FORMAT. */
+/* Check that documents signed before were cut and signed like the known ones. Text and sketch are
+ * resolved. BM_ERR_FORMAT: they differ. */
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err);
-/* The job ended with `status` and *why. Was a changed input of the known documents the cause, and
- * is verification by signature now, since no option forbids it? Then the job may be run again. */
+/* The job ended with `status` and *why. If a changed input of the known documents was the cause and
+ * no option asks for exact verification, switch to verification by signature. True: the job may be
+ * run again. */
 bool bm_against_fall_back(bm_against *against, bm_settings *settings, bm_status status,
                           const bm_error *why);
-/* Log the choices that no option made. */
+/* Log a fall-back to verification by signature. */
 void bm_against_log(const bm_against *against, bm_meter *meter);
 
-/* against_signed -- signatures of known documents as an index, in a file without a name. */
+/* against_signed -- searches the known documents, and compares with them. */
 
-/* Which documents of the corpus are known, before bm_corpus_end_adding. `known` is filled, with the
- * ids of the known documents found. */
+/* Find the documents of the corpus that are similar to known ones, before bm_corpus_end_adding.
+ * Fills `known`, with the ids of the known documents found. */
 bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                           bm_known *known, bm_error *err);
-/* The similarities that grouping left open: of chained documents to the known one that is kept for
- * them. */
+/* Compute the similarities that grouping left open: those of chained documents to the known
+ * document that is kept for them. */
 bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grouping *grouping,
                              bm_error *err);
 
-/* signature_inputs -- directories that `sign` wrote as the input of dedup and pairs.
+/* signature_inputs -- directories that `sign` wrote, as the input of `dedup` and `pairs`.
  *
  * Words come from signatures.npy, keys are computed here; texts are read again only for exact
  * verification, from the inputs that the manifests name, wherever they are now (job_context.h).
- * Identical documents are known from content_hash.npy, lengths from n_bytes.npy; an older form of
- * directory has neither. Where it was not asked how to verify: exact if every input is there
+ * Identical documents are found by content_hash.npy, lengths come from n_bytes.npy; directories of
+ * older versions have neither. If no option sets the verification: exact if every input exists
  * unchanged, else by signature, and a log line names the input. */
 
 typedef struct bm_signature_inputs bm_signature_inputs;
@@ -96,11 +95,11 @@ typedef struct bm_signature_inputs bm_signature_inputs;
  * fit the signatures. */
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err);
 void bm_signature_inputs_close(bm_signature_inputs *inputs); /* NULL is fine */
-/* Exact verification is impossible because of *why. Is verification by signature now? False: an
+/* Exact verification is impossible because of *why: switch to verification by signature. False: an
  * option asked for exact verification. */
 bool bm_signature_inputs_fall_back(bm_signature_inputs *inputs, bm_settings *settings,
                                    bm_status status, const bm_error *why);
-/* Are their inputs read again, for sets, for fields or for the records that are removed? */
+/* Are their inputs read again: for sets, for fields or to write removed records? */
 static inline bool bm_signature_inputs_reads_texts(const bm_settings *settings)
 {
     return bm_verify_reads_sets(settings->pairs.verify) || settings->keep.n_by_field > 0 ||
@@ -109,19 +108,18 @@ static inline bool bm_signature_inputs_reads_texts(const bm_settings *settings)
 /* Log the choices that no option made. */
 void bm_signature_inputs_log(const bm_signature_inputs *inputs, const bm_settings *settings,
                              bm_meter *meter);
-/* Do all of them have content hashes? */
+/* Do all directories have content hashes? */
 bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs);
-/* Bytes that their manifests take. */
+/* Memory that their manifests take. */
 uint64_t bm_signature_inputs_bytes(const bm_signature_inputs *inputs);
-/* Words and keys of all documents into the corpus. */
+/* Add words and keys of all documents to the corpus. */
 bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context *context,
                                     bm_corpus *corpus, bm_error *err);
-/* Ids and sizes of all documents into the job's table, where texts are not read, with the inputs
- * that they came from; their lines are not known. Of records that were skipped, all. */
+/* If texts are not read: add ids and sizes of all documents to the job's table, with the inputs
+ * that they came from (their lines are unknown), and all facts of skipped records. */
 bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
                                         bm_error *err);
-/* Reading the texts ended with `status`: was a changed input the cause? As bm_recipe_blame.
- * */
+/* Reading the texts ended with `status`: was a changed input the cause? See bm_recipe_blame. */
 bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,
                                     const bm_job_context *context, bm_status status, bm_error *err);
 /* The texts were read: are they the n_docs documents that were signed? If not, BM_ERR_FORMAT. Adds
@@ -129,17 +127,16 @@ bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,
 bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs, bm_job_context *context,
                                     size_t n_docs, bm_error *err);
 
-/* signature_inputs_state -- directories of signatures as the files see them that load from them:
- * signature_inputs.c and signature_inputs.c. */
+/* signature_inputs_state -- the state behind bm_signature_inputs (signature_inputs.c). */
 
 struct bm_signature_inputs {
     bm_sign_dir **dirs;
     const bm_manifest **manifests;
     size_t n;
     bm_recipe recipe;
-    bool may_fall_back; /* exact verification, which nobody asked for */
-    bm_error why;       /* why it did */
-    bool no_content;    /* one of them is of an older form, without content hashes: */
+    bool may_fall_back; /* no option asks for exact verification */
+    bm_error why;       /* why it fell back */
+    bool no_content;    /* a directory of an older version has no content hashes: */
     size_t older;       /* this one */
-    uint64_t bytes;     /* that the manifests take */
+    uint64_t bytes;     /* memory that the manifests take */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_table.c -- signatures in memory: the ingest computes words and keys in columns, where they
- * stay, and what else documents have is put beside them.
+/* sign_table.c -- signatures in memory: the ingest computes words and keys directly into columns,
+ * which also hold the other facts of documents.
  *
  * Tests: tests/unit/jobs/test_signed.c */
 #include <bandmill/arrow.h>
@@ -27,17 +27,17 @@
 #include "model/ids.h"
 #include "results/npy.h"
 
-/* Signatures in memory (bandmill/signed.h), and the facts of their documents that are kept. */
+/* Signatures in memory (bandmill/signed.h), and facts of their documents. */
 struct bm_signed {
     bm_settings settings;    /* without an output */
-    bm_signed_arrays arrays; /* pointers into the columns below, once all is signed */
+    bm_signed_arrays arrays; /* points into the columns below, once all is signed */
     bm_column words, keys, n_shingles, n_bytes, content, texts;
-    bm_doc_table docs; /* ids; of a table without them: none, until they are asked for */
-    bool has_table;    /* `docs` is of all documents */
-    bm_id_kind ids;    /* their type */
+    bm_doc_table docs; /* ids; empty for a table without ids, until they are asked for */
+    bool has_table;    /* `docs` holds all documents */
+    bm_id_kind ids;    /* type of the ids */
     bm_counts counts;  /* of the documents */
     bm_stage_clock clock;
-    double seconds;      /* that it took */
+    double seconds;      /* that signing took */
     bm_summary *summary; /* without outputs */
 };
 
@@ -46,7 +46,7 @@ struct bm_signed {
 /* --- arrays --- */
 
 #define N_COLUMNS 6u
-#define N_SIGNED  2u /* words and keys, to which the ingest brings documents itself */
+#define N_SIGNED  2u /* words and keys, which the ingest grows itself */
 
 typedef struct array_column {
     bm_column *column;
@@ -65,7 +65,7 @@ static array_column column_of(bm_signed *made, size_t i)
     return columns[i];
 }
 
-/* Make room for so many documents in all, in the columns from `first` on. */
+/* Make room for n_docs documents in total, in the columns from `first` on. */
 static bm_status reserve(bm_signed *made, size_t first, uint64_t n_docs, bm_error *err)
 {
     for (size_t i = first; i < N_COLUMNS; i++) {
@@ -84,7 +84,7 @@ typedef struct table_sink {
     const char *name; /* of the table */
 } table_sink;
 
-/* In order: how many documents there are, and room for them. */
+/* Called in order: count the documents and make room for them. */
 static bm_status place_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                              bm_error *err)
 {
@@ -100,7 +100,7 @@ static bm_status place_batch(void *ctx, const bm_ingest_batch *batch, size_t fir
     return reserve(made, N_SIGNED, n_docs, err);
 }
 
-/* On any thread: what else documents have than words and keys. */
+/* Called on any thread: store all facts of documents except words and keys. */
 static bm_status put_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -133,7 +133,8 @@ static bm_status ingest(bm_job_context *context, bm_signed *made, bm_error *err)
 
 /* --- the call --- */
 
-/* Only the native CPU computes in place; others take a job, and the table is still the caller's. */
+/* Only the native CPU computes in place; other devices need a job. On failure the table still
+ * belongs to the caller. */
 static bm_status check_devices(bm_job *job, bm_error *err)
 {
     BM_TRY(bm_job_context_pick(&job->context, err));
@@ -237,12 +238,12 @@ const char *bm_signed_json(const bm_signed *made)
 
 /* === signed save ===
  *
- * Ids, and the directory that a job would have written: of the same settings, but for the output,
- * with arrays that are there already. */
+ * Makes ids, and writes the directory that a job with the same settings and an output would have
+ * written, from the arrays in memory. */
 
 /* --- ids --- */
 
-/* Where the table has no ids, a document has its row number, or is named by the table and its row,
+/* If the table has no ids, a document's id is its row number, or the name of the table and the row,
  * from 1. */
 static bm_status make_docs(bm_signed *made, bm_error *err)
 {
@@ -353,7 +354,7 @@ static bm_status write_all(bm_signed *made, bm_job *job, bm_error *err)
         err);
 }
 
-/* In the place of the table, which is gone: nobody reads it. */
+/* The table was consumed; this stands in for its release function. */
 static void release_nothing(struct ArrowArrayStream *stream)
 {
     stream->release = NULL;
@@ -368,7 +369,7 @@ bm_status bm_signed_save(bm_signed *made, const bm_output_options *output, bm_su
     if ((out == NULL || output == NULL || output->path == NULL))
         BM_TRY(out == NULL ? bm_fail_field(err, "out", "no place for the summary given")
                            : bm_fail_field(err, "output", "no output given (`output`)"));
-    bm_settings settings = made->settings; /* what they own is lent */
+    bm_settings settings = made->settings; /* shallow copy: `made` still owns the members */
     settings.output = *output;
     settings.input.stream = &stream;
     settings.device.device = "cpu";

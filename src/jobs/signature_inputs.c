@@ -24,20 +24,19 @@
 
 /* === signature ids ===
  *
- * What the ids of a directory that `sign --duplicate-ids number` wrote were in its inputs: X for an
- * X#N that it numbered.
+ * Recovers the original ids of a directory that `sign --duplicate-ids number` wrote: X for an X#N
+ * that it numbered.
  *
- * Several directories give the ids that all their inputs would have given at once, so that whoever
- * reads these inputs again (filter, explain) meets the same. Which ids were numbered is not written
- * down: an X#N is taken for one where X is before it and N is the number that it would have
- * got. An own id of an input may look the same, and cannot be distinguished (job_filter.c refuses
- * it). One walk over ids.txt finds the ids that matter; numbering once more goes beside the
- * second. */
+ * The originals of several directories are numbered again together, as if all their inputs had been
+ * read at once, so that commands that read these inputs again (filter, explain) see the same ids.
+ * Numbered ids are not marked: an X#N counts as numbered if X occurs before it and N is the number
+ * it would have got. An original id of this form cannot be distinguished (job_filter.c refuses it).
+ * A first pass over ids.txt finds the ids that matter; the second repeats the numbering. */
 
 typedef struct signature_ids {
     bm_id_set known;      /* the ids X#N of the directory, and each such X */
-    bool *seen;           /* of each */
-    bm_next_numbers next; /* of each X that was repeated */
+    bool *seen;           /* per id: occurred already */
+    bm_next_numbers next; /* per repeated X */
     bm_buf scratch;
 } signature_ids;
 
@@ -75,7 +74,7 @@ out:
     return out->seen != NULL ? BM_OK : bm_fail_nomem(err, out->known.n);
 }
 
-/* *is: would a repeat of the id that is known by `place` have got this number now? */
+/* *is: would `sign` have given `number` to a repeat of the id at `place` here? */
 static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bool *is,
                          bm_error *err)
 {
@@ -89,7 +88,7 @@ static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bo
         BM_TRY_OUT(bm_buf_add(text, base.data, base.len, err));
         BM_TRY_OUT(bm_buf_add_format(text, err, "#%" PRIu32, *next));
         const uint32_t other = bm_id_set_find(&ids->known, (bm_str){text->data, text->len});
-        /* this one is free */
+        /* this number is free */
         if (other == BM_ID_NONE || !ids->seen[other])
             break;
     }
@@ -98,7 +97,7 @@ out:
     return status;
 }
 
-/* *original: of the next id, in order; a view of it. BM_ERR_NOMEM. */
+/* *original: the original of `id`, as a view of it. Call for all ids in order. BM_ERR_NOMEM. */
 static bm_status signature_ids_original(signature_ids *ids, bm_str id, bm_str *original,
                                         bm_error *err)
 {
@@ -132,16 +131,16 @@ static void signature_ids_reset(signature_ids *ids)
 
 /* === signature documents ===
  *
- * The facts of the documents of signatures that are known without their texts: ids and sizes from
- * the arrays; their input and the records skipped there, from the tables beside the arrays. In
- * which line a document stood is not known. */
+ * What is known of signed documents without their texts: ids and sizes from the arrays; their
+ * inputs and the records skipped there from the tables beside the arrays. The lines of documents
+ * are unknown. */
 
 /* The inputs of one directory: file numbers first … first+n-1 of the job. */
 typedef struct sources {
     const bm_sign_dir *dir;
     bm_job_context *context;
     uint32_t first, n;
-    uint64_t *documents, *skipped; /* of each */
+    uint64_t *documents, *skipped; /* per input */
     signature_ids ids;
 } sources;
 
@@ -164,7 +163,7 @@ static bm_status read_sources(sources *s, bm_error *err)
 typedef struct skipping {
     sources *s;
     bm_source_walk rows;
-    uint64_t left, line; /* rows that are still to come; the last row read */
+    uint64_t left, line; /* rows still to read; the last row read */
 } skipping;
 
 /* A bm_result_row_fn. */
@@ -187,7 +186,7 @@ static bm_status add_skipped(void *ctx, const bm_tsv_table *row, bm_error *err)
     return status;
 }
 
-/* Rows come in input order, as many of each input as sources.tsv counts. */
+/* Rows are in input order; sources.tsv counts them per input. */
 static bm_status read_skipped(sources *s, bm_error *err)
 {
     const bm_manifest *manifest = bm_sign_dir_manifest(s->dir);
@@ -230,7 +229,7 @@ static bm_status load_documents(sources *s, bm_error *err)
     uint32_t sizes[IDS_BLOCK];
     uint64_t bytes[IDS_BLOCK] = {0}, hashes[IDS_BLOCK];
     bm_buf text = {0};
-    bm_doc_row row = {0}; /* its file from document to document */
+    bm_doc_row row = {0}; /* its `file` carries over from document to document */
     bm_status status = BM_OK;
     uint64_t n_docs = bm_sign_dir_docs(s->dir);
     for (uint64_t at = 0; at < n_docs; at += IDS_BLOCK) {
@@ -254,7 +253,7 @@ out:
     return status;
 }
 
-/* Did `sign` number the ids that were repeated? */
+/* Did `sign` number repeated ids? */
 static bool were_numbered(const bm_sign_dir *dir)
 {
     const char *word = bm_option_name(BM_OPTION_DUPLICATE_IDS, BM_DUPLICATE_IDS_NUMBER);
@@ -312,7 +311,7 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
     const uint64_t unreadable = bm_sign_dir_unreadable(dir);
     counts->unreadable += unreadable;
     counts->empty -= unreadable < counts->empty ? unreadable : counts->empty;
-    uint64_t weightless = 0; /* they were taken for empty: neither has elements */
+    uint64_t weightless = 0; /* counted as empty too: neither kind has elements */
     if (bm_manifest_count(manifest, "weightless", &weightless, NULL) == BM_OK &&
         weightless <= counts->empty) {
         counts->results.weightless += weightless;
@@ -325,8 +324,8 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
     return BM_OK;
 }
 
-/* Entries that were left out of directories when they were signed: the files that are read again
- * are named one by one. */
+/* Add the entries left out of folders when the inputs were signed. They are not counted again,
+ * because files read again are named one by one. */
 static void add_left_out(const bm_signature_inputs *inputs, bm_counts *counts)
 {
     for (size_t i = 0; i < BM_N_COUNTS; i++) {
@@ -341,8 +340,8 @@ static void add_left_out(const bm_signature_inputs *inputs, bm_counts *counts)
     }
 }
 
-/* Where no texts are read, the longest document is known from n_bytes.npy only: BM_ERR_FORMAT, one
- * of them has none. */
+/* Without texts, lengths are known from n_bytes.npy only. BM_ERR_FORMAT: lengths are needed and a
+ * directory has no n_bytes.npy. */
 static bm_status signature_inputs_check_keep(const bm_signature_inputs *inputs,
                                              const bm_settings *s, bm_error *err)
 {
@@ -373,8 +372,8 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
         const bm_manifest *manifest = inputs->manifests[d];
         s.dir = inputs->dirs[d];
         if (before != NULL && bm_manifest_continues(before, manifest))
-            s.first--;                          /* the file in which the share before it ends */
-        if (bm_manifest_n_inputs(manifest) > 0) /* no row group may be in a share */
+            s.first--; /* this share begins in the file in which the previous one ends */
+        if (bm_manifest_n_inputs(manifest) > 0) /* a share may be empty */
             before = manifest;
         BM_TRY_OUT(load_dir(&s, err));
         BM_TRY_OUT(add_counts(manifest, s.dir, &context->counts, err));
@@ -401,9 +400,8 @@ static bool of_one_whole(const bm_manifest_shard *a, const bm_manifest_shard *b)
     return b != NULL && a->of == b->of && strcmp(a->whole, b->whole) == 0;
 }
 
-/* Sort the directories by their documents: shares of the same inputs come at the place of the first
- * one given, in their own order. Errors name a share that is missing or is there twice.
- * */
+/* Order the directories by their documents: shares of the same inputs are moved to the first one
+ * given, in their own order. Errors name a missing or repeated share. */
 static bm_status order_shares(bm_signature_inputs *inputs, bm_error *err)
 {
     bm_sign_dir **ordered = NULL;
@@ -457,7 +455,7 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
         out->manifests[i] = bm_sign_dir_manifest(out->dirs[i]);
         const uint64_t bytes = bm_manifest_bytes(out->manifests[i]);
         out->bytes += bytes;
-        memory = memory > bytes + 1 ? memory - bytes : 1; /* 0 would be no limit */
+        memory = memory > bytes + 1 ? memory - bytes : 1; /* 0 would mean no limit */
         if (!out->no_content && !bm_sign_dir_has_content(out->dirs[i])) {
             out->no_content = true;
             out->older = i;
@@ -468,8 +466,8 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     return BM_OK;
 }
 
-/* Exact verification reads the inputs again; where nobody asked for it, it may fall back. Fields
- * that `keep` looks at, and records that are removed, are in the inputs alone. */
+/* Choose the verification. Exact verification reads the inputs again; if no option asks for it, it
+ * may fall back. Fields for `keep` and removed records exist only in the inputs. */
 static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
     const bool asked = s->pairs.verify != BM_VERIFY_AUTO;
@@ -485,7 +483,7 @@ static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_e
     BM_TRY_OUT(bm_recipe_find(&inputs->recipe, s, &why));
     return BM_OK;
 out:
-    if (status == BM_ERR_IO) /* of files that our own name */
+    if (status == BM_ERR_IO) /* a missing file is named by our own manifest */
         status = why.status = BM_ERR_FORMAT;
     if (bm_signature_inputs_fall_back(inputs, s, status, &why))
         return BM_OK;
@@ -505,7 +503,7 @@ bool bm_signature_inputs_fall_back(bm_signature_inputs *inputs, bm_settings *set
     return true;
 }
 
-/* Plan and verification, from the signatures and the inputs that are still there. */
+/* Resolve plan and verification from the signatures and the inputs that still exist. */
 static bm_status resolve(bm_signature_inputs *inputs, uint32_t asked_perms, bm_settings *s,
                          bm_error *err)
 {
@@ -513,7 +511,7 @@ static bm_status resolve(bm_signature_inputs *inputs, uint32_t asked_perms, bm_s
     if (asked_perms != 0 && asked_perms != perms)
         return bm_fail_field(err, "perms", "%u permutations asked for, the signatures have %u",
                              asked_perms, perms);
-    /* as many as bands and rows need */
+    /* 0: as many as bands and rows need */
     if (asked_perms == 0 && s->bands.bands != 0)
         s->sketch.perms = 0;
     if (s->pairs.candidates == BM_CANDIDATES_LSH) {
@@ -539,7 +537,7 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     BM_TRY_OUT(bm_recipe_apply(&inputs->recipe, settings, err));
     BM_TRY_OUT(bm_recorded_options_check(&asked, settings, asked.input.paths[0], err));
     if (asked.input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER)
-        settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER; /* over all directories */
+        settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER; /* number across all directories */
     BM_TRY_OUT(resolve(inputs, asked.sketch.perms, settings, err));
     status = signature_inputs_check_keep(inputs, settings, err);
 out:
@@ -578,11 +576,11 @@ bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs)
 /* --- words and keys --- */
 
 typedef struct block {
-    uint64_t first; /* its first row in the directory's arrays */
+    uint64_t first; /* first row in the directory's arrays */
     size_t n;
     uint32_t *words, *n_shingles;
     uint64_t *keys;
-    bm_hash128 *content; /* NULL: not known of all directories */
+    bm_hash128 *content; /* NULL: at least one directory has none */
 } block;
 
 static bm_status load_block(const bm_settings *s, bm_sign_dir *dir, const block *b,
@@ -635,7 +633,7 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
     }
 out:
     bm_free_all(b.words, b.n_shingles, b.keys, b.content);
-    if (status != BM_OK) /* it is the signatures themselves: comparing by them would not help */
+    if (status != BM_OK) /* the signatures themselves are bad: verifying by them cannot help */
         inputs->may_fall_back = false;
     return status;
 }
