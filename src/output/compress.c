@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compress.c -- the libraries that compress, for compress.h.
+/* compress.c -- the compression libraries behind compress.h.
  *
  * Tests: tests/fault/compression_memory.c, tests/race/race_pipeline.c,
  *        tests/unit/output/test_out_file.c, tests/unit/results/test_kept_writer.c */
@@ -22,28 +22,29 @@
 
 /* === pack ===
  *
- * A library that compresses is a table of functions. The same bytes in give the same bytes out,
- * whatever the sizes of the steps (for one version of the library). */
+ * Each compression library is a table of functions. The same input gives the same output, whatever
+ * the sizes of the steps (for one version of the library). */
 
 typedef struct pack_result {
-    const char *why; /* NULL: all is well; else in the library's words */
-    bool no_memory;  /* that is why */
+    const char *why; /* NULL: success; else the library's message */
+    bool no_memory;  /* the failure was a lack of memory */
 } pack_result;
 
 typedef struct pack_ops {
     const char *name; /* "gz", for messages */
-    /* Opens the library too, which need not be there (base/system.h). BM_ERR_NOMEM, BM_ERR_IO. */
+    /* Also opens the shared library, which may be missing (base/system.h). BM_ERR_NOMEM,
+     * BM_ERR_IO. */
     bm_status (*open)(void **state, bm_error *err);
     pack_result (*run)(void *state,
-                       bm_compress_step *step); /* as bm_compressor_run; or NULL and ... */
-    /* ... a block at once, whole in itself: `cap` is at least `bound` of its bytes. A state is one
-     * thread's. */
+                       bm_compress_step *step); /* as bm_compressor_run; NULL: only blocks */
+    /* Set if `run` is NULL: compress a whole block, complete in itself; `cap` is at least bound(n).
+     * One thread per state. */
     size_t (*bound)(void *state, size_t n);
     pack_result (*block)(void *state, bm_str in, char *out, size_t cap, size_t *len);
     void (*close)(void *state); /* NULL is fine */
 } pack_ops;
 
-/* n bytes of step->in were taken. */
+/* Mark n bytes of step->in as taken. */
 static void pack_consume(bm_compress_step *step, size_t n)
 {
     if (n == 0)
@@ -54,8 +55,8 @@ static void pack_consume(bm_compress_step *step, size_t n)
 
 /* === pack gz ===
  *
- * Members of gz by libdeflate, level 6: zlib's sizes in .34 to .44 of its time (members of 4 MiB of
- * text). The header carries no name and no time. */
+ * Members of gz by libdeflate, level 6: as small as zlib's in .34 to .44 of the time (members of 4
+ * MiB of text). The header carries no name and no time. */
 
 #define LEVEL 6
 
@@ -113,7 +114,7 @@ static const pack_ops pack_gz = {
 
 /* === pack zst ===
  *
- * Frames of zst by libzstd, level 3, with a checksum. */
+ * zst frames by libzstd, level 3, with a checksum. */
 
 #define PACK_ZST_LEVEL 3
 
@@ -183,8 +184,8 @@ static const pack_ops pack_zst = {
 
 /* === pack xz ===
  *
- * Xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory; this one takes
- * 9, and a tenth of their time. */
+ * xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory; this one takes
+ * 9 MB and a tenth of their time. */
 
 #define PRESET 1
 
@@ -291,9 +292,9 @@ static pack_result bz2_run(void *state, bm_compress_step *step)
     const unsigned given = at_most(step->in.len), room = at_most(step->cap - step->len);
     const bool last = step->end && given == step->in.len;
     step->done = given == 0 && !last;
-    if (step->done) /* to run on nothing is an error to it */
+    if (step->done) /* libbz2 reports an error when it has nothing to do */
         return (pack_result){NULL, false};
-    s->next_in = (char *)(uintptr_t)step->in.data; /* it only reads */
+    s->next_in = (char *)(uintptr_t)step->in.data; /* libbz2 only reads from it */
     s->avail_in = given;
     s->next_out = step->out + step->len;
     s->avail_out = room;
@@ -311,10 +312,10 @@ static const pack_ops pack_bz2 = {
 
 /* === pack lz4 ===
  *
- * Lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
+ * lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
  *
- * The library needs a buffer for all the output of a call. So whole blocks are gathered here and
- * compressed, and the output is handed on when it fits:
+ * Each call of the library needs room for all of its output. So input is gathered into whole
+ * blocks, which are compressed into a buffer of our own and copied out as space permits:
  *
  *     in  ->  block (1 MiB)  ->  LZ4F  ->  packed  ->  out */
 
@@ -397,7 +398,8 @@ static void gather(lz4 *l, bm_compress_step *step)
     pack_consume(step, n);
 }
 
-/* Fill `packed`, which is empty, with what comes next: the header, a block, the end. */
+/* Fill `packed`, which is empty, with the next part: the header, a block or the end of the
+ * frame. */
 static size_t pack_next(lz4 *l)
 {
     if (l->stage == LZ4_BEGIN) {
@@ -442,22 +444,22 @@ static const pack_ops pack_lz4 = {
 /* === pack blocks ===
  *
  * Compression in blocks of PACK_BLOCK_BYTES, each complete in itself (a member of gz, a frame of
- * zst), on the threads of a pool. The blocks are the same for any number of threads, and so are the
- * bytes. Threads begin with the pool's second block, so that a small file starts none.
+ * zst), on the threads of a pool. The output does not depend on the number of threads. The threads
+ * start at the pool's second block, so a small file starts none.
  *
- * The blocks of a file lie in a ring: the caller fills them and hands on what came of them, in
- * order; threads compress them in between, blocks of the file that was opened first before others.
+ * A file's blocks form a ring. The caller fills them and hands on their output, in order; meanwhile
+ * threads compress them, serving the file that was opened first before others.
  *
  *     n_written          n_begun           n_filled
  *     | done, being      | being           | being
  *     | handed on        | compressed      | filled
  *
  * When the ring is full, or all memory of the pool is in use, the caller compresses the next block
- * itself, and waits only where all are begun. So a pool of one block, without threads, is the same
- * code. */
+ * itself; it waits only if all blocks have been begun. A pool of one block without threads runs the
+ * same code. */
 
 #define PACK_BLOCK_BYTES ((size_t)4 << 20)
-#define BLOCKS_SHARE     8u /* of the memory, for all blocks */
+#define BLOCKS_SHARE     8u /* all blocks may take this part of the memory */
 
 typedef struct pack_buffers {
     char *in, *out;
@@ -465,36 +467,37 @@ typedef struct pack_buffers {
 } pack_buffers;
 
 typedef struct pack_blocks_block {
-    pack_buffers buffers; /* while it is filled or compressed, or not handed on; of the pool */
+    pack_buffers buffers; /* from the pool; held from filling until the output is handed on */
     size_t n_in, n_out;
-    size_t handed_on; /* of n_out */
-    bool done;        /* under the lock */
+    size_t handed_on; /* bytes of n_out that were handed on */
+    bool done;        /* protected by the lock */
     pack_result packed;
 } pack_blocks_block;
 
 typedef struct pack_blocks {
     const pack_ops *ops;
     bm_compression kind;
-    void *state; /* the caller's */
+    void *state; /* the caller's compressor */
     bm_pack_pool *pool;
     bool owns_pool;
-    pack_blocks_block *ring;            /* of pool->n_blocks */
-    uint64_t n_filled, n_written;       /* the caller's */
-    uint64_t n_ready, n_begun, n_ended; /* under the lock: to compress, begun, compressed */
-    struct pack_blocks *next;           /* the same: of the pool */
+    pack_blocks_block *ring;            /* pool->n_blocks entries */
+    uint64_t n_filled, n_written;       /* used by the caller only */
+    uint64_t n_ready, n_begun, n_ended; /* protected by the lock: blocks ready to compress, begun,
+                                         * compressed */
+    struct pack_blocks *next;           /* protected by the lock: the pool's next file */
     bool ended;
 } pack_blocks;
 
 struct bm_pack_pool {
     size_t n_blocks, most_threads;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t work, finished;
     pack_blocks *first; /* files, in the order in which they were opened */
     bool stop;
     size_t n_used;       /* blocks that have buffers */
-    pack_buffers *spare; /* n_blocks + 1; allocated, and in use by none */
+    pack_buffers *spare; /* n_blocks + 1 entries: allocated buffers that no block uses */
     size_t n_spare;
-    bool is_busy; /* a block was submitted */
+    bool is_busy; /* a second block was submitted */
     pthread_t *threads;
     size_t n_threads;
 };
@@ -551,12 +554,12 @@ bool bm_pack_pool_is_crowded(bm_pack_pool *pool)
     return n > pool->n_blocks / 2;
 }
 
-/* Buffers for a block; false: all are in use, or, with *no_memory, there is none. */
+/* Take buffers for a block; false: all are in use or, if *no_memory, allocation failed. */
 static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory)
 {
     bm_pack_pool *pool = b->pool;
     pthread_mutex_lock(&pool->lock);
-    /* a file that has none is given some in any case */
+    /* a file without a block always gets one */
     const bool may = pool->n_used < pool->n_blocks || b->n_filled == b->n_written;
     if (may && pool->n_spare > 0)
         one->buffers = pool->spare[--pool->n_spare];
@@ -570,7 +573,7 @@ static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory
     return !*no_memory;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void give_buffers_back(bm_pack_pool *pool, pack_blocks_block *one)
 {
     if (one->buffers.in != NULL && pool->n_spare <= pool->n_blocks)
@@ -588,7 +591,7 @@ static void pack_blocks_close(pack_blocks *b)
     bm_pack_pool *pool = b->pool;
     if (pool != NULL) {
         pthread_mutex_lock(&pool->lock);
-        b->n_ready = b->n_begun; /* nobody begins with another */
+        b->n_ready = b->n_begun; /* nobody begins another block */
         while (b->n_ended < b->n_begun)
             pthread_cond_wait(&pool->finished, &pool->lock);
         for (size_t i = 0; b->ring != NULL && i < pool->n_blocks; i++)
@@ -634,7 +637,7 @@ out:
     return status;
 }
 
-/* Compress a block; its memory grows to what its bytes may become. */
+/* Compress a block, growing its output buffer to the bound for its input. */
 static void compress_block(const pack_ops *ops, void *state, pack_blocks_block *one)
 {
     pack_buffers *buffers = &one->buffers;
@@ -651,7 +654,8 @@ static void compress_block(const pack_ops *ops, void *state, pack_blocks_block *
                                  buffers->cap_out, &one->n_out);
 }
 
-/* Under the lock, which is let go meanwhile: compress the next block that nobody has begun. */
+/* Compress the next block that nobody has begun. Called under the lock, which is released
+ * meanwhile. */
 static void compress_next(pack_blocks *b, void *state)
 {
     bm_pack_pool *pool = b->pool;
@@ -664,7 +668,7 @@ static void compress_next(pack_blocks *b, void *state)
     pthread_cond_broadcast(&pool->finished);
 }
 
-/* The first file that has a block which nobody has begun. */
+/* The first file with a block that nobody has begun. */
 static pack_blocks *find_work(const bm_pack_pool *pool)
 {
     pack_blocks *b = pool->first;
@@ -689,7 +693,7 @@ static void *run_thread(void *arg)
         }
         if (own[b->kind].ops == NULL) {
             own[b->kind].ops = b->ops;
-            /* Without a state of its own a thread leaves all blocks to the others. */
+            /* A thread that cannot open its own state leaves all blocks to the others. */
             if (b->ops->open(&own[b->kind].state, NULL) != BM_OK)
                 break;
         }
@@ -702,11 +706,11 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* The block that is being filled is full, or the last. */
+/* The block being filled is full or the last one: make it ready to compress. */
 static void submit_block(pack_blocks *b)
 {
     bm_pack_pool *pool = b->pool;
-    if (pool->is_busy) /* this is not the first: it is worth threads */
+    if (pool->is_busy) /* not the first block: threads are worthwhile */
         while (pool->n_threads < pool->most_threads &&
                bm_thread_start(&pool->threads[pool->n_threads], run_thread, pool) == 0)
             pool->n_threads++;
@@ -730,7 +734,7 @@ static void wait_for(pack_blocks *b, const pack_blocks_block *one)
     pthread_mutex_unlock(&b->pool->lock);
 }
 
-/* Hand on the oldest block. *whole: all of it was. */
+/* Copy output of the oldest block to step->out. *whole: all of it was copied. */
 static pack_result copy_oldest(pack_blocks *b, bm_compress_step *step, bool *whole)
 {
     pack_blocks_block *oldest = &b->ring[b->n_written % b->pool->n_blocks];
@@ -754,7 +758,7 @@ static pack_result copy_oldest(pack_blocks *b, bm_compress_step *step, bool *who
     return (pack_result){NULL, false};
 }
 
-/* Fill the block that comes next, which has buffers, from step->in. */
+/* Fill the next block, which has buffers, from step->in. */
 static void fill_block(pack_blocks *b, bm_compress_step *step)
 {
     pack_blocks_block *one = &b->ring[b->n_filled % b->pool->n_blocks];
@@ -766,7 +770,7 @@ static void fill_block(pack_blocks *b, bm_compress_step *step)
     pack_consume(step, n);
 }
 
-/* Is there a block to fill? */
+/* Is there a block to fill? If it has no buffers, take some. */
 static bool has_block(pack_blocks *b, bool *no_memory)
 {
     pack_blocks_block *one = &b->ring[b->n_filled % b->pool->n_blocks];
@@ -776,7 +780,7 @@ static bool has_block(pack_blocks *b, bool *no_memory)
     return one->buffers.in != NULL || take_buffers(b, one, no_memory);
 }
 
-/* Bytes of the block that is being filled. */
+/* Bytes in the block that is being filled. */
 static size_t filled_bytes(const pack_blocks *b)
 {
     return b->n_filled - b->n_written == b->pool->n_blocks
@@ -819,8 +823,8 @@ static pack_result pack_blocks_run(pack_blocks *b, bm_compress_step *step)
 struct bm_compressor {
     const char *shown;
     const pack_ops *ops;
-    void *state;         /* of a stream, or ... */
-    pack_blocks *blocks; /* ... NULL: it is none of blocks */
+    void *state;         /* compresses the file as one stream, or ... */
+    pack_blocks *blocks; /* ... in blocks; NULL: as one stream */
 };
 
 static const pack_ops *const rows[BM_COMPRESSIONS] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compress.h -- compression of output files, a buffer at a time: gz and zst in blocks of 4 MiB,
- * whole in themselves, on several threads (compress.h), the others as one stream. */
+ * complete in themselves, on several threads; other formats as one stream. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,32 +10,34 @@
 
 #include "model/file_names.h"
 
-/* compress_step -- one step of compressing: from where to where, and by what. */
+/* compress_step -- one step of compression: its input, its output space, and its compressor. */
 
-/* Threads that compress blocks, and the memory for these. */
+/* The threads that compress blocks, and the memory for the blocks. */
 typedef struct bm_pack_pool bm_pack_pool;
 
 /* The threads and memory that compression may use. Results do not depend on them. */
 typedef struct bm_pack_lanes {
-    uint32_t threads;   /* the caller's among them; 0 is 1 */
-    uint64_t memory;    /* of the whole job, in bytes; blocks may have a small share; 0: no limit */
-    bm_pack_pool *pool; /* in place of both, of several files; NULL: a file has one of its own */
+    uint32_t threads;   /* including the caller's; 0 means 1 */
+    uint64_t memory;    /* bytes of the whole job, of which blocks take a small share; 0: no
+                         * limit */
+    bm_pack_pool *pool; /* used instead of both, shared by several files; NULL: each file opens its
+                         * own */
 } bm_pack_lanes;
 
-/* A pool for files that one thread writes; `many`: it ends some of them (bm_compressor_end) before
- * it closes them. Close those first. */
+/* Open a pool for files that one thread writes. `many`: files may be ended (bm_compressor_end) some
+ * time before they are closed. Close the files before the pool. */
 bm_status bm_pack_pool_open(bm_pack_lanes lanes, bool many, bm_pack_pool **out, bm_error *err);
 void bm_pack_pool_close(bm_pack_pool *pool); /* NULL is fine */
-/* Do files that are ended have half of the blocks? Then close one. */
+/* Do ended files hold more than half of the blocks? Then close one. */
 bool bm_pack_pool_is_crowded(bm_pack_pool *pool);
 
 typedef struct bm_compress_step {
-    bm_str in;       /* the rest to compress: moves on */
-    bool part;       /* the block, where there are some, ends with `in` */
-    bool end;        /* nothing will come after `in`: the frame is closed */
-    char *out;       /* compressed bytes are put at out[len … cap-1]: len grows */
+    bm_str in;       /* the input left to compress; moves on */
+    bool part;       /* end the current block at the end of `in`, if there are blocks */
+    bool end;        /* nothing follows `in`: close the frame */
+    char *out;       /* compressed bytes go to out[len … cap-1]; len grows */
     size_t len, cap; /* len < cap */
-    bool done;       /* filled: all of `in` was taken and, with `end`, the frame is closed */
+    bool done;       /* filled: all of `in` was taken and, if `end`, the frame is closed */
 } bm_compress_step;
 
 typedef struct bm_compressor bm_compressor;
@@ -47,6 +49,6 @@ void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 
 /* Compress until `out` is full. Call it again, with space in `out`, until step->done. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
-/* Only step->end will follow: the threads of the pool compress the gathered blocks meanwhile.
- * False: they have nothing to do. */
+/* Only steps with `end` will follow: the pool's threads compress the gathered blocks meanwhile.
+ * False: there is nothing to compress. */
 bool bm_compressor_end(bm_compressor *compressor);

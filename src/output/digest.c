@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digest.c -- SHA-256 by libcrypto and XXH3, of blocks of 256 KiB by pread.
+/* digest.c -- SHA-256 (libcrypto) and XXH3 of files, read by pread in blocks of 256 KiB.
  *
  * Files are read back and not hashed on their way out: the bytes read back are the bytes that
- * readers will get, and any thread can do it. It still lies in the system's page cache then. Both
- * digests are of one block while it is in the processor's cache.
+ * readers will get, and any thread can do it. The file is still in the page cache then. Both
+ * digests of a block are computed while it is in the processor's cache.
  *
  * Tests: tests/unit/output/test_digest.c, tests/unit/output/test_digest_files.c,
  *        tests/unit/output/test_digest_follow.c */
@@ -39,12 +39,12 @@ static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
 
 struct bm_digest {
     unsigned kinds;
-    bm_stream_hash *xxh3; /* NULL: not asked for; so is the next */
+    bm_stream_hash *xxh3; /* NULL if not requested; the same for the next */
     libcrypto lib;
     EVP_MD_CTX *sha256;
     char *block;                    /* NULL: nothing was read yet */
-    uint64_t piece_bytes, in_piece; /* UINT64_MAX: one piece; bytes of the last one so far */
-    bm_digest_piece *pieces;        /* that have ended */
+    uint64_t piece_bytes, in_piece; /* UINT64_MAX: one piece; bytes in the current piece */
+    bm_digest_piece *pieces;        /* complete pieces */
     size_t n_pieces, cap_pieces;
 };
 
@@ -108,7 +108,7 @@ static bm_status add_to_piece(bm_digest *digest, const void *data, size_t len, b
     return BM_OK;
 }
 
-/* The digests of the bytes added to the piece. */
+/* Finish the current piece: *out becomes the digests of its bytes. */
 static bm_status read_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err)
 {
     unsigned len = 0;
@@ -201,7 +201,7 @@ static void write_digests(const bm_digest_piece *of, unsigned kinds, bm_digests 
     }
 }
 
-/* The digest of the list of one kind of digest of the pieces. */
+/* The digest of all pieces' binary digests of one kind, one after another. */
 static bm_status digest_list(const bm_digest_piece *pieces, size_t n, unsigned kind,
                              bm_digest_piece *out, bm_error *err)
 {
@@ -252,18 +252,18 @@ out:
 
 /* === digest files ===
  *
- * The pieces of all files are numbered one after another, and the threads share them out one by
- * one: a few large files keep all threads as busy as many small ones.
+ * The pieces of all files are numbered consecutively, and the threads take them one by one: a few
+ * large files keep all threads as busy as many small ones.
  *
- * Each thread has a digest of its own, made with its first piece. Where there is little to hash,
+ * Each thread has its own digest object, created at its first piece. When there is little to hash,
  * waking threads takes longer than the work. */
 
-#define SHARED_BYTES ((uint64_t)1 << 20) /* less is done by the caller */
+#define SHARED_BYTES ((uint64_t)1 << 20) /* the caller alone hashes less */
 
 typedef struct hashing {
     const bm_digest_work *work;
-    size_t *first;       /* the number of the first piece of each file, and after the last */
-    bm_digest **digests; /* a thread each; NULL: not yet */
+    size_t *first;       /* number of each file's first piece, then the total */
+    bm_digest **digests; /* one per thread; NULL: not created yet */
     atomic_uint_fast64_t n_begun;
 } hashing;
 
@@ -355,26 +355,27 @@ struct bm_digest_follow {
     bm_digest_followed file;
     pthread_mutex_t lock;
     pthread_cond_t more;
-    uint64_t woken_at;     /* the writer's: what threads were last woken for */
-    uint32_t n_threads;    /* the writer's, */
-    uint32_t threads_most; /* like this */
+    uint64_t woken_at;     /* the writer's: value of `reached` at the last wake-up */
+    uint32_t n_threads;    /* the writer's */
+    uint32_t threads_most; /* the writer's */
     pthread_t threads[THREADS_MAX];
-    /* from here on under the lock */
-    uint64_t reached; /* bytes that will not change */
-    bool complete;    /* they are all of the file */
-    bool end;         /* no more pieces are begun */
-    bool stop;        /* and no result is wanted */
-    size_t next;      /* the first piece that nobody has, ... */
+    /* everything below is protected by the lock */
+    uint64_t reached; /* bytes that are final */
+    bool complete;    /* `reached` is the whole file */
+    bool end;         /* begin no more pieces */
+    bool stop;        /* and discard the result */
+    size_t next;      /* the first piece nobody has begun, ... */
     size_t first,
-        n_first; /* ... but for n_first at the front, which come last: as many are begun */
+        n_first; /* ... except the n_first leading ones, which come last; `first` of these are
+                  * begun */
     bm_digest_piece *pieces;
-    size_t n, cap; /* of them; those before `n` have been taken or left out */
+    size_t n, cap; /* of `pieces`; those before `n` are begun or still skipped */
     bm_status status;
     bm_error error;
 };
 
-/* Wait until bytes at … least-1 are there, or the end. Returns up to where; *last: no more will
- * come. */
+/* Wait until bytes at … least-1 are final, or no more will come (*last). Returns the number of
+ * final bytes. */
 static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, bool *last)
 {
     pthread_mutex_lock(&follow->lock);
@@ -386,7 +387,8 @@ static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, 
     return reached;
 }
 
-/* Take the first piece that nobody has, once bytes of it are there: false at the end. */
+/* Take the first piece that nobody has begun, once some of its bytes are final; false at the
+ * end. */
 static bool claim_piece(bm_digest_follow *follow, size_t *out)
 {
     const uint64_t size = follow->file.piece_bytes;
@@ -408,7 +410,7 @@ static bool claim_piece(bm_digest_follow *follow, size_t *out)
     return taken;
 }
 
-/* Hash a piece as far as it comes. */
+/* Hash a piece as its bytes become final. */
 static bm_status follow_hash_piece(bm_digest_follow *follow, size_t index, bm_digest *digest,
                                    bm_digest_piece *out, bm_error *err)
 {
@@ -487,7 +489,7 @@ bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow
 
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
 {
-    if (n - follow->woken_at < WAKE_BYTES) /* only the writer changes `woken_at` */
+    if (n - follow->woken_at < WAKE_BYTES) /* `woken_at` is written by the writer only */
         return;
     pthread_mutex_lock(&follow->lock);
     follow->reached = follow->woken_at = n;
@@ -495,7 +497,7 @@ void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
     pthread_cond_broadcast(&follow->more);
     pthread_mutex_unlock(&follow->lock);
     if (behind && follow->n_threads < follow->threads_most)
-        (void)start_thread(follow); /* else the rest is hashed at the end */
+        (void)start_thread(follow); /* on failure the rest is hashed at the end */
 }
 
 void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n)
@@ -507,7 +509,7 @@ void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n)
     pthread_mutex_unlock(&follow->lock);
 }
 
-/* Wait for the threads to end; with `stop` nobody wants the result. */
+/* Wait for the threads to end. `stop`: the result is not needed. */
 static void join(bm_digest_follow *follow, bool stop)
 {
     pthread_mutex_lock(&follow->lock);

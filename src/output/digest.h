@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digest.h -- digests of files, as the reports of a job list them: SHA-256, which everybody's tools
- * check, and XXH3 128, by which our own readers check that a file is unchanged. The second costs a
- * twentieth of the first.
+/* digest.h -- digests of files, as a job's reports list them: SHA-256, which anybody's tools can
+ * check, and XXH3 128, by which our own readers check that a file is unchanged. XXH3 costs a
+ * twentieth of SHA-256.
  *
- * Both are of a file by its pieces of BM_FILE_PIECE_BYTES: of a file that is no longer than one,
- * the digest of its bytes; of a longer one the digest of its pieces' binary digests, one after
+ * Both are computed by pieces of BM_FILE_PIECE_BYTES. The digest of a file of one piece is that of
+ * its bytes; the digest of a longer file is the digest of its pieces' binary digests, one after
  * another (model/stream_hash.h). Any thread may hash any piece. Versions before 2 listed digests of
  * whole files: pieces of 0 bytes. */
 #pragma once
@@ -18,14 +18,14 @@
 #include "base/threads.h"
 #include "model/stream_hash.h"
 
-#define BM_DIGESTS_VERSION 2u /* what manifests call the rule of pieces */
+#define BM_DIGESTS_VERSION 2u /* value of "digests" in manifests: by pieces */
 
 #define BM_SHA256_LEN 32u
 #define BM_SHA256_HEX 65u /* 64 digits and a NUL */
 
-enum { BM_DIGEST_SHA256 = 1, BM_DIGEST_XXH3 = 2, BM_DIGEST_BOTH = 3 }; /* which of them */
+enum { BM_DIGEST_SHA256 = 1, BM_DIGEST_XXH3 = 2, BM_DIGEST_BOTH = 3 }; /* the kinds of digests */
 
-typedef struct bm_digests { /* in lower case; "" of a kind that was not asked for */
+typedef struct bm_digests { /* lower-case hex; "" for a kind not requested */
     char sha256[BM_SHA256_HEX];
     char xxh3[BM_HASH128_HEX];
 } bm_digests;
@@ -37,42 +37,42 @@ typedef struct bm_digest_piece {
     bool known;
 } bm_digest_piece;
 
-/* A part that an earlier job has written, with XXH3 128 of it. */
+/* A part of a file that an earlier job wrote, with its XXH3 128. */
 typedef struct bm_sealed_part {
-    uint64_t from, to; /* bytes from … to-1 of the file; to 0: none */
+    uint64_t from, to; /* the part is bytes from … to-1; to 0: none */
     bm_hash128 sum;
 } bm_sealed_part;
 
-/* How many pieces a file of `bytes` has: 1 of an empty one. */
+/* Number of pieces of a file of `bytes`; an empty file has 1. */
 size_t bm_digest_count_pieces(uint64_t bytes, uint64_t piece_bytes);
-/* The digests of a file of n known pieces, n >= 1. */
+/* The digests of a file from its n known pieces, n >= 1. */
 bm_status bm_digests_join(const bm_digest_piece *pieces, size_t n, unsigned kinds, bm_digests *out,
                           bm_error *err);
 /* The digests of bytes in memory, as one piece. */
 bm_status bm_digests_bytes(const void *data, size_t len, unsigned kinds, bm_digests *out,
                            bm_error *err);
 
-/* A file from front to back. One thread at a time. */
+/* Hashes a file from front to back. One thread at a time. */
 typedef struct bm_digest bm_digest;
 /* `piece_bytes` 0: the file is one piece, however long. */
 bm_status bm_digest_open(unsigned kinds, uint64_t piece_bytes, bm_digest **out, bm_error *err);
 
-/* Bytes from … to-1 of an open file; `to` UINT64_MAX: to its end. */
+/* Bytes from … to-1 of an open file; `to` UINT64_MAX: to the end of the file. */
 typedef struct bm_file_range {
     int fd;
     const char *shown; /* in errors */
     uint64_t from, to;
 } bm_file_range;
 
-/* BM_ERR_IO where the file ends before. */
+/* BM_ERR_IO if the file ends before range->to. */
 bm_status bm_digest_add_file(bm_digest *digest, const bm_file_range *range, bm_error *err);
 bm_status bm_digest_add(bm_digest *digest, const void *data, size_t len, bm_error *err);
 /* The digests of all added bytes; nothing may be added afterwards. */
 bm_status bm_digest_end(bm_digest *digest, bm_digests *out, bm_error *err);
 /* After end: the pieces, *n of them, until close. */
 const bm_digest_piece *bm_digest_pieces(const bm_digest *digest, size_t *n);
-/* In place of end: the bytes added since the digest was opened, or since the last such call, are
- * one piece. More may follow. */
+/* Instead of end: all bytes added since the digest was opened, or since the last call, form one
+ * piece. More may follow. */
 bm_status bm_digest_end_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err);
 void bm_digest_close(bm_digest *digest); /* NULL is fine */
 
@@ -82,11 +82,11 @@ typedef struct bm_digest_file {
     const char *shown; /* in errors */
     uint64_t bytes;
     bm_digest_piece
-        *pieces; /* bm_digest_count_pieces of them: filled, but for those that are known */
+        *pieces; /* bm_digest_count_pieces entries; those already known are not hashed again */
 } bm_digest_file;
 
-/* Fills *fd for file number `file`; *owned: it is closed once the piece is hashed. Called on any
- * thread, once a piece. */
+/* Set *fd for file number `file`; *owned: it is closed once the piece is hashed. Called on any
+ * thread, once per piece. */
 typedef bm_status bm_digest_open_fn(void *ctx, size_t file, int *fd, bool *owned, bm_error *err);
 
 typedef struct bm_digest_work {
@@ -96,21 +96,21 @@ typedef struct bm_digest_work {
     unsigned kinds;
     bm_digest_open_fn *open;
     void *ctx;
-    bm_pool *pool;   /* NULL: the caller alone */
-    bm_meter *meter; /* counts the files that were begun, of `meter_total`; NULL: nobody watches */
+    bm_pool *pool;   /* NULL: the caller's thread only */
+    bm_meter *meter; /* counts the files begun, out of `meter_total`; NULL: no meter */
     uint64_t meter_total;
 } bm_digest_work;
 
 /* BM_ERR_IO names the first file that cannot be read. */
 bm_status bm_digest_files(const bm_digest_work *work, bm_error *err);
 
-/* digest_follow -- the pieces of a file are hashed while it is being written, on other threads.
+/* digest_follow -- pieces of a file are hashed on other threads while the file is written.
  *
  * The writer reports how many bytes are final; a thread reads them back from the page cache and
- * hashes them. While hashing is a whole piece behind, one more thread begins a piece, so hashing is
- * never slower than the writer for want of threads. For files that are written from front to back;
- * only their first bytes may be rewritten. The pieces of the first bytes are hashed last, once the
- * file is complete. Calls come from one thread at a time. */
+ * hashes them. Whenever hashing falls a whole piece behind, another thread begins a piece, so
+ * hashing keeps up with the writer. For files that are written from front to back; only their first
+ * bytes may be rewritten. The pieces of those bytes are hashed last, once the file is complete. One
+ * calling thread at a time. */
 
 typedef struct bm_digest_follow bm_digest_follow;
 
@@ -120,16 +120,16 @@ typedef struct bm_digest_followed {
     uint64_t rewritable; /* bytes at the front that may be rewritten until the file is complete */
 } bm_digest_followed;
 
-/* BM_ERR_NOMEM; BM_ERR_IO where no thread can be started. */
+/* BM_ERR_NOMEM; BM_ERR_IO if no thread can be started. */
 bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow **out,
                                 bm_error *err);
 /* Bytes 0 … n-1 will not change any more; n never falls. */
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n);
 /* The file is complete with `n` bytes: its threads hash the rest. */
 void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n);
-/* After complete: waits for the pieces that were begun. *pieces: all pieces of the file, the
- * caller's to bm_free; those that no thread has come to are not known. BM_ERR_IO names `shown`. The
- * handle is gone, whatever the status. */
+/* After complete: wait for the pieces that were begun. *pieces: all pieces of the file, the
+ * caller's to bm_free; pieces that no thread reached are not marked as known. BM_ERR_IO names
+ * `shown`. Frees the handle, whatever the status. */
 bm_status bm_digest_follow_end(bm_digest_follow *follow, const char *shown,
                                bm_digest_piece **pieces, bm_error *err);
 /* End it without a result. NULL is fine. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manifest.c -- manifest.json and report.json into plain tables.
+/* manifest.c -- parsing manifest.json and report.json into plain tables.
  *
- * The parser of json_scan.h must accept the file; then json_scan.h walks through its text. Whatever
- * is not as expected is BM_ERR_FORMAT with the file and the field. All strings are on one list,
- * which close frees.
+ * The parser of json_scan.h first checks the file; then the fields are read from its text. Anything
+ * unexpected is BM_ERR_FORMAT with the file and the field. All strings are in one list, which close
+ * frees.
  *
  * Tests: tests/cli/cases/bad_output.sh, tests/cli/cases/bounds.sh,
  *        tests/cli/cases/damaged_outputs.sh, tests/unit/jobs/test_inspect.c,
@@ -30,12 +30,13 @@
 
 #define TEXT_MAX ((size_t)1 << 30)
 
-/* A manifest takes about twice its file, once more while that is read; one that holds hardly
- * anything but names of a letter takes more. */
+/* An open manifest takes about twice the size of its file, and once more while the file is read; a
+ * manifest of mostly one-letter names takes more. */
 #define USUAL_FOLD    3u
 #define GREATEST_FOLD 32u
 
-/* A file of `bytes` does not fit; `by_strings`: for the many names in it. Never BM_OK. */
+/* Fail because a file of `bytes` does not fit. `by_strings`: because it holds many names. Never
+ * BM_OK. */
 static bm_status manifest_too_large(const char *path, uint64_t bytes, unsigned share,
                                     bool by_strings, bm_error *err)
 {
@@ -47,7 +48,7 @@ static bm_status manifest_too_large(const char *path, uint64_t bytes, unsigned s
 
 #define HEAD_BYTES 4096u
 
-/* The first bytes of a file; anything but a regular file has none. */
+/* The first bytes of a file; *len is 0 unless it is a regular file. */
 static bm_status read_head(const char *path, char head[HEAD_BYTES], size_t *len, bm_error *err)
 {
     int fd;
@@ -75,8 +76,8 @@ static bool names_another_tool(const char *head, size_t len)
     return differ > 2;
 }
 
-/* By the name of the tool, which in ours is in the second member; where just that is damaged,
- * by the names of the members about it. */
+/* *begins: does the file begin like one of ours? Decided by the tool's name in the second member
+ * or, where only that is damaged, by the names of the members around it. */
 static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
 {
     static const char *const members[] = {"\"schema\"", "\"tool\"", "\"kind\"", "\"version\""};
@@ -91,8 +92,8 @@ static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
     return BM_OK;
 }
 
-/* Before all of it is read: will it fit? If not, BM_ERR_NOMEM; or BM_ERR_FORMAT if it does not
- * begin like one of ours, since a folder of documents may hold a large file of that name. */
+/* Will the file fit? Checked before it is read. If not: BM_ERR_NOMEM, or BM_ERR_FORMAT if it does
+ * not begin like one of ours, since a folder of documents may hold a large file of that name. */
 static bm_status manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err)
 {
     struct stat info;
@@ -107,7 +108,7 @@ static bm_status manifest_check_size(const char *path, bm_manifest_budget budget
                   : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no report of bandmill");
 }
 
-/* All of the file, which is a regular one. */
+/* Read the whole file, which must be a regular one. */
 static bm_status manifest_read(const char *path, bm_buf *out, bm_error *err)
 {
     int fd;
@@ -131,7 +132,7 @@ static bm_status manifest_read(const char *path, bm_buf *out, bm_error *err)
 
 /* === manifest seal ===
  *
- * The last occurrence of the member's name is the member: its value and two brackets follow. */
+ * The seal is the last occurrence of its name; its value and two brackets follow. */
 
 #define SEAL   "report_xxh3_128"
 #define QUOTED "\"" SEAL "\""
@@ -145,7 +146,7 @@ void bm_manifest_seal(bm_json *json)
     bm_json_text(json, before.xxh3);
 }
 
-/* Where the member's name begins; SIZE_MAX: there is none. */
+/* Where the seal's name begins; SIZE_MAX: there is none. */
 static size_t find(bm_str text)
 {
     const size_t len = sizeof QUOTED - 1;
@@ -155,7 +156,7 @@ static size_t find(bm_str text)
     return SIZE_MAX;
 }
 
-/* Are the bytes of the report `path` those that it was written with? BM_ERR_FORMAT: no. */
+/* BM_ERR_FORMAT unless the bytes of the report `path` are those that were written. */
 static bm_status manifest_seal_check(const char *path, bm_str text, bm_error *err)
 {
     bm_digests before;
@@ -181,19 +182,19 @@ static bm_status manifest_seal_check(const char *path, bm_str text, bm_error *er
 
 /* === manifest fields ===
  *
- * Values of a manifest's JSON, and the strings that they became: every field is looked for by its
- * name, and is of its type or refused. */
+ * Values of a manifest's JSON, and the strings made from them. Each field is looked up by name and
+ * refused if it has another type. */
 
-#define STRING_BYTES 96u /* of a string, and of what names it, beside its own */
+#define STRING_BYTES 96u /* overhead of a string and of the entry that names it */
 
 typedef struct manifest_fields {
     char *path; /* of the manifest, for messages */
     char **strings;
     size_t n_strings, cap_strings;
-    const char **text_fields;  /* the name of the list, for the strings above */
-    bm_manifest_budget budget; /* that all may take */
-    uint64_t text_bytes;       /* of the manifest's text */
-    uint64_t string_bytes;     /* of the strings, and of what names them */
+    const char **text_fields;  /* the strings of the list "text_fields" */
+    bm_manifest_budget budget; /* for the text and all strings */
+    uint64_t text_bytes;       /* size of the manifest's text */
+    uint64_t string_bytes;     /* size of all strings, with overhead */
 } manifest_fields;
 
 static bm_status manifest_field_bad(const manifest_fields *fields, const char *field,
@@ -203,7 +204,7 @@ static bm_status manifest_field_bad(const manifest_fields *fields, const char *f
                       expected);
 }
 
-/* Room for one string more, of so many bytes. */
+/* Reserve an entry for one more string of `len` bytes. */
 static bm_status manifest_field_reserve(manifest_fields *fields, size_t len, bm_error *err)
 {
     fields->string_bytes += len + STRING_BYTES;
@@ -214,8 +215,8 @@ static bm_status manifest_field_reserve(manifest_fields *fields, size_t len, bm_
     return bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err);
 }
 
-/* *out: the text of a JSON string, as a C string that the fields own; with `escaped` it is also
- * unescaped as in TSV. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its budget. */
+/* *out: a JSON string as a C string that the fields own; if `escaped`, it is also unescaped as in
+ * TSV. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: the budget is exceeded. */
 static bm_status manifest_field_own(manifest_fields *fields, bm_str value, bool escaped,
                                     const char **out, bm_error *err)
 {
@@ -255,7 +256,7 @@ static bm_status report_bad(void *context, const bm_json_row *row, bm_str value,
     return manifest_field_bad(context, row->name, expected, err);
 }
 
-/* Read members into the struct at `out`; texts become the fields' own. */
+/* Read members into the struct at `out`; the fields own the texts. */
 static bm_status read_from(manifest_fields *fields, const bm_json_doc *doc, bm_str object,
                            const bm_json_row *rows, size_t n, void *out, bm_error *err)
 {
@@ -281,7 +282,7 @@ static void manifest_fields_reset(manifest_fields *fields)
 
 /* === manifest provenance ===
  *
- * How documents were read and signed: a loop over the fields. */
+ * How documents were read and signed: one loop over the fields. */
 
 #define PROVENANCE (BM_FIELD_SIGNED | BM_FIELD_READ)
 
@@ -306,7 +307,7 @@ static bm_status read_text_fields(manifest_fields *fields, bm_str object, bm_pro
     return BM_OK;
 }
 
-/* Older manifests lack some fields that may be null. */
+/* Read one field. Older manifests lack some fields that may be null. */
 static bm_status read_field(manifest_fields *fields, bm_str object, const bm_field_row *field,
                             bm_provenance *p, bm_error *err)
 {
@@ -326,7 +327,7 @@ static bm_status read_field(manifest_fields *fields, bm_str object, const bm_fie
     return read_object(fields, object, &wanted, 1, p, err);
 }
 
-/* Only tables have a header (or none) and a character between cells. */
+/* Only tables have a header setting and a separator between cells. */
 static bm_status check_table(const manifest_fields *fields, const bm_provenance *p, bm_error *err)
 {
     const char *header = p->texts[BM_ROW_HEADER];
@@ -351,7 +352,7 @@ static const bm_json_row weights_rows[] = {
     {"weights_digest", BM_MEMBER_TEXT, .offset = offsetof(bm_provenance, weights_digest)},
     {"weights_documents", BM_MEMBER_UINT, .offset = offsetof(bm_provenance, weights_documents)}};
 
-/* From the object "provenance". BM_ERR_FORMAT where a field is missing or of another type. */
+/* Read the object "provenance". BM_ERR_FORMAT: a field is missing or of another type. */
 static bm_status provenance_read(manifest_fields *fields, bm_str object, bm_provenance *p,
                                  bm_error *err)
 {
@@ -372,7 +373,8 @@ static bool same_text(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* The first key that differs; NULL: none. Weights decide the scheme, so they are compared first. */
+/* The first key that differs; NULL: none. The weights decide the scheme, so they are compared
+ * first. */
 static const char *differing_key(const bm_provenance *a, const bm_provenance *b)
 {
     const char *key = !same_text(a->texts[BM_ROW_WEIGHTS], b->texts[BM_ROW_WEIGHTS]) ? "weights"
@@ -391,7 +393,7 @@ static const char *differing_key(const bm_provenance *a, const bm_provenance *b)
     return key;
 }
 
-/* Does the list have the step that older versions had not? */
+/* Does the list contain the step that older versions lack? */
 static bool is_of_later_version(const char *normalize)
 {
     uint32_t bits = 0;
@@ -429,7 +431,7 @@ const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b)
     for (size_t i = 0; i < BM_N_ROWS; i++) {
         if (!(bm_field_rows[i].uses & BM_FIELD_READ))
             continue;
-        /* A missing id field is no empty name. */
+        /* A missing id field differs from an empty name. */
         if ((a->texts[i] == NULL) != (b->texts[i] == NULL) ||
             !same_text(a->texts[i], b->texts[i]) || a->numbers[i] != b->numbers[i])
             return bm_field_rows[i].key;
@@ -447,18 +449,18 @@ const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b)
 struct bm_manifest {
     manifest_fields fields;
     bm_buf text;
-    bm_json_doc doc; /* of the text */
+    bm_json_doc doc; /* parsed `text` */
     const char *kind, *version;
     bm_provenance provenance;
     bool has_provenance;
     bm_manifest_input *inputs;
     size_t n_inputs, cap_inputs;
-    bm_manifest_part *parts; /* of all inputs */
+    bm_manifest_part *parts; /* parts of all inputs */
     size_t n_parts, cap_parts;
-    bm_manifest_shard shard; /* of 0: none */
+    bm_manifest_shard shard; /* `of` is 0: none */
     const char *tool;
     uint64_t schema, digests, piece_bytes;
-    bm_manifest_input offsets;       /* file NULL: none */
+    bm_manifest_input offsets;       /* `file` is NULL: none */
     bm_manifest_output_row *outputs; /* sorted by name */
     size_t n_outputs, cap_outputs;
 };
@@ -475,15 +477,15 @@ static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
     return read_object(&manifest->fields, item, part_rows, N_ROWS(part_rows), part, err);
 }
 
-/* The bytes of a file that was read in part, in several parts, or as a whole. */
+/* The size of a file that was read as a whole, in part, or in several parts. */
 static const bm_json_row file_bytes_row = {BM_INPUT_FILE_BYTES, BM_MEMBER_UINT,
                                            .offset = offsetof(bm_manifest_input, bytes)};
 static const bm_json_row whole_rows[] = {
     {"bytes", BM_MEMBER_UINT, .offset = offsetof(bm_manifest_input, bytes)},
     {"xxh3_128", BM_MEMBER_TEXT, .offset = offsetof(bm_manifest_input, xxh3_128)}};
 
-/* *is: a part of the file was read, or all of it in parts; the parts are where they are once all
- * are there. */
+/* *is: only a part of the file was read, or all of it in parts. The pointer to the parts is set
+ * once all inputs are read, since the array grows. */
 static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_input *out, bool *is,
                             bm_error *err)
 {
@@ -577,9 +579,7 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
                                     "expected a number from 1 to that of all shares", err);
 }
 
-/* Paths of the inputs, or null: in their order, the offsets last. `field`: the place in
- * bm_manifest_input. */
-/* Paths of all inputs that come from their names: the head of each is another. */
+/* Paths of all inputs, each derived from its name by replacing the common head. */
 static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     manifest_fields *fields = &manifest->fields;
@@ -604,6 +604,8 @@ static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
     return BM_OK;
 }
 
+/* Read a list of paths (or null) of all inputs in order, the offsets last. `field`: the offset of
+ * the member of bm_manifest_input. */
 static bm_status read_paths(bm_manifest *manifest, const char *name, size_t field, bm_error *err)
 {
     bm_str list, item;
@@ -634,7 +636,7 @@ static int by_name(const void *a, const void *b)
                   ((const bm_manifest_output_row *)b)->name);
 }
 
-/* A name and its digest. */
+/* Read a name and its digest. */
 static bm_status own_both(manifest_fields *fields, bm_str key, bm_str value, const char **name,
                           const char **hex, bm_error *err)
 {
@@ -673,7 +675,7 @@ static bm_manifest_output_row *find_output(const bm_manifest *manifest, const ch
                                               sizeof *manifest->outputs, by_name);
 }
 
-/* The second digest of outputs that are read. */
+/* Add the XXH3 128 digests to the outputs that were read. */
 static bm_status read_outputs_xxh3(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     bm_str key, value;
@@ -692,7 +694,7 @@ static bm_status read_outputs_xxh3(bm_manifest *manifest, bm_str object, bm_erro
     return BM_OK;
 }
 
-/* The pieces of outputs that are read. */
+/* Add the pieces to the outputs that were read. */
 static bm_status read_outputs_pieces(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     bm_str key, value;
@@ -711,13 +713,13 @@ static bm_status read_outputs_pieces(bm_manifest *manifest, bm_str object, bm_er
     return BM_OK;
 }
 
-/* Members of the whole manifest, to places in it. */
+/* Read top-level members into the manifest. */
 static bm_status read_top(bm_manifest *manifest, const bm_json_row *rows, size_t n, bm_error *err)
 {
     return read_from(&manifest->fields, &manifest->doc, (bm_str){0}, rows, n, manifest, err);
 }
 
-/* By which pieces are files digested? */
+/* Read the size of the pieces by which files are digested. */
 static bm_status read_digests(bm_manifest *manifest, bm_error *err)
 {
     static const bm_json_row rows[] = {
@@ -766,7 +768,7 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     return BM_OK;
 }
 
-/* `text` is taken. */
+/* Open a manifest from its text. Takes ownership of `text`. */
 static bm_status open_text(const char *path, bm_manifest_budget budget, bm_buf *text,
                            bm_manifest **out, bm_error *err)
 {
@@ -984,7 +986,7 @@ const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest)
     return manifest->offsets.file != NULL ? &manifest->offsets : NULL;
 }
 
-/* The pieces by which outputs and inputs were digested; 0: as wholes, by an earlier version. */
+/* The piece size by which outputs and inputs were digested; 0: as wholes, by an earlier version. */
 static uint64_t manifest_piece_bytes(const bm_manifest *manifest)
 {
     return manifest->piece_bytes;
@@ -1015,9 +1017,9 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
  *
  * Checks after a manifest was read: do the outputs match it? */
 
-#define THREADS_FROM ((uint64_t)8 << 20) /* bytes of outputs: fewer are hashed by the caller */
+#define THREADS_FROM ((uint64_t)8 << 20) /* the caller alone hashes fewer bytes of outputs */
 
-/* Messages call the manifest by the last part of its path. */
+/* The last part of the manifest's path, by which messages name it. */
 static const char *shown(const bm_manifest *manifest)
 {
     const char *path = bm_manifest_path(manifest), *slash = strrchr(path, '/');
@@ -1043,7 +1045,8 @@ bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *nam
                             n);
 }
 
-/* The first piece that is not the one listed: SIZE_MAX where none is found. *listed: its digest. */
+/* Index of the first piece that differs from the listed one; SIZE_MAX: none. *listed: its listed
+ * digest. */
 static size_t find_piece(const bm_manifest_output_row *row, const bm_manifest_found *is,
                          char listed[BM_HASH128_HEX])
 {
@@ -1069,7 +1072,7 @@ static bm_status changed(const bm_manifest *manifest, const char *path, const ch
                       kind, is, shown(manifest), listed);
 }
 
-/* A file that is another: where? */
+/* Fail for a file that differs, and say where if the pieces are known. */
 static bm_status changed_piece(const bm_manifest *manifest, const bm_manifest_found *found,
                                size_t index, const char *listed, bm_error *err)
 {
@@ -1081,8 +1084,8 @@ static bm_status changed_piece(const bm_manifest *manifest, const bm_manifest_fo
     return changed(manifest, found->path, place, "XXH3 128", is, listed, err);
 }
 
-/* Is a file what its row lists? Digests that it lacks, or the row, are not compared. BM_ERR_FORMAT
- * names the path, and the first piece that differs where the row lists them. */
+/* Is a file what its row lists? Digests that either side lacks are not compared. BM_ERR_FORMAT
+ * names the path, and the first piece that differs if the row lists pieces. */
 static bm_status manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
                                   const bm_manifest_found *found, bm_error *err)
 {
@@ -1107,7 +1110,7 @@ static bm_status manifest_compare(const bm_manifest *manifest, const bm_manifest
 
 typedef struct checking {
     const bm_manifest *manifest;
-    char **paths; /* an output each, like the next */
+    char **paths; /* one per output; so is the next */
     bm_digest_file *files;
     size_t n;
 } checking;
@@ -1119,7 +1122,7 @@ static bm_status open_output(void *ctx, size_t index, int *fd, bool *owned, bm_e
     return bm_open_regular(c->paths[index], BM_ERR_FORMAT, fd, err);
 }
 
-/* Where an output is, and how long. */
+/* Find the path and the size of an output. */
 static bm_status stat_output(checking *c, const char *folder, size_t index, bm_error *err)
 {
     const char *name = bm_manifest_output_at(c->manifest, index)->name;
@@ -1200,7 +1203,7 @@ out:
 
 /* === listed ===
  *
- * A digest that grows with the reading, and its expected value. */
+ * A digest of the bytes read so far, and the value expected at the end. */
 
 struct bm_listed {
     const bm_manifest *manifest;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manifest.h -- reading manifest.json and report.json, which lie beside what a job wrote.
+/* manifest.h -- reading manifest.json and report.json, which a job writes beside its outputs.
  *
- * Both are one JSON object: "tool" is "bandmill", "kind" is "signatures" or "dedup", then
- * "provenance", "plan", "counts", "inputs", "outputs" (from names, escaped as in TSV files, to
- * SHA-256), "outputs_xxh3_128", and how files are digested: "digests" 2 by pieces of
- * "outputs_piece_bytes"; without them as wholes. At the end of "run" is the report's own digest,
- * which is compared. Threads: an open manifest may be read by several at once. */
+ * Both are one JSON object: "tool" is "bandmill", "kind" names the job ("signatures", "dedup", …),
+ * then "provenance", "plan", "counts", "inputs", "outputs" (maps names, escaped as in TSV files, to
+ * SHA-256) and "outputs_xxh3_128". "digests": 2 means that files are digested by pieces of
+ * "outputs_piece_bytes"; without it, as wholes. "run" ends with the report's own digest, which is
+ * checked. Threads: several may read an open manifest at once. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,35 +19,35 @@
 #include "model/field_rows.h"
 #include "output/digest.h"
 
-/* manifest_text -- the text of a manifest, and how large it may be. */
+/* manifest_text -- the text of a manifest, and its permitted size. */
 
-/* The memory that a manifest may take. Messages name the least of the whole. */
+/* The memory that a manifest may take. Error messages give the least `memory` that would do. */
 typedef struct bm_manifest_budget {
     uint64_t memory; /* 0: no limit */
-    unsigned share;  /* this part of it, 1: all */
+    unsigned share;  /* the manifest may take memory / share; 1: all */
 } bm_manifest_budget;
 
 /* manifest_provenance -- how the documents of a job were signed and read, from its manifest. */
 
-/* The fields (model/field_rows.h) of an object "provenance" that are SIGNED or READ, by their rows.
- * Strings are the manifest's own. */
+/* The fields (model/field_rows.h) of the object "provenance" that describe signing or reading,
+ * indexed by their rows. The manifest owns the strings. */
 typedef struct bm_provenance {
-    const char *texts[BM_N_ROWS]; /* words, names, lists as one text; NULL: null, or missing */
+    const char *texts[BM_N_ROWS]; /* words, names, lists as one text; NULL: null or missing */
     uint64_t numbers[BM_N_ROWS];
     const char *const *text_fields;
     size_t n_text_fields;
     const char *unicode, *utf8proc_unicode;
-    const char *weights_digest; /* "": not weighed */
+    const char *weights_digest; /* "": no weights */
     uint64_t weights_documents, format;
 } bm_provenance;
 
-/* A job, a directory or an index that gives its signatures. */
+/* A job, a directory or an index, as a source of signatures. */
 typedef struct bm_provenance_side {
-    const char *path, *normalize; /* as messages name it; its list of normalisers */
+    const char *path, *normalize; /* its name in messages; its list of normalisers */
 } bm_provenance_side;
 
-/* BM_ERR_FORMAT: `other` cannot be used with `first`, since their `key` differs. If normalisers
- * differ, the message names a list that fits both. */
+/* BM_ERR_FORMAT: `other` cannot be used with `first` because they differ in `key`. If the
+ * normalisers differ, the message names a list that fits both. */
 bm_status bm_provenance_differs(const char *key, bm_provenance_side first, bm_provenance_side other,
                                 bm_error *err);
 /* BM_ERR_FORMAT unless the signatures of both can be used together. */
@@ -58,98 +58,98 @@ const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b);
 
 #define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 
-/* A share's number, how many there are, and XXH3 128 of what they are shares of. */
+/* A share's number, the number of shares, and XXH3 128 of the inputs that they share. */
 typedef struct bm_manifest_shard {
     uint64_t index, of;
     const char *whole;
 } bm_manifest_shard;
 
-/* Members of a report that its reader asks for. */
+/* Names of report members that readers look up. */
 #define BM_MANIFEST_SHARD          "shard"
 #define BM_SHARD_INDEX             "index"
 #define BM_SHARD_OF                "of"
 #define BM_SHARD_WHOLE             "inputs_xxh3_128"
 #define BM_INPUT_IDS               "ids"           /* of a table in memory: int64, uint64 or rows */
-#define BM_INPUT_REMOVED_BYTES     "removed_bytes" /* of text, of its documents that were removed */
-#define BM_INPUT_FROM              "from_byte"     /* of an input that was read in part, */
-#define BM_INPUT_FILE_BYTES        "file_bytes"    /* and the bytes of all of it; */
-#define BM_INPUT_PARTS             "parts"         /* or of one that was read wholly, in parts */
+#define BM_INPUT_REMOVED_BYTES     "removed_bytes" /* bytes of text of removed documents */
+#define BM_INPUT_FROM              "from_byte"     /* of an input read only in part: its start */
+#define BM_INPUT_FILE_BYTES        "file_bytes"    /* and the size of the whole input */
+#define BM_INPUT_PARTS             "parts"         /* the parts of an input read wholly, in parts */
 #define BM_INPUT_OFFSETS           "offsets"       /* of an input that is an array of hashes */
 #define BM_RUN_FOUND               "inputs_found"
 #define BM_RUN_FROM_HERE           "inputs_from_here"
 #define BM_FROM_HERE_NAMES         "names_begin"
 #define BM_FROM_HERE_PATHS         "paths_begin"
 #define BM_RUN_ASKED               "asked" /* the requested outputs */
-#define BM_MANIFEST_ITEMS          "items" /* of `overlap`: a manifest of the items */
+#define BM_MANIFEST_ITEMS          "items" /* of `overlap`: the manifest of the items */
 #define BM_MANIFEST_OUTPUTS        "outputs"
 #define BM_MANIFEST_OUTPUTS_XXH3   "outputs_xxh3_128"
 #define BM_MANIFEST_OUTPUTS_PIECES "outputs_pieces_xxh3_128"
 #define BM_MANIFEST_PIECE_BYTES    "outputs_piece_bytes"
 #define BM_MANIFEST_DIGESTS        "digests"
 
-/* Bytes of a file that was read in separate shares (input/input_shard.h). */
+/* A part of a file that was read in separate shares (input/input_shard.h). */
 typedef struct bm_manifest_part {
     uint64_t from, bytes;
-    const char *xxh3_128; /* of them; 32 hex digits */
+    const char *xxh3_128; /* of the part; 32 hex digits */
 } bm_manifest_part;
 
 typedef struct bm_manifest_input {
     const char *file; /* as given, unescaped */
     uint64_t bytes;
-    uint64_t piece_bytes;          /* by which it was digested; 0: as a whole */
-    const char *xxh3_128;          /* 32 hex digits; empty: it was read in parts, */
-    const bm_manifest_part *parts; /* these, one after the other; NULL: as a whole */
+    uint64_t piece_bytes;          /* piece size of the digest; 0: of the whole file */
+    const char *xxh3_128;          /* 32 hex digits; empty: it was read in parts */
+    const bm_manifest_part *parts; /* in order; NULL: it was read as a whole */
     size_t n_parts;
-    bm_id_kind ids;    /* UNTYPED, and of tables in memory INT64, UINT64, ROWS */
-    const char *found; /* where it was read, if that was elsewhere; NULL: there */
-    const char *here;  /* its path from the manifest's directory; NULL: not known */
+    bm_id_kind ids;    /* of tables in memory INT64, UINT64 or ROWS; else UNTYPED */
+    const char *found; /* where it was read, if not at `file`; else NULL */
+    const char *here;  /* its path relative to the manifest's directory; NULL: not known */
 } bm_manifest_input;
 
 typedef struct bm_manifest_output_row {
     const char *name;     /* unescaped */
     const char *sha256;   /* 64 hex digits */
-    const char *xxh3_128; /* 32; NULL: an earlier version has not listed it */
-    bm_str
-        pieces; /* a JSON array of XXH3 128 of its pieces; empty: it has one, or none are listed */
+    const char *xxh3_128; /* 32 hex digits; NULL: written by an earlier version */
+    bm_str pieces;        /* JSON array of the pieces' XXH3 128; empty: one piece, or none listed */
 } bm_manifest_output_row;
 
 typedef struct bm_manifest bm_manifest;
 
-/* BM_ERR_FORMAT names the file and the field: no JSON, not ours, or of a later version. `memory`:
- * bytes that it may take; past them BM_ERR_NOMEM names what would do; 0: no limit. */
+/* BM_ERR_FORMAT names the file and the field: not JSON, not ours, or of a later version. `memory`:
+ * most bytes that the manifest may take (0: no limit); if exceeded, BM_ERR_NOMEM names the amount
+ * needed. */
 bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
-/* The manifest.json of a directory, or else its report.json. */
+/* Open the directory's manifest.json or, without one, its report.json. */
 bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
                                bm_error *err);
-/* The same, of a part of the memory. */
+/* The same, within a share of the memory. */
 bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, bm_manifest **out,
                                  bm_error *err);
-/* Open the manifest at a place that may have one. *out NULL: nothing is at `path`, or a file that
- * does not begin like one of ours. BM_ERR_FORMAT: one of ours that is damaged, or of a later
- * version; BM_ERR_IO: the file cannot be read. */
+/* Open a manifest if there is one at `path`. *out NULL: there is no file, or it does not begin like
+ * one of ours. BM_ERR_FORMAT: it is ours, but damaged or of a later version; BM_ERR_IO: it cannot
+ * be read. */
 bm_status bm_manifest_find(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
-/* Open a manifest from its text in another of our files, which was written with it: it is not
- * checked as JSON. `path`: of that file, for messages. */
+/* Open a manifest from its text, stored in another of our files. The text was written by us, so it
+ * is not checked as JSON. `path`: that file, for messages. */
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);
-/* Open the manifest of the items that the report of an `overlap` holds. BM_ERR_FORMAT: there is
+/* Open the items' manifest that the report of an `overlap` contains. BM_ERR_FORMAT: there is
  * none. */
 bm_status bm_manifest_open_items(const bm_manifest *report, bm_manifest **out, bm_error *err);
-/* Bytes that it takes. */
+/* Memory that the manifest takes, in bytes. */
 uint64_t bm_manifest_bytes(const bm_manifest *manifest);
 void bm_manifest_close(bm_manifest *manifest); /* NULL is fine */
 
 const char *bm_manifest_path(const bm_manifest *manifest);
-/* The whole file, until close. */
+/* The text of the whole file, valid until close. */
 bm_str bm_manifest_text(const bm_manifest *manifest);
 /* *out: the path of a file in the same folder, the caller's to bm_free. */
 bm_status bm_manifest_beside(const bm_manifest *manifest, const char *name, char **out,
                              bm_error *err);
 const char *bm_manifest_kind(const bm_manifest *manifest);
 const char *bm_manifest_version(const bm_manifest *manifest);
-/* BM_ERR_FORMAT where a field is missing or of another type. */
+/* BM_ERR_FORMAT: a field is missing or of another type. */
 bm_status bm_manifest_provenance(const bm_manifest *manifest, const bm_provenance **out,
                                  bm_error *err);
-/* Its members, valid until close. */
+/* The parsed members, valid until close. */
 const bm_json_doc *bm_manifest_doc(const bm_manifest *manifest);
 /* *out: the JSON text of a field ("counts", "plan.bands"), valid until close; false: there is
  * none. */
@@ -157,26 +157,26 @@ bool bm_manifest_member(const bm_manifest *manifest, const char *name, bm_str *o
 bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint64_t *out,
                             bm_error *err);
 size_t bm_manifest_n_inputs(const bm_manifest *manifest);
-/* The type of the ids, of all inputs; UNTYPED: they are not of one. */
+/* The type of the ids if all inputs have the same one; else UNTYPED. */
 bm_id_kind bm_manifest_ids(const bm_manifest *manifest);
-/* bm_input_options.row_ids of who reads again the table in memory that the manifest is of. */
+/* The value of bm_input_options.row_ids with which to read the manifest's table in memory again. */
 uint64_t bm_manifest_row_ids(const bm_manifest *manifest);
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
-/* NULL: it is of no share. */
+/* NULL: the job was not a share. */
 const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest);
 /* The file of offsets beside arrays of hashes; NULL: the manifest names none. */
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
 size_t bm_manifest_n_outputs(const bm_manifest *manifest);
 const bm_manifest_output_row *bm_manifest_output_at(const bm_manifest *manifest, size_t index);
-/* An output, NULL if it is not listed. */
+/* Find an output by name; NULL: it is not listed. */
 const bm_manifest_output_row *bm_manifest_output_find(const bm_manifest *manifest,
                                                       const char *name);
-/* Its SHA-256. */
+/* The SHA-256 of an output; NULL: it is not listed. */
 const char *bm_manifest_output(const bm_manifest *manifest, const char *name);
-/* Is it `n` that the manifest counts of something? BM_ERR_FORMAT, where `file` has `n`: no. */
+/* BM_ERR_FORMAT unless the manifest's count `name` is `n`, the number found in `file`. */
 bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *name, uint64_t n,
                                     const char *file, bm_error *err);
-/* A file as it is. */
+/* The actual state of a file, to compare with its row. */
 typedef struct bm_manifest_found {
     const char *path;
     const bm_digests *digests;
@@ -184,41 +184,43 @@ typedef struct bm_manifest_found {
     size_t n_pieces;
 } bm_manifest_found;
 
-/* Read every listed output in `folder`, on all processors where that is much: BM_ERR_FORMAT names
- * the first that is missing or differs. */
+/* Check every listed output in `folder`, on all processors if there is much to hash. BM_ERR_FORMAT
+ * names the first output that is missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
 
-/* listed -- is a file the one that its manifest lists? Asked while it is read, from front to back,
- * by whoever reads it anyway.
+/* listed -- is a file the one that its manifest lists? Its reader adds the bytes as it reads them
+ * from front to back, so the file is read only once.
  *
- * Compared is XXH3 128; where the manifest has none (of an earlier version), SHA-256. A reader that
- * stops before the end has compared nothing. */
+ * XXH3 128 is compared or, where an earlier version's manifest lacks it, SHA-256. A reader that
+ * stops before the end checks nothing. */
 
 typedef struct bm_listed bm_listed;
 
-/* `name`: as the manifest lists it; `path`: where it is, for messages. Both and the manifest are
- * borrowed until close. BM_ERR_FORMAT: it is not listed. */
+/* `name`: as the manifest lists it; `path`: the file's path, for messages. Both, and the manifest,
+ * are borrowed until close. BM_ERR_FORMAT: it is not listed. */
 bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const char *path,
                          bm_listed **out, bm_error *err);
-/* The next bytes of the file. NULL is fine, here and below: a file that nobody has listed. */
+/* Add the next bytes of the file. NULL is fine, here and below: a file that is not listed. */
 bm_status bm_listed_add(bm_listed *listed, const void *data, size_t len, bm_error *err);
-/* That was all: BM_ERR_FORMAT names the file where it is another. Once; later calls are BM_OK. */
+/* After the last byte: BM_ERR_FORMAT, naming the file, if it differs. Checks once; later calls
+ * return BM_OK. */
 bm_status bm_listed_end(bm_listed *listed, bm_error *err);
 void bm_listed_close(bm_listed *listed);
 
-/* The same of a whole file that is open, read for this alone. */
+/* The same for a whole open file, which is read only to check it. */
 bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,
                           bm_error *err);
 
-/* manifest_seal -- a report's word for itself: XXH3 128 of all bytes before it, as the last member
- * of "run", which is the last member of the report.
+/* manifest_seal -- a report's digest of itself: XXH3 128 of all bytes before it. It is the last
+ * member of "run", which is the last member of the report.
  *
  *     …                                    these bytes, without the comma,
  *     "report_xxh3_128": "32 digits"       are what this is of
  *       }
  *     }
  *
- * A report without it is of an earlier version, or was edited by somebody who took it out. */
+ * A report without a seal is of an earlier version, or somebody removed the seal when editing
+ * it. */
 
-/* Write the member: only the ends of the object and of those around it follow. */
+/* Write the seal. After it, only the closing brackets may follow. */
 void bm_manifest_seal(bm_json *json);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_dir.c -- a directory of outputs that appears by one rename. What lies where: out_target.h.
+/* out_dir.c -- a directory of outputs that appears by one rename. Its layout: out_target.h.
  *
- * All in the work directory is reached through its descriptor: another directory by that name is
- * safe.
+ * Everything in the work directory is accessed through its descriptor, so another directory that
+ * takes its name is safe.
  *
  * Commit: check that the work directory is still this job's, remove the state, sync every folder,
  * rename the folder of outputs (or exchange it with the old output: out_dir.h), sync the parent,
- * and those above it that were made. Close then removes the rest, the marker last.
+ * and the folders above it that were made. Close then removes the rest, the marker last.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/fault/full_disk_calls.c,
  *        tests/unit/output/test_out_dir.c, tests/unit/output/test_out_dir_resume.c */
@@ -31,13 +31,13 @@
 
 /* === out entries ===
  *
- * First all digests, by pieces and on all threads, then all syncs.
+ * Finishing: first all digests, by pieces and on all threads, then all syncs.
  *
- * A file that is closed is not synced at once: the system begins to write it to the disk while it
- * is being written, and most of it is there by the end. Finish first computes all digests, from the
- * system's memory, while the system writes the rest of each file, and then syncs. The first
- * HELD_FILES files keep their descriptors until then; the others are opened again. With more files
- * than that one syncfs goes first, so that ten thousand fsyncs find nothing left to do. */
+ * A closed file is not synced at once: the system writes most of it to the disk while the job still
+ * fills it. Finish first computes all digests from the page cache, while the system writes the rest
+ * of each file, and then syncs. The first HELD_FILES files keep their descriptors until then; the
+ * others are opened again. If there are more files, one syncfs comes first, so that ten thousand
+ * fsyncs find nothing left to do. */
 
 #define HELD_FILES  64u
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -45,9 +45,9 @@
 /* A file that was closed. */
 typedef struct out_entry {
     char *name; /* below the folder of outputs */
-    int fd;     /* -1: closed, and opened again for the digest and the sync */
+    int fd;     /* -1: closed; reopened for the digest and the sync */
     uint64_t bytes;
-    bm_digest_follow *follow; /* NULL: nobody hashes it so far; it needs `fd` */
+    bm_digest_follow *follow; /* NULL: not hashed while written; needs `fd` */
     bm_digest_piece *pieces;  /* NULL: none is known yet */
     size_t n_pieces;
     bm_digests of;
@@ -56,22 +56,22 @@ typedef struct out_entry {
 } out_entry;
 
 typedef struct out_entries {
-    out_entry *rows; /* after finish sorted by name, but for those that came later */
+    out_entry *rows; /* sorted by name at finish; later entries are appended */
     size_t n, cap;
-    unsigned n_held; /* with a descriptor */
+    unsigned n_held; /* entries with a descriptor */
     bool finished;
-    bm_pool *pool;   /* its threads digest; NULL: only the caller's does */
-    bm_meter *meter; /* counts each file twice, of twice as many; NULL: nobody watches */
+    bm_pool *pool;   /* its threads compute digests; NULL: the caller's alone */
+    bm_meter *meter; /* counts each file twice, of twice as many; NULL: no meter */
     size_t n_reported;
-} out_entries; /* reset closes and frees */
+} out_entries; /* out_entries_reset closes and frees */
 
-/* The work directory in which the folder of outputs lies. */
+/* The work directory that contains the folder of outputs. */
 typedef struct out_entries_at {
     int folder;
     const char *path;
 } out_entries_at;
 
-/* A file is complete: its descriptor and its name are taken, unless that fails. */
+/* Add a complete file. On success its descriptor and its name are taken. */
 static bm_status out_entries_add(out_entries *list, bm_out_file *file, bm_error *err)
 {
     BM_TRY(bm_grow_array(&list->rows, &list->cap, list->n + 1, err));
@@ -101,7 +101,7 @@ static bm_status out_entries_add(out_entries *list, bm_out_file *file, bm_error 
     return BM_OK;
 }
 
-/* An entry, open: *owned: not for long. */
+/* Open an entry. *owned: the caller closes the descriptor. */
 static bm_status open_entry(const out_entry *e, out_entries_at at, const char *path, int *fd,
                             bool *owned, bm_error *err)
 {
@@ -116,7 +116,8 @@ static bm_status path_of(const out_entry *e, out_entries_at at, char **out, bm_e
     return bm_string_format(out, err, "%s/%s/%s", at.path, BM_OUT_NEW, e->name);
 }
 
-/* So that all files are on their way to the disk when the first is waited for. Advice only. */
+/* Start writing a file to the disk, so that all files are on their way when the first is synced.
+ * Advice only. */
 static void start_writing(int fd)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)
@@ -131,7 +132,7 @@ static void start_writing(int fd)
 typedef struct digesting {
     out_entries *list;
     out_entries_at at;
-    bm_digest_file *files; /* an entry each */
+    bm_digest_file *files; /* one per entry */
 } digesting;
 
 static bm_status open_file(void *ctx, size_t index, int *fd, bool *owned, bm_error *err)
@@ -156,7 +157,7 @@ static bm_status sum_part(int fd, const char *path, const bm_sealed_part *part,
     return BM_OK;
 }
 
-/* Compare the part of a file with its saved digest. */
+/* Compare the sealed part of a file with its digest. */
 static bm_status compare_part(const digesting *d, size_t index, bm_error *err)
 {
     const out_entry *e = &d->list->rows[index];
@@ -201,7 +202,7 @@ static bool has_sealed(const out_entries *list)
     return i < list->n;
 }
 
-/* Rooms for the pieces of an entry, and what digesting asks of it. */
+/* Allocate the pieces of an entry and fill in the request to digest it. */
 static bm_status describe(out_entry *e, out_entries_at at, bm_digest_file *out, bm_error *err)
 {
     char *path = NULL;
@@ -283,7 +284,7 @@ static bm_status sync_entries(out_entries *list, out_entries_at at, bm_error *er
     return BM_OK;
 }
 
-/* Sync those that are not yet, and let go of their descriptors. */
+/* Sync the files not yet synced, and close their descriptors. */
 static bm_status out_entries_sync(out_entries *list, out_entries_at at, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -306,7 +307,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const out_entry *)a)->name, ((const out_entry *)b)->name);
 }
 
-/* Begin the member of a file. `name` is a buffer for it. */
+/* Write the key of a file's member. `name` is a scratch buffer. */
 static bm_status write_key(const out_entry *e, bm_buf *name, bm_json *out, bm_error *err)
 {
     name->len = 0;
@@ -320,11 +321,11 @@ static bm_status end_object(bm_json *out, bm_error *err)
 {
     bm_json_end_object(out);
     BM_TRY(bm_json_finish(out, err));
-    out->buf.data[--out->buf.len] = '\0'; /* the newline */
+    out->buf.data[--out->buf.len] = '\0'; /* drop the newline */
     return BM_OK;
 }
 
-/* After finish: an object without a newline after it, from names to digests of one kind
+/* After finish: write an object, without a newline after it, that maps names to digests of one kind
  * (BM_DIGEST_SHA256, BM_DIGEST_XXH3). */
 static bm_status out_entries_write(const out_entries *list, unsigned kind, bm_json *out,
                                    bm_error *err)
@@ -343,7 +344,7 @@ out:
     return status;
 }
 
-/* The same of files of several pieces: from names to arrays of XXH3 128 of each piece. */
+/* The same for files of several pieces: maps names to arrays of the pieces' XXH3 128. */
 static bm_status out_entries_write_pieces(const out_entries *list, bm_json *out, bm_error *err)
 {
     bm_buf name = {0};
@@ -368,7 +369,7 @@ out:
     return status;
 }
 
-/* Digest and sync all of them, once. BM_ERR_FORMAT: a saved part of one has changed. */
+/* Digest and sync all files, once. BM_ERR_FORMAT: a sealed part of one has changed. */
 static bm_status out_entries_finish(out_entries *list, out_entries_at at, bm_error *err)
 {
     if (list->n > 1)
@@ -395,8 +396,8 @@ static void out_entries_reset(out_entries *list)
 
 /* === out replace ===
  *
- * Exchanged in one step where the file system can; what came back is looked at again before
- * anything of it is removed. */
+ * The old and the new output are exchanged, in one step where the file system can. The old one is
+ * checked again before anything of it is removed. */
 
 typedef struct replacing {
     bm_out_claim *claim;
@@ -404,8 +405,8 @@ typedef struct replacing {
     bm_out_existing existing;
 } replacing;
 
-/* The earlier output goes to the place of the new one in the work directory: its files are listed
- * there before. *node: of its directory. */
+/* The earlier output will take the new one's place in the work directory: list its files there in
+ * advance. *node: the inode of its directory. */
 static bm_status list_old(const replacing *r, bm_ours *old, ino_t *node, bm_error *err)
 {
     struct stat info;
@@ -430,7 +431,7 @@ out:
     return status;
 }
 
-/* Is the exchanged directory the output that was checked before, unchanged? */
+/* BM_OK: the exchanged directory is the output that was checked before, unchanged. */
 static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, bm_error *err)
 {
     struct stat info;
@@ -453,10 +454,11 @@ out:
     return status;
 }
 
-/* Exchange the folder of outputs in the claimed directory `work` and `target`, an output of ours or
- * an empty directory. The old one lies in the claimed directory then, every file of it listed
- * there: closing the claim removes it, and so does the next job where this one is killed.
- * BM_ERR_USAGE: it is not ours, or is not any more once it is exchanged, which is undone. */
+/* Exchange the folder of outputs in the claimed directory `work` with `target`, an output of
+ * ours or an empty directory. The claimed directory then contains the old output, with every
+ * file listed: closing the claim removes it, and so does the next job if this one is killed.
+ * BM_ERR_USAGE: the target is not ours, or no longer is after the exchange, which is then
+ * undone. */
 static bm_status out_replace(bm_out_claim *claim, const char *work, const char *target,
                              bm_out_existing existing, bm_error *err)
 {
@@ -469,8 +471,7 @@ static bm_status out_replace(bm_out_claim *claim, const char *work, const char *
     BM_TRY_OUT(bm_place_exchange(folder, BM_OUT_NEW, r->target, err));
     status = check_old(r, &old, node, err);
     if (status != BM_OK && bm_place_exchange(folder, BM_OUT_NEW, r->target, NULL) != BM_OK)
-        status = BM_OK; /* the new one is in place, and files that nobody listed are left beside
-                         * it */
+        status = BM_OK; /* the new output is in place; files that nobody listed stay beside it */
 out:
     bm_ours_reset(&old);
     return status;
@@ -478,11 +479,11 @@ out:
 
 /* === the directory itself === */
 
-#define PARENT_TRIES 100u /* where other jobs remove the folders that they have made */
+#define PARENT_TRIES 100u /* tries, while other jobs remove folders that they made */
 
 struct bm_out_dir {
     char *target, *work, *parent;
-    bm_out_existing existing; /* at `target` */
+    bm_out_existing existing; /* how to treat an output at `target` */
     bm_out_claim claim;
     bool preserves; /* close and abort leave the files */
     bool committed;
@@ -490,7 +491,7 @@ struct bm_out_dir {
     out_entries entries;  /* files that were closed */
     bm_out_parents parents;
     bool finished;
-    bm_json sha256, xxh3, pieces; /* of the files, by name */
+    bm_json sha256, xxh3, pieces; /* objects that map the files' names to digests */
 };
 
 /* --- open --- */
@@ -527,7 +528,7 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
     BM_TRY_OUT(bm_place_parent(dir->target, &dir->parent, err));
     BM_TRY_OUT(claim_work(dir, leftovers, err));
     dir->preserves = dir->claim.resumes;
-    /* another job may have ended since */
+    /* another job may have ended meanwhile */
     status = bm_out_target_dir(target, existing, err);
 out:
     if (status != BM_OK) {
@@ -602,7 +603,7 @@ bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path)
     return path[0] == '/' && bm_ours_has(&dir->claim.marker.ours, path);
 }
 
-/* The work directory, for removals. */
+/* The work directory, as the removal functions take it. */
 static bm_ours_at place_of(const bm_out_dir *dir)
 {
     return (bm_ours_at){.folder = dir->claim.folder, .path = dir->work};
@@ -621,7 +622,7 @@ bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_st
 
 /* --- files --- */
 
-/* A file that was closed; `ctx` is the directory. */
+/* Take over a closed file; `ctx` is the directory. */
 static bm_status accept_file(void *ctx, bm_out_file *file, bm_error *err)
 {
     bm_out_dir *dir = ctx;
@@ -631,7 +632,7 @@ static bm_status accept_file(void *ctx, bm_out_file *file, bm_error *err)
     return status;
 }
 
-/* List the output `name`; `make`: and make the folders above it. *out: where it is. */
+/* List the output `name` in the marker; `make`: also make the folders above it. *out: its place. */
 static bm_status find_spot(bm_out_dir *dir, const char *name, bool make, bm_out_spot *out,
                            bm_error *err)
 {
@@ -653,7 +654,7 @@ out:
     return status;
 }
 
-/* A file that is new (`bytes` NULL), or one that is there, cut to its first *bytes. */
+/* Create a new file (`bytes` NULL), or reopen an existing one, cut to its first *bytes. */
 static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *bytes,
                           bm_out_file **out, bm_error *err)
 {
@@ -683,7 +684,7 @@ static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *byt
 bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, bm_error *err)
 {
     bm_status status = add_file(dir, name, NULL, out, err);
-    if (status == BM_ERR_IO) /* because it was taken away? */
+    if (status == BM_ERR_IO) /* was the directory taken away? */
         (void)bm_out_dir_check_claim(dir, err);
     return status;
 }
@@ -724,7 +725,7 @@ bm_status bm_out_dir_reserve(bm_out_dir *dir, const char *const *names, size_t n
 
 /* --- digests and syncs --- */
 
-/* Where the files lie. */
+/* The work directory, as the entries take it. */
 static out_entries_at entries_at(const bm_out_dir *dir)
 {
     return (out_entries_at){dir->claim.folder, dir->work};
@@ -778,7 +779,7 @@ bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 {
     BM_TRY(bm_out_dir_check_claim(dir, err));
     BM_TRY(out_entries_sync(&dir->entries, entries_at(dir), err));
-    /* as it was at open? */
+    /* check that the target is as it was at open */
     return bm_out_target_dir(dir->target, dir->existing, err);
 }
 
@@ -810,7 +811,7 @@ void bm_out_dir_close(bm_out_dir *dir)
     if (dir == NULL)
         return;
     out_entries_reset(&dir->entries);
-    /* An old output that cannot be removed is cleared by the next job here. */
+    /* The next job here clears an old output that cannot be removed. */
     bm_out_claim_close(&dir->claim, dir->work, dir->preserves && !dir->committed);
     if (dir->committed)
         bm_out_parents_reset(&dir->parents);

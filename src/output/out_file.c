@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_file.c -- one output file: buffered, and (if it is a single file) synced and renamed.
+/* out_file.c -- one output file: buffered, and (a single file) synced and renamed.
  *
- * Bytes gather in a buffer of 256 KiB, which a compressor fills too. Every 8 MiB the kernel is told
- * to start writing them to the disk, so that the sync at the end is short. The first failure
- * sticks: later calls return it, and close removes the file that was begun. A single file is
- * written under the name TARGET.partial.PID.N (O_EXCL) and gets its own by one rename (out_file.h).
+ * Bytes are gathered in a buffer of 256 KiB; a compressor also writes there. Every 8 MiB the kernel
+ * is told to start writing them to the disk, so that the sync at the end is short. The first
+ * failure sticks: later calls return it, and close removes the file. A single file is written under
+ * the name TARGET.partial.PID.N (O_EXCL) and gets its own name by one rename.
  *
  * Tests: tests/unit/output/test_out_file.c, tests/unit/output/test_out_group.c */
 #include "output/out_file.h"
@@ -23,10 +23,10 @@
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define START_BYTES  ((uint64_t)8 << 20)
-#define WRITE_MAX    ((size_t)1 << 30)   /* in one call of the system */
-#define FOLLOW_BYTES ((uint64_t)4 << 20) /* below, hashing at the end is quicker than a thread */
-#define NAMES_MAX    1000u               /* temporary names that are tried */
-#define PARENT_TRIES 8u                  /* where others remove the folders that they have made */
+#define WRITE_MAX    ((size_t)1 << 30)   /* most bytes in one system call */
+#define FOLLOW_BYTES ((uint64_t)4 << 20) /* hashing a smaller file at the end is quicker */
+#define NAMES_MAX    1000u               /* temporary names to try */
+#define PARENT_TRIES 8u                  /* tries, while others remove folders that they made */
 
 /* The name by which messages call the file. */
 static const char *shown(const bm_out_file *file)
@@ -49,13 +49,14 @@ static bm_status failed_before(const bm_out_file *file, bm_error *err)
     return bm_fail_at(err, file->failed, shown(file), 0, "an earlier write failed");
 }
 
-/* Tell the kernel to write its pages to the disk, if they are `least` bytes or more. */
+/* Tell the kernel to write the file's pending pages to the disk, if they are `least` bytes or
+ * more. */
 static void start_writeback(bm_out_file *file, uint64_t least)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)
     if (file->written - file->started < least)
         return;
-    /* Advice only: what goes wrong here shows again in fsync. */
+    /* Advice only: a write error shows again in fsync. */
     (void)sync_file_range(file->fd, (off_t)file->started, (off_t)(file->written - file->started),
                           SYNC_FILE_RANGE_WRITE);
     file->started = file->written;
@@ -65,8 +66,8 @@ static void start_writeback(bm_out_file *file, uint64_t least)
 #endif
 }
 
-/* Let the digest follow: the bytes written so far, from `left_out` on, will not change. Where there
- * is no thread or no memory for that, the file is hashed at the end. */
+/* Let the digest follow the writing: the bytes written so far, from `left_out` on, are final.
+ * Without a thread or memory for that, the file is hashed at the end. */
 static void follow_from(bm_out_file *file, uint64_t left_out)
 {
     if (!file->follows || file->written < left_out + FOLLOW_BYTES)
@@ -120,7 +121,7 @@ static bm_status write_all(bm_out_file *file, const char *data, size_t len, bm_e
     return BM_OK;
 }
 
-/* Empty the buffer into the file. */
+/* Write the buffer to the file and empty it. */
 static bm_status drain(bm_out_file *file, bm_error *err)
 {
     size_t len = file->len;
@@ -128,7 +129,7 @@ static bm_status drain(bm_out_file *file, bm_error *err)
     return write_all(file, file->buf, len, err);
 }
 
-/* An open descriptor is closed, and the file left as it is. */
+/* Free the handle and close its descriptor, if open; the file stays. */
 static void free_file(bm_out_file *file)
 {
     stop_following(file);
@@ -141,7 +142,7 @@ static void free_file(bm_out_file *file)
     bm_free(file);
 }
 
-/* A handle without a file (fd -1). The path is taken, in either case. */
+/* Make a handle without a file (fd -1). Takes the path, whatever the status. */
 static bm_status make(bm_out_spot spot, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = bm_alloc_zero(1, sizeof *file);
@@ -176,7 +177,7 @@ bm_status bm_out_file_create(bm_out_spot spot, bm_out_file **out, bm_error *err)
     return BM_OK;
 }
 
-/* Cut the file to its first `bytes`, and go there. */
+/* Cut the file to its first `bytes`, and seek there. */
 static bm_status cut(bm_out_file *file, uint64_t bytes, bm_error *err)
 {
     struct stat info;
@@ -218,7 +219,7 @@ bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, bm_out_file **out
     return BM_OK;
 }
 
-/* A file under the first temporary name of `target` that nothing has. */
+/* Create a file under the first unused temporary name of `target`. */
 static bm_status create_beside(const char *target, bm_out_file **out, bm_error *err)
 {
     bm_error why = {0};
@@ -238,7 +239,7 @@ static bm_status create_beside(const char *target, bm_out_file **out, bm_error *
     return bm_fail_at(err, status, target, 0, "%s", why.message);
 }
 
-/* The same, in folders that are made where they are missing. */
+/* The same, making missing folders. */
 static bm_status create_in_parents(const char *target, bm_out_file **out, bm_error *err)
 {
     bm_out_parents parents = {0};
@@ -310,7 +311,7 @@ bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm
     return bm_compressor_open(compression, lanes, shown(file), &file->compressor, err);
 }
 
-/* Compress step.in into the buffer, which is emptied whenever it is full. */
+/* Compress step.in into the buffer, and write the buffer whenever it is full. */
 static bm_status compress(bm_out_file *file, bm_compress_step step, bm_error *err)
 {
     step.out = file->buf;
@@ -361,7 +362,8 @@ bool bm_out_file_end(bm_out_file *file)
     return file->failed == BM_OK && file->compressor != NULL && bm_compressor_end(file->compressor);
 }
 
-/* These bytes are written: so are now all before `written`. The lock is held. */
+/* Note that these bytes are written, and advance `written` as far as no gap is left. The caller
+ * holds the lock. */
 static bm_status wrote(bm_out_file *file, bm_out_stretch now, bm_error *err)
 {
     BM_TRY(bm_grow_array(&file->ahead, &file->cap_ahead, file->n_ahead + 1, err));
@@ -443,7 +445,7 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
     return code == 0 ? BM_OK : failed_errno(file, code, "cannot write", err);
 }
 
-/* All bytes are in the file. */
+/* Write what is still buffered. */
 static bm_status complete(bm_out_file *file, bm_error *err)
 {
     if (file->failed != BM_OK)
@@ -457,16 +459,17 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     if (file->follow != NULL)
         bm_digest_follow_complete(file->follow, file->written);
     if (file->pass == NULL)
-        start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */
+        start_writeback(file, BUFFER_BYTES); /* small files need no early write: one sync covers all
+                                              * of them */
     return BM_OK;
 }
 
 /* === out file place ===
  *
- * The rename of a single file, and the way back.
+ * The rename of a single file, and how it is undone.
  *
- * A file that replaces another is exchanged with it: so both are there until nothing can fail any
- * more, and at every moment one of them has the name. */
+ * A file that replaces another is exchanged with it. So both exist until nothing can fail any more,
+ * and at every moment one of them has the name. */
 
 static bm_status out_single_sync(struct bm_out_file *file, bm_error *err)
 {
@@ -484,7 +487,7 @@ static bm_status out_single_sync(struct bm_out_file *file, bm_error *err)
     return BM_OK;
 }
 
-/* The rename. */
+/* Rename the file to its target, or exchange it with what is there. */
 static bm_status move(struct bm_out_file *file, bm_error *err)
 {
     bm_out_single *single = &file->single;
@@ -500,14 +503,14 @@ out:
     return status;
 }
 
-/* Give it its name, and sync the folder. What had the name before, if that may be replaced, is kept
- * until commit. On failure roll_back is to follow. */
+/* Rename the file to its target, and sync the folder. A replaced file is kept until commit. On
+ * failure the caller must call roll_back. */
 static bm_status out_single_place(struct bm_out_file *file, bm_error *err)
 {
     char *parent = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_place_parent(file->target, &parent, err));
-    /* as at open? */
+    /* check that the target is as it was at open */
     BM_TRY_OUT(bm_out_target_file(file->target, file->single.existing, err));
     BM_TRY_OUT(move(file, err));
     BM_TRY_OUT(bm_place_sync_folder(parent, err));
@@ -517,16 +520,16 @@ out:
     return status;
 }
 
-/* Remove what had the name before. */
+/* Remove the replaced file. */
 static void out_single_commit(struct bm_out_file *file)
 {
     if (file->single.replaced)
-        (void)unlink(file->path); /* what fails here leaves the old one beside the new one */
+        (void)unlink(file->path); /* on failure the old file stays beside the new one */
     bm_free(file->path);
     file->path = NULL;
 }
 
-/* Is it still ours that has the name? */
+/* Does the target's name still belong to our file? */
 static bool has_name(const struct bm_out_file *file)
 {
     struct stat info;
@@ -534,7 +537,7 @@ static bool has_name(const struct bm_out_file *file)
            info.st_ino == file->single.node;
 }
 
-/* Everything is as before place; nothing where that was not called. */
+/* Undo place; nothing happens if it was not called. */
 static void out_single_roll_back(struct bm_out_file *file)
 {
     bm_out_single *single = &file->single;
@@ -552,8 +555,8 @@ static void out_single_roll_back(struct bm_out_file *file)
     single->placed = single->replaced = false;
 }
 
-/* The first part of close: everything is written and on the disk, and only the name is missing. On
- * failure the handle is gone. */
+/* The first part of close: writes and syncs everything; only the rename remains. On failure the
+ * handle is freed. */
 static bm_status out_file_ready(bm_out_file *file, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -565,7 +568,7 @@ out:
     return status;
 }
 
-/* The name stays. The handle is gone. */
+/* Keep the name. Frees the handle. */
 static void out_file_commit(bm_out_file *file)
 {
     out_single_commit(file);
@@ -624,8 +627,8 @@ uint64_t bm_out_file_bytes(const bm_out_file *file)
 
 /* === out group ===
  *
- * One file after another; backwards on the way back, so that folders that the first one made are
- * empty when it comes to them. */
+ * Files are placed one after another. They are undone in reverse order, so that folders made for
+ * the first file are empty when it is undone. */
 
 bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err)
 {

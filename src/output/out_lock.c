@@ -19,17 +19,17 @@
 
 /* === out marker ===
  *
- * The marker's lines are read into a list when it is opened, and appended one by one. A torn end is
- * cut off by the next append, and not before: where the job is refused, for what lies beside the
- * marker, the end too stays as it was.
+ * The marker's lines are read into a list when it is opened; new lines are appended. The next
+ * append cuts off a torn end. Until then it stays, so a job that is refused, because of other files
+ * beside the marker, changes nothing.
  *
- * Where a file system has no flock, jobs are not kept apart, and the rest goes on as it should. */
+ * On a file system without flock, jobs are not kept apart; everything else works. */
 
 #define HEADER     "bandmill work directory 1\n"
 #define TEXT_MAX   ((size_t)1 << 30)
 #define READ_BYTES ((size_t)64 << 10)
 
-/* the file stays, unlocked */
+/* The file stays, unlocked. */
 static void out_marker_close(bm_out_marker *marker)
 {
     if (marker->fd >= 0)
@@ -38,7 +38,7 @@ static void out_marker_close(bm_out_marker *marker)
     *marker = (bm_out_marker){.fd = -1};
 }
 
-/* Does it still have its name in the folder? */
+/* Is the open marker still the file of that name in the folder? */
 static bool out_marker_has_name(const bm_out_marker *marker, int folder)
 {
     struct stat opened, there;
@@ -61,7 +61,7 @@ out:
     return status;
 }
 
-/* After the whole lines. */
+/* Append text after the last whole line. */
 static bm_status append(bm_out_marker *marker, const char *path, bm_str text, bm_error *err)
 {
     if (marker->torn && ftruncate(marker->fd, (off_t)marker->bytes) != 0)
@@ -81,8 +81,8 @@ static bm_status out_marker_sync(const bm_out_marker *marker, const char *path, 
                : failed(path, BM_OUT_MARKER, errno, "cannot sync", err);
 }
 
-/* The marker, the journal and the folder of outputs: files with these names beside a marker are
- * ours. */
+/* List the marker, the journal and the folder of outputs: files with these names beside a marker
+ * are ours. */
 static bm_status add_itself(bm_out_marker *marker, bm_error *err)
 {
     BM_TRY(bm_ours_add(&marker->ours, BM_OUT_MARKER, err));
@@ -90,18 +90,18 @@ static bm_status add_itself(bm_out_marker *marker, bm_error *err)
     return bm_ours_add_folder(&marker->ours, BM_OUT_NEW, err);
 }
 
-/* Forget the list: the directory is empty. Not synced. */
+/* Write a new, empty list, for an empty directory. Not synced. */
 static bm_status out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err)
 {
     bm_ours_reset(&marker->ours);
     marker->bytes = 0;
-    marker->torn = true; /* maybe */
+    marker->torn = true; /* possibly */
     BM_TRY(append(marker, path, (bm_str){HEADER, sizeof HEADER - 1}, err));
     return add_itself(marker, err);
 }
 
-/* List names, each once, with one sync for all new ones. BM_ERR_IO, BM_ERR_NOMEM. `path`: of the
- * directory, for messages. */
+/* List names, each once, with one sync for all new names. BM_ERR_IO, BM_ERR_NOMEM. `path`: the
+ * directory's, for messages. */
 static bm_status out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
                                  size_t n, bm_error *err)
 {
@@ -126,7 +126,7 @@ out:
     return status;
 }
 
-/* Does it list anything but itself and the journal? */
+/* Does it list anything besides the names of add_itself? */
 static bool out_marker_is_used(const bm_out_marker *marker)
 {
     return marker->bytes > sizeof HEADER - 1;
@@ -151,7 +151,7 @@ static bm_status read_text(const bm_out_marker *marker, const char *path, bm_buf
     }
 }
 
-/* A line ended by NUL. *ours: it is one that we write. */
+/* List the name in a line ended by NUL. *ours: a job of ours can have written it. */
 static bm_status parse_line(bm_out_marker *marker, char *line, size_t len, bool *ours,
                             bm_error *err)
 {
@@ -163,19 +163,19 @@ static bm_status parse_line(bm_out_marker *marker, char *line, size_t len, bool 
     return *ours ? bm_ours_add(&marker->ours, line, err) : BM_OK;
 }
 
-/* *ours: it is a marker that a job of ours wrote, maybe torn. */
+/* List all names. *ours: a job of ours wrote this marker, perhaps with a torn end. */
 static bm_status parse_lines(bm_out_marker *marker, bm_buf *text, bool *ours, bm_error *err)
 {
     const size_t head = sizeof HEADER - 1;
     bm_status status = add_itself(marker, err);
     *ours = memcmp(text->data, HEADER, text->len < head ? text->len : head) == 0;
     if (text->len < head)
-        return status; /* killed before the first line was whole: it lists nothing */
+        return status; /* the job was killed before the first line was whole */
     size_t at = head;
     while (status == BM_OK && *ours && at < text->len) {
         char *end = memchr(text->data + at, '\n', text->len - at);
         if (end == NULL)
-            break; /* torn */
+            break; /* a torn line */
         *end = '\0';
         status = parse_line(marker, text->data + at, (size_t)(end - text->data) - at, ours, err);
         at = (size_t)(end - text->data) + 1;
@@ -198,7 +198,7 @@ out:
 
 /* --- opening --- */
 
-/* *state: of the open file; BM_OUT_MARKER_HELD: it is locked now. */
+/* Lock the open marker. *state: BM_OUT_MARKER_HELD if that succeeded. */
 static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_state *state,
                       bm_error *err)
 {
@@ -214,13 +214,13 @@ static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_
     return BM_OK;
 }
 
-/* Open and lock the marker in the open folder `at`, `make`: one that is not there yet, and read the
- * list. One that is there is not written to. `out` is {.fd = -1} but for BM_OUT_MARKER_HELD.
- * BM_ERR_IO, BM_ERR_NOMEM. */
+/* Open and lock the marker in the open folder `at`, and read its list. `make`: create it if it is
+ * missing; an existing one is not written to. `out` is {.fd = -1} unless *state is
+ * BM_OUT_MARKER_HELD. BM_ERR_IO, BM_ERR_NOMEM. */
 static bm_status out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                                  bm_out_marker_state *state, bm_error *err)
 {
-    /* O_NONBLOCK: a pipe of that name is found below, not waited for. */
+    /* O_NONBLOCK: if it is a pipe, do not wait; it is recognised below. */
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (make ? O_CREAT : 0);
     bool ours = false;
     *state = BM_OUT_MARKER_OTHER;
@@ -241,7 +241,7 @@ static bm_status out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
         *state = BM_OUT_MARKER_OTHER;
 out:
     if (make && status != BM_OK && *state == BM_OUT_MARKER_HELD)
-        (void)unlinkat(at.folder, BM_OUT_MARKER, 0); /* of an empty directory */
+        (void)unlinkat(at.folder, BM_OUT_MARKER, 0); /* the directory is empty again */
     if (status != BM_OK || *state != BM_OUT_MARKER_HELD)
         out_marker_close(out);
     return status;
@@ -249,7 +249,7 @@ out:
 
 /* === out work ===
  *
- * The folders of a work directory, and which of the things in it are to go. */
+ * The folders of a work directory, and the removal of its files. */
 
 #define OUTPUTS BM_OUT_NEW "/"
 
@@ -323,14 +323,14 @@ bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *e
     return bm_ours_remove(ours, at, is_state, NULL, err);
 }
 
-/* Remove all listed files but the marker, the journal first for the same reason. */
+/* Remove all listed files except the marker, the journal first (see bm_out_work_drop_state). */
 static bm_status out_work_empty(bm_ours_at at, const bm_ours *ours, bm_error *err)
 {
     BM_TRY(remove_journal(at, err));
     return bm_ours_remove(ours, at, is_no_marker, NULL, err);
 }
 
-/* An output that does not stay. */
+/* Is it an output, and not one that stays? */
 static bool is_to_go(const void *ctx, const char *name)
 {
     const bm_out_stay *stay = ctx;
@@ -356,22 +356,22 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
  * The work directory TARGET.partial is claimed by two locks, held to the end: of the directory
  * itself, and of the marker in it.
  *
- * The directory is locked before anything is looked at in it, whoever made it: between mkdir and
- * the lock another job may be quicker, and then the directory is its. So an empty directory is
- * nobody's leftovers: it is taken as it is. A lock counts only while the path still leads to the
- * locked file; else its job has just ended, and everything begins again. Nothing is ever removed by
- * its path but the directory itself, empty.
+ * The directory is locked before its contents are examined, even by the job that made it: another
+ * job may lock it first, between mkdir and the lock, and then owns it. So an empty directory is
+ * taken as it is. A lock counts only while the path still leads to the locked file; otherwise the
+ * other job has just ended, and all steps are repeated. Only the directory itself, once empty, is
+ * removed by its path.
  *
- * The remains of a loss of power are also distinguished from files of others: the marker and its
- * name are synced before anything is made beside it, and what an earlier job left is gone from the
- * disk before the list forgets it. At its end a job removes the marker last and syncs nothing: file
- * systems with a journal keep that order.
+ * What is ours can be recognised even after a loss of power: the marker and its name are synced
+ * before anything is made beside it, and an earlier job's files are gone from the disk before they
+ * leave the list. At its end a job removes the marker last and syncs nothing: file systems with a
+ * journal keep that order.
  *
- * The marker is locked too, for file systems that lock files but no directories (NFS); where there
- * are no locks at all, jobs are not kept apart, and the rest goes on as it should. */
+ * The marker is locked too, for file systems that lock files but not directories (NFS). Without any
+ * locks, jobs are not kept apart; everything else works. */
 
-#define TRIES      1000u                /* each is another job's end */
-#define TOLD_BYTES ((uint64_t)16 << 20) /* that telling a complete output by its report may take */
+#define TRIES      1000u                /* each try follows another job's end */
+#define TOLD_BYTES ((uint64_t)16 << 20) /* memory to recognise a complete output by its report */
 
 static const bm_out_claim nothing = {.folder = -1, .marker = {.fd = -1}};
 
@@ -389,12 +389,13 @@ static bm_status in_the_way(const char *work, const char *what, const char *name
         what, name);
 }
 
-/* The directory has no marker, and holds `other`. */
+/* Fail: the directory has no marker, and contains `other`. */
 static bm_status not_work(const char *work, const char *other, bm_error *err)
 {
     bm_manifest *manifest = NULL;
     const bm_status status = bm_manifest_open_dir(work, TOLD_BYTES, &manifest, NULL);
-    if (status != BM_OK && status != BM_ERR_NOMEM) /* a large one is recognised by its beginning */
+    if (status != BM_OK && status != BM_ERR_NOMEM) /* a large report is recognised by its
+                                                    * beginning */
         return in_the_way(work, "holds ", other, err);
     bm_manifest_close(manifest);
     return bm_fail_field_at(err, "output", work, 0,
@@ -411,7 +412,8 @@ static bool leads_to(const char *path, int fd)
 
 /* --- the directory --- */
 
-/* Make the directory (*made), or find it, and lock it. *again: it was another one by then. */
+/* Make the directory (*made), or find it, and lock it. *again: by then the path led to another
+ * one. */
 static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, bool *again,
                              bm_error *err)
 {
@@ -435,8 +437,8 @@ static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, 
     return BM_OK;
 }
 
-/* The marker of the locked directory: an earlier job's, or a new one where the directory is empty.
- */
+/* Lock the marker in the locked directory: an earlier job's or, if the directory is empty, a new
+ * one. *again: it lost its name. */
 static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again, bm_error *err)
 {
     char other[BM_OUT_NAME_BYTES] = "";
@@ -448,7 +450,7 @@ static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again,
     if (state == BM_OUT_MARKER_MISSING) {
         BM_TRY(bm_ours_find_other(&none, at, other, err));
         if (strcmp(other, BM_OUT_MARKER) == 0)
-            state = BM_OUT_MARKER_MOVED; /* it appeared just now */
+            state = BM_OUT_MARKER_MOVED; /* it appeared meanwhile */
         else if (other[0] != '\0')
             return not_work(work, other, err);
         else
@@ -485,7 +487,7 @@ bm_status bm_out_has_journal(int folder, const char *work, bool *out, bm_error *
                : bm_fail_errno(err, (int)why.code, work, "cannot look at the journal in it");
 }
 
-/* Sync the folder: the names that are in it, and those that went, are on the disk then. */
+/* Sync the folder, so that names made and removed in it are on the disk. */
 static bm_status sync_folder(const bm_out_claim *claim, const char *work, bm_error *err)
 {
     /* EINVAL: this file system syncs no directories */
@@ -494,14 +496,14 @@ static bm_status sync_folder(const bm_out_claim *claim, const char *work, bm_err
                : bm_fail_errno(err, errno, work, "cannot sync the directory");
 }
 
-/* All in the directory is ours: clear it, or leave it. */
+/* Check that everything in the directory is ours, and clear it or leave it. */
 static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
                                    bm_out_claim *claim, bm_error *err)
 {
     bool journal;
     char other[BM_OUT_NAME_BYTES] = "";
     BM_TRY(bm_out_has_journal(claim->folder, work, &journal, err));
-    /* Work that is resumed is written to. */
+    /* Files of resumed work are written to, so they must have no second name. */
     const bool resumes = journal && leftovers == BM_OUT_TAKE_OVER;
     const bm_ours_at at = {claim->folder, work, resumes};
     BM_TRY(bm_ours_find_other(&claim->marker.ours, at, other, err));
@@ -536,7 +538,7 @@ bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out
             BM_TRY_OUT(lock_marker(work, out, &again, err));
     }
     BM_TRY_OUT(again ? locked(work, err) : resolve_leftovers(work, leftovers, out, err));
-    /* Lines of a job that was killed before they were synced; an empty marker is ours as it is. */
+    /* Sync lines that a killed job may not have synced; an empty marker needs no sync. */
     if (out_marker_is_used(&out->marker))
         BM_TRY_OUT(out_marker_sync(&out->marker, work, err));
     BM_TRY_OUT(sync_folder(out, work, err));
@@ -545,7 +547,7 @@ out:
     if (made && out->marker.fd >= 0)
         (void)unlinkat(out->folder, BM_OUT_MARKER, 0);
     if (made && status != BM_ERR_LOCKED)
-        (void)rmdir(work); /* where another job was quicker it is not empty, or is made again */
+        (void)rmdir(work); /* fails, as it should, if another job has filled it */
     release(out);
     return status;
 }
@@ -565,7 +567,7 @@ bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *c
 }
 
 /* Remove all our files, then the marker, then the directory if it is empty. *bare: the marker is
- * gone. */
+ * gone. False: something is left. */
 static bool clear_away(const bm_out_claim *claim, const char *work, bool *bare)
 {
     const bm_ours_at at = {claim->folder, work, false};
@@ -579,7 +581,7 @@ void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave)
 {
     bool bare = false;
     if (claim->folder >= 0 && !leave && !clear_away(claim, work, &bare))
-        (void)clear_away(claim, work, &bare); /* nobody else will, before the next job here */
+        (void)clear_away(claim, work, &bare); /* try again: else it stays until the next job here */
     release(claim);
 }
 

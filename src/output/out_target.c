@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_target.c -- may this target be written: does it hold only our files, and no input?
+/* out_target.c -- may a target be written: does it contain only our files, and no input?
  *
  * out_target.h defines which directories are ours. Paths are compared after links are resolved, and
  * by device and inode where both exist (hard links, bind mounts).
@@ -30,10 +30,9 @@
  *
  * Renames that replace nothing, and exchanges.
  *
- * renameat2 does either rename in one step. Where the file system lacks it, a file is linked under
- * its new name and unlinked under the old one; and an exchange is three renames; if the second
- * fails, the first is undone. So the old output is complete at all times, under one of two
- * names. */
+ * renameat2 does either in one step. On a file system without it, a file is linked under its new
+ * name, then unlinked under the old one. An exchange then takes three renames; if the second fails,
+ * the first is undone. So the old output is complete at all times, under one of two names. */
 
 bm_status bm_place_parent(const char *path, char **out, bm_error *err)
 {
@@ -65,8 +64,8 @@ static bool lacks_renameat2(int code)
     return code == EINVAL || code == ENOSYS || code == ENOTSUP;
 }
 
-/* 0, or -1 and errno, as rename, which replaces an empty directory; EEXIST where anything else is
- * at `to`. */
+/* Returns 0, or -1 and errno. Like rename, it replaces an empty directory; EEXIST if anything else
+ * is at `to`. */
 static int rename_dir_slowly(int folder, const char *name, const char *to)
 {
     struct stat there;
@@ -85,7 +84,7 @@ static int rename_file_slowly(const char *from, const char *to)
     }
     if (errno != EPERM && errno != ENOTSUP)
         return -1;
-    struct stat there; /* a file system without links */
+    struct stat there; /* for a file system without links */
     if (lstat(to, &there) == 0) {
         errno = EEXIST;
         return -1;
@@ -93,7 +92,7 @@ static int rename_file_slowly(const char *from, const char *to)
     return rename(from, to);
 }
 
-/* `code`: the error of the rename. */
+/* Convert `code`, the error of a rename, to a status. */
 static bm_status placed(int code, const char *to, bm_error *err)
 {
     if (code == 0)
@@ -128,7 +127,7 @@ static bm_status exchange_slowly(int folder, const char *name, const char *to, b
         status = bm_fail_errno(err, errno, to, "cannot move the old output aside");
     } else if (renameat(folder, name, AT_FDCWD, to) != 0) {
         status = bm_fail_errno(err, errno, to, "cannot rename the new output into place");
-        (void)rename(aside, to); /* where this fails too, the old output is left there */
+        (void)rename(aside, to); /* if this fails too, the old output stays under that name */
     } else if (renameat(AT_FDCWD, aside, folder, name) != 0) {
         status = bm_fail_errno(err, errno, aside, "the replaced output could not be removed");
     }
@@ -147,10 +146,10 @@ bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_err
 
 /* === out ours ===
  *
- * A list of names, and walking through a directory beside it.
+ * A list of names, compared with a walk through a directory.
  *
  * The walk opens each folder from the one above it and follows no link, so it cannot leave the
- * directory, and goes into no folder that is not ours. */
+ * directory. It enters no folder that is not ours. */
 
 /* --- the list --- */
 
@@ -219,10 +218,10 @@ static bm_status ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, b
 typedef struct ours_walk {
     const bm_ours *ours;
     bm_ours_at at;
-    char *other;        /* receives the name of a file that is not ours; NULL: remove our files */
-    bm_ours_goes *goes; /* NULL: all */
+    char *other;        /* set to the name of a file that is not ours; NULL: remove our files */
+    bm_ours_goes *goes; /* the files to remove; NULL: all */
     const void *ctx;
-    bm_buf name; /* the name of the current entry, ended by NUL: relative to the directory */
+    bm_buf name; /* the current entry's name, relative to the directory, ended by NUL */
 } ours_walk;
 
 static bm_status walk_folder(ours_walk *w, int fd, bm_error *err);
@@ -247,7 +246,7 @@ static bm_status enter(ours_walk *w, int folder, const char *entry, bm_error *er
     return BM_OK;
 }
 
-/* `entry` of the open folder has the name w->name. */
+/* Visit `entry` of the open folder; its full name is w->name. */
 static bm_status walk_entry(ours_walk *w, int folder, const char *entry, bm_error *err)
 {
     struct stat info;
@@ -267,7 +266,7 @@ static bm_status walk_entry(ours_walk *w, int folder, const char *entry, bm_erro
     return BM_OK;
 }
 
-/* All entries of the open folder (`fd` is taken), which has the name w->name. */
+/* Visit all entries of the open folder named w->name. Takes `fd`. */
 static bm_status walk_folder(ours_walk *w, int fd, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -316,7 +315,7 @@ bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_O
     return walk_all(&w, err);
 }
 
-/* Is each folder above the name in its place, and no link? */
+/* Are all folders above the name in place, and none a link? */
 static bool is_below(int folder, char *name)
 {
     struct stat info;
@@ -348,8 +347,8 @@ static bm_status remove_one(ours_walk *w, bm_str id, bool is_folder, bm_error *e
     return BM_OK;
 }
 
-/* The same without a descriptor, if the process may open no more files: not the entries of folders
- * are visited, but the listed names, folders after their contents. */
+/* Remove files without a walk, if the process may open no more descriptors: visits the listed names
+ * instead of the folders' entries, and folders after their contents. */
 static bm_status remove_listed(ours_walk *w, bm_error *err)
 {
     const bm_id_set *files = &w->ours->files, *folders = &w->ours->folders;
@@ -380,8 +379,8 @@ bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes,
  *
  * Folders above an output, made one after another from the top.
  *
- * A job removes a folder that it made only if nobody else has put anything there, and only if the
- * name still leads to it. rmdir does the first in one step; the second is checked before. */
+ * A job removes a folder that it made only if it is empty, and only if the name still leads to it.
+ * rmdir itself checks the first; the second is checked before. */
 
 /* --- making --- */
 
@@ -413,7 +412,7 @@ static bm_status make_one(bm_out_parents *parents, const char *path, bm_error *e
     if (mkdir(path, 0777) == 0)
         return note(parents, path, err);
     if (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return BM_OK; /* another job was quicker */
+        return BM_OK; /* another job made it first */
     return bm_fail_errno(err, errno, path, "cannot make the directory");
 }
 
@@ -467,8 +466,8 @@ void bm_out_parents_reset(bm_out_parents *parents)
 
 /* --- resolving --- */
 
-/* Follow the steps of `rest` from the resolved path in `at` (which has space for both). None of
- * these folders exists yet, so ".." drops the step before it. */
+/* Append the steps of `rest` to the resolved path in `at` (which has space for both). None of these
+ * folders exists yet, so ".." drops the step before it. */
 static void walk(char *at, const char *rest)
 {
     size_t used = strcmp(at, "/") == 0 ? 0 : strlen(at);
@@ -491,8 +490,8 @@ static void walk(char *at, const char *rest)
     at[used] = '\0';
 }
 
-/* The longest beginning of `path` (whole steps) that is there: its bytes, and in *real the resolved
- * path of it, freed with free. */
+/* Find the longest existing beginning of `path`, in whole steps. *len: its length; *real: its
+ * resolved path, freed with free. */
 static bm_status find_there(const char *path, size_t *len, char **real, bm_error *err)
 {
     char *begin;
@@ -514,8 +513,8 @@ static bm_status find_there(const char *path, size_t *len, char **real, bm_error
                          : bm_fail_errno(err, code, path, "no directory to write the output into");
 }
 
-/* *out: the absolute path that the folder above `target` has, or will have once it is made: without
- * links, "." and "..". The caller's to free. BM_ERR_IO: it could not be made. */
+/* *out: the absolute path of the folder above `target`, which may not exist yet, without links, "."
+ * and "..". The caller's to free. BM_ERR_IO: such a folder could not be made. */
 static bm_status out_parents_resolve(const char *target, char **out, bm_error *err)
 {
     char *parent = NULL, *real = NULL;
@@ -551,13 +550,13 @@ out:
 static bm_status check_space(const char *folder, const char *target, uint64_t need, bm_error *err)
 {
     struct statvfs info;
-    if (statvfs(folder, &info) != 0) /* some file systems cannot tell */
+    if (statvfs(folder, &info) != 0) /* ENOSYS: this file system cannot tell */
         return errno == ENOSYS ? BM_OK
                                : bm_fail_errno(err, errno, target, "no output can be written");
     if ((info.f_flag & ST_RDONLY) != 0)
         return bm_fail_at(err, BM_ERR_IO, target, 0,
                           "cannot be written: the file system of %s is read-only", folder);
-    const bool reserved = geteuid() == 0; /* blocks and inodes that are kept for this user count */
+    const bool reserved = geteuid() == 0; /* root may use reserved blocks and inodes */
     const uint64_t bytes = (uint64_t)(reserved ? info.f_bfree : info.f_bavail) * info.f_frsize;
     if (info.f_blocks != 0 && bytes < need)
         return bm_fail_at(err, BM_ERR_IO, target, 0,
@@ -586,8 +585,8 @@ out:
     return status;
 }
 
-/* The share of the job's memory for the report of an output that is to be replaced: the batches'
- * memory is free when it is read for the last time, beside all rows (sign/budget.h). */
+/* The part of the job's memory for the report of an output to be replaced. When the report is read
+ * for the last time, with all rows in memory, the batches' memory is free (sign/budget.h). */
 #define REPORT_SHARE 4u
 
 /* --- directories of ours --- */
@@ -599,14 +598,14 @@ static bm_status not_ours(const char *path, const char *why, bm_error *err)
                             why);
 }
 
-/* List what the manifest of the directory does. */
+/* List the files in the manifest of the directory. */
 static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, bm_error *err)
 {
     bm_manifest *manifest = NULL;
     bm_error inner = {0};
     bm_status status =
         bm_manifest_open_share(path, (bm_manifest_budget){memory, REPORT_SHARE}, &manifest, &inner);
-    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* it may belong to anybody */
+    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* it may not be ours */
         if (err != NULL)
             *err = inner;
         return status;
@@ -619,7 +618,7 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
     return status;
 }
 
-/* List the files of a kind that has no report. */
+/* List the files of a directory of a kind without a report. */
 static bm_status list_kind(const char *path, const bm_out_kind *kind, bm_ours *out, bm_error *err)
 {
     bool is;
@@ -642,7 +641,7 @@ bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ou
     const bm_ours_at at = {.folder = fd, .path = target};
     BM_TRY_OUT(bm_ours_find_other(out, at, other, err));
     if (other[0] != '\0') {
-        /* it is not empty */
+        /* The directory is not empty. */
         BM_TRY_OUT(existing.kind != NULL ? list_kind(target, existing.kind, out, err)
                                          : list_manifest(target, existing.memory, out, err));
         BM_TRY_OUT(bm_ours_find_other(out, at, other, err));
@@ -657,7 +656,7 @@ out:
     return status;
 }
 
-/* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE: it is none, and the message
+/* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE: it is not, and the message
  * gives the reason. */
 static bm_status check_ours(const char *path, bm_out_existing existing, bm_error *err)
 {
@@ -703,7 +702,7 @@ static bool has_name(const char *path, size_t len)
     return n != 0 && !(n == 1 && base[0] == '.') && !(n == 2 && base[0] == '.' && base[1] == '.');
 }
 
-/* Is the directory empty? One that cannot be looked into is not. */
+/* *empty: is the directory empty? One that cannot be read counts as not empty. */
 static bm_status is_empty(const char *path, bool *empty, bm_error *err)
 {
     DIR *folder = opendir(path);
@@ -719,7 +718,7 @@ static bm_status is_empty(const char *path, bool *empty, bm_error *err)
     return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot look at the output");
 }
 
-/* An empty directory is at the target: the new one is renamed over it, which a mount point does
+/* Check an empty directory at the target: the new one is renamed over it, which a mount point does
  * not allow. */
 static bm_status check_empty(const char *target, const struct stat *info, bm_error *err)
 {
@@ -739,7 +738,7 @@ out:
     return status;
 }
 
-/* BM_OK: the file that is at `path` is empty or begins as one of ours does. */
+/* BM_OK: the file at `path` is empty, or begins like one of ours. */
 static bm_status check_our_file(const char *path, bm_error *err)
 {
     char head[BM_FILE_HEAD_BYTES];
@@ -802,10 +801,10 @@ bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_er
     return check_target(target, A_FILE, existing, err);
 }
 
-/* --- and the inputs --- */
+/* --- the target and the inputs --- */
 
-/* *out: the absolute path of a target that may not exist: its folder, which may not either,
- * resolved, its name as it is. The caller's to free. */
+/* *out: the absolute path of a target that may not exist. Its folder, which may not exist either,
+ * is resolved; its last name is not. The caller's to free. */
 static bm_status out_target_resolve(const char *target, char **out, bm_error *err)
 {
     char *plain = bm_strndup(target, bm_path_plain_len(target)), *folder = NULL;
@@ -830,13 +829,13 @@ static bool out_lies_in(const char *inner, const char *outer)
     return strncmp(inner, outer, len) == 0 && (inner[len] == '\0' || inner[len] == '/');
 }
 
-/* A path of the output against an input. */
+/* A path of the output, to compare with an input. */
 typedef struct target_output {
     const char *shown, *resolved;
-    const struct stat *there; /* its status; NULL: nothing is there, or it does not matter */
+    const struct stat *there; /* its status; NULL: it does not exist, or need not be compared */
 } target_output;
 
-/* Is this input the file at the output? "-" is standard input. */
+/* Is this input the existing file at the output's path? "-" is standard input. */
 static bool is_there(const target_output *out, const char *input)
 {
     struct stat info;
@@ -847,7 +846,7 @@ static bool is_there(const target_output *out, const char *input)
     return info.st_dev == out->there->st_dev && info.st_ino == out->there->st_ino;
 }
 
-/* `path`: the resolved one; NULL: standard input. */
+/* `path`: the input's resolved path; NULL: standard input. */
 static bm_status check_input(const target_output *out, const char *input, const char *path,
                              bm_error *err)
 {
@@ -880,12 +879,12 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
         BM_TRY_OUT(bm_fail_errno(err, code, target, "cannot look at the output"));
     const bool there = code == 0 && !S_ISLNK(info.st_mode);
     const target_output new_output = {target, resolved, there ? &info : NULL};
-    const target_output work_dir = {target, work, NULL}; /* what lies there would be cleared */
+    const target_output work_dir = {target, work, NULL}; /* the job clears what is there */
     for (size_t i = 0; i < n_inputs; i++) {
         const bool is_stdin = strcmp(inputs[i], "-") == 0;
         path = is_stdin ? NULL : realpath(inputs[i], NULL);
         if (path == NULL && !is_stdin && errno != ENOMEM)
-            continue; /* the reader reports why */
+            continue; /* the input's reader reports why */
         if (path == NULL && !is_stdin)
             BM_TRY_OUT(bm_fail_nomem(err, PATH_MAX));
         BM_TRY_OUT(check_input(&new_output, inputs[i], path, err));
@@ -916,12 +915,12 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 
 /* === out apart ===
  *
- * Outputs against each other, two at a time. */
+ * Compares outputs with each other, two at a time. */
 
-/* Where a path leads. */
+/* The place that a path leads to. */
 typedef struct place {
     char *resolved;
-    char *work; /* of a directory; NULL: none */
+    char *work; /* a directory's work directory; else NULL */
     bool there;
     struct stat info;
 } place;
@@ -943,7 +942,7 @@ static bm_status find(const bm_out_named *output, place *out, bm_error *err)
                : bm_fail_errno(err, errno, output->path, "cannot look at the output");
 }
 
-/* How `a` relates to `b`; NULL: not at all. */
+/* Is `a` the same place as `b`, or in it? Returns the word for messages; NULL: neither. */
 static const char *relation(const place *a, const place *b)
 {
     if (strcmp(a->resolved, b->resolved) == 0 ||
@@ -994,7 +993,7 @@ bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_er
 {
     place output = {0};
     char *real = realpath(temp_dir, NULL);
-    /* opening it reports why */
+    /* Opening the folder reports why. */
     if (real == NULL)
         return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK;
     bm_status status = BM_OK;

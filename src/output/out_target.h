@@ -24,32 +24,32 @@
 #define BM_OUT_STATE_PREFIX ".bandmill-"
 /* The saved work of an interrupted job, without which it cannot be resumed. */
 #define BM_OUT_JOURNAL BM_OUT_STATE_PREFIX "journal"
-/* Marks the directory as ours, and lists its files; locked while its job lives. */
+/* Marks the directory as ours, and lists its files. Locked while its job runs. */
 #define BM_OUT_MARKER BM_OUT_STATE_PREFIX "work"
-/* The folder of the outputs; during the last steps over an earlier output, that one. */
+/* The folder of outputs. After it was exchanged with an earlier output, it contains that one. */
 #define BM_OUT_NEW "output"
 
-/* Is it a name of a file of state, the marker's included? */
+/* Is `name` a file of state, or the marker? */
 static inline bool bm_out_is_state(const char *name)
 {
     return strncmp(name, BM_OUT_STATE_PREFIX, sizeof BM_OUT_STATE_PREFIX - 1) == 0;
 }
 
-/* out_place -- the steps by which an output gets its name: renaming and syncing. */
+/* out_place -- renaming an output to its target, and syncing. */
 
-/* Bytes of a path without the slashes at its end. */
+/* The length of a path without the slashes at its end. */
 size_t bm_path_plain_len(const char *path);
-/* *out: the folder that `path` lies in, the caller's to free. */
+/* *out: the folder that contains `path`, the caller's to free. */
 bm_status bm_place_parent(const char *path, char **out, bm_error *err);
 bm_status bm_place_sync_folder(const char *path, bm_error *err);
 /* Is there anything at `path`, a link included? BM_ERR_IO: it cannot be checked. */
 bm_status bm_place_exists(const char *path, bool *there, bm_error *err);
-/* Rename a file without replacing anything: BM_ERR_USAGE where `to` is there. */
+/* Rename a file without replacing anything: BM_ERR_USAGE if `to` exists. */
 bm_status bm_place_file(const char *from, const char *to, bm_error *err);
-/* The same of the directory `name` in the open folder; an empty directory at `to` is replaced. */
+/* The same for the directory `name` in the open folder, except that an empty directory at `to` is
+ * replaced. */
 bm_status bm_place_dir(int folder, const char *name, const char *to, bm_error *err);
-/* Exchange the directory `name` (new) in the open folder and `to` (old): afterwards the old one is
- * `name`. */
+/* Exchange the directories `name` (new) in the open folder and `to` (old). */
 bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_error *err);
 
 /* out_ours -- what in a directory is ours: the one rule by which anything is cleared, replaced or
@@ -68,19 +68,20 @@ bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_err
  *
  * Threads: one at a time. */
 
-#define BM_OUT_NAME_BYTES 300u /* of a name in a directory, in messages */
+#define BM_OUT_NAME_BYTES 300u /* size of a name in a directory, for messages */
 
-/* Names of files, relative to a directory, with slashes. {0}: none. */
+/* Names of files, relative to a directory, with slashes. {0}: an empty list. */
 typedef struct bm_ours {
     bm_id_set files;
-    bm_id_set folders; /* those above the files, without a slash at their ends */
+    bm_id_set folders; /* all folders above the files, without a trailing slash */
 } bm_ours;
 
-/* Can it be the name of something in a directory? Relative, without empty steps, "." and "..". */
+/* Can a file in a directory have this name? It must be relative, without empty steps, "." and
+ * "..". */
 bool bm_ours_is_name(const char *name);
-/* List a file. Listed twice is listed once. BM_ERR_NOMEM. */
+/* List a file; listing it again changes nothing. BM_ERR_NOMEM. */
 bm_status bm_ours_add(bm_ours *ours, const char *name, bm_error *err);
-/* A folder that is ours even where no listed name lies in it. BM_ERR_NOMEM. */
+/* List a folder that is ours even if it contains no listed file. BM_ERR_NOMEM. */
 bm_status bm_ours_add_folder(bm_ours *ours, const char *name, bm_error *err);
 bool bm_ours_has(const bm_ours *ours, const char *name);
 void bm_ours_reset(bm_ours *ours); /* frees */
@@ -92,20 +93,20 @@ typedef struct bm_ours_at {
     bool single; /* a file that has a second name elsewhere (a hard link) is not ours */
 } bm_ours_at;
 
-/* Fill `other` with the name of something that is not ours; "": all is. */
+/* Set `other` to the name of something that is not ours; "": everything is ours. */
 bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_OUT_NAME_BYTES],
                              bm_error *err);
-/* Is this file, which is ours, to go? `name` is as it is listed. */
+/* Is this listed file to be removed? `name` is as it is listed. */
 typedef bool bm_ours_goes(const void *ctx, const char *name);
-/* Remove those that go (`goes` NULL: all) and the folders that are empty then, and nothing else. On
- * failure some are removed. */
+/* Remove the files that `goes` selects (NULL: all), and folders that are then empty, and nothing
+ * else. On failure some are removed. */
 bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes, const void *ctx,
                          bm_error *err);
 
-/* out_parents -- the folders that an output lies in: those that are missing are made, and removed
- * again where the output does not come to be. */
+/* out_parents -- the folders above an output: missing ones are made, and removed again if the
+ * output does not succeed. */
 
-/* A folder that was made. */
+/* A folder that this job made. */
 typedef struct bm_out_parent {
     char *path; /* owned */
     dev_t device;
@@ -114,39 +115,39 @@ typedef struct bm_out_parent {
 
 /* {0}: none. */
 typedef struct bm_out_parents {
-    bm_out_parent *made; /* a folder is before those in it */
+    bm_out_parent *made; /* each folder precedes those in it */
     size_t n, cap;
 } bm_out_parents;
 
-/* Make the folders above `target` that are missing, and note them. On failure some may be made:
- * they are noted too. BM_ERR_IO with the code ENOENT also where another job removes them meanwhile.
- */
+/* Make the missing folders above `target`, and note them. On failure some may be made; they are
+ * noted too. BM_ERR_IO with the code ENOENT can also mean that another job removes them
+ * meanwhile. */
 bm_status bm_out_parents_make(bm_out_parents *parents, const char *target, bm_error *err);
-/* That they have their names is on the disk. */
+/* Sync the folders' names to the disk. */
 bm_status bm_out_parents_sync(const bm_out_parents *parents, bm_error *err);
-/* Remove those that were made, are still the same and empty; and free. */
+/* Remove the folders that were made, if they are still the same and empty; free the list. */
 void bm_out_parents_remove(bm_out_parents *parents);
-/* Free; the folders stay. */
+/* Free the list; the folders stay. */
 void bm_out_parents_reset(bm_out_parents *parents);
 
-/* Directories of ours without a report, which would list their files. */
+/* A kind of directories of ours without a report, which would list their files. */
 typedef struct bm_out_kind {
     const char *not_one;      /* "is not an index" */
-    const char *const *files; /* all names that may be in one, ended by NULL */
-    bm_status (*is)(const char *path, bool *is, bm_error *err); /* BM_ERR_IO: nobody can tell */
+    const char *const *files; /* all names that may occur in it, ended by NULL */
+    bm_status (*is)(const char *path, bool *is, bm_error *err); /* BM_ERR_IO: cannot be checked */
 } bm_out_kind;
 
-/* How to treat something that is there already. A file is replaced if it is a regular file that
- * is empty or begins as ours do (model/file_names.h); a directory only if it is ours whole
- * (out_target.h). An empty directory counts as nothing, but for a mount point. */
+/* How to treat an existing target. A file is replaced if it is a regular file that is empty or
+ * begins like one of ours (model/file_names.h); a directory only if everything in it is ours. An
+ * empty directory counts as missing, unless it is a mount point. */
 typedef struct bm_out_existing {
     enum {
         BM_OUT_IS_REFUSED,
         BM_OUT_IS_REPLACED,
-        BM_OUT_IS_LOOKED_AT /* not decided yet: a directory may be there, and stays */
+        BM_OUT_IS_LOOKED_AT /* not decided yet: an existing directory is allowed, and stays */
     } is;
-    uint64_t memory;         /* the job's: a quarter of it may go into the old report; 0: any */
-    const bm_out_kind *kind; /* of the directory that may be replaced; NULL: one with a report */
+    uint64_t memory;         /* the job's: a quarter is for reading the old report; 0: no limit */
+    const bm_out_kind *kind; /* kind of directory that may be replaced; NULL: one with a report */
 } bm_out_existing;
 
 #define BM_OUT_REFUSE  ((bm_out_existing){.is = BM_OUT_IS_REFUSED})
@@ -158,7 +159,7 @@ static inline bm_out_existing bm_out_existing_of(bool force)
     return force ? BM_OUT_REPLACE : BM_OUT_REFUSE;
 }
 
-/* The rule for a directory, for a job that has so much memory. */
+/* The rule for a directory, for a job with `memory`. */
 static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory)
 {
     bm_out_existing existing = bm_out_existing_of(force);
@@ -166,10 +167,10 @@ static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory
     return existing;
 }
 
-/* Before a job begins. BM_ERR_USAGE: something is at `target` that is not to be replaced, or
- * the output is one of the inputs, lies in one or above one. BM_ERR_NOMEM: as bm_out_target_list.
- * Inputs are paths of files and directories ("-": standard input, which may be a file), compared
- * after links are resolved. */
+/* Check a target before the job begins. BM_ERR_USAGE: something at `target` may not be replaced, or
+ * the output is an input, is in one or contains one. BM_ERR_NOMEM: as bm_out_target_list. Inputs
+ * are paths of files and directories ("-": standard input, which may be a file), compared after
+ * links are resolved. */
 bm_status bm_out_dir_check(const char *target, bm_out_existing existing, const char *const *inputs,
                            size_t n_inputs, bm_error *err);
 bm_status bm_out_file_check(const char *target, bm_out_existing existing, const char *const *inputs,
@@ -179,30 +180,30 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err);
 bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err);
 
-/* The files of the output directory at `target`, if it is ours; none if it is empty. BM_ERR_USAGE:
- * it is not ours, with the reason; BM_ERR_NOMEM: its report does not fit into a quarter of
- * existing.memory (0: any does). `out` is to be reset in any case. */
+/* *out: the files of the output directory at `target`, if it is ours; none if it is empty.
+ * BM_ERR_USAGE: it is not ours, with the reason. BM_ERR_NOMEM: its report does not fit into a
+ * quarter of existing.memory (0: no limit). Reset `out` in any case. */
 bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,
                              bm_error *err);
 
-/* out_space -- can anything be written where an output is to go? Asked before inputs are read: a
- * job of hours shall not end at its first file. */
+/* out_space -- can an output be written at all? Checked before inputs are read, so that a job of
+ * hours does not fail at its first file. */
 
-/* BM_ERR_IO: the file system of the folder above `target` (the nearest one that is there) can only
- * be read, or has not even the first blocks of the output free: a file's one, or the list, the
- * tables and the report of a directory. A path that cannot be checked counts as free. */
+/* BM_ERR_IO: the file system of the folder above `target` (the nearest one that exists) is
+ * read-only, or lacks space for the first blocks of the output: one for a file; for a directory
+ * those of the list, the tables and the report. If this cannot be checked, there is space. */
 bm_status bm_out_space_check(const char *target, bool is_dir, bm_error *err);
 
-/* out_apart -- do a job's outputs lie apart from each other? Spelling and links do not matter: a
- * path counts as the folder and the name that it leads to, and an existing file as itself. */
+/* out_apart -- are the places of a job's outputs separate? Spelling and links do not matter: paths
+ * are compared by the folder and name that they lead to, and existing files by identity. */
 
 typedef struct bm_out_named {
     const char *path;
-    bool is_dir; /* so its work directory is one of the places too */
+    bool is_dir; /* its work directory must be separate, too */
 } bm_out_named;
 
-/* BM_ERR_USAGE: two of the outputs are one, or one lies in another. */
+/* BM_ERR_USAGE: two of the outputs are the same, or one is inside another. */
 bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err);
-/* BM_ERR_USAGE: the folder of temporary files is the directory `target`, its work directory, or
- * lies in one of them. A folder that is not there lies nowhere. */
+/* BM_ERR_USAGE: the folder of temporary files is the directory `target` or its work directory, or
+ * is inside one of them. A folder that does not exist is accepted. */
 bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_error *err);
