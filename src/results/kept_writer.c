@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_writer.c -- which way of writing kept documents each format has.
+/* kept_writer.c -- writing kept documents: one way of writing for each input format.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/results/test_kept_writer.c */
 #include "results/kept_writer.h"
@@ -25,13 +25,13 @@
 
 /* === kept names ===
  *
- * Names of kept files: endings, compression, the deepest common directory.
+ * Names of kept files: endings, compression, deepest common directory.
  *
- * A path is made absolute and plain first ("." and ".." taken out by its text, links not followed),
- * so the part below the common directory has no "..": a kept file cannot leave the output whatever
- * its input is called. Addresses lie in no directory of this machine, and no path lies at an
- * address: each kind has its own common directory. Beside paths addresses keep all of their names,
- * so that a file of the one kind has not the name of one of the other. */
+ * A path is first made absolute and plain ("." and ".." are removed from its text; links are not
+ * followed). So the part below the common directory has no "..", and a kept file cannot leave the
+ * output, whatever its input is called. Paths and addresses (URLs) each have their own common
+ * directory. If there are both, addresses keep their full names, so that no file of one kind gets
+ * the name of one of the other. */
 
 static const char *format_ending(bm_format format)
 {
@@ -55,8 +55,8 @@ static const char *format_ending(bm_format format)
     }
 }
 
-/* The ending of compression that a kept file gets: under `same` its own; `own` is then the ending
- * of the name ("" if the bytes are compressed but the name has no such ending). */
+/* The compression ending of a kept file. Under `same` it is `own`, the ending of the input's name
+ * ("" if the bytes are compressed but the name has no such ending). */
 static const char *compression_ending(bm_records kept, const char *own)
 {
     switch (kept) {
@@ -71,21 +71,21 @@ static const char *compression_ending(bm_records kept, const char *own)
     }
 }
 
-/* How files are named here; `single` puts `base` for all of a name but the ending. */
+/* How to name the files; `single`: `base` replaces the whole name except the ending. */
 typedef struct names_naming {
     bm_kept_naming asked;
     const char *base;
     bool single;
 } names_naming;
 
-/* Append the file name `name` (a last step, or "-") as it is kept. */
+/* Append the kept file's name for `name` (the last step of a path, or "-"). */
 static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_source *source,
                                const names_naming *how, bm_error *err)
 {
     bool is_stdin = strcmp(source->name, "-") == 0;
     size_t plain = strlen(name);
     (void)bm_compression_of_name(name, &plain);
-    if (plain == 0) /* ".gz": all of it is the name */
+    if (plain == 0) /* ".gz": the ending is the whole name */
         plain = strlen(name);
     const char *own = is_stdin ? bm_compression_ending(source->compression) : name + plain;
     const char *ending = format_ending(how->asked.format);
@@ -94,8 +94,8 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
         while (stem > 0 && name[stem - 1] != '.')
             stem--;
         if (how->asked.format == BM_FORMAT_WET && bm_name_ends(name, plain, ending))
-            stem = plain - ending_len + 1; /* two steps of its name identify it */
-        if (stem > 1 && stem < plain) {    /* "a.b", not ".b" and not "a." */
+            stem = plain - ending_len + 1; /* the WET ending has two steps */
+        if (stem > 1 && stem < plain) {    /* "a.b", but not ".b" or "a." */
             ending = name + stem - 1;
             ending_len = plain - (stem - 1);
         }
@@ -110,7 +110,7 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
     return bm_buf_add_text(out, compression_ending(how->asked.kept, own), err);
 }
 
-/* `name` made absolute and plain, appended: "/a/b/c". */
+/* Append `name`, made absolute and plain: "/a/b/c". */
 static bm_status add_plain_path(bm_buf *out, const char *cwd, const char *name, bm_error *err)
 {
     const char *parts[2] = {name[0] == '/' || bm_is_address(name) ? "" : cwd, name};
@@ -131,7 +131,7 @@ static bm_status add_plain_path(bm_buf *out, const char *cwd, const char *name, 
     return bm_buf_end(out, err);
 }
 
-/* How much of `path` is common with the folder path[0 … common-1] of the paths before. */
+/* Length of the folder that `path` shares with the folder first[0 … common-1] of earlier paths. */
 static size_t shared_folder(const char *first, const char *path, size_t common)
 {
     size_t same = 0;
@@ -139,14 +139,14 @@ static size_t shared_folder(const char *first, const char *path, size_t common)
         same++;
     while (same > 0 && first[same - 1] != '/')
         same--;
-    return same; /* with its last slash */
+    return same; /* including the last slash */
 }
 
-/* Paths made plain, and the common folder of each kind. */
+/* Plain paths, and the common folder of each kind. */
 typedef struct plain_list {
     char **paths; /* NULL: standard input */
     size_t n;
-    size_t common[2]; /* of paths, of addresses */
+    size_t common[2]; /* length of that of paths, of addresses */
 } plain_list;
 
 static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, plain_list *out,
@@ -176,15 +176,14 @@ static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, pla
     return BM_OK;
 }
 
-/* The option for the compression of files of these records. */
+/* The name of the option that sets the compression of these files, for messages. */
 static const char *option_of(const bm_kept_naming *asked)
 {
     return asked->written == BM_WRITTEN_REMOVED ? "removed" : "kept";
 }
 
-/* One name twice, or once as a file and once as a directory. Sorted by bytes, what begins with
- * NAME/ need not follow NAME at once ("a", "a.b", "a/c"): so each folder of each name is looked up.
- */
+/* Fail if a name occurs twice, or both as a file and as a folder. In byte order a name below NAME/
+ * need not directly follow NAME ("a", "a.b", "a/c"), so each folder of each name is looked up. */
 static bm_status check_distinct(char *const *names, size_t n, const bm_kept_naming *asked,
                                 bm_error *err)
 {
@@ -218,7 +217,7 @@ static bm_status check_distinct(char *const *names, size_t n, const bm_kept_nami
     return status;
 }
 
-/* A name that file systems do not have is known before anything is read. */
+/* Refuse, before anything is read, a name too long for file systems. */
 static bm_status check_length(const char *name, const bm_kept_naming *asked, bm_error *err)
 {
     const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
@@ -233,7 +232,7 @@ static bm_status check_length(const char *name, const bm_kept_naming *asked, bm_
                      asked->kept != BM_RECORDS_SAME ? "same, or " : "");
 }
 
-/* `below`: the path below the common folder, "-" for standard input. */
+/* Make a kept file's name. `below`: the path below the common folder; "-" for standard input. */
 static bm_status make_name(const bm_kept_source *source, const char *below, const names_naming *how,
                            char **out, bm_error *err)
 {
@@ -253,8 +252,8 @@ out:
     return status;
 }
 
-/* Records removed from one .tsv leave the name removed.tsv to the table of that name: they are in a
- * folder, like records of several inputs. */
+/* Name the file of a single input. Records removed from a .tsv would be named removed.tsv, like the
+ * table, so they go to a folder, like records of several inputs. */
 static bm_status single_name(const bm_kept_source *source, const names_naming *how, char **out,
                              bm_error *err)
 {
@@ -277,8 +276,8 @@ out:
     return status;
 }
 
-/* names[i] (filled, n; the caller's, bm_free each): relative, without "..". BM_ERR_USAGE where two
- * would be the same, or one a directory of the other. */
+/* Set names[0 … n-1] (the caller's, bm_free each) to relative paths without "..". BM_ERR_USAGE: two
+ * names are the same, or one is a folder of another. */
 static bm_status names_of_kept(const bm_kept_source *sources, size_t n, const bm_kept_naming *asked,
                                char **names, bm_error *err)
 {
@@ -333,8 +332,8 @@ static bm_compression compression_of(bm_records kept, bm_compression own)
     }
 }
 
-/* Inputs of several machines may have had one name; where they are now may tell them apart. False:
- * all are where their names say. */
+/* Inputs from several machines may share a name; name them by their current paths instead. False:
+ * all inputs are where their names say. */
 static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
 {
     bool other = false;
@@ -346,8 +345,8 @@ static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
     return other;
 }
 
-/* One for each input of the set. BM_ERR_USAGE: two would have one name. Of a stream there is no
- * name. Good for reset whatever the status. */
+/* Name one file per input of the set; a stream has none. BM_ERR_USAGE: two files would have the
+ * same name. `r` can be reset whatever the status. */
 static bm_status kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error *err)
 {
     const bm_input_set *set = cfg->set;
@@ -373,7 +372,7 @@ static bm_status kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_er
         sources[i].compression = source->compression;
         r->compressions[i] = compression_of(cfg->kept, source->compression);
     }
-    cwd = n > 1 ? getcwd(NULL, 0) : strdup("/"); /* one input needs none */
+    cwd = n > 1 ? getcwd(NULL, 0) : strdup("/"); /* a single input needs no directory */
     if (cwd == NULL) {
         status = bm_fail_errno(err, errno, ".", "cannot tell the current directory");
         goto out;
@@ -402,7 +401,7 @@ static bm_pack_lanes pack_lanes(const bm_kept_cfg *cfg)
                            cfg->pool};
 }
 
-/* The file of input `index`, compressed as it is to be; or the stream of all of them. */
+/* Open the file of input `index`, or the stream of all inputs, with its compression. */
 static bm_status kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
                                 bm_out_file **out, bm_error *err)
 {
@@ -414,7 +413,7 @@ static bm_status kept_file_open(const bm_kept_files *files, const bm_kept_cfg *c
                                     err);
     }
     BM_TRY(bm_out_dir_file(cfg->dir, files->names[index], out, err));
-    if (!tables) /* they are compressed inside */
+    if (!tables) /* the table library compresses its own files */
         BM_TRY(bm_out_file_compress(*out, files->compressions[index], lanes, err));
     bm_out_file_digest_early(*out, 0);
     return BM_OK;
@@ -431,7 +430,7 @@ static void kept_files_reset(bm_kept_files *files)
 
 /* === kept id list ===
  *
- * The ids of kept documents, a line each, where there are no records to copy. */
+ * The ids of kept documents, one a line, for formats without records to copy. */
 
 typedef struct id_list {
     bm_out_file *file;
@@ -489,28 +488,28 @@ const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
 
 /* === kept records ===
  *
- * Kept records byte for byte, one kept file at a time, in the order of the inputs. While the blocks
- * of one are compressed, the next is begun. Any number of threads write plain files of records, at
- * places that were reserved. Names come from kept files, below. Elements of an array become an
- * array again, an element after another; a byte order mark stays before its bracket.
+ * Kept records byte for byte, one kept file at a time, in the order of the inputs. The next file is
+ * begun while the blocks of the last are compressed. Any number of threads may write to
+ * uncompressed files, at reserved places. Names come from kept files, above. Elements of a JSON
+ * array are written as an array again; a byte order mark stays before its bracket.
  *
- * A stream is one file for all inputs: a byte order mark is only at its beginning, and if the last
- * record of an input has no line ending, one is written before the next. */
+ * A stream is one file for all inputs: only its beginning has a byte order mark, and if the last
+ * record of an input has no line ending, one is written before the next input. */
 
 typedef struct records {
     bm_kept_cfg cfg;
     bm_kept_files files;
-    size_t next; /* inputs below it have their file */
+    size_t next; /* inputs below `next` have their files */
     bm_out_file *file;
-    bm_out_file **ended; /* n_ended from first_ended on: they are compressed meanwhile */
+    bm_out_file **ended; /* n_ended files from first_ended on, still being compressed */
     size_t first_ended, n_ended;
-    bool fresh;        /* nothing was written of the input that is open */
-    char last;         /* byte that was written */
-    bool array;        /* records are elements of one */
-    bool parts;        /* each is a member of its own, where the file is compressed */
-    uint64_t elements; /* in the file that is open */
-    bool marked;       /* that file begins with a byte order mark */
-    uint64_t reserved; /* bytes of it, where they are reserved */
+    bool fresh;        /* nothing of the open input has been written */
+    char last;         /* the last byte written */
+    bool array;        /* records are elements of a JSON array */
+    bool parts;        /* in a compressed file each record is its own member */
+    uint64_t elements; /* elements in the open file */
+    bool marked;       /* the open file begins with a byte order mark */
+    uint64_t reserved; /* reserved bytes of the open file */
 } records;
 
 static void records_close(void *state)
@@ -526,7 +525,7 @@ static void records_close(void *state)
     bm_free_all(r->ended, r);
 }
 
-/* With a pool, if more than one file is compressed. */
+/* Open a pool if more than one file is compressed. */
 static bm_status open_pool(records *r, bm_error *err)
 {
     size_t n = 0;
@@ -565,7 +564,7 @@ static bm_status write_text(records *r, const char *text, bm_error *err)
     return bm_out_file_write(r->file, text, strlen(text), err);
 }
 
-/* Close files that were ended, in order, until `most` are left and others have room. */
+/* Close ended files, in order, until at most `most` are left and the pool has room for others. */
 static bm_status close_ended(records *r, size_t most, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -616,7 +615,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     if (index >= r->files.n || index < r->next || r->file != NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; r->next <= index; r->next++) {
-        /* one that was left out */
+        /* an input left out gets an empty file */
         BM_TRY(close_file(r, err));
         BM_TRY(kept_file_open(&r->files, &r->cfg, r->next, &r->file, err));
         r->elements = r->reserved = 0;
@@ -625,7 +624,8 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     return BM_OK;
 }
 
-/* The first bytes of an input follow the bytes of another one in the stream. */
+/* Prepare the first bytes of an input, which follow another input in the stream: drop a byte order
+ * mark, and write a missing line ending. */
 static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
 {
     if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
@@ -635,7 +635,7 @@ static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
     return r->array || r->last == '\n' ? BM_OK : write_text(r, "\n", err);
 }
 
-/* Records side by side, a member each. */
+/* Write records, each as its own member. */
 static bm_status write_parts(records *r, bm_str raw, bm_error *err)
 {
     bm_scan scan = {0};
@@ -656,7 +656,7 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
         return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
     BM_TRY(join_stream(r, &raw, err));
     r->fresh = false;
-    if (raw.len == 0) /* it was a mark, and nothing else */
+    if (raw.len == 0) /* it was only a byte order mark */
         return BM_OK;
     r->last = raw.data[raw.len - 1];
     bool mark =
@@ -711,50 +711,50 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
 
 /* === kept tables ===
  *
- * The rows of tables that stay, as files of the same kind. A record is given as the number of its
- * row, from 0 (source_columns.c); its label has the other facts about it. The library that reads
- * tables writes a file when all of its rows are known, and a stream when the rows of all tables are
- * known.
+ * Kept rows of tables, as files of the same kind. A record is given as its row number, from 0
+ * (source_columns.c), with a label for what else is written about it. The table library writes a
+ * file once all its rows are known, and a stream once the rows of all tables are known.
  *
- * Threads: several files are written at once, each by one thread, while the rows of the next are
- * told. They begin in order, so that the first failure by input is known. Each has its share of the
- * memory; a table for which that is too little is written once more, beside no other one. */
+ * Threads: several files are written at once, each by one thread (a lane), while the next file's
+ * rows are collected. They begin in input order, so the failure of the first failing input is
+ * reported. Each has its share of the memory; a table that does not fit is written again, alone. */
 
-/* The rows of a table: bits of `rows`, from a byte on. */
+/* A table's kept rows: bits of `rows`, from byte `from` on. */
 typedef struct tables_part {
-    size_t index, from; /* input, byte */
+    size_t index, from; /* input; first byte in `rows` */
     uint64_t n_rows;
-    size_t cut; /* the first of its cuts */
+    size_t cut; /* index of its first cut */
 } tables_part;
 
-/* A file, and the rows that stay in it. */
+/* A file to write, and the rows kept in it. */
 typedef struct tables_file {
     struct tables_tables *of;
-    bm_buf rows;       /* a bit a row */
-    bm_buf parts;      /* a tables_part each, the last of the table that is begun */
-    bm_buf labels;     /* a bm_table_label a row that stays, where they have any */
-    bm_buf cuts;       /* a bm_table_text_cut each, where texts of rows are cut */
-    bm_out_file *file; /* while it is written */
-    bm_status status;  /* of the written rows */
+    bm_buf rows;       /* one bit per row */
+    bm_buf parts;      /* tables_part; the last one is the table in progress */
+    bm_buf labels;     /* a bm_table_label per kept row, if there are labels */
+    bm_buf cuts;       /* bm_table_text_cut, if parts of texts are cut out */
+    bm_out_file *file; /* open while it is written */
+    bm_status status;  /* of the output, while the library writes */
     bm_error error;
 } tables_file;
 
 typedef struct tables_tables {
     bm_kept_cfg cfg;
     bm_kept_files files;
-    size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
+    size_t next, begun; /* inputs below `next` have their files; if `inside`, `begun` is in
+                         * progress */
     bool inside;
-    tables_file told; /* the file that is getting rows */
-    uint32_t n_lanes; /* that write files; 1: who tells the rows does */
+    tables_file told; /* the file whose rows are being collected */
+    uint32_t n_lanes; /* threads that write files; 1: the caller writes */
     uint32_t n_started;
     pthread_t *lanes;
-    bm_queue *queue;         /* of a tables_file each */
-    pthread_rwlock_t memory; /* as cfg.halves, where that is NULL */
-    pthread_mutex_t lock;    /* of what follows */
+    bm_queue *queue;         /* of tables_file */
+    pthread_rwlock_t memory; /* used if cfg.halves is NULL */
+    pthread_mutex_t lock;    /* protects the members below */
     pthread_cond_t ended;
-    uint32_t n_ended; /* lanes */
-    bool stop;        /* nothing more is wanted */
-    size_t failed;    /* the first input that failed, and how */
+    uint32_t n_ended; /* lanes that have ended */
+    bool stop;        /* the result is no longer wanted */
+    size_t failed;    /* first input that failed, its status and error */
     bm_status status;
     bm_error error;
 } tables_tables;
@@ -847,7 +847,7 @@ static int write_bytes(void *ctx, const char *data, size_t len)
     return f->status != BM_OK;
 }
 
-/* Keep the rows of parts, one after the other; `how` is the same for all of them. */
+/* Write the kept rows of all parts, one after another. `how` is common to all parts. */
 static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, size_t n,
                             const char *rows, const bm_table_kept *how, bm_error *err)
 {
@@ -877,7 +877,7 @@ out:
     return status;
 }
 
-/* With the share of a lane; or `again`, with all threads and memory. */
+/* Write a file within a lane's share; `again`: with all threads and memory. */
 static bm_status write_with(tables_file *f, bool again, bm_error *err)
 {
     const tables_tables *t = f->of;
@@ -885,7 +885,7 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     const tables_part *parts = (const tables_part *)f->parts.data;
     const bm_input_resources resources = bm_input_set_resources(t->cfg.set);
     const uint64_t share = resources.memory / t->n_lanes / (t->cfg.halves != NULL ? 2 : 1);
-    /* what an aborted try wrote stays where the job can be resumed */
+    /* the aborted file still exists if the job can be resumed */
     if (!again || bm_out_dir_file_again(t->cfg.dir, t->files.names[parts[0].index], 0, &f->file,
                                         NULL) != BM_OK)
         BM_TRY(kept_file_open(&t->files, &t->cfg, parts[0].index, &f->file, err));
@@ -905,7 +905,7 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     f->status = BM_OK;
     bm_status status =
         keep_parts(t->cfg.set, parts, f->parts.len / sizeof *parts, f->rows.data, &how, err);
-    if (f->status != BM_OK) { /* not the table, but its output */
+    if (f->status != BM_OK) { /* the output failed, not the table */
         status = f->status;
         if (err != NULL)
             *err = f->error;
@@ -918,10 +918,10 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     return status;
 }
 
-/* The file of the parts, with the rows that were told. */
+/* Write a file with its collected rows. */
 static bm_status write_file(tables_file *f, bm_error *err)
 {
-    if (f->parts.len == 0) /* all are lost: there is no table without a schema */
+    if (f->parts.len == 0) /* all inputs were lost; without a schema there is no table */
         return BM_OK;
     pthread_rwlock_t *memory = f->of->cfg.halves != NULL ? f->of->cfg.halves : &f->of->memory;
     pthread_rwlock_rdlock(memory);
@@ -944,7 +944,7 @@ static void fail_table(tables_tables *t, size_t index, bm_status status, const b
         t->error = *error;
     }
     pthread_mutex_unlock(&t->lock);
-    bm_queue_abort(t->queue); /* those before it were begun */
+    bm_queue_abort(t->queue); /* earlier files were already begun */
 }
 
 static void *run_tables(void *arg)
@@ -968,8 +968,8 @@ static void *run_tables(void *arg)
     return NULL;
 }
 
-/* No more rows follow. Wait until everything is written; returns the failure of the first input
- * that failed. */
+/* After the last rows: wait until everything is written. Returns the failure of the first failing
+ * input. */
 static bm_status end_lanes(tables_tables *t, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -982,7 +982,7 @@ static bm_status end_lanes(tables_tables *t, bm_error *err)
         pthread_mutex_lock(&t->lock);
     }
     pthread_mutex_unlock(&t->lock);
-    BM_TRY(status); /* close stops them */
+    BM_TRY(status); /* tables_close stops the lanes */
     if (t->status != BM_OK && err != NULL)
         *err = t->error;
     return t->status;
@@ -1002,7 +1002,7 @@ static bm_status start_lanes(tables_tables *t, bm_error *err)
     return BM_OK;
 }
 
-/* Write the file that was told, or give it to a lane. */
+/* Write the collected file, or pass it to a lane. */
 static bm_status end_told(tables_tables *t, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -1055,7 +1055,7 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     return BM_OK;
 }
 
-/* The bit of a row, and those before it that are new and 0. */
+/* Set the bit of a row; bits of skipped rows are 0. */
 static bm_status set_row(tables_file *f, uint64_t row, bm_error *err)
 {
     static const char zeros[4096];
@@ -1080,7 +1080,7 @@ static bm_status tables_write(void *state, bm_str raw, bm_error *err)
     return BM_OK;
 }
 
-/* Of the row that was told last its group, or what is cut out of its text. */
+/* Store the label of the row written last, or the cuts in its text. */
 static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
 {
     tables_tables *t = state;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_file.c -- lines out of a sliding block.
+/* line_file.c -- reading lines from a sliding block.
  *
- * The rest of the block is moved to its front before more is read after it. A line that continues
- * past the block is searched from where the search ended, so that a long line costs no more than
- * its bytes.
+ * The unread rest of the block is moved to its front before more is read. If a line continues past
+ * the block, the search for its end resumes where it stopped, so each byte is searched once.
  *
  * Tests: tests/unit/results/test_line_file.c, tests/unit/results/test_tsv_table.c */
 #include "results/line_file.h"
@@ -26,7 +25,7 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
     block->len -= file->next;
     file->next = 0;
     BM_TRY(bm_check_cancelled(file->callbacks, err));
-    /* The rest is part of a line, which is short as a rule: the block is not made larger for it. */
+    /* What is left is part of a line, usually a short one: do not enlarge the block for it. */
     if (block->cap - block->len < BLOCK_BYTES / 2)
         BM_TRY(bm_buf_reserve(block, BLOCK_BYTES, err));
     const size_t space = block->cap - block->len;
@@ -42,9 +41,8 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
                        : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
 }
 
-/* The line continues after the block. If memory does not allow a larger block, the end of the line
- * is searched for, to name the memory that would suffice: lines get three quarters of it
- * (budget.c). */
+/* The line continues after the block, and memory does not allow a larger block. Find the end of the
+ * line, to report the memory that would suffice: lines get three quarters of it (budget.c). */
 static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 {
     bm_buf *block = &file->block;
@@ -67,7 +65,7 @@ static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 
 bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *err)
 {
-    file->listed = listed; /* nothing was moved in the block yet */
+    file->listed = listed; /* the block still contains the file's first bytes */
     bm_status status = bm_listed_add(listed, file->block.data, file->block.len, err);
     return status == BM_OK && file->whole ? bm_listed_end(listed, err) : status;
 }
@@ -106,9 +104,9 @@ void bm_line_file_reset(bm_line_file *file)
 
 /* === tsv table ===
  *
- * A line at a time, its fields unescaped where they lie. */
+ * A line at a time; fields are unescaped in place. */
 
-/* The next name of a header; *at is 0 at first. */
+/* Get the next name in a header; *at is 0 for the first. */
 static bool next_name(bm_str header, size_t *at, bm_str *name)
 {
     if (*at > header.len)
@@ -119,7 +117,7 @@ static bool next_name(bm_str header, size_t *at, bm_str *name)
     return true;
 }
 
-/* The place of a column in the head; SIZE_MAX: it has none of that name. */
+/* The index of a column in the head; SIZE_MAX: it has no such column. */
 static size_t find_column(bm_str head, bm_str wanted)
 {
     bm_str name;
@@ -154,7 +152,7 @@ static bm_status check_header(bm_tsv_table *table, bm_table_head head, bm_error 
 {
     bool more;
     bm_status status = bm_line_file_next(&table->lines, &more, err);
-    const bool cut = status == BM_ERR_FORMAT; /* longer than any row of ours */
+    const bool cut = status == BM_ERR_FORMAT; /* a line longer than any of our rows */
     if (status != BM_OK && !cut)
         return status;
     if (cut || !table->lines.ended || !read_names(table, head))
@@ -256,7 +254,7 @@ bm_status bm_tsv_table_uint(const bm_tsv_table *table, size_t field, uint64_t *o
         ok = text.data[i] >= '0' && text.data[i] <= '9';
         value = value * 10 + (uint64_t)(text.data[i] - '0');
     }
-    size_t place = 0; /* in the file */
+    size_t place = 0; /* column in the file */
     while (!ok && place < table->n_columns && table->columns[place] != field)
         place++;
     if (!ok)

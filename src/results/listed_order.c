@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listed_order.c -- keys that sort the documents.
+/* listed_order.c -- sorts the documents of a pairs.tsv by keys.
  *
- * Rows are numbered from 1. The key of a document that is the a of a row is the number of its first
- * such row. One that is only a b follows the a before it in its group, or, without groups, the a of
- * its last row. All others of an a have their place by groups.jsonl, or by their last row.
+ * Rows are numbered from 1. The key of a document that occurs as a is the number of the first such
+ * row. Other documents follow an a: with groups.jsonl, the last a before them in their group;
+ * without it, the a of their last row. Those that follow the same a are ordered by groups.jsonl, or
+ * by their last rows.
  *
  * Tests: tests/cli/cases/filter.sh, tests/cli/cases/staged.sh, tests/reference/test_cluster.py,
  *        tests/reference/test_report.py, tests/unit/jobs/test_jobs.c,
@@ -23,7 +24,7 @@
  *
  * One walk over the rows. */
 
-/* Is the field the name of this input? False if the manifest has no input of that number. */
+/* Is the field the name of input number `input`? False if the manifest has no such input. */
 static bool is_input(const bm_manifest *manifest, size_t input, bm_str field)
 {
     if (input >= bm_manifest_n_inputs(manifest))
@@ -35,7 +36,7 @@ static bool is_input(const bm_manifest *manifest, size_t input, bm_str field)
 typedef struct reading {
     const bm_manifest *manifest;
     bm_source_column *columns;
-    size_t n, input; /* columns; rows so far */
+    size_t n, input; /* number of columns; rows so far */
 } reading;
 
 static const char *what_names(const bm_manifest *manifest)
@@ -143,7 +144,7 @@ void bm_listed_docs_reset(bm_listed_docs *docs)
 typedef struct group_walk {
     bm_listed_docs *docs;
     const bm_id_set *ids;
-    uint64_t key; /* of the last a */
+    uint64_t key; /* of the last document that is an a */
     uint64_t n_placed;
 } group_walk;
 
@@ -153,7 +154,7 @@ static bm_status place_member(void *ctx, const bm_group_file *file, bm_str id, b
     const uint32_t number = bm_id_set_find(walk->ids, id);
     (void)file;
     (void)err;
-    if (number == BM_ID_NONE) /* of no pair: then fewer documents were placed */
+    if (number == BM_ID_NONE) /* in no pair; n_placed shows if one is missing */
         return BM_OK;
     bm_listed_doc *doc = &walk->docs->docs[number];
     if (doc->leads)
@@ -182,7 +183,7 @@ static bm_status place_by_groups(bm_listed_docs *docs, const bm_result_dir *dir,
                                 "a document of the pairs is in none of the groups", err);
 }
 
-/* Without groups: after the a of its last row, in the order of the rows. */
+/* Without groups: place each document after the a of its last row, in the order of the rows. */
 static void place_by_rows(bm_listed_docs *docs)
 {
     for (size_t i = 0; i < docs->n; i++) {

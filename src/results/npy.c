@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.c -- the header of .npy files, written and read, and arrays written row by row.
+/* npy.c -- writing and reading the header of .npy files, and writing arrays row by row.
  *
- * We write version 1.0 in 128 bytes, whatever the shape, so that a header can be put first and be
- * rewritten when the number of rows is known. We read versions 1.0 to 3.0: a Python dictionary of
- * exactly the keys descr, fortran_order and shape, in any order. The shape is checked against the
- * file's length, so that nobody allocates by a number that is only claimed. */
+ * We write version 1.0 in 128 bytes, whatever the shape, so that the header can be rewritten once
+ * the number of rows is known. We read versions 1.0 to 3.0: a Python dictionary with exactly the
+ * keys descr, fortran_order and shape, in any order. The shape is checked against the file's length
+ * before anything is allocated by it. */
 #include "results/npy.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ void bm_npy_header_write(const char *type, uint64_t n_rows, uint64_t n_cols,
 
 /* --- reading --- */
 
-/* The dictionary, and how far it is read. */
+/* The dictionary, and the position up to which it is parsed. */
 typedef struct dict {
     const char *at, *end;
     const char *path; /* of the file, in errors */
@@ -131,7 +131,7 @@ static bm_status read_shape(dict *d, bm_error *err)
         if (!read_number(d, &d->out->shape[n++]))
             return bad(d, "shape (expected whole numbers below 2^64)", err);
         if (!accept(d, ',')) {
-            if (n == 1 || !accept(d, ')')) /* (5) is no tuple */
+            if (n == 1 || !accept(d, ')')) /* (5) is not a tuple */
                 return bad(d, "shape (expected a tuple)", err);
             break;
         }
@@ -274,13 +274,13 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_
     return status;
 }
 
-/* Bytes of a row. */
+/* The size of a row, in bytes. */
 static uint64_t width_of(const bm_npy_writer *writer)
 {
     return (writer->n_cols == 0 ? 1 : writer->n_cols) * (uint64_t)(writer->type[2] - '0');
 }
 
-/* Rows so far. */
+/* The number of rows so far. */
 static uint64_t n_rows_of(const bm_npy_writer *writer)
 {
     return (bm_out_file_bytes(writer->file) - BM_NPY_HEADER_BYTES) / width_of(writer);
@@ -301,7 +301,7 @@ bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, u
     return BM_OK;
 }
 
-/* The rows that came since, into the sum. */
+/* Add the rows written since the last call to the sum. */
 static bm_status sum_up(bm_npy_writer *writer, bm_error *err)
 {
     const uint64_t end = bm_out_file_bytes(writer->file);
@@ -360,7 +360,7 @@ void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted)
                                                         .sum = *wanted});
 }
 
-/* The bytes of so many rows. */
+/* *out: the size of `n_rows` rows in bytes. */
 static bm_status size_of_rows(const bm_npy_writer *writer, uint64_t n_rows, size_t row_bytes,
                               uint64_t *bytes, bm_error *err)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pair_file.c -- the fields of a row, taken apart and unescaped where they lie.
+/* pair_file.c -- splits rows into fields and unescapes them in place.
  *
- * A number of six decimals, as ours are, is read as an integer of millionths. Another one is
- * checked against the grammar digits [. digits] [e [+-] digits] before it is read, so that "nan",
- * "0x1" and " 1" are bad rows; then strtod_l reads it in the C locale, whatever the program's is.
- * Rounding is exact in both, so a similarity that equals the threshold as written equals it as
- * read.
+ * A number with six decimals, like ours, is read as an integer of millionths. Any other must match
+ * the grammar digits [. digits] [e [+-] digits], so "nan", "0x1" and " 1" are bad rows; then
+ * strtod_l reads it in the C locale, whatever the program's locale is. Rounding is exact in both,
+ * so a similarity that equals the threshold as written equals it as read.
  *
  * Tests: tests/unit/results/test_group_file.c, tests/unit/results/test_pair_file.c */
 #include "results/pair_file.h"
@@ -30,7 +29,7 @@ static bm_status bad_row(const bm_pair_file *file, bm_error *err, const char *fi
     return bm_fail_at(err, file->bad, file->lines.name, file->lines.number, "%s %s", field, what);
 }
 
-/* The next line without its end. */
+/* Read the next line, without its line ending. */
 static bm_status next_row(bm_pair_file *file, bool *more, bm_error *err)
 {
     bm_line_file *lines = &file->lines;
@@ -90,7 +89,7 @@ void bm_pair_file_close(bm_pair_file *file)
     memset(file, 0, sizeof *file);
 }
 
-/* Past the digits at `at`; the same place where there are none. */
+/* Does the text match digits [. digits] [e [+-] digits]? */
 static bool is_number(bm_str text)
 {
     size_t at = bm_skip_digits(text, 0), begin;
@@ -127,7 +126,7 @@ static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
     return file->similarity <= 1.0 ? BM_OK : bad_row(file, err, "jaccard", wanted);
 }
 
-/* The id between `text` and `end`, unescaped where it lies. */
+/* Read the id between `text` and `end`, unescaped in place. */
 static bm_status read_field_id(const bm_pair_file *file, char *text, const char *end, bm_str *out,
                                bm_error *err)
 {
@@ -180,10 +179,10 @@ bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_f
 
 /* === group file ===
  *
- * Members one after another out of a row.
+ * Reads a row's members one after another.
  *
- * An id that is no UTF-8 is not repaired, as a JSON parser would do: ids of files are bytes, and
- * must equal the ids of pairs.tsv and of the inputs. */
+ * Invalid UTF-8 in an id is not repaired, unlike in a JSON parser: ids of files are bytes, and must
+ * equal the ids in pairs.tsv and in the inputs. */
 
 static bm_status group_file_bad_row(const bm_group_file *file, const char *what, bm_error *err)
 {
@@ -259,8 +258,8 @@ static uint32_t hex_digit(char c)
     return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : UINT32_MAX;
 }
 
-/* The character of an escape; *at is the letter after the backslash, and moves to the escape's last
- * byte; UINT32_MAX: no escape that our writer makes. */
+/* The character of an escape. *at: the letter after the backslash; moves to the escape's last byte.
+ * UINT32_MAX: our writer makes no such escape. */
 static uint32_t escaped(bm_str text, size_t *at)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -282,7 +281,7 @@ static uint32_t escaped(bm_str text, size_t *at)
     return code < 0x80 ? code : UINT32_MAX;
 }
 
-/* The id in a JSON string. */
+/* Decode the id in a JSON string. */
 static bm_status read_id(bm_group_file *file, bm_str quoted, bm_str *out, bm_error *err)
 {
     static const char wanted[] = "an id is no string as bandmill writes them";

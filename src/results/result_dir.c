@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_dir.c -- a loop a kind of file, which opens it, compares it with the report and closes it.
- */
+/* result_dir.c -- for each kind of file, a loop that opens it, compares it with the report and
+ * closes it. */
 #include "results/result_dir.h"
 
 #include <stddef.h>
@@ -43,9 +43,9 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
 /* --- report.json --- */
 
 typedef struct fact {
-    unsigned bit; /* of bm_result_fact */
+    unsigned bit; /* the bm_result_fact */
     bm_json_row row;
-    bm_option option; /* of a word: its place is an unsigned */
+    bm_option option; /* for a word, which is stored as an unsigned */
 } fact;
 
 #define WORD(bit, member, option)                                                                  \
@@ -95,7 +95,7 @@ static bm_status fact_bad(void *manifest, const bm_json_row *row, bm_str value,
                       row->name);
 }
 
-/* The value of an option's word; a list of rules is also right for `keep`. */
+/* Read the value of an option's word; `keep` may also be a list of rules. */
 static bm_status read_word(const bm_json_reader *from, const fact *f, bm_result_facts *out,
                            bm_error *err)
 {
@@ -146,7 +146,7 @@ bool bm_result_is_against(const bm_manifest *manifest)
 
 /* --- its tables --- */
 
-/* A file of the directory, and its expected digest. */
+/* A file in the directory, and its expected digest. */
 typedef struct beside {
     char *path;
     bm_listed *listed;
@@ -221,7 +221,7 @@ out:
 
 /* --- rows of overlap --- */
 
-/* A share of six decimals; NAN: it is empty. */
+/* Read a share with six decimals; an empty field is NAN. */
 static bm_status read_share(const bm_tsv_table *row, size_t field, double *out, bm_error *err)
 {
     return bm_table_similarity(row->fields[field], out)

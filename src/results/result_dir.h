@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_dir.h -- a directory that `dedup` wrote, read in this one place: the facts of the job in
- * its report, and a walk over each of its tables.
+/* result_dir.h -- the one reader of a directory that `dedup` wrote: the job's facts from its
+ * report, and a walk over each of its tables.
  *
  *     report.json     bm_result_facts    words, threshold and plan of the job
  *     groups.jsonl    bm_result_groups   a group at a time, its members one after another
@@ -10,9 +10,9 @@
  *     skipped.tsv     bm_result_rows
  *     sources.tsv     listed_order.h     the columns of all inputs at once
  *
- * Rows are handed out while the file is read: only a block, or the longest row, is in memory. A
- * file is compared with what the report lists as it is read: once a walk has come to its end,
- * BM_ERR_FORMAT where it is another. Errors name file and line. Threads: one a walk. */
+ * Rows are passed on while the file is read: only a block, or the longest row, is in memory. Each
+ * file is compared with the report while it is read: at the end of a walk, BM_ERR_FORMAT if it
+ * differs. Errors name the file and the line. Threads: one per walk. */
 #pragma once
 
 #include "output/manifest.h"
@@ -24,25 +24,25 @@
 typedef struct bm_result_dir {
     const bm_manifest
         *manifest; /* its report.json (or manifest.json); borrowed, as are the callbacks */
-    const bm_callbacks *callbacks; /* are asked whether to stop; NULL: nobody is */
-    uint64_t memory;               /* bytes of the longest row of groups.jsonl */
+    const bm_callbacks *callbacks; /* checked for cancellation; may be NULL */
+    uint64_t memory;               /* maximum length of a row of groups.jsonl */
 } bm_result_dir;
 
-/* Is it one that `dedup` wrote? BM_ERR_FORMAT names `path`. */
+/* BM_ERR_FORMAT, naming `path`, unless `dedup` wrote the directory. */
 bm_status bm_result_check_kind(const bm_manifest *manifest, const char *path, bm_error *err);
 
-/* Were lines or paragraphs compared, and not documents? */
+/* Were lines or paragraphs compared instead of documents? */
 bool bm_result_is_of_units(const bm_manifest *manifest);
-/* Is it one that `overlap` wrote? */
+/* Did `overlap` write the directory? */
 bool bm_result_is_overlap(const bm_manifest *manifest);
 
-/* BM_ERR_FORMAT, of a file of it; line 0: as a whole. */
+/* Fail with BM_ERR_FORMAT for a file in the directory; line 0: for the file as a whole. */
 bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
                          const char *what, bm_error *err);
 
 /* --- the facts of the job in report.json --- */
 
-/* The facts that a reader asks for. The others stay as they are. */
+/* The facts that a reader can request. Facts not requested stay unset. */
 typedef enum bm_result_fact {
     BM_FACT_VERIFY = 1u << 0,
     BM_FACT_CLUSTER = 1u << 1,
@@ -51,40 +51,40 @@ typedef enum bm_result_fact {
     BM_FACT_THRESHOLD = 1u << 4,
     BM_FACT_SECONDS = 1u << 5,
     BM_FACT_PLAN = 1u << 6,  /* bands and rows */
-    BM_FACT_PERMS = 1u << 7, /* permutations of a signature */
+    BM_FACT_PERMS = 1u << 7, /* number of permutations */
     BM_FACT_RECALL = 1u << 8,
 } bm_result_fact;
 
 typedef struct bm_result_facts {
-    unsigned verify, cluster, candidates; /* values of options */
+    unsigned verify, cluster, candidates; /* enum values of the options */
     unsigned keep;
-    bool keep_is_list; /* of rules: then `keep` is 0 */
+    bool keep_is_list; /* a list of rules; `keep` is 0 */
     double threshold;  /* more than 0, at most 1 */
     double seconds, predicted_recall;
     uint64_t bands, rows, perms;
 } bm_result_facts;
 
-/* `wanted`: a sum of bm_result_fact. BM_ERR_FORMAT names the first field that is missing, or has a
- * value that no job can have. */
+/* `wanted`: an OR of bm_result_fact. BM_ERR_FORMAT names the first field that is missing or has an
+ * impossible value. */
 bm_status bm_result_facts_read(const bm_manifest *manifest, unsigned wanted, bm_result_facts *out,
                                bm_error *err);
-/* BM_ERR_FORMAT: "`field` is not known to this version". */
+/* Fail with BM_ERR_FORMAT: "`field` is not known to this version". */
 bm_status bm_result_fact_unknown(const bm_manifest *manifest, const char *field, bm_error *err);
-/* Were documents compared with known ones, of an earlier collection? */
+/* Were documents compared with known ones from an earlier collection? */
 bool bm_result_is_against(const bm_manifest *manifest);
 
 /* --- its tables --- */
 
-/* For each row; anything but BM_OK ends the walk, and so does *stop, after which nothing was
- * compared. */
+/* Called for each row; anything but BM_OK ends the walk. *stop also ends it; the file is then not
+ * compared with the report. */
 typedef bm_status (*bm_result_group_fn)(void *ctx, bm_group_file *row, bool *stop, bm_error *err);
 bm_status bm_result_groups(const bm_result_dir *dir, bm_result_group_fn fn, void *ctx,
                            bm_error *err);
 
 bm_status bm_result_pairs(const bm_result_dir *dir, bm_pair_row_fn fn, void *ctx, bm_error *err);
 
-/* The fields of a row of overlap.tsv and of items.tsv, valid until the next one; `file` of `out` is
- * not filled. BM_ERR_FORMAT names file and line. */
+/* Read the fields of a row of overlap.tsv or items.tsv, valid until the next row; out->file is not
+ * set. BM_ERR_FORMAT names the file and the line. */
 bm_status bm_result_overlap_row(const bm_tsv_table *row, bm_overlap_line *out, bm_str *file,
                                 bm_error *err);
 bm_status bm_result_item_row(const bm_tsv_table *row, bm_item_line *out, bm_str *file,

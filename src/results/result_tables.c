@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_tables.c -- one row of the table a file, one function a kind of row.
+/* result_tables.c -- a table with an entry per file, and a function per kind of row.
  *
  * Tests: tests/unit/results/test_result_tables.c */
 #include "results/result_tables.h"
@@ -13,7 +13,7 @@
 #include "model/ids.h"
 #include "model/option_words.h"
 
-/* Two ids with every byte escaped, a path, and what else is in a row. */
+/* Two ids with every byte escaped, a path, and the rest of a row. */
 _Static_assert(4 * BM_ID_BYTES_MAX + ((size_t)1 << 20) <= BM_TABLE_ROW_MAX,
                "readers take every row that is written");
 
@@ -80,7 +80,8 @@ const char *bm_table_kind(bm_table table)
     return tables[table].kind;
 }
 
-/* The columns that files of every version have, and as many of the newer ones as anybody wrote. */
+/* Is the line a header: the columns that files of every version have, and any number of the newer
+ * ones, in order? */
 static bool is_head(bm_table_head head, bm_str line)
 {
     size_t n_columns = 1;
@@ -152,7 +153,7 @@ static bm_str text_of(const char *text)
     return (bm_str){text, strlen(text)};
 }
 
-/* An escaped field and the tab or newline after it. */
+/* Write a field, escaped, and the tab or newline after it. */
 static bm_status add_field(bm_buf *out, bm_str field, char end, bm_error *err)
 {
     BM_TRY(bm_tsv_escape(out, field, err));
@@ -173,9 +174,9 @@ static bm_status add_all_digits(bm_buf *out, double similarity, bm_error *err)
                : bm_buf_add_format(out, err, "%.*f", (int)BM_ALL_DECIMALS, similarity);
 }
 
-/* Write six decimals; nothing for a number that is not known. They are the decimals that printf
- * writes, in a tenth of its time: the product is off by 2^-33 at most, so printf is only asked
- * about a product near the middle between two numbers. */
+/* Write six decimals; nothing if the number is unknown. They equal what printf writes, in a tenth
+ * of its time: the product is off by at most 2^-33, so printf is used only if it is close to the
+ * middle between two numbers. */
 static bm_status add_similarity(bm_buf *out, double similarity, bm_error *err)
 {
     if (isnan(similarity))
@@ -208,7 +209,7 @@ bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
     return line->has_edit ? bm_buf_add(out, "\t\n", 2, err) : bm_buf_add(out, "\n", 1, err);
 }
 
-/* The same as an object of JSON Lines, with these names of the ids. */
+/* Write the same as an object of JSON Lines; `names` are the keys of the ids. */
 static bm_status add_two_json(bm_buf *out, const char *const names[2], const bm_pair_line *line,
                               bm_error *err)
 {
@@ -322,7 +323,7 @@ bm_status bm_skipped_line_add(bm_buf *out, const bm_skipped_line *line, bm_error
 bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err)
 {
     bm_json number = {0};
-    /* the shortest text that reads back as the threshold */
+    /* The shortest text that reads back as the threshold. */
     bm_json_double(&number, line->threshold);
     bm_status status = BM_OK;
     BM_TRY_OUT(number.status == BM_OK ? BM_OK : bm_fail_nomem(err, number.buf.len));

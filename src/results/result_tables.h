@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* result_tables.h -- the tables and rows that bandmill writes, each defined once: header, columns,
- * and the form of a row (docs/formats.md). Readers and writers of them are built on this.
+ * and the form of a row (docs/formats.md). All readers and writers use these definitions.
  *
- * Text files: UTF-8, fields parted by tabs, LF at the end; in ids, paths and reasons backslash,
- * tab, newline, carriage return are written \\ \t \n \r. A number that is not known is an empty
- * field. */
+ * Text files: UTF-8, fields separated by tabs, lines ended by LF. In ids, paths and reasons,
+ * backslash, tab, newline and carriage return are written \\ \t \n \r. An unknown number is an
+ * empty field. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -15,9 +15,9 @@
 
 typedef enum bm_table {
     BM_TABLE_PAIRS,       /* pairs.tsv */
-    BM_TABLE_CONTAINED,   /* the same of containment */
+    BM_TABLE_CONTAINED,   /* pairs.tsv of containment */
     BM_TABLE_PAIRS_PARTS, /* pairs.tsv of parts of documents */
-    BM_TABLE_PAIRS_EDIT,  /* both with edit distances */
+    BM_TABLE_PAIRS_EDIT,  /* pairs.tsv with edit distances, of either kind */
     BM_TABLE_CONTAINED_EDIT,
     BM_TABLE_REMOVED,    /* removed.tsv */
     BM_TABLE_SOURCES,    /* sources.tsv */
@@ -32,11 +32,10 @@ typedef enum bm_table {
     BM_N_TABLES
 } bm_table;
 
-/* Bytes of the longest row that readers take, but for groups, which may have any number of members.
- */
+/* Maximum length of a row for readers, except for groups, which may have any number of members. */
 #define BM_TABLE_ROW_MAX ((size_t)64 << 20)
 
-/* Places of the columns that readers ask for, in the order in which they are written (line_file.h
+/* Indexes of the columns that readers use, in the order in which they are written (line_file.h
  * finds them by name). */
 enum {
     BM_REMOVED_ID = 0,
@@ -47,7 +46,7 @@ enum {
     BM_REMOVED_LINE = 5,
     BM_REMOVED_LOST = 6
 };
-/* Words of the reasons that readers ask for. */
+/* Words of the reasons that readers compare with. */
 #define BM_REMOVED_IS_IDENTICAL "identical"
 #define BM_REMOVED_IS_EQUAL     "equal"
 #define BM_REMOVED_IS_CHAINED   "chained"
@@ -98,61 +97,61 @@ bm_table bm_table_of_pairs(bm_measure measure, bool edit);
 bm_table bm_table_of_answers(bm_measure measure);
 /* The header row: names of columns, separated by tabs. */
 typedef struct bm_table_head {
-    const char *columns; /* all of them, as they are written, without a newline */
-    size_t n_old;        /* the first of them, which files of every version have; 0: all */
+    const char *columns; /* all columns in order, without a newline */
+    size_t n_old;        /* number of leading columns that files of every version have; 0: all */
 } bm_table_head;
 
 bm_table_head bm_table_head_of(bm_table table);
-const char *bm_table_header(bm_table table); /* its columns */
-/* Its name in a directory; NULL: it is in none. */
+const char *bm_table_header(bm_table table); /* the columns */
+/* The name of the table's file in a directory; NULL: it has none. */
 const char *bm_table_file(bm_table table);
 /* "pairs", "removed", "sources", "skipped", "thresholds", "answers", "histogram". */
 const char *bm_table_kind(bm_table table);
-/* The table of a header line, of this version or of an older one; BM_N_TABLES: none of ours. */
+/* The table with this header line, of this or an older version; BM_N_TABLES: not one of ours. */
 bm_table bm_table_of_header(bm_str line);
-/* The header and a newline: all columns, or those that files of every version have. */
+/* Write the header and a newline: all columns; begin_old: only those that files of every version
+ * have. */
 bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
 bm_status bm_table_begin_old(bm_buf *out, bm_table table, bm_error *err);
 
 #define BM_JACCARD_UNKNOWN UINT32_MAX
-#define BM_ALL_DECIMALS    20u /* of similarities: the double is read back from them */
-/* A field of similarity, 6 or 20 decimals from 0 to 1, as the nearest millionths; unknown where it
- * is empty. False: it is not ours. */
+#define BM_ALL_DECIMALS    20u /* of similarities, for exact doubles */
+/* Read a similarity with 6 or 20 decimals, from 0 to 1, rounded to millionths; an empty field is
+ * unknown. False: not a field of ours. */
 bool bm_table_jaccard(bm_str field, uint32_t *millionths);
-bool bm_table_similarity(bm_str field,
-                         double *out); /* the same as a number, NAN where it is unknown */
+bool bm_table_similarity(bm_str field, double *out); /* the same as a double; unknown is NAN */
 
-/* --- rows: each with its newline --- */
+/* --- rows, each with its newline --- */
 
 /* Two documents, or a query and its target. */
 typedef struct bm_pair_line {
     bm_str id_a, id_b;
     bm_measure measure;
     double similarity; /* NaN: not known */
-    bool all_digits;   /* of it, in place of six decimals */
+    bool all_digits;   /* write `similarity` with 20 decimals instead of six */
     bool has_edit;
     uint64_t edit; /* UINT64_MAX: not known */
-    bool of_parts; /* of documents, which begin here: */
+    bool of_parts; /* of parts of documents, which begin at: */
     uint64_t from_a, from_b;
 } bm_pair_line;
 bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);
-/* The same as an object of JSON Lines. */
+/* Write the same as an object of JSON Lines. */
 bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
 
 bm_status bm_answer_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
 
 typedef struct bm_removed_line {
     bm_str id, kept;
-    double jaccard; /* of the two; NaN: not known */
+    double jaccard; /* of the two documents; NaN: not known */
     const char *reason;
     const char *file;
     uint64_t line;   /* 0: not known */
-    uint64_t lost;   /* its shingles that the kept one lacks; UINT64_MAX: not known */
-    bool all_digits; /* of `jaccard`, in place of six decimals */
+    uint64_t lost;   /* shingles that the kept document lacks; UINT64_MAX: not known */
+    bool all_digits; /* write `jaccard` with 20 decimals instead of six */
 } bm_removed_line;
 bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err);
 
-/* An item that a document holds. */
+/* An item that a document contains. */
 typedef struct bm_overlap_line {
     bm_str id, item;
     double coverage;
@@ -165,18 +164,18 @@ bm_status bm_overlap_line_add(bm_buf *out, const bm_overlap_line *line, bm_error
 typedef struct bm_item_line {
     bm_str item;
     uint64_t shingles, documents;
-    double coverage, together; /* NaN: no shingle is left */
+    double coverage, together; /* NaN: the item has no shingle left */
     const char *file;
     uint64_t line;
 } bm_item_line;
 bm_status bm_item_line_add(bm_buf *out, const bm_item_line *line, bm_error *err);
 
-/* A range that is cut out of a document, and the unit that is kept for it, or the item. */
+/* A range that is cut out of a document, and the kept unit or item that it repeats. */
 typedef struct bm_cut_line {
     bm_str id, kept;
-    uint64_t from, to;  /* bytes of the text before repair, half open */
-    uint64_t kept_from; /* UINT64_MAX: empty */
-    double jaccard;     /* NaN: empty */
+    uint64_t from, to;  /* byte range of the text before repair, half open */
+    uint64_t kept_from; /* UINT64_MAX: field left empty */
+    double jaccard;     /* NaN: field left empty */
     const char *reason;
     const char *file;
     uint64_t line;
@@ -186,8 +185,8 @@ bm_status bm_cut_line_add(bm_buf *out, const bm_cut_line *line, bm_error *err);
 typedef struct bm_source_line {
     const char *file;
     uint64_t first_row, documents, skipped, removed;
-    bool of_share;        /* it has a column more: */
-    uint64_t from_record; /* records of the file before those that were read */
+    bool of_share;        /* of a share: it has another column */
+    uint64_t from_record; /* records of the file before the share's first */
 } bm_source_line;
 bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err);
 
@@ -205,18 +204,19 @@ typedef struct bm_threshold_line {
 bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err);
 
 /* --- groups.jsonl: {"group":1,"kept":ID,"size":N,"members":[ID,...]} --- */
-/* and where known documents belong to it, which are no members: ,"known":[ID,...] */
+/* and, if known documents belong to the group, which are not members: ,"known":[ID,...] */
 
 #define BM_GROUP_NUMBER  "group"
 #define BM_GROUP_KEPT    "kept"
 #define BM_GROUP_SIZE    "size"
 #define BM_GROUP_MEMBERS "members"
-#define BM_GROUP_KNOWN   "known" /* only where the kept one is known, of an earlier collection */
+#define BM_GROUP_KNOWN   "known" /* only if the kept document is a known one */
 
-/* `json` is {0} before the first group and reused; its members are added with bm_json_string. */
-/* `kept` without data: no member is. */
+/* Begin a group. `json` is {0} before the first group and reused; add members with
+ * bm_json_string. */
+/* `kept` without data: no member is kept. */
 void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t size);
-/* Members end; known ones follow, the kept one first, in the same way. */
+/* End the members. Add the known documents in the same way, the kept one first. */
 void bm_group_line_known(bm_json *json);
-/* The whole row with its newline to `out`. */
+/* Append the whole row with its newline to `out`. */
 bm_status bm_group_line_end(bm_json *json, bm_buf *out, bm_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_dir.c -- the files of a directory of signatures, checked against its manifest and read
- * by pread.
+/* sign_dir.c -- reads the files of a signature directory by pread, and checks them against its
+ * manifest.
  *
  * Tests: tests/cli/cases/damaged_outputs.sh, tests/unit/results/test_sign_dir.c */
 #include "results/sign_dir.h"
@@ -24,7 +24,7 @@
 #define PLACE_ROWS  1024u
 #define BLOCK_BYTES ((size_t)256 << 10)
 
-/* One of the files. */
+/* A file of the directory. */
 typedef struct part {
     int fd; /* -1: not open */
     char *path;
@@ -36,17 +36,16 @@ struct bm_sign_dir {
     bm_manifest *manifest;
     const bm_provenance *provenance;
     part words, counts, ids;
-    part bytes, content, texts; /* not open in an older form */
+    part bytes, content, texts; /* not open if the directory has an older form */
     uint64_t n_docs;
-    uint32_t perms, word_bytes; /* of a row of signatures.npy */
-    uint64_t *places;           /* in ids.txt, in bytes: of row 0, 1024, 2048 …, and of the end */
+    uint32_t perms, word_bytes; /* per row of signatures.npy; bytes of a word */
+    uint64_t *places;           /* offsets in ids.txt of rows 0, 1024, 2048 … and of the end */
     size_t n_places, cap_places;
-    bm_listed *listed; /* signatures.npy, as far as its rows were read in order; or NULL */
-    uint64_t next;     /* the row that would be next */
+    bm_listed *listed; /* digest of signatures.npy so far, while rows are read in order; or NULL */
+    uint64_t next;     /* the row that comes next in order */
 };
 
-/* That so many bytes are there was checked at open; that they are not means that the file
- * changed. */
+/* Read bytes. The length was checked at open, so a shorter file has changed since. */
 static bm_status read_bytes(const part *from, void *out, size_t len, uint64_t at, bm_error *err)
 {
     size_t got;
@@ -70,7 +69,7 @@ static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, 
     return status;
 }
 
-/* Is it the file that the manifest lists? Reads it to its end. */
+/* Read a file to its end. BM_ERR_FORMAT unless it is the one that the manifest lists. */
 static bm_status check_part(const bm_sign_dir *dir, const char *name, const part *from,
                             bm_error *err)
 {
@@ -78,10 +77,10 @@ static bm_status check_part(const bm_sign_dir *dir, const char *name, const part
     return bm_listed_check(dir->manifest, name, &whole, err);
 }
 
-/* The form that an array must have. */
+/* The required form of an array. */
 typedef struct array_form {
     const char *name, *type;
-    uint64_t columns; /* 0: one dimension */
+    uint64_t columns; /* 0: one-dimensional */
 } array_form;
 
 static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
@@ -89,7 +88,7 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
     const uint64_t columns = form.columns;
     BM_TRY(open_part(dir, form.name, out, err));
     bm_status status = bm_npy_header_read(out->fd, out->path, &out->header, err);
-    if (status == BM_ERR_INPUT) { /* a file of ours, not the caller's */
+    if (status == BM_ERR_INPUT) { /* our file is damaged, not the caller's input */
         if (err != NULL)
             err->status = BM_ERR_FORMAT;
         return BM_ERR_FORMAT;
@@ -112,15 +111,14 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
     return BM_OK;
 }
 
-/* An array of a few bytes a row, which is compared with the manifest before anything in it counts.
- */
+/* Open an array with few bytes per row. It is compared with the manifest first. */
 static bm_status open_small_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
     BM_TRY(open_array(dir, form, out, err));
     return check_part(dir, form.name, out, err);
 }
 
-/* An array that directories of an older form do not have: there where the manifest lists it. */
+/* Open an array that older directories lack, if the manifest lists it. */
 static bm_status open_later_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
     if (bm_manifest_output_find(dir->manifest, form.name) == NULL)
@@ -135,8 +133,8 @@ static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
     return BM_OK;
 }
 
-/* Count the lines of ids.txt, note the place of each PLACE_ROWS-th; and is it the file that is
- * listed? */
+/* Count the lines of ids.txt, store the offset of each PLACE_ROWS-th, and compare the file with the
+ * manifest. */
 static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_error *err)
 {
     uint64_t at = 0, rows = 0;
@@ -186,8 +184,8 @@ out:
     return status;
 }
 
-/* The words of a scheme have 4 or 8 bytes. */
-/* *word_bytes: the bytes of a word of its signatures. */
+/* Words of a signature have 4 or 8 bytes, depending on the scheme. */
+/* *word_bytes: the size of a word in its signatures. */
 static bool known_scheme(const char *name, uint32_t *word_bytes)
 {
     unsigned scheme;
@@ -255,7 +253,7 @@ bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out,
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err));
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_TEXT_HASH, "<u8", 0}, &dir->texts, err));
     BM_TRY_OUT(open_ids(dir, err));
-    /* no row of it will be read */
+    /* without rows, nothing else would check it */
     if (dir->n_docs == 0)
         BM_TRY_OUT(check_part(dir, BM_FILE_SIGNATURES, &dir->words, err));
 out:
@@ -346,7 +344,7 @@ static bm_status check_range(const bm_sign_dir *dir, uint64_t first, size_t n, b
     return bm_fail_at(err, BM_ERR_INTERNAL, dir->path, 0, "rows that are not there were asked for");
 }
 
-/* Rows of an array. */
+/* A range of rows of an array. */
 typedef struct range {
     uint64_t first;
     size_t n, row_bytes;
@@ -360,7 +358,7 @@ static bm_status read_rows(const bm_sign_dir *dir, const part *from, range rows,
                       from->header.data_offset + rows.first * rows.row_bytes, err);
 }
 
-/* Digest what precedes row 0. */
+/* Add the bytes before row 0 to the digest. */
 static bm_status digest_header(bm_sign_dir *dir, bm_error *err)
 {
     const size_t len = (size_t)dir->words.header.data_offset;
@@ -379,13 +377,12 @@ out:
     return status;
 }
 
-/* Digest rows that were read. With the last one, compare all of them with the digest in the
- * manifest. */
+/* Add rows that were read to the digest. After the last row, compare it with the manifest. */
 static bm_status digest_rows(bm_sign_dir *dir, range rows, const uint32_t *words, bm_error *err)
 {
     if (rows.first == 0)
         BM_TRY(digest_header(dir, err));
-    if (rows.first != dir->next) { /* in another order: nobody asks for the whole */
+    if (rows.first != dir->next) { /* out of order: the file is not checked as a whole */
         bm_listed_close(dir->listed);
         dir->listed = NULL;
     }
@@ -440,14 +437,14 @@ bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t
                : read_rows(dir, &dir->texts, (range){first, n, sizeof *out}, out, err);
 }
 
-/* Lines skip … skip+n-1 of `lines`, which begin at row `row` of the file. */
+/* Lines skip … skip+n-1 of `lines`; the first of `lines` is row `row` of the file. */
 typedef struct stretch {
     bm_str lines;
     uint64_t row;
     size_t skip, n;
 } stretch;
 
-/* Append the ids of a stretch of rows to `text`; their ends go to `ends` and places after it. */
+/* Append the ids of a range of rows to `text`; `ends` receives where each id ends. */
 static bm_status append_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
                             bm_error *err)
 {
@@ -480,7 +477,7 @@ bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, cons
     size_t *ends = out->ends;
     bm_status status = BM_OK;
     BM_TRY_OUT(check_range(dir, first, n, err));
-    while (n > 0) { /* what lies between two places, at a time */
+    while (n > 0) { /* read up to the next stored offset at a time */
         size_t place = (size_t)(first / PLACE_ROWS), skip = (size_t)(first % PLACE_ROWS);
         size_t take = PLACE_ROWS - skip < n ? PLACE_ROWS - skip : n;
         uint64_t begin = dir->places[place];
@@ -501,9 +498,9 @@ out:
 
 /* === sign dir is ===
  *
- * Told by the manifest alone. */
+ * Decided by the manifest alone. */
 
-/* Is there a file of this name in the directory? */
+/* *has: is there a file of this name in the directory? */
 static bm_status has_file(const char *path, const char *name, bool *has, bm_error *err)
 {
     char *whole = NULL;
@@ -526,7 +523,7 @@ bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *
     *is = manifest != NULL;
     if (*is)
         goto out;
-    /* beside signatures, a file of no known form is a damaged one of ours */
+    /* Beside signatures, a manifest that is not recognised is a damaged one of ours. */
     BM_TRY_OUT(has_file(path, BM_FILE_MANIFEST, &has, err));
     BM_TRY_OUT(has_file(path, BM_FILE_SIGNATURES, &beside, err));
     if (has && beside)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sign_dir.h -- reading a directory that `sign` wrote.
  *
- * Opening checks that manifest.json is ours and of kind "signatures", and with N its count of
- * documents and K the permutations of its provenance, that signatures.npy is <u4 (N, K), <u8 of
- * schemes with words of 64 bits, n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8
- * (N, 2), text_hash.npy <u8 (N), and ids.txt has N lines: else BM_ERR_FORMAT names the file and the
- * field. The manifests of earlier versions do not list n_bytes.npy, content_hash.npy and
- * text_hash.npy: such a directory is read without them. The bytes read are compared with the
+ * Opening checks that manifest.json is ours and of kind "signatures". With N its number of
+ * documents and K its number of permutations, signatures.npy must be <u4 (N, K), or <u8 (N, K) for
+ * schemes with 64-bit words, n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8 (N,
+ * 2) and text_hash.npy <u8 (N), and ids.txt must have N lines; else BM_ERR_FORMAT names the file
+ * and the field. Manifests of earlier versions do not list n_bytes.npy, content_hash.npy and
+ * text_hash.npy; such directories are read without them. The bytes read are compared with the
  * digests in the manifest (manifest.h): ids.txt and the small arrays when they are opened,
- * signatures.npy while its rows are read in order. Rows are read from the files as they are asked
- * for. For the ids, a table holds the place of every 1,024th line (8 bytes each), so that reading
- * can begin at any row.
+ * signatures.npy while its rows are read in order. Rows are read from the files on request. For
+ * ids, a table stores the offset of every 1,024th line (8 bytes each), so that reading can begin at
+ * any row.
  *
- * Threads: once open, all but rows may be read by several threads at once. */
+ * Threads: once a directory is open, several may read it at once, except for bm_sign_dir_rows. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -24,16 +24,17 @@
 
 typedef struct bm_sign_dir bm_sign_dir;
 
-/* Does the directory hold a manifest.json of ours? Then it is signatures, and no documents.
- * BM_ERR_FORMAT: signatures lie beside one that is damaged. `memory`: bytes that the manifest may
- * take (bm_manifest_open). */
+/* *is: does the directory contain a manifest.json of ours? Then it holds signatures, not documents.
+ * BM_ERR_FORMAT: there are signatures beside a damaged manifest. `memory`: the most that the
+ * manifest may take (bm_manifest_open). */
 bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *err);
 bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out, bm_error *err);
-/* The same of several directories, one after another; BM_ERR_FORMAT too if its signatures cannot be
- * used together with the signatures of `first`, the first directory (NULL: this is it). */
+/* Open one of several directories. BM_ERR_FORMAT also if its signatures cannot be used together
+ * with those of `first`, the first directory (NULL: this is the first). */
 bm_status bm_sign_dir_open_beside(const bm_sign_dir *first, const char *path, uint64_t memory,
                                   bm_sign_dir **out, bm_error *err);
-/* BM_ERR_USAGE names the first of these that holds signatures, where only documents will do. */
+/* BM_ERR_USAGE, naming the first of the paths that contains signatures, for jobs that need
+ * documents. */
 bm_status bm_sign_dir_refuse(const char *const *paths, size_t n_paths, uint64_t memory,
                              bm_error *err);
 void bm_sign_dir_close(bm_sign_dir *dir); /* NULL is fine */
@@ -43,39 +44,41 @@ uint64_t bm_sign_dir_docs(const bm_sign_dir *dir);
 uint32_t bm_sign_dir_perms(const bm_sign_dir *dir);
 const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir);
 const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
-/* *n_short: documents of fewer units than a shingle has; *n_none: how many of these have no
- * shingles, by `--short skip`. They are not empty, though their rows look the same. */
+/* *n_short: the number of documents with fewer units than a shingle has; *n_none: how many of these
+ * have no shingles, because of `--short skip`. These are not empty, though their rows look the
+ * same. */
 bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
                             bm_error *err);
-/* Documents that are unreadable (text/shingler.h): 0 in what earlier versions wrote. Their rows
- * look as if they were empty, too. */
+/* The number of unreadable documents (text/shingler.h); 0 for what earlier versions wrote. Their
+ * rows also look as if they were empty. */
 uint64_t bm_sign_dir_unreadable(const bm_sign_dir *dir);
 
-/* Fills `words` with the signatures first … first+n-1: n * perms words, of 64 bits where the
- * scheme's are (bm_scheme_row_uints). Where all rows are asked for in their order, from row 0 on,
- * the last call is BM_ERR_FORMAT where signatures.npy is not the file that the manifest lists; and
- * so often as they are asked for. */
+/* Read the signatures first … first+n-1 into `words`: n * perms words, of 64 bits if the scheme's
+ * are (bm_scheme_row_uints). If all rows are read in order from row 0 on, the last call returns
+ * BM_ERR_FORMAT if signatures.npy differs from the file that the manifest lists. This is repeated
+ * for each such pass. */
 bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
                            bm_error *err);
-/* Their numbers of distinct shingles. */
+/* Read the numbers of distinct shingles. */
 bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,
                                  bm_error *err);
-/* Does the directory have these? Else they must not be asked for. */
+/* Does the directory have the array? If not, the functions below that read it must not be
+ * called. */
 bool bm_sign_dir_has_bytes(const bm_sign_dir *dir);
 bool bm_sign_dir_has_content(const bm_sign_dir *dir);
-/* The bytes of their texts. */
+/* Read the text lengths in bytes. */
 bm_status bm_sign_dir_n_bytes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
                               bm_error *err);
-/* Their content hashes. */
+/* Read the content hashes. */
 bm_status bm_sign_dir_content(const bm_sign_dir *dir, uint64_t first, size_t n, bm_hash128 *out,
                               bm_error *err);
 
-/* The hashes of their texts before repair; all BM_TEXT_UNKNOWN (model/ids.h) in an older form, and
- * of arrays of hashes. */
+/* Read the hashes of the texts before repair; all are BM_TEXT_UNKNOWN (model/ids.h) in an older
+ * directory, and for arrays of hashes. */
 bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
                                   bm_error *err);
 
-/* Where ids go: appended to `text`, unescaped; ends[i] is filled with the place where id i ends. */
+/* Where ids are stored: appended to `text`, unescaped; ends[i] is set to where id i ends. */
 typedef struct bm_sign_ids {
     bm_buf *text;
     size_t *ends;
