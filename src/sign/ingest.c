@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a thread
- * of its own, its device worker.
+/* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a
+ * thread, its device worker.
  *
- * One mutex guards the reading, and who waits for it helps to unpack what will be read; another
- * guards the order (ingest_order.h). A failure to read becomes a batch of its own that fails in its
- * turn, after everything that was read before.
+ * One mutex guards reading, and threads that wait for it help to unpack input that will be read;
+ * another guards the order (ingest_order.h). A failure to read becomes a batch of its own that
+ * fails in its turn, after everything read before it.
  *
  * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c,
  *        tests/scale/long_documents.sh, tests/unit/sign/test_ingest_columns.c,
@@ -33,37 +33,37 @@
 
 /* === ingest entries ===
  *
- * The shingles of texts that are entries of dictionaries, each made once by a
- * worker: a file of a few kB may have a long text in every row.
+ * A cache of the shingles of dictionary entries, so that a worker shingles each entry once: a file
+ * of a few kB may have a long text in every row.
  *
- *     slots    entry -> document          one for all entries whose numbers end alike: the last of
- *                                         them
- *     made     documents of a batch       until they would take more than `most_bytes`; then all
- *                                         begins anew
+ *     slots    entry -> document          entries whose numbers have the same last bits share a
+ *                                         slot, which holds the latest of them
+ *     made     documents of a batch       when they would take more than `most_bytes`, the cache
+ *                                         is emptied
  *
- * Whoever has no dictionaries pays for nothing. */
+ * Inputs without dictionaries cost nothing. */
 
 #define SLOTS ((size_t)4096)
 
 typedef struct bm_ingest_entry {
     uint64_t number; /* bm_record.entry; 0: none */
-    uint32_t doc;    /* of `made` */
-    bool is_short;   /* it was counted so */
+    uint32_t doc;    /* number of the document in `made` */
+    bool is_short;   /* it was counted as short */
 } bm_ingest_entry;
 
 typedef struct bm_ingest_entries {
     size_t most_bytes;
     bm_ingest_entry *slots; /* NULL while there was no entry */
     bm_shingle_batch made;
-    uint64_t n_short; /* of a batch, before the document that was asked for last */
-} bm_ingest_entries;  /* but for most_bytes, {0} has none */
+    uint64_t n_short; /* short documents of the batch before the last document that was looked up */
+} bm_ingest_entries;  /* {0} with most_bytes set is empty */
 
 static bm_ingest_entry *slot_of(const bm_ingest_entries *entries, uint64_t entry)
 {
     return &entries->slots[entry % SLOTS];
 }
 
-/* Append a document of `from` to `to`, which counts what the other one does. */
+/* Append a document of `from` to `to`, which counts the same things. */
 static bm_status copy_doc(const bm_shingle_batch *from, size_t doc, bm_shingle_batch *to,
                           bm_error *err)
 {
@@ -78,7 +78,7 @@ static bm_status copy_doc(const bm_shingle_batch *from, size_t doc, bm_shingle_b
     return BM_OK;
 }
 
-/* Where the document of the entry is there, append it to `batch`: then *was_made. */
+/* If the entry is in the cache, append its document to `batch` and set *was_made. */
 static bm_status ingest_entries_add(bm_ingest_entries *entries, uint64_t entry,
                                     bm_shingle_batch *batch, bool *was_made, bm_error *err)
 {
@@ -95,7 +95,7 @@ static bm_status ingest_entries_add(bm_ingest_entries *entries, uint64_t entry,
     return BM_OK;
 }
 
-/* Reserve memory for a document of so many shingles. False: it cannot be stored. */
+/* Reserve memory for a document of n shingles. False: it cannot be stored. */
 static bool reserve_doc(bm_ingest_entries *entries, size_t n)
 {
     const size_t doc_bytes = sizeof(bm_hash128) + sizeof(uint64_t),
@@ -113,8 +113,8 @@ static bool reserve_doc(bm_ingest_entries *entries, size_t n)
     return true;
 }
 
-/* Keep the last document of `batch` for `entry` (0: none), which was looked up in vain. If there is
- * not enough memory, it is not kept. */
+/* Store the last document of `batch` for `entry` (0: none), which was not found in the cache. If
+ * there is not enough memory, it is not stored. */
 static void ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
                                 const bm_shingle_batch *batch)
 {
@@ -140,23 +140,23 @@ static void ingest_entries_reset(bm_ingest_entries *entries)
 
 /* === ingest text ===
  *
- * Batches that go to a device as texts: filled, checked, finished, or turned into hashes after all.
- * Whichever way a batch goes, its rows, words and keys are the same.
+ * Batches that are sent to a device as texts: checking and finishing them, or hashing them on the
+ * CPU after all. Rows, words and keys are the same either way.
  *
  * A document with a shingle of more than BM_TEXT_SHINGLE_MAX bytes (a long line of base64, say)
- * comes back from the device as if it were empty, and is signed by the native CPU into its own row:
- * such documents are few, else the whole batch is hashed by the worker. */
+ * comes back from the device as if it were empty, and the native CPU signs it into its row. Such
+ * documents are few; else the worker hashes the whole batch. */
 
-#define HOST_SHARE 8u /* more than this part of the bytes left to the host is too much: an eighth */
+#define HOST_SHARE 8u /* if more than an eighth is left to the host, it hashes all */
 
-/* Is so much of the batch left to the host that it had better hash it all? */
+/* Is so much of the batch left to the host that the host should hash all of it? */
 static bool ingest_text_pointless(const bm_ingest_batch *batch)
 {
     return batch->text.host_bytes.len > batch->text.bytes.len / HOST_SHARE;
 }
 
-/* Make hashes of all texts of the batch, which then is one of hashes: for the native CPU, or where
- * a device cannot take it. */
+/* Turn a batch of texts into a batch of hashes: for the native CPU, or if a device cannot take the
+ * texts. */
 static bm_status ingest_text_hash(bm_ingest_batch *batch, bm_shingler *shingler, bm_error *err)
 {
     bm_shingle_batch_clear(&batch->shingles);
@@ -187,8 +187,8 @@ static bm_status sign_one(bm_device_set *device_set, bm_ingest_batch *batch, siz
     return bm_device_set_sign_cpu(device_set, &task, err);
 }
 
-/* The device has done its part: counts of shingles to the rows, and the documents that were left to
- * the host are hashed and signed. */
+/* Finish a batch that the device has signed: copy the counts of shingles to the rows, and hash and
+ * sign the documents that were left to the host. */
 static bm_status ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batch,
                                     bm_shingler *shingler, bm_error *err)
 {
@@ -202,17 +202,17 @@ static bm_status ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *
 
 /* === ingest read ===
  *
- * How large batches are, and how far reading is. One thread at a time. */
+ * The size of batches, and reading them. One thread at a time. */
 
 #define HASHES_WITHOUT_DEVICE 65536u
 #define BYTES_PER_HASH        6u /* of English text; only sizes batches */
 #define BATCH_BYTES_MIN       (64u << 10)
-#define BATCH_BYTES_MAX       (2u << 20)   /* a larger one costs its page faults each time */
+#define BATCH_BYTES_MAX       (2u << 20)   /* a larger one causes page faults each time */
 #define IN_PLACE_BYTES        (256u << 10) /* a second-level cache holds them with their hashes */
 #define RANGE_BYTES_MAX       (8u << 20)
 #define REASON_BYTES          256u
-#define PARTS_OF_RECORD       64u /* documents that a record has, where they are its parts */
-#define FILES_SHOWN           5u  /* of another format */
+#define PARTS_OF_RECORD       64u /* assumed number of parts of a record */
+#define FILES_SHOWN           5u  /* files of another format that are listed */
 
 static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
 {
@@ -226,14 +226,14 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
     return bytes > most ? most : bytes;
 }
 
-/* Bytes that are read in one go and then divided into several batches. */
+/* Bytes that are read at once and then divided into several batches. */
 static size_t range_bytes(const bm_ingest_cfg *cfg, uint64_t window)
 {
     const size_t most = cfg->budget != NULL ? bm_budget_batch_bytes(cfg->budget, window) : SIZE_MAX;
     return most < RANGE_BYTES_MAX ? most : RANGE_BYTES_MAX;
 }
 
-/* Bytes that one document needs in a batch beside its text and hashes. The reason of a bad record
+/* Bytes that one document needs in a batch besides its text and hashes. The reason of a bad record
  * may need as many. */
 static uint64_t doc_bytes(const bm_ingest_cfg *cfg)
 {
@@ -247,7 +247,7 @@ static uint64_t doc_bytes(const bm_ingest_cfg *cfg)
     return bytes < REASON_BYTES ? REASON_BYTES : bytes;
 }
 
-/* Documents in a batch at most; 0: any number. */
+/* The most documents in a batch; 0: any number. */
 static uint32_t batch_docs(const bm_ingest_cfg *cfg, uint64_t window, size_t bytes)
 {
     uint32_t most = cfg->budget != NULL
@@ -255,12 +255,11 @@ static uint32_t batch_docs(const bm_ingest_cfg *cfg, uint64_t window, size_t byt
                         : UINT32_MAX;
     if (cfg->batch_docs != 0 && cfg->batch_docs < most)
         return cfg->batch_docs;
-    return most < bytes ? most : cfg->batch_docs; /* none is shorter than a byte */
+    return most < bytes ? most : cfg->batch_docs; /* a document has at least one byte */
 }
 
-/* Begin to read, in batches that suit the devices and the budget; `window` of them may exist at
- * once; `gate` is asked about longer documents, and borrowed until the end. bm_batch_source_end
- * ends it. */
+/* Begin reading, in batches that suit the devices and the budget; up to `window` of them may exist
+ * at once. `gate` grants memory to long documents and is borrowed until bm_batch_source_end. */
 static bm_status ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate,
                                    uint64_t window, bm_error *err)
 {
@@ -277,8 +276,8 @@ static bm_status ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate 
     return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);
 }
 
-/* Read the next batch into `batch`, which is empty, and is empty again unless *got is READ.
- * BM_ERR_FORMAT: the inputs end before the records to be passed over do. */
+/* Read the next batch into `batch`, which is empty, and remains empty unless *got is READ.
+ * BM_ERR_FORMAT: the inputs have fewer records than are to be skipped. */
 static bm_status ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                                   bm_batch_got *got, bm_error *err)
 {
@@ -292,8 +291,8 @@ static bm_status ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
     return status;
 }
 
-/* By whoever read it, at once, while others read on: bm_batch_source_fill. A failure goes to
- * batch->status. */
+/* Fill the batch by bm_batch_source_fill, on the thread that read it, while others continue
+ * reading. A failure is stored in batch->status. */
 static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, double *in_turn)
 {
     batch->status = bm_batch_source_fill(cfg->source, batch->raw, in_turn, &batch->error);
@@ -303,10 +302,10 @@ static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, d
 
 /* === ingest long ===
  *
- * Documents that are longer than a batch, and the memory that they get.
+ * Documents that are longer than a batch, and the memory granted to them.
  *
- * The memory that a document needs in the worst case is computed from its bytes: the record, its
- * text, joined text, a hash of each shingle and the table that finds the distinct ones.
+ * The worst-case memory of a document is computed from its bytes: the record, its text, joined
+ * text, a hash of each shingle and the table that finds the distinct ones.
  *
  *     fits into the share of batches    it waits until so much of the share is free, and then goes
  *                                       its way beside others
@@ -316,28 +315,28 @@ static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, d
  *                                       need is counted while it is shingled
  *     more than that                    BM_ERR_NOMEM, naming the document and what would do
  *
- * The reader is the only one who waits for memory, and those before it only give theirs back: so
- * there is always one who can go on. */
+ * Only the reader waits for memory, and batches before it only release memory, so there is always a
+ * thread that can go on. */
 
 /* The memory granted to the batch that is being read; one thread at a time. */
 typedef struct bm_ingest_long {
     const bm_ingest_cfg *cfg;
     bm_ingest_order *order;
-    uint64_t number; /* of the batch */
+    uint64_t number; /* of the batch being read */
     bm_ingest_share share;
     bm_long_gate gate;
 } bm_ingest_long;
 
 #define MIB ((uint64_t)1 << 20)
 
-/* Bytes of memory for a byte of a record in the worst case: itself, two copies on the way to joined
- * text, and for each shingle 8 for its hash and at most 16 for the table. Words have a shingle for
- * every two bytes, unless some are empty. */
+/* Worst-case bytes of memory for a byte of a record: the byte, two copies on the way to joined
+ * text, and for each shingle 8 bytes for its hash and at most 16 for the table. Words have at most
+ * one shingle for every two bytes, unless some are empty. */
 #define WORD_FOLD 16u
 #define BYTE_FOLD 28u
-/* Hashes that were read need memory for themselves, the distinct ones and the table. */
+/* Given hashes need memory for themselves, the distinct ones and the table. */
 #define HASH_FOLD 4u
-/* A bag needs 4 bytes more for how often each shingle occurs. */
+/* A bag needs 4 more bytes for the count of each shingle. */
 #define BAG_WORD_FOLD 2u
 #define BAG_BYTE_FOLD 4u
 #define BAG_HASH_FOLD 1u
@@ -353,7 +352,7 @@ static uint64_t fold_of(const bm_ingest_cfg *cfg)
 }
 
 /* Bytes for a record and its text; `held_bytes` is its length with the bytes read after it.
- * Normalising seldom makes a text longer: that is counted when it happens. */
+ * Normalising rarely makes a text longer; that is counted when it happens. */
 static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, uint64_t held_bytes)
 {
     const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
@@ -362,7 +361,7 @@ static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, u
     return held_bytes + (copies + 1) * record_bytes + MIB;
 }
 
-/* Bytes of a record of so many, with the bytes read after it. */
+/* Bytes held for a record of `record_bytes`, with the bytes read after it. */
 static uint64_t ingest_long_held(uint64_t record_bytes)
 {
     return record_bytes + record_bytes / 8;
@@ -373,14 +372,14 @@ static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
     return held_and_text(cfg, record_bytes, ingest_long_held(record_bytes));
 }
 
-/* The same while the record is read: a sixteenth of the bytes may belong to what follows
- * (reader.c), and the bytes of least_bytes must suffice. */
+/* The same while the record is being read: a sixteenth of the bytes may belong to the next record
+ * (reader.c), and only the least need must fit. */
 static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
 {
     return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);
 }
 
-/* A device keeps staging of about a batch for each that is in flight. */
+/* Staging memory of devices: about a batch for each batch in flight. */
 static uint64_t device_part(const bm_ingest_cfg *cfg, uint64_t total)
 {
     return cfg->device_set != NULL && cfg->device_set->n_device_workers > 0 ? total / 16 : 0;
@@ -427,13 +426,13 @@ static bm_status reserve_memory(void *ctx, uint64_t bytes, bool *may, bm_error *
     }
     if (!now->share.alone)
         status = wait_until_alone(now, err);
-    if (status == BM_OK && now->share.free < cost) /* or there may be more */
+    if (status == BM_OK && now->share.free < cost) /* if not enough: more may have become free */
         status = free_bytes(cfg, cost, &now->share.free, err);
     *may = least_so_far(cfg, bytes) <= now->share.free;
     return status;
 }
 
-/* BM_ERR_NOMEM: a document would need `needed` bytes beside what others hold. */
+/* BM_ERR_NOMEM: a document would need `needed` bytes besides memory held by others. */
 static bm_status ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
                                     const bm_long_record *record, uint64_t needed, bm_error *err)
 {
@@ -465,7 +464,7 @@ static uint64_t ingest_long_limit(const bm_ingest_share *share, uint64_t held_by
     return share->free > held_bytes ? share->free - held_bytes : 1;
 }
 
-/* `out` stays where it is: its gate points to it. */
+/* `out` must not move: its gate points to it. */
 static void ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, bm_ingest_long *out)
 {
     *out = (bm_ingest_long){.cfg = cfg, .order = order, .gate = {out, reserve_memory, refuse}};
@@ -480,21 +479,21 @@ static void ingest_long_begin(bm_ingest_long *now, uint64_t n)
 
 /* === ingest parse ===
  *
- * From a raw batch to documents with their shingles. A bad record ends the batch under `--on-error
- * fail`: the documents before it stay, since an earlier repeated id must be reported first. */
+ * From a raw batch to documents with their shingles. With `--on-error fail` a bad record ends the
+ * batch; the documents before it remain, since an earlier repeated id must be reported first. */
 
 /* The scratch of one worker. */
 typedef struct bm_ingest_worker {
     const bm_ingest_cfg *cfg;
     bm_batch_parser *parser;
-    bm_hash64_fn *hash;     /* of texts, for the document table; NULL: there are none */
-    bm_shingler *shingler;  /* NULL where the source has no texts */
+    bm_hash64_fn *hash;     /* hashes texts for the document table; NULL: no texts */
+    bm_shingler *shingler;  /* NULL if the source has no texts */
     void *lane;             /* of cfg->scan; else NULL */
-    bm_set_shingler sets;   /* of shingle hashes that were read */
+    bm_set_shingler sets;   /* for given shingle hashes */
     bm_ingest_batch *batch; /* being filled by the parser's callback */
     bm_ingest_entries entries;
-    size_t joined; /* 1 + the document that is joined and not yet hashed; 0: there is none */
-    uint64_t joined_entry; /* of its record */
+    size_t joined;         /* 1 + the document whose joined text is not hashed yet; 0: none */
+    uint64_t joined_entry; /* entry of its record */
 } bm_ingest_worker;
 
 static void ingest_worker_close(bm_ingest_worker *worker)
@@ -570,8 +569,8 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
 
 /* --- a batch that is alone --- */
 
-/* A document does not fit, if that is why the shingler has failed; `held` bytes of its record are
- * still held. */
+/* Report that a document does not fit into memory, if that is why the shingler failed; `held` bytes
+ * of its record are still held. */
 static bm_status report_too_long(bm_ingest_worker *worker, const bm_ingest_doc *doc, uint64_t held,
                                  bm_error *err)
 {
@@ -584,7 +583,7 @@ static bm_status report_too_long(bm_ingest_worker *worker, const bm_ingest_doc *
                                             needed + held, err);
 }
 
-/* Hash the document that was joined, if there is one; `held` bytes of its record are still held. */
+/* Hash the pending joined text, if there is one; `held` bytes of its record are still held. */
 static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -604,8 +603,8 @@ static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *
     return status;
 }
 
-/* The text of the record that was added last becomes joined text; it is hashed when the record is
- * no longer held, or when another one follows. */
+/* Make joined text of the last added record; it is hashed when the record is no longer held, or
+ * when another record follows. */
 static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -620,12 +619,12 @@ static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, b
     return status;
 }
 
-/* The batch was parsed, and its record is no longer wanted. */
+/* End the parsing of a batch that is alone: its record is no longer needed. */
 static void end_alone(bm_ingest_worker *worker)
 {
     bm_ingest_batch *batch = worker->batch;
     bm_error error = {0};
-    bm_set_shingler_reset(&worker->sets); /* of hashes that were read: no worker keeps it */
+    bm_set_shingler_reset(&worker->sets); /* freed, since its memory may be large */
     bm_memory_trim();
     bm_status status = hash_joined(worker, 0, &error);
     bm_memory_trim();
@@ -637,7 +636,8 @@ static void end_alone(bm_ingest_worker *worker)
 
 /* --- any batch --- */
 
-/* Add the band keys of a document that brings no shingles: it is empty if it is in no bucket. */
+/* Add the given band keys of a document without shingles; it counts as empty if it is in no
+ * bucket. */
 static bm_status add_keys(bm_ingest_batch *batch, const uint64_t *keys, size_t n, bm_error *err)
 {
     bm_shingle_batch *shingles = &batch->shingles;
@@ -655,7 +655,7 @@ static bm_status add_keys(bm_ingest_batch *batch, const uint64_t *keys, size_t n
     return BM_OK;
 }
 
-/* Add the shingles of a document to the batch, or its text where a device will make them. */
+/* Add the shingles of a document to the batch, or its text if a device will hash it. */
 static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -674,14 +674,14 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
                               err);
 }
 
-/* The hash of a text before repair, while it is in the cache. */
+/* The hash of a text before repair, computed while the text is in cache. */
 static uint64_t hash_text(const bm_ingest_worker *worker, const bm_record *record)
 {
     const bm_str text = record->as_read.data != NULL ? record->as_read : record->text;
     return worker->hash != NULL ? worker->hash(text.data, text.len) : BM_TEXT_UNKNOWN;
 }
 
-/* A text that has no id (bm_ingest_batch.nameless), however long. */
+/* Add a text without an id (bm_ingest_batch.nameless), of any length. */
 static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -701,7 +701,7 @@ static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record,
     return BM_OK;
 }
 
-/* Documents that are parts of the record. */
+/* Add documents that are parts of the record. */
 static bm_status add_parts(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -758,7 +758,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return status == BM_OK && joins ? join_alone(worker, record, err) : status;
 }
 
-/* Elements may be fewer afterwards. */
+/* Weigh the batch. Documents may have fewer elements afterwards, so their counts are updated. */
 static void apply_weights(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     const bm_shingle_batch *shingles = &batch->shingles;
@@ -808,8 +808,8 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
  *     queue ->  in_flight [2] [1] [0]  -> its place in the order, from which a worker delivers it
  *                                 oldest: a device ends its tasks in the order they came
  *
- * A worker fills a place of some device with its batch (bm_backend_stage), which then is for that
- * device; if none is free, any of them may get it, and its thread copies it. */
+ * A worker copies its batch into a place of some device (bm_backend_stage), and that device must
+ * sign it. If no place is free, any device may take the batch, and its thread copies the batch. */
 
 #define DEPTH_MAX 8u
 
@@ -820,7 +820,7 @@ typedef struct device_run {
     bm_device_worker *device;
     bm_ingest_batch *in_flight[DEPTH_MAX]; /* the oldest first */
     uint32_t n;
-    bool stopped; /* a dead device is used no more */
+    bool stopped; /* a dead device is not used any more */
 } device_run;
 
 /* Sign a batch that has a task on the native CPU, whatever its form. */
@@ -848,9 +848,9 @@ static void do_without(const bm_ingest_cfg *cfg, const bm_device_worker *device,
         batch->status = ingest_sign_cpu(cfg, batch, device->shingler, &batch->error);
 }
 
-/* What a device has signed: a sample is checked, and texts that were left to the host are signed.
- * Where the check fails the native CPU signs all of the batch, or it fails. The lock of the device
- * is held, and given back. */
+/* Settle a batch that a device has signed: check a sample, and sign texts that were left to the
+ * host. If the check fails, the native CPU signs the whole batch, or the batch fails. The device's
+ * lock is held on entry and released. */
 static void settle(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     bm_device_worker *device = batch->turn.device;
@@ -873,7 +873,7 @@ static void settle(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* The same for all batches that a dead device has in flight. */
+/* Sign or fail all batches that a dead device has in flight (do_without). */
 static void fall_back(device_run *run)
 {
     pthread_mutex_lock(&run->device->lock);
@@ -886,7 +886,7 @@ static void fall_back(device_run *run)
         bm_ingest_order_place(run->order, run->in_flight[i]);
 }
 
-/* A stuck device holds its batches for good: go on with other batches of the same documents. */
+/* A stuck device keeps its batches for ever: go on with new batches of the same documents. */
 static void replace_batches(device_run *run)
 {
     bm_error error = {0};
@@ -905,8 +905,8 @@ static void replace_batches(device_run *run)
     }
 }
 
-/* The device is dead, or is about to be. First end its work, for it may still write into its
- * buffers. It is closed with the set: other threads may use its places. */
+/* Stop using a dead device. First end its work, since it may still write into its buffers. It is
+ * closed together with the set, since other threads may still use its places. */
 static void stop(device_run *run)
 {
     bm_backend *backend = run->device->backend;
@@ -972,11 +972,11 @@ static uint32_t depth_of(const bm_device_worker *device)
     return depth < 1 ? 1 : depth > DEPTH_MAX ? DEPTH_MAX : depth;
 }
 
-/* The thread of one device: take batches from order->queue, keep as many of them on the device as
- * it likes, deliver each, until the queue is closed or aborted.
+/* The thread of one device: take batches from order->queue, keep up to the device's depth in
+ * flight, and place each finished batch in the order, until the queue is closed or aborted.
  *
- * A device that fails is closed. Its batches and all later ones are signed on the CPU, or fail with
- * the device's error if that device was requested (bm_device_set_worker_failed decides). */
+ * A device that fails is stopped. Its batches and all later ones are signed on the CPU, or fail
+ * with the device's error if that device was requested (bm_device_set_worker_failed decides). */
 static void ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
 {
     device_run run = {.order = order, .cfg = order->cfg, .device = device};
@@ -1005,15 +1005,15 @@ static void ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
 typedef struct ingest {
     const bm_ingest_cfg *cfg;
     bm_ingest_order order;
-    pthread_mutex_t read_lock; /* of the source and the four below */
+    pthread_mutex_t read_lock; /* guards the source and the four below */
     bool read_end;
-    bm_ingest_long now; /* what the batch being read may hold */
-    uint64_t n_read;    /* batches to parse: their numbers are 0 … n_read - 1 */
-    uint64_t n_records; /* in them, where they are signed in place */
+    bm_ingest_long now; /* memory granted to the batch being read */
+    uint64_t n_read;    /* number of batches to parse */
+    uint64_t n_records; /* their records, if they are signed in place */
 
-    bm_queue *queue; /* to the device workers; NULL: there are none */
+    bm_queue *queue; /* to the device workers; NULL: none */
     uint32_t n_workers, n_device_workers;
-    atomic_uint workers_left, turn; /* which device is asked for a place first */
+    atomic_uint workers_left, turn; /* `turn`: which device is asked for a place first */
 } ingest;
 
 /* One thread that reads, parses and signs. */
@@ -1021,10 +1021,10 @@ typedef struct host_worker {
     ingest *in;
     bm_ingest_worker worker;
     bm_ingest_times times;
-    double mark; /* since when the time has not been added to `times` */
+    double mark; /* start of the time that is not in `times` yet */
 } host_worker;
 
-/* Make room in the columns for so many documents. read_lock is held. */
+/* Make room in the columns for n_docs documents. read_lock is held. */
 static bm_status make_room(const bm_ingest_cfg *cfg, uint64_t n_docs, bm_error *err)
 {
     const bm_ingest_in_place *to = &cfg->in_place;
@@ -1036,7 +1036,7 @@ static bm_status make_room(const bm_ingest_cfg *cfg, uint64_t n_docs, bm_error *
     return keys == 0 ? BM_OK : bm_column_grow(to->keys, (size_t)n_docs * keys, NULL, err);
 }
 
-/* Its words and keys go to their places in the columns. */
+/* Let the task write its words and keys to their places in the columns. */
 static void sign_in_place(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     const bm_ingest_in_place *to = &cfg->in_place;
@@ -1073,7 +1073,7 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
         ingest_long_begin(&in->now, in->n_read);
         if (status == BM_OK)
             status = ingest_read_next(in->cfg, batch, &got, err);
-        if (got == BM_BATCH_PASSED) /* dropped: its memory is free again */
+        if (got == BM_BATCH_PASSED) /* the batch was dropped: release its memory */
             bm_ingest_order_release(&in->order, &in->now.share);
         batch->turn.share = in->now.share;
     }
@@ -1127,7 +1127,7 @@ static bm_ingest_batch *read_next(host_worker *w)
     return batch;
 }
 
-/* Read the rest of the batch while others read theirs, and parse it. */
+/* Read the rest of the batch in parallel with other workers, and parse it. */
 static void parse(host_worker *w, bm_ingest_batch *batch)
 {
     double in_turn = 0;
@@ -1142,7 +1142,8 @@ static void parse(host_worker *w, bm_ingest_batch *batch)
     bm_ingest_lap(&w->times.text, &w->mark);
 }
 
-/* The number of the device in which the batch was staged; BM_QUEUE_ANYBODY: none has a place. */
+/* Stage the batch in a device and return the device's number; BM_QUEUE_ANYBODY: none has a free
+ * place. */
 static uint32_t stage(ingest *in, bm_ingest_batch *batch)
 {
     const bm_device_worker *workers = in->cfg->device_set->device_workers;
@@ -1157,7 +1158,7 @@ static uint32_t stage(ingest *in, bm_ingest_batch *batch)
     return BM_QUEUE_ANYBODY;
 }
 
-/* To a device; false: the batch is still ours. */
+/* Push the batch to the queue of devices; false: this thread keeps it. */
 static bool push(ingest *in, bm_ingest_batch *batch)
 {
     const uint32_t whose = stage(in, batch);
@@ -1168,7 +1169,7 @@ static bool push(ingest *in, bm_ingest_batch *batch)
                                         : bm_queue_push(in->queue, batch);
 }
 
-/* Sign on this thread, or leave it to a device: false when the batch is no longer ours. */
+/* Sign the batch on this thread (true), or pass it to a device (false: the device owns it). */
 static bool sign(host_worker *w, bm_ingest_batch *batch)
 {
     ingest *in = w->in;
@@ -1178,7 +1179,7 @@ static bool sign(host_worker *w, bm_ingest_batch *batch)
     batch->status = bm_ingest_batch_make_task(in->cfg, batch, &batch->error);
     if (batch->status != BM_OK)
         return true;
-    /* Alone in memory, the CPU signs: it needs no staging. */
+    /* A batch that is alone is signed by the CPU, which needs no staging. */
     if (in->queue != NULL && !batch->turn.share.alone &&
         !bm_device_set_is_for_cpu(device_set, &batch->task)) {
         const bool taken = push(in, batch);
@@ -1205,9 +1206,9 @@ static void run_worker(ingest *in)
     bm_ingest_batch *batch;
     while (status == BM_OK && (batch = read_next(&w)) != NULL) {
         parse(&w, batch);
-        /* Or what devices have finished. */
+        /* Deliver this batch, or those that devices have finished. */
         bm_ingest_order_deliver(&in->order, sign(&w, batch) ? batch : NULL);
-        w.mark = bm_clock_seconds(); /* delivery has a clock of its own */
+        w.mark = bm_clock_seconds(); /* delivery is timed separately */
     }
     ingest_worker_close(&w.worker);
     bm_ingest_order_add_times(&in->order, &w.times);
@@ -1262,8 +1263,8 @@ static void ingest_close(ingest *in)
     pthread_mutex_destroy(&in->read_lock);
 }
 
-/* All inputs were read: were they of their format? Where bad records are skipped, a file that is
- * not is only warned of. */
+/* After reading: did all inputs have their expected format? If bad records are skipped, a file of
+ * another format only causes a warning. */
 static bm_status check_files(const bm_ingest_cfg *cfg, bm_error *err)
 {
     bm_batch_source *source = cfg->source;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ingest_order.c -- see the header.
+/* ingest_order.c -- the ring of batches and the steps of each batch; see ingest_order.h.
  *
  * Tests: tests/unit/sign/test_ingest_order.c, tests/unit/sign/test_ingest_read.c,
  *        tests/unit/sign/test_ingest_times.c */
@@ -14,7 +14,7 @@
 #include "model/counts.h"
 #include "sign/ingest_cfg.h"
 
-/* Add the stages of one thread to the sums of all. */
+/* Add the times of one thread to the sums. */
 static void ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread)
 {
     all->read += thread->read;
@@ -35,7 +35,7 @@ const char *bm_ingest_bottleneck(const bm_ingest_times *times)
     const double device_workers = times->device_workers > 0 ? times->device_workers : 1;
     const struct {
         const char *name;
-        double busy; /* of one thread that may do it */
+        double busy; /* seconds of one thread that can do the stage */
     } stages[] = {{"read", times->read + times->fill / workers},
                   {"text", times->text / workers},
                   {"sign", times->sign / workers},
@@ -56,7 +56,7 @@ void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     batch->raw = NULL;
 }
 
-/* Exchange the outputs of the batch and the outputs of the place. */
+/* Swap the output arrays of the batch with those of the place it is staged in. */
 static void exchange(bm_ingest_batch *batch)
 {
     bm_staged *staged = batch->task.staged;
@@ -91,7 +91,7 @@ void bm_ingest_batch_unstage(bm_ingest_batch *batch)
     staged->backend->ops->unstage(staged);
 }
 
-/* Empty it, but keep its memory. Its raw batch has been dropped. */
+/* Empty the batch, but keep its memory. Its raw batch must have been dropped. */
 static void ingest_batch_clear(bm_ingest_batch *batch)
 {
     bm_ingest_batch_unstage(batch);
@@ -180,13 +180,13 @@ bm_ingest_batch *bm_ingest_batch_replace(const bm_ingest_batch *batch)
     other->made = (bm_ingest_made){0};
     other->capacity.words = other->capacity.keys = other->capacity.n_shingles =
         other->capacity.content = 0;
-    other->task.staged = NULL; /* for good: the device may write there */
+    other->task.staged = NULL; /* never unstaged: the device may still write there */
     other->shared_with_device = true;
     return other;
 }
 
-#define WARNINGS_MAX 5u  /* of one kind */
-#define IDS_AHEAD    16u /* documents between fetching from the table of ids and looking */
+#define WARNINGS_MAX 5u  /* of each kind */
+#define IDS_AHEAD    16u /* documents between prefetching a slot of the id table and using it */
 
 /* --- rows and ids, shard by shard --- */
 
@@ -195,7 +195,7 @@ static bm_str id_of(const bm_ingest_batch *batch, const bm_ingest_doc *doc)
     return (bm_str){doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
 }
 
-/* Documents that the table gets. */
+/* The number of documents to enter into the table. */
 static size_t n_rows(const bm_ingest_batch *batch)
 {
     return batch->nameless ? 0 : batch->n_docs;
@@ -219,8 +219,9 @@ static bm_status grow_lists(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm
                : bm_grow_array(contents, &batch->capacity.by_content, batch->n_docs, err);
 }
 
-/* A finished batch is about to be put down. Where memory does not suffice to sort its documents,
- * it fails with none. */
+/* Prepare a finished batch for its place in the ring: reserve the lists for sorting its documents
+ * by shard, and compute its sums. If there is not enough memory, the batch fails, without
+ * documents. */
 static void prepare(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     const bm_status status = grow_lists(cfg, batch, &batch->error);
@@ -258,7 +259,7 @@ void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n
             (uint32_t)i;
 }
 
-/* Rows and text to the places that are reserved for them. */
+/* Copy rows and ids to the places reserved for them. */
 static void fill_rows(const bm_doc_table *docs, const bm_ingest_batch *batch)
 {
     const uint64_t text = batch->turn.first_text;
@@ -271,7 +272,7 @@ static void fill_rows(const bm_doc_table *docs, const bm_ingest_batch *batch)
     }
 }
 
-/* An earlier row has the same id. */
+/* Note that the document repeats the id of an earlier row. */
 static void note_again(bm_ingest_entry_state *entry, uint32_t doc, uint32_t row)
 {
     const uint64_t again = bm_pair_key(doc, row);
@@ -280,7 +281,7 @@ static void note_again(bm_ingest_entry_state *entry, uint32_t doc, uint32_t row)
         ;
 }
 
-/* The ids of one shard. It is busy. */
+/* Enter the ids of one shard, which is marked busy. */
 static bm_status enter_ids(bm_doc_table *table, bm_ingest_batch *batch, uint32_t shard,
                            bm_error *err)
 {
@@ -302,7 +303,7 @@ static bm_status enter_ids(bm_doc_table *table, bm_ingest_batch *batch, uint32_t
 
 /* --- the ordered end, for one batch --- */
 
-/* Document by document. */
+/* Add the documents to the table one by one. */
 static bm_status add_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
 {
     const size_t n = cfg->docs != NULL ? n_rows(batch) : 0;
@@ -316,7 +317,7 @@ static bm_status add_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch
     return BM_OK;
 }
 
-/* The documents have their rows already. */
+/* Accept documents whose rows were reserved and filled. */
 static bm_status accept_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
 {
     const uint64_t again = atomic_load(&batch->entry.again);
@@ -329,7 +330,7 @@ static bm_status accept_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *ba
                                  bm_batch_source_file(cfg->source, row->file), err);
 }
 
-/* It is the nth that is reported. */
+/* Warn of the nth skipped record. */
 static void warn_of_skipped(const bm_ingest_cfg *cfg, const bm_skipped *skipped, uint64_t nth)
 {
     bm_meter_log(cfg->meter, BM_LOG_WARNING, "%s:%" PRIu64 ": skipped: %s%s",
@@ -337,7 +338,7 @@ static void warn_of_skipped(const bm_ingest_cfg *cfg, const bm_skipped *skipped,
                  nth == WARNINGS_MAX ? "; no more of these are reported" : "");
 }
 
-/* One skipped record may be most of a file where a quote is never closed: so the first few are
+/* If a quote is never closed, one skipped record may be most of a file: so the first few are
  * reported at once. */
 static void warn_of_swallowed(const bm_ingest_cfg *cfg, const bm_skipped *skipped)
 {
@@ -345,7 +346,7 @@ static void warn_of_swallowed(const bm_ingest_cfg *cfg, const bm_skipped *skippe
         warn_of_skipped(cfg, skipped, cfg->docs->n_swallowing);
 }
 
-/* Only the first one is named: where there are many, the inputs are in another encoding. */
+/* Only the first one is named: if there are many, the inputs are in another encoding. */
 static void warn_of_unreadable(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch)
 {
     const bm_hash128 *content = bm_ingest_content(batch);
@@ -373,8 +374,8 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
         if (cfg->docs != NULL) {
             BM_TRY(bm_doc_table_skip(cfg->docs, skipped, err));
             warn_of_swallowed(cfg, skipped);
-            skipped->reason = NULL;                       /* taken */
-        } else if (cfg->counts->skipped < WARNINGS_MAX) { /* there is no list of them */
+            skipped->reason = NULL;                       /* the table owns it now */
+        } else if (cfg->counts->skipped < WARNINGS_MAX) { /* skipped records are not listed */
             warn_of_skipped(cfg, skipped, cfg->counts->skipped + 1);
         }
         cfg->counts->skipped++;
@@ -383,8 +384,8 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* Its documents to the table, if it has not got them; its bad records to the list of skipped ones,
- * its counts. Ends with the batch's own status where that is no BM_OK. */
+/* Deliver a batch: add its documents to the table unless they are there, its bad records to the
+ * list of skipped ones, and its counts. Returns the batch's own status if that is not BM_OK. */
 static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
 {
     const size_t first_row = cfg->docs != NULL ? cfg->docs->n : 0;
@@ -396,14 +397,14 @@ static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
         status = deliver_skipped(cfg, batch, err);
     if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink.place != NULL) {
         batch->turn.all_put = true;
-        status = cfg->sink.place(cfg->sink.ctx, batch, first_row, err); /* for an error there */
+        status = cfg->sink.place(cfg->sink.ctx, batch, first_row, err); /* finds an earlier error */
     }
     if (status == BM_OK && batch->status != BM_OK) {
         status = batch->status;
         if (err != NULL)
             *err = batch->error;
     }
-    if (status != BM_OK) { /* earlier batches can be saved */
+    if (status != BM_OK) { /* undo this batch, so that earlier ones can be saved */
         if (cfg->docs != NULL)
             bm_doc_table_cut(cfg->docs, first_row, first_skipped);
         *cfg->counts = before;
@@ -514,7 +515,7 @@ static void release_share(bm_ingest_order *order, bm_ingest_share *share)
     *share = (bm_ingest_share){0};
 }
 
-/* The batch is dealt with, whatever came of it. The lock is held. */
+/* Return a batch that is done, successful or not. The lock is held. */
 static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
 {
     const bm_ingest_share *share = &batch->turn.share;
@@ -529,8 +530,8 @@ static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
     pthread_cond_broadcast(&order->moved);
 }
 
-/* Do so many bytes of the share of batches fit beside the batches in flight before number n? The
- * first batch always fits. The lock is held. */
+/* Do `bytes` of the share of batches fit besides the batches in flight before number n? The first
+ * batch always fits. The lock is held. */
 static bool fits(const bm_ingest_order *order, uint64_t n, uint64_t bytes)
 {
     const bm_ingest_shares *shares = &order->shares;
@@ -559,7 +560,7 @@ static bm_ingest_batch **place_of(bm_ingest_order *order, uint64_t n)
     return &order->ring[n % order->window];
 }
 
-/* The first batch that waits to be put. The lock is held, but not while it is put. */
+/* Put the first batch that waits. The lock is held, but released while it is put. */
 static void put_one(bm_ingest_order *order)
 {
     const bm_ingest_sink *sink = &order->cfg->sink;
@@ -588,7 +589,7 @@ static bool may_put(bm_ingest_order *order)
 }
 
 /* Put all delivered batches, and wait until other threads have put theirs. The lock is held, but
- * not meanwhile. */
+ * released meanwhile. */
 static void put_all(bm_ingest_order *order)
 {
     while (order->done < order->next) {
@@ -599,16 +600,16 @@ static void put_all(bm_ingest_order *order)
     }
 }
 
-/* Is batch number n, which is not delivered, there? Its place may have one that was delivered
- * before. The lock is held. */
+/* The undelivered batch number n, if it is in the ring; else NULL. Its place may have an earlier
+ * batch that was delivered. The lock is held. */
 static bm_ingest_batch *batch_at(bm_ingest_order *order, uint64_t n)
 {
     bm_ingest_batch *batch = *place_of(order, n);
     return batch != NULL && batch->turn.sequence == n && batch->turn.device == NULL ? batch : NULL;
 }
 
-/* The first batch that is not settled and has a device that no thread is using, taken off its place
- * and with the device's lock; NULL: there is none. The lock is held. */
+/* Take the first unsettled batch whose device no thread is using out of its place, with the
+ * device's lock; NULL: there is none. The lock is held. */
 static bm_ingest_batch *take_unsettled(bm_ingest_order *order)
 {
     const uint64_t end = order->reserve + order->window;
@@ -624,7 +625,7 @@ static bm_ingest_batch *take_unsettled(bm_ingest_order *order)
     return NULL;
 }
 
-/* The lock is held, but not while the batch is settled. */
+/* The lock is held, but released while the batch is settled. */
 static bool settle(bm_ingest_order *order)
 {
     bm_ingest_batch *batch = take_unsettled(order);
@@ -643,7 +644,8 @@ static bool settle(bm_ingest_order *order)
     return true;
 }
 
-/* Does nothing of the sink's move for the batch, which is about to get its rows? */
+/* May the batch, whose rows are about to be reserved, be claimed by the sink? True if the sink
+ * claims none. */
 static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bool first)
 {
     const bm_ingest_early *early = &order->cfg->early;
@@ -651,8 +653,9 @@ static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bo
            early->claim(early->ctx, batch, order->cfg->docs->reserved.docs, first);
 }
 
-/* The next batch gets its rows, if it is there and can have them; where it cannot, it waits until
- * all before is delivered, and gets none, or is not claimed. The lock is held. */
+/* Reserve rows for the next batch, if it is in the ring. If it cannot have rows or cannot be
+ * claimed, it waits until all batches before it are delivered, and then gets no rows or is not
+ * claimed. The lock is held. */
 static bool reserve(bm_ingest_order *order)
 {
     bm_doc_table *docs = order->cfg->docs;
@@ -685,22 +688,22 @@ static bool reserve(bm_ingest_order *order)
     return true;
 }
 
-/* Is the batch ready that the shard gets next? */
+/* Is the next batch of the shard ready? */
 static bool has_next(const bm_ingest_order *order, const bm_ingest_shard *shard)
 {
     const uint64_t n = atomic_load(&shard->next);
     return atomic_load(&order->ready[n % order->window]) == n + 1;
 }
 
-/* What the batch has of the shard, which is busy. */
+/* Enter the batch's ids and contents of one shard, which is marked busy. */
 static bm_status enter(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, uint32_t s, bm_error *err)
 {
     BM_TRY(enter_ids(cfg->docs, batch, s, err));
     return batch->turn.claimed ? cfg->early.enter(cfg->early.ctx, batch, s, err) : BM_OK;
 }
 
-/* Enter the shard's next batch, which is ready. The shard is marked busy. A failure becomes the
- * failure of the batch. */
+/* Enter the shard's next batch, which is ready. The shard is marked busy. A failure is stored in
+ * the batch. */
 static void enter_shard(bm_ingest_order *order, uint32_t s)
 {
     bm_ingest_batch *batch = *place_of(order, atomic_load(&order->shards[s].next));
@@ -716,7 +719,7 @@ static void enter_shard(bm_ingest_order *order, uint32_t s)
     atomic_fetch_sub(&batch->entry.left, 1);
 }
 
-/* Go round the shards, from another one for each batch. */
+/* Enter what is ready in all shards, starting from a different shard for each batch. */
 static void enter_shards(bm_ingest_order *order, uint64_t from)
 {
     for (uint32_t i = 0; i < BM_DOC_SHARDS; i++) {
@@ -730,14 +733,15 @@ static void enter_shards(bm_ingest_order *order, uint64_t from)
     }
 }
 
-/* Is the batch in turn there, and in the table? */
+/* Is the next batch to deliver in the ring and entered into the table? */
 static bool may_deliver(bm_ingest_order *order)
 {
     return !order->delivering && !order->stop && order->next < order->enter &&
            atomic_load(&batch_at(order, order->next)->entry.left) == 0;
 }
 
-/* The first batch that has rows and was not entered. The lock is held, but not while it is. */
+/* Enter the first batch that has rows and was not entered. The lock is held, but released
+ * meanwhile. */
 static void enter_one(bm_ingest_order *order)
 {
     const uint64_t n = order->enter++;
@@ -754,7 +758,7 @@ static void enter_one(bm_ingest_order *order)
     bm_ingest_lap(&spent, &mark);
     pthread_mutex_lock(&order->lock);
     order->times.enter += spent;
-    if (may_deliver(order)) /* this thread may have other things to do */
+    if (may_deliver(order)) /* another thread may have to deliver it */
         pthread_cond_broadcast(&order->moved);
 }
 
@@ -763,7 +767,8 @@ static bool may_enter(const bm_ingest_order *order)
     return !order->stop && order->enter < order->reserve;
 }
 
-/* Call cfg.pause where it is due. Nobody else delivers. The lock is held, but not meanwhile. */
+/* Call cfg.pause if it is due. No other thread delivers. The lock is held, but released
+ * meanwhile. */
 static void pause_if_due(bm_ingest_order *order)
 {
     const bm_ingest_pause *pause = &order->cfg->pause;
@@ -790,7 +795,7 @@ static bool put_before(bm_ingest_order *order)
     return go;
 }
 
-/* Nobody else delivers. */
+/* Deliver and place a batch. No other thread delivers. */
 static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bm_error *err)
 {
     if (batch->status != BM_OK && !put_before(order))
@@ -802,7 +807,7 @@ static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bm_erro
     return put_before(order) ? place_batch(order->cfg, batch, true, err) : BM_ERR_CANCELLED;
 }
 
-/* Deliver the batch in turn. The lock is held, but not while it is delivered. */
+/* Deliver the next batch. The lock is held, but released while it is delivered. */
 static void deliver_one(bm_ingest_order *order)
 {
     bm_ingest_batch **place = place_of(order, order->next), *batch = *place;
@@ -820,16 +825,16 @@ static void deliver_one(bm_ingest_order *order)
     order->in_turn = false;
     if (status == BM_OK) {
         pause_if_due(order);
-    } else { /* it is not put, and nothing after it is delivered */
+    } else { /* a failed batch is not put, and later ones are not delivered */
         *place = NULL;
         put_back(order, batch);
     }
     order->delivering = false;
     pthread_cond_broadcast(
-        &order->moved); /* who delivered may have other things to do than the next */
+        &order->moved); /* this thread may not be the one that delivers the next batch */
 }
 
-/* Bring a batch one step on, if one can be. The lock is held, but not meanwhile. */
+/* Do one step of some batch, if there is one to do. The lock is held, but released meanwhile. */
 static bool help(bm_ingest_order *order)
 {
     if (may_deliver(order))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* set_maker.c -- a parser and a shingler, as a worker of the ingest has them.
+/* set_maker.c -- makes sets again with a parser and a shingler, like a worker of the ingest.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 #include "sign/ingest.h"
@@ -13,7 +13,7 @@ struct bm_set_maker {
     bm_batch_parser *parser;
     bm_shingler *shingler;
     bm_shingle_batch made;
-    const bm_record_place *places; /* of the documents being made */
+    const bm_record_place *places; /* places of the documents being made */
     size_t n;
 };
 
@@ -68,7 +68,7 @@ bm_status bm_set_maker_make(bm_set_maker *maker, const bm_record_place *places, 
     maker->n = n;
     bm_shingle_batch_clear(&maker->made);
     BM_TRY(maker->parser->ops->parse_again(maker->parser, places, n, on_record, maker, err));
-    if (maker->made.n_docs < n) /* a record has become a blank line */
+    if (maker->made.n_docs < n) /* a record was replaced by a blank line */
         return bm_set_maker_changed(&maker->recipe, &places[maker->made.n_docs], err);
     *out = &maker->made;
     return BM_OK;
