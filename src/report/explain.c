@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain.c -- documents are read again and compared: sets, longest run, pairs, groups.
+/* explain.c -- reads documents again and compares them: sets, longest run, pairs, groups.
  *
  * Tests: tests/cli/cases/explain.sh, tests/fault/explain_calls.c, tests/reference/test_groups.py,
  *        tests/reference/test_measure.py, tests/unit/jobs/test_job_explain.c */
@@ -24,11 +24,11 @@
 
 /* === explain sets ===
  *
- * The ingest of the other jobs without signing; its sink keeps the wanted documents.
+ * Runs the ingest of the other jobs without signing, with a sink that keeps the wanted documents.
  *
- * Everything is read, whatever is wanted: a numbered id depends on all records before it, and only
- * a whole read shows that an input is unchanged. Sizes are looked at first, so that most changed
- * inputs are refused before anything is read. */
+ * Everything is read, even for few documents: a numbered id depends on all records before it, and
+ * only a whole read shows that an input is unchanged. Sizes are compared first, so that most
+ * changed inputs are refused before anything is read. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -37,7 +37,8 @@
 #include "job/recipe.h"
 
 #define TEXT_SHARE                                                                                 \
-    64u /* of the memory: each byte of a text may be a unit, and a unit takes so many bytes */
+    64u /* part of the memory: each byte of a text may be a unit, which takes up to this many
+         * bytes */
 
 typedef struct collector {
     const bm_doc_table *docs;
@@ -46,16 +47,17 @@ typedef struct collector {
     bool weighted;
     bm_explain_sets *out;
     bm_job_context *context;
-    bm_buf *texts; /* of the wanted ones, instead of sets; NULL: sets */
+    bm_buf *texts; /* texts of the wanted documents, instead of sets; NULL: sets */
     size_t n_texts;
-    const char *only;            /* the input that is read; NULL: all are */
-    bm_explain_record_fn record; /* gets every record, instead of the members above; NULL: none */
+    const char *only;            /* the only input to read; NULL: all */
+    bm_explain_record_fn record; /* receives every record, replacing the members above; NULL:
+                                  * none */
     void *record_ctx;
-    const char *const **names; /* of the inputs; NULL: not wanted */
+    const char *const **names; /* receives the inputs' names; NULL: not wanted */
 } collector;
 
-/* One document more, with so many hashes. Arrays grow by half at a time, so they take at most half
- * as much again as is counted. */
+/* Reserve one more document with n_hashes hashes. Arrays grow by half at a time, so they take at
+ * most half as much again as is counted. */
 static bm_status reserve(const collector *k, size_t n_hashes, bm_error *err)
 {
     bm_explain_sets *s = k->out;
@@ -126,7 +128,7 @@ static bm_status check_text(const collector *k, const bm_record *record, bm_erro
                             record->text.len, k->memory);
 }
 
-/* *id: the id of the record, with its number if repeated ids are numbered. */
+/* *id: the record's id, with its number if repeated ids are numbered. */
 static bm_status find_id(collector *k, const bm_record *record, bm_str *id, bm_error *err)
 {
     bm_doc_table *docs = &k->context->docs;
@@ -211,12 +213,12 @@ out:
     return status;
 }
 
-/* Find the inputs of the manifest, or take the rows, and read them. */
+/* Locate the inputs of the manifest, or take the rows, and read them. */
 static bm_status read_recorded(const bm_settings *settings, const bm_manifest *manifest,
                                struct ArrowArrayStream *rows, collector *k, bm_text_options *text,
                                bm_error *err)
 {
-    bm_settings reading = *settings; /* as dedup read its inputs */
+    bm_settings reading = *settings; /* with the settings with which dedup read its inputs */
     bm_recipe recipe = {.manifests = &manifest, .n = 1, .only = k->only};
     bm_weighed weighed = {0};
     reading.recorded.weighed = &weighed;
@@ -231,7 +233,7 @@ static bm_status read_recorded(const bm_settings *settings, const bm_manifest *m
         BM_TRY_OUT(bm_fail_field(err, "streams", "`streams` is for the result of one table"));
     } else {
         BM_TRY_OUT(bm_recipe_find(&recipe, &reading, err));
-        /* the answer must not go to one of them */
+        /* The answer must not overwrite an input. */
         BM_TRY_OUT(bm_job_context_check_outputs(&reading, reading.input.paths,
                                                 reading.input.n_paths, err));
     }
@@ -244,9 +246,9 @@ out:
     return status;
 }
 
-/* The same inputs, but the texts of the wanted documents as they were read, by their numbers in the
- * set, into empty buffers; *text: how they were cut into shingles. BM_ERR_INPUT: these inputs have
- * no texts. */
+/* Read the same inputs, but store the texts of the wanted documents as read, by their numbers in
+ * the set, in empty buffers. *text: how they were cut into shingles. BM_ERR_INPUT: these inputs
+ * have no texts. */
 static bm_status explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
                                     struct ArrowArrayStream *rows, const bm_id_set *wanted,
                                     bm_buf *texts, bm_text_options *text, bm_error *err)
@@ -292,8 +294,8 @@ void bm_explain_sets_reset(bm_explain_sets *sets)
 
 /* === explain run ===
  *
- * The texts of two documents, read again, as units (text/unit_text.h); then the longest run that is
- * in both. */
+ * The texts of two documents are read again and cut into units (text/unit_text.h); then the longest
+ * run common to both is found. */
 
 static bm_status find_run(const bm_text_units units[2], bm_common_run *run, bm_error *err)
 {
@@ -349,7 +351,7 @@ bm_status bm_explain_forgive_inputs(bm_explainer *e, bm_status status, const bm_
     return BM_OK;
 }
 
-/* Add the ids of the two to an empty set. */
+/* Add the ids of the two documents to an empty set. */
 static bm_status add_two(const bm_explainer *e, bm_id_set *two, bm_error *err)
 {
     uint32_t number;
@@ -388,12 +390,12 @@ bm_status bm_explain_run(bm_explainer *e, bm_error *err)
  *
  * The verified pairs of one group.
  *
- * Where `dedup --pairs` left pairs.tsv, its rows of the group's documents. Otherwise the group's
- * documents are read again, signed and banded by the settings of the report, and every candidate
- * pair among them is verified (finder.h).
+ * If `dedup --pairs` wrote pairs.tsv, they are its rows for the group's documents. Otherwise the
+ * group's documents are read again, signed and banded with the report's settings, and every
+ * candidate pair among them is verified (finder.h).
  *
- * A group is refused if its pairs do not fit into the memory of the job: 24 bytes a pair here, and
- * 64 in the graph while it is built. */
+ * A group is refused if its pairs do not fit into the job's memory: 24 bytes per pair here, and 64
+ * in the graph while it is built. */
 
 #define BYTES_A_PAIR 88u
 #define ROWS_A_LOOK  65536u
@@ -440,8 +442,8 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 
 /* --- from removed.tsv --- */
 
-/* A bm_result_row_fn: under `verify` contained a document is in its group by the one that is kept,
- * and by nothing else. */
+/* A bm_result_row_fn. Under `verify` contained, a document is in its group only because of the kept
+ * document. */
 static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_explainer *e = ctx;
@@ -468,12 +470,12 @@ static bm_status read_holders(bm_explainer *e, bm_error *err)
     return BM_OK;
 }
 
-/* --- of two documents themselves --- */
+/* --- two documents themselves --- */
 
-/* What removed.tsv has of two copies. */
+/* The rows of removed.tsv about two copies. */
 typedef struct copy_rows {
     const bm_explainer *e;
-    uint32_t kept[2]; /* of e->a, e->b; themselves where they have no row */
+    uint32_t kept[2]; /* the kept documents of e->a and e->b; a document without a row is its own */
     bool same_text[2], known[2];
 } copy_rows;
 
@@ -508,7 +510,7 @@ bm_status bm_explain_texts(bm_explainer *e, bm_error *err)
     return BM_OK;
 }
 
-/* The hashes of two sets one after the other, and their weights if there are any: the caller frees
+/* Copy the hashes of two sets, one after the other, and their weights if any. The caller frees
  * them. */
 static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_documents *out,
                           bm_error *err)
@@ -531,8 +533,8 @@ static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_docum
     return BM_OK;
 }
 
-/* Measure the similarity of two sets: exactly, or by the agreement of their signatures where that
- * is how the directory's pairs were verified. */
+/* Measure the similarity of two sets as the directory's pairs were verified: exactly, or by the
+ * agreement of their signatures. */
 static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
 {
     const bm_explain_sets *s = &e->sets;
@@ -548,7 +550,7 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
     options.verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
     options.bands.threshold = words ? .5 / perms : SHARES_A_BIT;
     options.candidates = words ? BM_CANDIDATES_LSH : BM_CANDIDATES_ALL;
-    options.bands.bands = perms; /* of one row: any common word */
+    options.bands.bands = perms; /* bands of one row: any equal word makes a candidate */
     options.bands.rows = 1;
     options.resources.threads = 1;
     bm_status status = BM_OK;
@@ -562,7 +564,7 @@ out:
     return status;
 }
 
-/* The inputs once more, for two documents. */
+/* Read the inputs again, for two documents. */
 static bm_status read_two(bm_explainer *e, bm_error *err)
 {
     bm_id_set two = {0};
@@ -594,7 +596,7 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
 
 /* --- from the inputs --- */
 
-/* A bm_set_link_fn: from sets to documents of the group. */
+/* A bm_set_link_fn: converts numbers of sets to documents of the group. */
 static bm_status add_link(void *ctx, bm_pair link, bm_error *err)
 {
     bm_explainer *e = ctx;
@@ -610,7 +612,7 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                           "%zu of the group's %zu documents are in the inputs", s->n, e->ids.n);
     bm_job_context_stage(&e->context, "match", "pairs");
-    if (e->a != e->b) /* before the sets of copies are lost */
+    if (e->a != e->b) /* while the sets still distinguish copies */
         BM_TRY(measure(e, s->place[e->a], s->place[e->b], err));
     bm_find_options options = e->find;
     options.resources.threads = e->settings->threads;
@@ -643,8 +645,8 @@ bm_status bm_explain_pairs(bm_explainer *e, bm_error *err)
  *
  * From a directory that dedup wrote to the members of one group.
  *
- * groups.jsonl is walked once to find the group and once more to load it: ids are looked at where
- * they lie, so only one group is ever held. */
+ * groups.jsonl is walked once to find the group and once to load it. Ids are compared in place, so
+ * only one group is ever in memory. */
 
 /* --- the report --- */
 
@@ -662,7 +664,7 @@ static bm_status check_plan(const bm_explainer *e, uint64_t bands, uint64_t rows
     return BM_OK;
 }
 
-/* How the pairs of the directory were found. */
+/* Read how the directory's pairs were found. */
 static bm_status read_report(bm_explainer *e, bm_error *err)
 {
     bm_result_facts f = {0};
@@ -684,7 +686,7 @@ static bm_status read_report(bm_explainer *e, bm_error *err)
     if (seed > UINT32_MAX)
         return bm_result_fact_unknown(manifest, "provenance.seed", err);
     if (bm_manifest_count(manifest, "divided", &e->divided, NULL) != BM_OK)
-        e->divided = 0; /* none was */
+        e->divided = 0; /* no component was divided */
     e->star = f.cluster == BM_CLUSTER_STAR;
     e->find.verify = (bm_verify)f.verify;
     e->find.candidates = (bm_candidate_rule)f.candidates;
@@ -698,7 +700,8 @@ static bm_status read_report(bm_explainer *e, bm_error *err)
     return BM_OK;
 }
 
-/* groups.jsonl must be as the report lists it, before its ids are searched. */
+/* BM_ERR_FORMAT unless groups.jsonl is as the report lists it. Checked before its ids are
+ * searched. */
 static bm_status check_groups(const bm_explainer *e, bm_error *err)
 {
     char *path = NULL;
@@ -730,7 +733,7 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err)
 
 /* --- the groups --- */
 
-/* Ids, and the groups that they were found in; 0: not yet. */
+/* Ids, and the groups that contain them; 0: not found yet. */
 typedef struct search {
     const bm_str *ids;
     uint64_t *groups;
@@ -770,10 +773,10 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
 
 typedef struct load {
     bm_explainer *e;
-    uint64_t wanted, last; /* groups */
+    uint64_t wanted, last; /* group numbers */
 } load;
 
-/* A bm_result_group_fn: members and the kept one of the group that is wanted. */
+/* A bm_result_group_fn: loads the members and the kept document of the wanted group. */
 static bm_status load_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     load *l = ctx;

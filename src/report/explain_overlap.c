@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_overlap.c -- what a document holds of an item, from a directory that `overlap` wrote.
+/* explain_overlap.c -- how a document contains an item, from a directory that `overlap` wrote.
  *
- *     items.tsv, overlap.tsv     the row of the item, and that of the two
- *     the report's items         a manifest of the files of ITEMS: that of the item is read
- *     its inputs                 the files of TRAIN: likewise that of the document
+ *     items.tsv, overlap.tsv     the rows of the item, and of the item with the document
+ *     the report's items         a manifest of the files of ITEMS, from which the item is read
+ *     its inputs                 the files of TRAIN, from which the document is read
  *
- * Hits, coverage and the longest run of the document come from the row, so they do not depend on
- * whether the texts are still there. The run is shingles of the item in any order: in the item, the
- * longest stretch that both have is marked.
+ * Hits, coverage and the document's longest run come from overlap.tsv, so they are known even
+ * without the texts. A run consists of shingles of the item in any order. In the item, the longest
+ * stretch that it shares with the run is marked.
  *
  * Tests: tests/cli/cases/explain_overlap.sh */
 #include <inttypes.h>
@@ -80,8 +80,8 @@ static bm_status keep_text(void *ctx, const bm_record *record, bool *kept, bm_er
     return bm_buf_add(&text->text, record->text.data, record->text.len, err);
 }
 
-/* A repeated id has a number that all inputs together decide; otherwise only the input with the
- * text is read. */
+/* Read the inputs until the record is found. The number of a repeated id depends on all inputs;
+ * otherwise only the input with the text is read. */
 static bm_status read_record(bm_explainer *e, const bm_manifest *manifest, size_t rows,
                              bm_explained_text *text, bm_text_options *options, bm_error *err)
 {
@@ -96,7 +96,7 @@ static bm_status read_record(bm_explainer *e, const bm_manifest *manifest, size_
                                     "'%.300s' does not stand there", text->id);
 }
 
-/* What cannot be read again is not known. */
+/* Read the text. If it cannot be read again, mark it as unknown and go on. */
 static bm_status read_text(bm_explainer *e, const bm_manifest *manifest, size_t rows,
                            bm_explained_text *text, bm_text_options *options, bm_error *err)
 {
@@ -113,7 +113,7 @@ static bm_str text_of(const bm_buf *buf)
     return (bm_str){buf->data, buf->len};
 }
 
-/* The longest part of the document's run that the item has in one stretch. */
+/* Find the longest part of the document's run that also occurs in the item as one stretch. */
 static bm_status find_run(bm_explained_overlap *o, const bm_text_options *options, bm_error *err)
 {
     const bm_str text = text_of(&o->document.text), read = text_of(&o->document.as_read),
@@ -160,7 +160,7 @@ static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_
     return BM_OK;
 }
 
-/* There is no row of the two: is there such an item, and such a document? */
+/* There is no row for the two: does the item exist, and does the document? */
 static bm_status find_missing(bm_explainer *e, bm_error *err)
 {
     bm_explained_overlap *o = &e->overlap;
@@ -174,7 +174,7 @@ static bm_status find_missing(bm_explainer *e, bm_error *err)
         e->settings, e->manifest, e->options->streams[0], &wanted, &options, &inner);
     BM_TRY(
         bm_explain_forgive_inputs(e, status, &inner, "whether there is such a document is", err));
-    o->document.known = o->document.known || status != BM_OK; /* it may be there */
+    o->document.known = o->document.known || status != BM_OK; /* unreadable inputs: it may exist */
     if (!o->document.known)
         return bm_fail_field(err, "id_b", "no document '%.500s' (ids as the inputs have them)",
                              o->document.id);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_units.c -- a part that `dedup` cut out of a document, and the place where it stood first.
+/* explain_units.c -- a part that `dedup` cut out of a document, and its kept occurrence.
  *
- *     cuts.tsv     the cut at a byte of the document, and its kept place
+ *     cuts.tsv     the cut that covers a byte of the document, and where the kept part begins
  *     the inputs   both texts
  *
- * cuts.tsv does not say where the kept part ends. It ends behind the last of its units that the
- * cut part has in the same order; a near part also has the rest of its line.
+ * cuts.tsv does not store where the kept part ends. It ends after the units with which the two
+ * parts begin alike; a near part extends at least to the end of its line.
  *
  * Tests: tests/cli/cases/explain_units.sh */
 #include <inttypes.h>
@@ -38,7 +38,7 @@ typedef struct search {
     uint64_t at;
 } search;
 
-/* A bm_result_row_fn. Cuts of spans may overlap: the first one that has the byte. */
+/* A bm_result_row_fn. Cuts of spans may overlap: finds the first one that covers the byte. */
 static bm_status find_cut(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     const search *s = ctx;
@@ -110,7 +110,7 @@ static size_t after_repair(const bm_explained_text *text, uint64_t at)
                                 (size_t)at);
 }
 
-/* Where the part of the kept text ends. */
+/* Find the end of the kept part in its text. */
 static bm_status find_kept_end(bm_explained_cut *c, const bm_text_options *options, bm_error *err)
 {
     const bm_str cut = text_of(&c->document), kept = text_of(&c->kept);
@@ -133,8 +133,8 @@ static bm_status find_kept_end(bm_explained_cut *c, const bm_text_options *optio
     size_t end = begin + (n > 0 ? units[1].list[n - 1].to : 0);
     if (n == units[0].n && kept.len - begin >= to - from &&
         memcmp(cut.data + from, kept.data + begin, to - from) == 0)
-        end = begin + (to - from); /* what follows the last unit is the same too */
-    if (n < units[0].n) {          /* a near part: its line */
+        end = begin + (to - from); /* the bytes after the last unit are equal, too */
+    if (n < units[0].n) {          /* a near part: to the end of its line */
         const char *newline = memchr(kept.data + begin, '\n', kept.len - begin);
         const size_t line = newline != NULL ? (size_t)(newline - kept.data) + 1 : kept.len;
         end = end > line ? end : line;
@@ -161,7 +161,7 @@ static bm_status read_both(bm_explainer *e, bm_error *err)
     return find_kept_end(c, &options, err);
 }
 
-/* What cannot be read again is not known. */
+/* If the texts cannot be read again, mark both as unknown and go on. */
 static bm_status read_texts(bm_explainer *e, bm_error *err)
 {
     bm_error inner = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain_write.c -- the answer of `explain`, in three forms; an overlap has no graph.
  *
- * Text and graph are read by people: hidden characters of ids (base/utf8.h) are shown as \xHH, so
- * that a hostile id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl
- * has them. Output is written line by line; nothing here grows with the group but one line.
+ * Text and graph are read by people: hidden characters in ids (base/utf8.h) are shown as \xHH, so
+ * that a hostile id cannot control a terminal or break out of a label. JSON writes ids like
+ * groups.jsonl. Output is written line by line; only the longest line grows with the group.
  *
  * Tests: tests/cli/cases/explain.sh, tests/reference/test_groups.py */
 #include "report/explainer.h"
@@ -30,7 +30,7 @@ static bm_str id_of(const bm_explainer *e, uint32_t doc)
 
 /* --- text --- */
 
-typedef struct page { /* errors stick */
+typedef struct page { /* the first error sticks */
     const bm_explainer *e;
     bm_rows *rows;
     bm_status status;
@@ -65,7 +65,7 @@ static void put_similarity(page *p, double similarity)
         p->status = bm_buf_add_format(&p->rows->buf, p->err, "%.6f", similarity);
 }
 
-/* The end of a line: the gathered bytes may go out. */
+/* End a line; the buffer may be written now. */
 static void end_row(page *p)
 {
     put(p, "\n");
@@ -73,7 +73,7 @@ static void end_row(page *p)
         p->status = bm_rows_flush(p->rows, false, p->err);
 }
 
-/* Escaped as in our files, and so are characters that terminals would hide. */
+/* Write text escaped as in our files; characters that terminals hide are escaped, too. */
 static void put_escaped(page *p, bm_str text)
 {
     bm_buf escaped = {0};
@@ -86,8 +86,8 @@ out:
     p->status = status;
 }
 
-/* Escaped as in our files, and so are characters that terminals would hide. In a quoted string of
- * Graphviz backslashes are doubled and quotes escaped. */
+/* Write an id, escaped like put_escaped. In a quoted string of Graphviz, backslashes are doubled
+ * and quotes escaped. */
 static void put_id(page *p, uint32_t doc, bool quoted)
 {
     bm_buf escaped = {0}, plain = {0}, *to = &p->rows->buf;
@@ -108,7 +108,7 @@ out:
     p->status = status;
 }
 
-/* "1 copy", "3 copies": the documents that it represents, beside itself. */
+/* "1 copy", "3 copies": the documents that a node represents besides itself. */
 static void put_copies(page *p, uint32_t doc)
 {
     const uint32_t n = p->e->copies.n[doc] - 1;
@@ -202,9 +202,10 @@ static void text_cut(page *p)
     }
 }
 
-static const char *const nouns[] = {" word", " character", " byte", " word"}; /* bm_shingle_kind */
+static const char *const nouns[] = {" word", " character", " byte", " word"}; /* indexed by
+                                                                               * bm_shingle_kind */
 
-/* The longest run that the two have in common, in quotes, on a line of its own. */
+/* Write the longest run common to the two, in quotes, on its own line. */
 static void text_run(page *p)
 {
     const bm_shared_run *run = &p->e->answer.run;
@@ -305,7 +306,7 @@ static void text_group(page *p)
 
 /* --- an item and a document --- */
 
-#define AROUND 400u /* bytes of a text before and after the run that are shown */
+#define AROUND 400u /* bytes of text shown before and after the run */
 
 static void put_bytes(page *p, uint64_t from, uint64_t to)
 {
@@ -324,7 +325,7 @@ static void put_left_out(page *p, size_t n_bytes)
     put(p, " ...]");
 }
 
-/* The text around the run; the run is in double brackets. */
+/* Write the text around the run, with the run in double brackets. */
 static void put_marked(page *p, const bm_explained_text *t, bool has_run)
 {
     const bm_str text = {t->text.data, t->text.len}, read = {t->as_read.data, t->as_read.len};
@@ -507,7 +508,8 @@ static int by_pair(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Links of chain and cut in the order of the pairs, each once. Returns how many. */
+/* The links of the chain and the cut, in the order of the pairs, each once. Returns their
+ * number. */
 static size_t shown_links(const bm_explainer *e, shown_link *links)
 {
     size_t n = 0, kept = 0;
@@ -525,7 +527,8 @@ static size_t shown_links(const bm_explainer *e, shown_link *links)
     return kept;
 }
 
-/* The chain (bold), the cut (red), and dashed what the two are themselves. */
+/* Write the chain (bold), the cut (red), and (dashed) the similarity of the two documents
+ * themselves. */
 static void dot_chain(page *p)
 {
     const bm_explainer *e = p->e;
@@ -569,7 +572,7 @@ static void json_id(bm_json *json, const bm_explainer *e, const char *key, uint3
     bm_json_key_string(json, key, id_of(e, doc));
 }
 
-/* An object that is left open. */
+/* Begin an object for a pair; the caller ends it. */
 static void json_pair(bm_json *json, const bm_explainer *e, uint32_t from, uint32_t to, size_t pair)
 {
     bm_json_begin_object(json);

@@ -45,8 +45,8 @@ static const char *field_of(const bm_explainer *e, bm_str id)
     return b != NULL && strlen(b) == id.len && memcmp(b, id.data, id.len) == 0 ? "id_b" : "id_a";
 }
 
-/* Find which of them are in no group, and whether they are documents at all, which only the
- * inputs show. */
+/* Find out which ids are in no group, and whether they are documents at all, which only the inputs
+ * tell. */
 static bm_status find_missing(bm_explainer *e, const bm_str *ids, size_t n, const uint64_t *groups,
                               bm_error *err)
 {
@@ -107,7 +107,7 @@ static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *gr
 
 /* --- the group --- */
 
-/* One id: of a removed document, it and the one kept; of another, its group. */
+/* For one id: load the group; for a removed document, explain it together with the kept one. */
 static bm_status load_one(bm_explainer *e, bm_error *err)
 {
     const bm_str id = {e->options->id_a, strlen(e->options->id_a)};
@@ -147,7 +147,7 @@ static bm_status load_group(bm_explainer *e, bm_error *err)
     return BM_OK;
 }
 
-/* Of two copies: they are joined by what they are. */
+/* Explain two copies: they are joined because they are copies. */
 static bm_status explain_copies(bm_explainer *e, bm_error *err)
 {
     bm_chain *chain = &e->answer.chain;
@@ -186,8 +186,7 @@ static bm_status explain_chain(bm_explainer *e, bm_error *err)
     return bm_explain_run(e, err);
 }
 
-/* Copies become one node; a requested document, or the kept one, is its representative if it is
- * among them. */
+/* Merge copies into one node each. A requested document, or the kept one, represents its copies. */
 static bm_status merge_copies(bm_explainer *e, bm_error *err)
 {
     const bm_pair_list list = {e->pairs, e->n_pairs, e->ids.n};

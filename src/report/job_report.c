@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_report.c -- from a directory that dedup wrote, and its inputs, to one page.
+/* job_report.c -- turns a directory that dedup wrote, and its inputs, into one page.
  *
  *     report, tables, pairs -> facts to show -> inputs: digests, then texts -> the group
  *                           -> JSON or the page
  *
- * Files are walked and hardly held; memory holds the shown parts, one group, and ids if groups are
- * compared with groups at other thresholds.
+ * Files are walked, not loaded. Memory holds the parts shown, one group, and, if groups are
+ * compared with groups at other thresholds, ids.
  *
  * Tests: tests/unit/jobs/test_job_report.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -49,7 +49,7 @@ static bm_status check_options(const bm_report_options *o, bm_error *err)
                                    err);
 }
 
-/* The settings of a job that reads such a directory, as in explain. */
+/* The settings of a job that reads such a directory, as for explain. */
 static bm_status make_settings(const bm_report_options *o, bm_settings *out, bm_error *err)
 {
     bm_explain_options like;
@@ -84,7 +84,7 @@ static void warn_of_gone(const bm_page *p)
     }
 }
 
-/* No output may be one of the inputs, wherever they are now. */
+/* Check that no output is one of the inputs, at their current paths. */
 static bm_status check_outputs(const bm_page *p, bm_error *err)
 {
     const size_t n = bm_manifest_n_inputs(p->manifest);
@@ -102,8 +102,8 @@ static bm_status check_outputs(const bm_page *p, bm_error *err)
     return status;
 }
 
-/* Inputs that are what they were and cannot be read all the same (a reader of tables that is not
- * there) leave the page without texts. */
+/* If unchanged inputs cannot be read (for example, because the table library is missing), the page
+ * has no texts. */
 static bm_status read_texts(bm_page *p, bm_error *err)
 {
     bm_error why = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page.h -- all data of a page of `report`: filled by readers of the directory and its inputs, then
- * written as one JSON object. --json prints its public members, and the page is filled from all
- * members (page.h).
+ * written as one JSON object. --json prints its public members; the page is filled from all
+ * members.
  *
  *     report.json, sources.tsv      page_dir.c       plan, words, sizes, inputs
  *     removed.tsv, groups.jsonl                      the largest groups; pairs to show; reasons
@@ -16,8 +16,8 @@
  *     page -> page_json.c                            a member a part of the page
  *          -> page.html, template.c                  for people
  *
- * A number more on the page is a member in page_json.c and a place in page.html. Ids, names and
- * texts are bytes of strangers: only template.c decides how they are shown. Threads: one. */
+ * To show another number, add a member in page_json.c and a place in page.html. Ids, names and
+ * texts are untrusted bytes: only template.c decides how they are shown. Threads: one. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -36,77 +36,77 @@
 #include "results/listed_order.h"
 #include "results/result_tables.h"
 
-typedef struct bm_page_size { /* so many groups have so many documents */
+typedef struct bm_page_size { /* number of groups of this size */
     uint64_t size, groups;
 } bm_page_size;
 
-typedef struct bm_page_source { /* of the manifest's input of the same number */
+typedef struct bm_page_source { /* the manifest's input of the same number */
     uint64_t documents, skipped, removed;
     uint64_t removed_bytes; /* of text; BM_COUNT_UNKNOWN */
     char *gone;             /* why its texts cannot be shown; NULL: they can */
-    char *path;             /* where it is now; NULL: gone */
+    char *path;             /* its current path; NULL: missing */
 } bm_page_source;
 
 /* A row of the table of inputs: one input, or several together. */
 typedef struct bm_page_input {
-    bm_str name;  /* of the file, or of the folder with a slash at its end; borrowed */
+    bm_str name;  /* of the file, or of the folder with a trailing slash; borrowed */
     size_t first; /* number of the first input */
     size_t n_files, n_gone;
     uint64_t bytes; /* of the files */
     uint64_t documents, skipped, removed;
     uint64_t removed_bytes; /* of text; BM_COUNT_UNKNOWN */
-    const char *gone;       /* why the texts of the first of the n_gone cannot be shown */
+    const char *gone;       /* why the first of the n_gone inputs has no texts to show */
 } bm_page_input;
 
 typedef struct bm_page_inputs {
-    bm_page_input *rows; /* bm_free */
+    bm_page_input *rows; /* freed with bm_free */
     size_t n;
     bool are_folders;
-    size_t n_others; /* inputs or folders that the last row has together; 0: it is as the others */
+    size_t n_others; /* inputs or folders combined in the last row; 0: not combined */
 } bm_page_inputs;
 
 /* --- documents and pairs that are shown --- */
 
 typedef struct bm_page_doc {
-    bool found;          /* in an input that is unchanged */
-    bool counted;        /* its shingles are there */
-    char *text;          /* as read, valid UTF-8: its first bytes */
-    size_t held;         /* of them */
-    uint64_t text_bytes; /* all of it */
+    bool found;          /* in an unchanged input */
+    bool counted;        /* its shingles were counted */
+    char *text;          /* the first bytes as read; valid UTF-8 */
+    size_t held;         /* size of `text` */
+    uint64_t text_bytes; /* size of the whole text */
     uint64_t *hashes;    /* its distinct shingles, ascending; owned */
     size_t n_hashes;
     bm_hash128 content;
-    uint32_t file; /* input of the manifest, and where its record begins */
+    uint32_t file; /* input of the manifest; where its record begins */
     uint64_t line;
 } bm_page_doc;
 
 #define BM_PAGE_NO_DOC UINT32_MAX
-/* Numbers from here on belong to known documents of an earlier collection: other documents may have
- * the same ids, and their texts are not in the inputs. */
+/* Numbers from here on are known documents of an earlier collection. Other documents may have the
+ * same ids, and their texts are not in the inputs. */
 #define BM_PAGE_KNOWN UINT32_C(0x80000000)
 
 typedef struct bm_page_pair {
-    uint32_t a, b;     /* numbers of documents shown; of removed ones a is the one kept */
+    uint32_t a, b;     /* numbers of shown documents; if b was removed, a is the kept one */
     double jaccard;    /* NAN: not known */
-    const char *label; /* of the sample: "right" or "wrong"; NULL: not labelled */
+    const char *label; /* of a sampled pair: "right" or "wrong"; NULL: not labelled */
 } bm_page_pair;
 
 typedef struct bm_page_pairs {
     bm_page_pair *rows;
     size_t n, cap;
-    uint64_t of; /* how many there are in all; 0: not known */
+    uint64_t of; /* total number; 0: not known */
 } bm_page_pairs;
 
 typedef struct bm_page_group {
     uint64_t number, size;
-    uint64_t identical, equal, chained, removed; /* of its documents */
-    uint32_t kept;                               /* shown; NO_DOC: none is kept */
-    uint32_t least_doc; /* shown: the member least like the kept one, or NO_DOC */
-    double least;       /* their similarity; NAN: not known */
-    bool known;         /* the kept one is known, of an earlier collection */
+    uint64_t identical, equal, chained, removed; /* numbers of documents */
+    uint32_t kept;                               /* document number; NO_DOC: none is kept */
+    uint32_t least_doc;                          /* the member least like the kept one; or NO_DOC */
+    double least;                                /* their similarity; NAN: not known */
+    bool known; /* the kept document is from an earlier collection */
 } bm_page_group;
 
-/* --- what another choice would have done --- */
+/* --- what other choices would give --- */
 
 typedef struct bm_page_choice {
     double threshold;
@@ -116,51 +116,51 @@ typedef struct bm_page_choice {
 #define BM_PAGE_CHOICES 3u
 
 typedef struct bm_page_what_if {
-    const char *why_not;      /* nothing is known of other thresholds, and why; NULL: it is */
-    const char *why_no_stars; /* likewise */
+    const char *why_not;      /* why other thresholds cannot be evaluated; NULL: they can */
+    const char *why_no_stars; /* the same for stars */
     bm_page_choice thresholds[BM_PAGE_CHOICES], stars;
     size_t n_thresholds;
-    uint64_t budget;     /* bytes for what follows */
-    bm_id_set ids;       /* of pairs.tsv */
-    bm_listed_docs docs; /* likewise */
+    uint64_t budget;     /* memory for what follows, in bytes */
+    bm_id_set ids;       /* of the documents in pairs.tsv */
+    bm_listed_docs docs; /* the same documents */
     bm_pair *pairs;
     size_t n_pairs, cap_pairs;
-    uint64_t *lengths; /* of the texts of `ids`, where stars begin with the longest or shortest */
+    uint64_t *lengths; /* of the documents' texts, if stars begin with the longest or shortest */
 } bm_page_what_if;
 
 /* --- of `overlap` --- */
 
-/* A text around a run. Marked are, in an item, the parts that documents have; in a document, the
- * parts that it has of the item.
- * */
+/* A text around a run. In an item, the parts that documents contain are marked; in a document, the
+ * parts that it has from the item. */
 typedef struct bm_page_run {
-    bool found;     /* in an input that is unchanged */
-    char *text;     /* valid UTF-8: the part that is held */
-    size_t held;    /* bytes of that part */
-    size_t from;    /* of the run in it; ... */
-    size_t to;      /* ... equal: it has none */
-    uint64_t begin; /* bytes of the whole text before it */
-    uint64_t bytes; /* of the whole text */
+    bool found;     /* in an unchanged input */
+    char *text;     /* the stored part; valid UTF-8 */
+    size_t held;    /* size of the stored part */
+    size_t from;    /* where the run begins in it */
+    size_t to;      /* where it ends; equal to `from`: no run */
+    uint64_t begin; /* bytes of the whole text before the part */
+    uint64_t bytes; /* size of the whole text */
 } bm_page_run;
 
-/* An item that documents hold, and the document that holds most of it. */
+/* An item that documents contain, and the document that contains most of it. */
 typedef struct bm_page_item {
     bm_buf id, file;       /* of the item */
-    bm_item_line row;      /* without texts */
-    bm_buf doc_id;         /* empty: none holds it */
-    uint32_t doc;          /* its number among the documents that are shown */
-    bm_overlap_line holds; /* without texts */
+    bm_item_line row;      /* text members are not set */
+    bm_buf doc_id;         /* empty: no document contains it */
+    uint32_t doc;          /* its number among the shown documents */
+    bm_overlap_line holds; /* text members are not set */
     bm_page_run item, document;
 } bm_page_item;
 
 typedef struct bm_page_overlap {
-    bool is;               /* the directory is of `overlap`, and all but this is empty */
+    bool is;               /* the directory is of `overlap`; if not, all else is empty */
     bm_manifest *manifest; /* of the items */
-    bm_page_item *items;   /* of greatest coverage first, then in most documents, then the first */
+    bm_page_item *items;   /* by falling coverage, then by falling number of documents, then in file
+                            * order */
     size_t n, cap;
-    uint64_t of;    /* items that documents hold */
-    bm_id_set ids;  /* of the items that are shown, by their places */
-    char *no_texts; /* of items: why they could not be read; NULL: they could */
+    uint64_t of;    /* number of items that documents contain */
+    bm_id_set ids;  /* of the shown items, by their index */
+    char *no_texts; /* why the items' texts could not be read; NULL: they could */
 } bm_page_overlap;
 
 /* --- of parts of documents --- */
@@ -177,72 +177,72 @@ typedef struct bm_page_cut {
 } bm_page_cut;
 
 typedef struct bm_page_unit_count {
-    uint64_t hash, n; /* cuts; n 0: a free place */
+    uint64_t hash, n; /* cuts; n 0: an unused slot */
 } bm_page_unit_count;
 
-/* A part of documents that was cut out of others. */
+/* A part of a document that was cut out of others. */
 typedef struct bm_page_unit {
     uint64_t hash, cuts;
-    bm_buf kept; /* the document where it stays, */
+    bm_buf kept; /* the document that keeps it */
     uint64_t kept_from;
-    bm_buf id; /* and the first one out of which it was cut */
+    bm_buf id; /* the first document that it was cut out of */
     uint64_t from, to, line;
-    uint32_t doc;    /* its number among the documents that are shown */
-    uint32_t *files; /* cuts in each input */
-    size_t n_files;  /* with any */
+    uint32_t doc;    /* its number among the shown documents */
+    uint32_t *files; /* numbers of cuts per input */
+    size_t n_files;  /* inputs with any cuts */
     bm_page_run run;
 } bm_page_unit;
 
-/* A document before and after: a stretch of it. */
+/* A document before and after cutting: a stretch of it. */
 typedef struct bm_page_shortened {
     bm_buf id;
     uint32_t doc;
     uint64_t line, cut_bytes;
-    bm_page_range *ranges; /* that were cut; of `text` once it is found */
+    bm_page_range *ranges; /* the cuts; relative to `text` once it is found */
     size_t n, cap;
     bool found;
     char *text;
     size_t held;
-    uint64_t begin, bytes; /* of the whole text: before the stretch, and in all */
+    uint64_t begin, bytes; /* of the whole text: bytes before the stretch; size */
 } bm_page_shortened;
 
 typedef struct bm_page_units {
     bool is;                    /* the directory is of units */
-    bm_page_unit_count *counts; /* by hash */
-    size_t cap_counts, of;      /* parts that were cut out of documents */
-    bm_page_unit *units;        /* those cut most often, of equal ones the first */
+    bm_page_unit_count *counts; /* hash table by the part's hash */
+    size_t cap_counts, of;      /* number of different parts cut out */
+    bm_page_unit *units;        /* the parts cut most often; ties in file order */
     size_t n, cap;
-    bm_page_shortened *docs; /* that lost most, and are not empty */
+    bm_page_shortened *docs; /* those that lost most, without those left empty */
     size_t n_docs;
 } bm_page_units;
 
 /* --- the graph of one group --- */
 
 typedef struct bm_page_node {
-    uint32_t doc;      /* place among the group's members */
-    uint32_t n_copies; /* that it represents, beside itself */
-    uint32_t n_links;  /* in all of the group */
-    uint32_t n_parts;  /* into which the group falls without it; 0: it does not */
+    uint32_t doc;      /* index among the group's members */
+    uint32_t n_copies; /* copies that it represents, besides itself */
+    uint32_t n_links;  /* in the whole group */
+    uint32_t n_parts;  /* parts of the group without this node; 0: still one */
     double x, y;       /* 0 to 1 */
 } bm_page_node;
 
 typedef struct bm_page_graph {
-    const char *why_not;  /* there is none, and why; NULL: there is one */
-    uint64_t group, kept; /* kept: place among the members */
+    const char *why_not;  /* why there is no graph; NULL: there is one */
+    uint64_t group, kept; /* kept: index among the members */
     bool known;           /* no member is kept */
-    bool from_inputs;     /* the pairs were computed again */
+    bool from_inputs;     /* the pairs were computed from the inputs */
     bm_id_set ids;        /* the members, in input order */
-    bm_page_doc *members; /* of them, where pairs.tsv is not there and their shingles are wanted */
-    bm_pair *pairs;       /* of members, by a, then b */
+    bm_page_doc *members; /* if pairs.tsv is missing and their shingles are needed */
+    bm_pair *pairs;       /* of member indexes, by a, then b */
     size_t n_pairs, cap_pairs;
-    bm_copies copies; /* pairs of nodes, once they are drawn */
+    bm_copies copies; /* maps members to nodes, once these are drawn */
     bm_bridges bridges;
-    size_t *bridge_order; /* numbers of bridges: those that part most documents first */
-    size_t *point_order;  /* of articulation points: those with most parts first */
-    bm_page_node *nodes;  /* that are drawn, by doc */
-    uint32_t *node_of;    /* of each member, its place among them; BM_ID_NONE: it is not drawn */
+    size_t *bridge_order; /* indexes of bridges; those that separate most documents first */
+    size_t *point_order;  /* indexes of articulation points; those with most parts first */
+    bm_page_node *nodes;  /* the drawn ones, by doc */
+    uint32_t *node_of;    /* of each member, its index among the nodes; BM_ID_NONE: not drawn */
     size_t n_nodes;
-    size_t *weakest; /* pairs, the least similar first */
+    size_t *weakest; /* indexes of pairs, the least similar first */
     size_t n_weakest;
 } bm_page_graph;
 
@@ -253,80 +253,79 @@ typedef struct bm_page {
     const bm_settings *settings; /* from the report */
     const bm_manifest *manifest;
     bm_result_dir dir;
-    /* the facts in report.json */
+    /* facts from report.json */
     bm_counts counts;
     double threshold, predicted_recall; /* NAN: there is no plan */
     uint32_t bands, rows;               /* bands 0: no plan */
     bm_verify verify;
     bm_cluster cluster;
     bm_keep keep;
-    bool keep_is_list;   /* of rules, so that `keep` means nothing */
-    bool against;        /* some documents were known */
-    bool has_pairs;      /* there is a pairs.tsv */
-    double seconds;      /* of the job */
-    bm_page_size *sizes; /* ascending */
+    bool keep_is_list;   /* a list of rules; `keep` is not used */
+    bool against;        /* there were known documents */
+    bool has_pairs;      /* pairs.tsv exists */
+    double seconds;      /* the job's run time */
+    bm_page_size *sizes; /* by rising size */
     size_t n_sizes, cap_sizes;
-    bm_page_source *sources; /* an input of the manifest each */
+    bm_page_source *sources; /* one per input of the manifest */
     size_t n_gone;
-    /* what its tables say */
-    uint64_t
-        similarities[BM_HISTOGRAM_BINS]; /* of pairs, or of removed documents with the kept ones */
+    /* facts from the tables */
+    uint64_t similarities[BM_HISTOGRAM_BINS]; /* of pairs, or of removed documents with their kept
+                                          * ones */
     uint64_t n_similarities;
-    bm_page_group *groups; /* the largest first, of equal ones the first */
+    bm_page_group *groups; /* the largest first; ties in file order */
     size_t n_groups, cap_groups;
-    uint64_t
-        largest_chained; /* number of the largest group with chained documents; 0: there is none */
+    uint64_t largest_chained; /* number of the largest group with chained documents; 0: none */
     bm_page_pairs near, chained, sample;
     bm_page_what_if what_if;
     bm_page_graph graph;
     bm_page_overlap overlap;
     bm_page_units units;
-    /* documents shown */
+    /* documents that are shown */
     bm_id_set ids;
-    bm_id_set known_ids; /* of known ones, by their numbers without BM_PAGE_KNOWN */
+    bm_id_set known_ids; /* of known ones: their number is the index plus BM_PAGE_KNOWN */
     bm_page_doc *docs;
     size_t cap_docs;
-    bool has_texts; /* documents are texts */
-    char *no_texts; /* the inputs are there, but could not be read, and why; NULL: they could */
-    bool weighted;  /* shingles have weights, which shared counts leave out */
+    bool has_texts; /* the documents have texts */
+    char *no_texts; /* why existing inputs could not be read; NULL: they could */
+    bool weighted;  /* shingles have weights; counts of common shingles ignore them */
 } bm_page;          /* {0} is empty */
 
 /* --- page_dir.c --- */
 
 void bm_page_reset(bm_page *page);
 bm_str bm_page_id(const bm_page *page, uint32_t number);
-/* The text that was read of it; a known one has none. */
+/* The document's text as read; a known document has none. */
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
-/* The number of a document that will be shown. */
+/* Add a document to the shown ones; *number: its number. */
 bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
-/* Fill in the facts of report.json. BM_ERR_FORMAT: it is no report of dedup, or has values that no
- * dedup writes. */
+/* Read the facts from report.json. BM_ERR_FORMAT: it is not a report of dedup, or has values that
+ * dedup never writes. */
 bm_status bm_page_read_facts(bm_page *page, bm_error *err);
-/* Fill what the tables say. BM_ERR_FORMAT names file and line; BM_ERR_NOMEM. */
+/* Read the tables. BM_ERR_FORMAT names the file and the line; BM_ERR_NOMEM. */
 bm_status bm_page_read_tables(bm_page *page, bm_error *err);
-/* Stars. Lengths that have places are filled in, as far as texts were found. */
+/* Compute the result of stars. Uses the lengths if there are any, as far as texts were found. */
 bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
 
-/* Labels of the sample. BM_ERR_INPUT names file, line and id. */
+/* Read the sample's labels. BM_ERR_INPUT names the file, the line and the id. */
 bm_status bm_page_read_labels(bm_page *page, bm_error *err);
 
-/* The pairs of least rank (similarity, or a random number) of many, the first of equal ones, with
- * their ids. */
+/* Selects the pairs of least rank (similarity, or a random number) from many, with their ids. Among
+ * equal ranks the first pair wins. */
 typedef struct bm_page_least_row {
     double rank, jaccard;
-    bool known; /* a is a known document, of an earlier collection */
-    char *ids;  /* both, one after the other; owned */
+    bool known; /* a is a known document from an earlier collection */
+    char *ids;  /* both ids, one after the other; owned */
     size_t len_a, len_b;
 } bm_page_least_row;
 
 typedef struct bm_page_least {
-    size_t most;             /* stay; set by the caller */
-    uint64_t of;             /* were offered */
+    size_t most;             /* maximum number of rows; set by the caller */
+    uint64_t of;             /* number of pairs offered */
     bm_page_least_row *rows; /* ascending */
     size_t n, cap;
-} bm_page_least; /* {0}, but for `most` */
+} bm_page_least; /* {0}, except for `most` */
 
-/* A pair on offer; ids are borrowed during the call. */
+/* A pair that is offered; its ids are borrowed during the call. */
 typedef struct bm_page_offer {
     bm_str a, b;
     double rank, jaccard;
@@ -337,72 +336,71 @@ typedef struct bm_page_offer {
 
 #define BM_PAGE_NO_LENGTH UINT64_MAX
 
-/* Check which inputs are unchanged: sources[i].gone is the reason if one is not. */
+/* Check which inputs are unchanged. sources[i].gone: why an input's texts cannot be shown. */
 bm_status bm_page_check_inputs(bm_page *page, bm_error *err);
-/* Read the inputs that are there until all documents are found: the shown ones, the members of the
- * graph and lengths, as far as these have places. Documents that are not found stay as they
- * were. */
+/* Read the available inputs until all wanted documents are found: shown documents, members of the
+ * graph, and lengths, if these are allocated. Documents not found are left unchanged. */
 bm_status bm_page_read_texts(bm_page *page, bm_error *err);
 
 /* --- page_graph.c --- */
 
-/* Fill the graph with the members, and the links where pairs.tsv has them. */
+/* Load the graph's members, and the links if pairs.tsv has them. */
 bm_status bm_page_graph_load(bm_page *page, bm_error *err);
-/* The links from the members' shingles, where these were wanted; of all of them, or there are no
- * links. */
+/* Compute the links from the members' shingles, if these were read. If any are missing, there are
+ * no links. */
 bm_status bm_page_graph_link(bm_page *page, bm_error *err);
-/* Bridges, articulation points, weakest links, and the documents that are drawn. */
+/* Find bridges, articulation points and weakest links, and place the documents that are drawn. */
 bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
 
 /* --- page_overlap.c --- */
 
-/* Fill the histogram, and the items that are shown. BM_ERR_FORMAT names file and line. */
+/* Fill the histogram and the shown items. BM_ERR_FORMAT names the file and the line. */
 bm_status bm_page_overlap_tables(bm_page *page, bm_error *err);
-/* Read the texts of the items, whole; if they cannot be read, page->overlap.no_texts is the
- * reason. */
+/* Read the whole texts of the items; if that fails, page->overlap.no_texts is the reason. */
 bm_status bm_page_overlap_items(bm_page *page, bm_error *err);
-/* A document of this number was met: fill it in where it is shown, and cut the items' texts. */
+/* Called when document `number` is read: stores what is shown of it, and trims the items' texts. */
 bm_status bm_page_overlap_document(bm_page *page, uint32_t number, const bm_record *record,
                                    bm_error *err);
-/* All were read: of an item without its document the beginning stays. */
+/* After the last document: items without their document keep the beginning of their texts. */
 bm_status bm_page_overlap_end(bm_page *page, bm_error *err);
 void bm_page_overlap_reset(bm_page_overlap *overlap);
 
-/* Hold the part of a text around from … to: a quarter of `most` before and after; only the
- * beginning of a long run. */
+/* Store the part of a text around from … to: a quarter of `most` before and after; of a long run
+ * only the beginning. */
 bm_status bm_page_run_set(bm_page_run *run, bm_str text, size_t from, size_t to, size_t most,
                           bm_error *err);
 
 /* --- page_units.c --- */
 
-/* Fill what cuts.tsv says. BM_ERR_FORMAT names file and line; BM_ERR_NOMEM. */
+/* Read cuts.tsv. BM_ERR_FORMAT names the file and the line; BM_ERR_NOMEM. */
 bm_status bm_page_units_tables(bm_page *page, bm_error *err);
-/* A document of this number was met: fill in what is shown of it. */
+/* Called when document `number` is read: stores what is shown of it. */
 bm_status bm_page_units_document(bm_page *page, uint32_t number, const bm_record *record,
                                  bm_error *err);
 void bm_page_units_reset(bm_page_units *units);
 
 /* --- page_inputs.c --- */
 
-/* Input i alone, as a row. */
+/* A row for input i alone. */
 bm_page_input bm_page_input_at(const bm_page *page, size_t i);
-/* At most 20 rows. BM_ERR_NOMEM. */
+/* Fill in at most 20 rows. BM_ERR_NOMEM. */
 bm_status bm_page_list_inputs(const bm_page *page, bm_page_inputs *out, bm_error *err);
 
-/* --- page_json.c: one JSON object, or one HTML document; *n_bytes that were written --- */
+/* --- page_json.c: one JSON object, or one HTML document; *n_bytes: bytes written --- */
 
 bm_status bm_page_write_json(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
 bm_status bm_page_write_html(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
 
-/* word_diff -- the words that two texts have in common, in one order, and those that each has
- * alone.
+/* word_diff -- the words that two texts have in common, in the same order, and those that only one
+ * has.
  *
- * A word is a run of bytes that are no ASCII white space, together with the white space before it;
- * two words are equal if their bytes are, whatever white space comes before them. */
+ * A word is a run of bytes other than ASCII white space, together with the white space before it.
+ * The white space is ignored when words are compared. */
 
 typedef struct bm_diff_word {
-    size_t begin; /* of the white space before it */
-    size_t word;  /* of the word itself; white space at the end of a text is a word without bytes */
+    size_t begin; /* where the white space before it begins */
+    size_t word;  /* where the word itself begins; trailing white space of a text is a word without
+                   * bytes */
     size_t end;
     uint64_t hash;
     bool common;
@@ -412,11 +410,11 @@ typedef struct bm_diff_text {
     bm_str text; /* borrowed */
     bm_diff_word *words;
     size_t n, cap;
-} bm_diff_text; /* {0} but for `text` */
+} bm_diff_text; /* {0}, except for `text` */
 
-/* Cut both texts and mark what they have in common: as many `common` words in the one as in the
- * other, the i-th of them equal. The longest such sequence, but where the texts differ so much that
- * looking for it would take long: then a long one. BM_ERR_NOMEM. */
+/* Cut both texts into words and mark the common ones: both have the same number of `common` words,
+ * and the i-th of each are equal. The sequence is the longest, unless the texts differ so much that
+ * finding it would take long; then it is a long one. BM_ERR_NOMEM. */
 bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err);
 void bm_diff_text_reset(bm_diff_text *text);
 
@@ -444,12 +442,12 @@ void bm_diff_text_reset(bm_diff_text *text);
 typedef struct bm_template {
     const char *text;
     bm_str values; /* a JSON object */
-    /* Write object i of a name (JSON text) to `json`, which is empty; *more false: there is none
-     * left. NULL: no streams. */
+    /* Write object i of a name (JSON text) to `json`, which is empty; *more false: there are no
+     * more. NULL: no streams. */
     bm_status (*stream)(void *ctx, bm_str name, size_t i, bm_json *json, bool *more, bm_error *err);
     void *ctx;
 } bm_template;
 
-/* Fill it into rows; *n_bytes that were written. BM_ERR_FORMAT: the template is broken. */
+/* Fill the template into rows; *n_bytes: bytes written. BM_ERR_FORMAT: the template is broken. */
 bm_status bm_template_fill(const bm_template *page, bm_rows *rows, uint64_t *n_bytes,
                            bm_error *err);

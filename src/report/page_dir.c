@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_dir.c -- the directory that dedup wrote: its report, and walks over its tables; only the
- * parts that will be shown stay in memory:
+/* page_dir.c -- reads the directory that dedup wrote: its report, and its tables. Only the parts
+ * that will be shown stay in memory:
  *
  *     removed.tsv     the most chained; a sample; which kept documents have chained ones (their ids
  *                     stay)
@@ -10,12 +10,13 @@
  *     pairs.tsv       similarities, the pairs just above the threshold; the pairs, for what other
  *                     thresholds would give
  *
- * A group at a higher threshold is a part of a group at the one that was used, so its pairs are all
- * there: components by a union-find a threshold. Stars are a walk in the order of the documents.
+ * A group at a higher threshold is part of a group at the job's threshold, so all of its pairs are
+ * in pairs.tsv: components come from a union-find per threshold. Stars are computed in one pass in
+ * the order of the documents.
  *
- * Stars take their turns in the order in which dedup would keep documents (listed_order.h). Lengths
- * of texts are in no file of the directory: stars that begin with the longest or shortest wait
- * until the inputs were read.
+ * Documents become centres of stars in the order in which dedup would keep them (listed_order.h).
+ * No file of the directory has the lengths of texts: stars that begin with the longest or shortest
+ * are computed after the inputs are read.
  *
  * Tests: tests/unit/report/test_page_dir.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -102,13 +103,12 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
     return (number & BM_PAGE_KNOWN) != 0 ? &none : &p->docs[number];
 }
 
-/* --- the pairs of least similarity: a short sorted list, which most offered pairs do not enter
- * --- */
+/* --- the pairs of least rank: a short sorted list, which most offered pairs do not enter --- */
 
 static bm_status page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
     const bm_str a = offer->a, b = offer->b;
-    bm_bisect place = {0, least->n}; /* the place after all pairs of equal or smaller rank */
+    bm_bisect place = {0, least->n}; /* find the place after all pairs of equal or smaller rank */
     least->of++;
     while (place.low < place.high)
         bm_bisect_go(&place, least->rows[bm_middle(&place)].rank <= offer->rank);
@@ -131,7 +131,7 @@ static bm_status page_least_offer(bm_page_least *least, const bm_page_offer *off
     return BM_OK;
 }
 
-/* Show the pairs that stayed. */
+/* Show the selected pairs. */
 static bm_status page_least_show(const bm_page_least *least, bm_page *p, bm_page_pairs *out,
                                  bm_error *err)
 {
@@ -158,7 +158,7 @@ static void page_least_reset(bm_page_least *least)
 
 /* --- report.json and sources.tsv --- */
 
-/* A number that no plan has more of than permutations. */
+/* Check a number that is at most the number of permutations in any plan. */
 static bm_status check_small(const bm_page *p, const char *path, uint64_t value, bm_error *err)
 {
     return value <= BM_PERMS_MAX ? BM_OK
@@ -263,13 +263,13 @@ bm_status bm_page_read_facts(bm_page *p, bm_error *err)
 
 typedef struct reading {
     bm_page *page;
-    uint64_t budget; /* bytes for ids; 0: no limit */
-    bm_id_set hubs;  /* kept documents that have chained ones */
+    uint64_t budget; /* memory for ids, in bytes; 0: no limit */
+    bm_id_set hubs;  /* kept documents with chained ones */
     bm_page_least chained, near, sample;
     uint64_t draws;     /* state of the generator that draws the sample */
     uint64_t best_size; /* of the largest group with chained documents */
-    /* The kept documents of the largest groups, with the group of each; if there are known
-     * documents, all members instead, since other documents may have the same ids. */
+    /* The kept documents of the largest groups, and their groups. If there are known documents, all
+     * members instead, since other documents may have the same ids as known ones. */
     bm_id_set keys;
     size_t *group_of, cap_group_of;
     size_t at_group;
@@ -324,7 +324,7 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
         if (at_edge && row->jaccard < 1)
             BM_TRY(offer(&r->near, row, row->jaccard, err));
     }
-    if (p->keep != BM_KEEP_NONE) /* else there is nothing to compare it with */
+    if (p->keep != BM_KEEP_NONE) /* otherwise there is nothing to compare with */
         BM_TRY(offer(&r->sample, row, (double)(bm_splitmix64(&r->draws) >> 11), err));
     if (!row->chained)
         return BM_OK;
@@ -337,14 +337,14 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     return isnan(row->jaccard) ? BM_OK : offer(&r->chained, row, row->jaccard, err);
 }
 
-/* Are removed documents found by their own ids, and not by the kept one's? A known document that is
- * kept may have the id of another one, and a group may keep none. */
+/* Are removed documents looked up by their own ids instead of the kept one's? A known kept document
+ * may share its id with another document, and a group may keep none. */
 static bool goes_by_members(const bm_page *p)
 {
     return p->against || p->keep == BM_KEEP_NONE;
 }
 
-/* Walk the rows of the largest groups. */
+/* A bm_result_row_fn: the rows of the largest groups. */
 static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
     reading *r = ctx;
@@ -362,7 +362,8 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     group->chained += row->chained;
     if (group->kept == BM_PAGE_NO_DOC)
         return BM_OK;
-    const bool first = group->least_doc == BM_PAGE_NO_DOC; /* shown even where nothing is known */
+    const bool first = group->least_doc == BM_PAGE_NO_DOC; /* shown even if its similarity is not
+                                                            * known */
     if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
         return BM_OK;
     group->least = row->jaccard;
@@ -371,7 +372,7 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 
 /* --- groups.jsonl --- */
 
-/* Is it the largest with chained documents, or one of the largest? */
+/* A bm_result_group_fn: keeps the largest groups, and the largest with chained documents. */
 static bm_status add_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     reading *r = ctx;
@@ -417,8 +418,8 @@ static bm_status add_key(reading *r, bm_str id, bm_error *err)
     return BM_OK;
 }
 
-/* In a collection with known documents: if the member is one of the most chained, and the kept one
- * of its group is known, then it is there too. */
+/* With known documents: if the member is one of the most chained, and its group's kept document is
+ * known, mark it so. */
 static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     reading *r = ctx;
@@ -430,7 +431,7 @@ static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_
     return r->at_group < r->page->n_groups ? add_key(r, id, err) : BM_OK;
 }
 
-/* The ids of the largest groups, once these are known. */
+/* A bm_result_group_fn: adds the ids of the largest groups, once these are known. */
 static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     reading *r = ctx;
@@ -453,12 +454,12 @@ static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *e
                              : show_kept(p, kept, file->known, &p->groups[r->at_group].kept, err);
 }
 
-/* --- what stars, and higher thresholds, would have done with the pairs --- */
+/* --- what stars and higher thresholds would give --- */
 
-/* The next thresholds: three steps of .05, or of less where they do not fit. */
+/* Choose the next thresholds: three steps of .05, or of less if these do not fit. */
 static size_t next_thresholds(double threshold, bm_page_choice out[BM_PAGE_CHOICES])
 {
-    static const long steps[] = {500, 200, 100}; /* ten-thousandths */
+    static const long steps[] = {500, 200, 100}; /* in units of 1/10,000 */
     const long from = lround(threshold * 10000);
     size_t n = 0, i = 0;
     while (i < 2 && from + (long)BM_PAGE_CHOICES * steps[i] > 10000)
@@ -491,7 +492,8 @@ static bool goes_by_length(const bm_page *p)
 static void what_if_begin(bm_page *p)
 {
     bm_page_what_if *w = &p->what_if;
-    w->budget = p->settings->memory / (goes_by_length(p) ? 4 : 2); /* texts are read beside them */
+    w->budget = p->settings->memory / (goes_by_length(p) ? 4 : 2); /* with lengths, texts are read
+                                                                    * at the same time */
     w->why_not = w->why_no_stars = why_not(p);
     if (p->cluster == BM_CLUSTER_STAR)
         w->why_no_stars = "the groups are stars already: nothing is chained";
@@ -504,7 +506,7 @@ static void what_if_begin(bm_page *p)
     w->n_thresholds = w->why_not == NULL ? next_thresholds(p->threshold, w->thresholds) : 0;
 }
 
-/* It is too much: drop it, and say so on the page. */
+/* It does not fit: drop it, with a note on the page. */
 static void drop_what_if(bm_page_what_if *w)
 {
     w->why_not = w->why_no_stars = "the pairs do not fit into the memory of this report";
@@ -598,7 +600,7 @@ static bm_status find_stars(bm_page *p, bm_error *err)
     bm_keep_rank rank = {0};
     bm_group_counts counts;
     uint32_t *labels = NULL;
-    uint64_t *lengths = NULL; /* by place */
+    uint64_t *lengths = NULL; /* by place in the order */
     BM_TRY(bm_listed_docs_order(&w->docs, &p->dir, &w->ids, &order, err));
     bm_listed_docs_reset(&w->docs); /* no longer needed */
     bm_status status = BM_OK;
@@ -639,7 +641,7 @@ static bm_status add_pair(void *ctx, const bm_pair_file *row, bm_error *err)
     const double jaccard = row->similarity;
     if (!isnan(jaccard))
         count_similarity(r->page, jaccard);
-    /* of two that are the same there is nothing to see */
+    /* Identical texts would show no difference. */
     if (jaccard < 1)
         BM_TRY(page_least_offer(
             &r->near, &(bm_page_offer){row->id_a, row->id_b, jaccard, jaccard, false}, err));

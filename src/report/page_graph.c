@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_graph.c -- the largest chained group: its links, what holds it together, and where it is
- * drawn. Copies are one node. Of a large group those documents are drawn that hold it together,
- * with the ends of its weakest links, and then those nearest to the kept one.
+/* page_graph.c -- the largest chained group: its links, what holds it together, and its drawing.
+ * Copies are one node. Of a large group, the drawing shows the documents that hold it together, the
+ * ends of its weakest links, and then the documents nearest to the kept one.
  *
- * They are placed by springs: nodes push each other away, links pull, and all are drawn to the
- * middle. After Fruchterman and Reingold (1991): with the natural length k of a link, two nodes at
- * distance d push with k²/d and a link pulls with d²/k; a node moves at most the temperature, which
- * falls. Nodes begin on a spiral, so that no two are at one place.
+ * They are placed by springs: nodes repel each other, links attract, and all are pulled to the
+ * middle. After Fruchterman and Reingold (1991): if k is the natural length of a link, two nodes at
+ * distance d repel with k²/d, and a link attracts with d²/k. A node moves by at most the
+ * temperature, which falls. Nodes begin on a spiral, so that no two are at the same place.
  *
  * Tests: tests/unit/report/test_page_graph.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -23,12 +23,12 @@
 #include "inmem/finder.h"
 #include "report/page.h"
 
-#define NODES_MAX    120u  /* documents that are drawn */
-#define WEAKEST_MAX  10u   /* links that are listed */
-#define SETS_MAX     4096u /* documents that get their links computed again */
-#define BYTES_A_PAIR 88u   /* of the pairs and of their graph */
-#define STEPS        300u  /* of the springs */
-#define NEAR         1e-9  /* squared distance below which two nodes are at one place */
+#define NODES_MAX    120u  /* documents to draw */
+#define WEAKEST_MAX  10u   /* links to list */
+#define SETS_MAX     4096u /* documents whose links are computed again */
+#define BYTES_A_PAIR 88u   /* for a pair and its share of the graph */
+#define STEPS        300u  /* iterations of the springs */
+#define NEAR         1e-9  /* squared distance below which nodes count as being at one place */
 #define GRAVITY      0.06
 
 /* --- members --- */
@@ -107,7 +107,7 @@ static bm_status add_link(void *ctx, bm_pair link, bm_error *err)
     return read_link(ctx, link, err);
 }
 
-/* The sets of the members, and links among them. */
+/* Find the links among the members' sets. */
 static bm_status find_links(bm_page *p, const bm_linked_sets *sets, bm_hash128 *contents,
                             bm_error *err)
 {
@@ -170,7 +170,7 @@ typedef struct force {
     double x, y;
 } force;
 
-/* On a spiral, each a golden angle farther. */
+/* Place nodes on a spiral, each a golden angle further. */
 static void begin(bm_page_node *nodes, size_t n)
 {
     const double turn_cos = -0.7373688780783197, turn_sin = 0.6754902942615238;
@@ -230,7 +230,7 @@ static void move(const force *forces, size_t n, double heat, bm_page_node *nodes
     }
 }
 
-/* To 0 … 1 in both directions, in one scale each. */
+/* Scale x and y, each by itself, to 0 … 1. */
 static void fit(bm_page_node *nodes, size_t n)
 {
     force low = {INFINITY, INFINITY}, high = {-INFINITY, -INFINITY};
@@ -244,10 +244,10 @@ static void fit(bm_page_node *nodes, size_t n)
     }
 }
 
-/* Places of n nodes (x and y of each are filled) with these links between them, numbers of nodes,
- * two a link: linked ones near each other, by springs. Of the same graph always the same places, on
- * every machine: additions, multiplications, divisions and roots alone. Quadratic in n, which
- * should be some hundreds. BM_ERR_NOMEM. */
+/* Set x and y of n nodes by springs, so that linked nodes are close. `links`: node indexes, two per
+ * link. The same graph gives the same places on every machine, since only additions,
+ * multiplications, divisions and square roots are used. Quadratic in n, which should be at most
+ * some hundreds. BM_ERR_NOMEM. */
 static bm_status page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links,
                                   size_t n_links, bm_error *err)
 {
@@ -278,8 +278,7 @@ static int by_value(const void *x, const void *y, void *ctx)
     return a < b ? -1 : a > b;
 }
 
-/* *out: the numbers below n by what their values are, of equal ones the first before; the caller's
- * to free. */
+/* *out: the indexes below n sorted by their values, ties by index; the caller's to free. */
 static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
 {
     BM_TRY(bm_new(out, n, err));
@@ -289,7 +288,8 @@ static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
     return BM_OK;
 }
 
-/* The weakest links; bridges that part most documents; documents that hold most parts. */
+/* Sort the weakest links, the bridges by the documents they separate, and the articulation points
+ * by their parts. */
 static bm_status sort_holds(bm_page_graph *graph, bm_error *err)
 {
     const bm_bridges *b = &graph->bridges;
@@ -318,14 +318,14 @@ out:
 typedef struct drawing {
     bm_page_graph *graph;
     bm_link_graph links;
-    uint8_t *chosen;  /* a member each */
-    uint32_t *before; /* of each member: the one before it on a shortest way from the first; itself:
-                         of the first */
+    uint8_t *chosen;  /* one flag per member */
+    uint32_t *before; /* of each member: its predecessor on a shortest path from the first one; the
+                       * first one has itself */
     uint32_t *queue;
     size_t n_chosen;
 } drawing;
 
-/* Breadth first from the one that is kept. */
+/* Find shortest paths from the kept document, breadth first. */
 static void find_ways(drawing *d)
 {
     const bm_page_graph *graph = d->graph;
@@ -346,8 +346,8 @@ static void find_ways(drawing *d)
     }
 }
 
-/* Choose a document and the way to it, so that the drawing is one piece; nothing where not all of
- * it fits. */
+/* Choose a document and the path to it, so that the drawing is connected; nothing if not all of it
+ * fits. */
 static void choose(drawing *d, uint32_t doc)
 {
     size_t n = 0;
@@ -367,7 +367,8 @@ static void choose(drawing *d, uint32_t doc)
     }
 }
 
-/* Choose the links that hold it together, then links around the chosen ones, one at a time. */
+/* Choose the nodes that hold the group together, then nodes linked to chosen ones, one at a
+ * time. */
 static void choose_nodes(drawing *d)
 {
     const bm_page_graph *graph = d->graph;
@@ -404,7 +405,7 @@ static bm_status place_nodes(drawing *d, bm_error *err)
 {
     bm_page_graph *graph = d->graph;
     const bm_articulation_point *point = graph->bridges.articulation_points, *end = point;
-    if (graph->bridges.n_articulation_points > 0) /* else there may be no array */
+    if (graph->bridges.n_articulation_points > 0) /* otherwise there may be no array */
         end += graph->bridges.n_articulation_points;
     uint32_t *links = NULL;
     size_t n_links = 0;
@@ -435,7 +436,7 @@ static bm_status place_nodes(drawing *d, bm_error *err)
     return status;
 }
 
-/* Copies are one node; the kept document represents it if it is among them. */
+/* Merge copies into one node each; the kept document represents its copies. */
 static bm_status merge_copies(bm_page_graph *graph, bm_error *err)
 {
     const bm_pair_list list = {graph->pairs, graph->n_pairs, graph->ids.n};

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_inputs.c -- the inputs as the page lists them: each, or, where there are many, their
- * folders.
+/* page_inputs.c -- the inputs as the page lists them: one by one or, if there are many, by folders.
  *
  *     up to 20 inputs          a row each, in their order
  *     more, of one folder      the largest 19, and a row for the others together
  *     more, of several         a row for each folder, the largest first; of more than 20 folders
  *                              the largest 19, and a row for the others together
  *
- * Sizes are bytes of the files as they lie there. Equal ones stay in the order of the inputs. Of
- * overlap those with most documents that hold an item come first, in place of the largest.
+ * Sizes are the sizes of the files on disk; ties stay in input order. For overlap, inputs with most
+ * documents that contain an item come first, instead of the largest.
  *
  * Tests: tests/cli/cases/report.sh */
 #include <stdlib.h>
@@ -83,7 +82,7 @@ static int by_removed(const void *x, const void *y)
     return by_bytes(x, y);
 }
 
-/* Rows of one folder become one. Returns how many there are. */
+/* Combine rows of the same folder. Returns the number of rows left. */
 static size_t join_folders(bm_page_input *rows, size_t n)
 {
     size_t kept = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_json.c -- the page as one object, a member a part of it, and what of it is written how.
- * --json prints the public members; what the page needs beside them follows in write_inside: parts
- * of lists, places in pictures, words that join several members. Texts, ids and names are as they
- * are, escaped as JSON asks for.
+/* page_json.c -- writes the page as one JSON object, with a member for each part. --json prints the
+ * public members. write_inside adds what only the page needs: parts of lists, coordinates in
+ * pictures, and words made from several members. Texts, ids and names are unchanged, escaped as
+ * JSON requires.
  *
- * Pairs of texts are many and long: they are made one at a time, while the page is written
+ * Pairs of texts are many and long: they are produced one at a time while the page is written
  * (bm_template.stream).
  *
- * The policy in the page's head forbids everything but its own style sheet and script, each by its
- * SHA-256: there is nothing to load, and nothing in a text could run even if it came through.
+ * The page's Content-Security-Policy allows only its own style sheet and script, each by its
+ * SHA-256. The page loads nothing, and nothing in a text could run even if it were not escaped.
  *
  * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py */
 #include <math.h>
@@ -26,15 +26,15 @@
 #include "job/figure.h"
 #include "report/page.h"
 
-#define LISTED_MAX  10u   /* bridges and articulation points */
-#define LINKS_MAX   4000u /* that are drawn, beside bridges */
-#define COMMAND_MAX 4000u /* bytes that are shown */
-#define OPEN_PAIRS  2u    /* of each kind: the others are folded */
-#define UNIT_SHOWN  120u  /* bytes of a part of documents in a table */
-#define AROUND      12u   /* words that stay at both ends of a stretch that is folded */
-#define FOLD_AT     40u   /* words, from which on a stretch is folded */
+#define LISTED_MAX  10u   /* bridges and articulation points to list */
+#define LINKS_MAX   4000u /* links to draw, besides bridges */
+#define COMMAND_MAX 4000u /* bytes of the command to show */
+#define OPEN_PAIRS  2u    /* pairs of each kind that are unfolded at first */
+#define UNIT_SHOWN  120u  /* bytes of a unit shown in a table */
+#define AROUND      12u   /* words left at each end of a folded stretch */
+#define FOLD_AT     40u   /* words; longer common stretches are folded */
 
-/* The members of object i of a list. */
+/* Writes the members of object i of a list. */
 typedef void (*element_fn)(bm_json *json, const bm_page *p, size_t i);
 
 static void put_object(bm_json *json, const char *key, const bm_page *p, element_fn fn)
@@ -44,7 +44,7 @@ static void put_object(bm_json *json, const char *key, const bm_page *p, element
     bm_json_end_object(json);
 }
 
-/* A list of n objects; `order`: their numbers, NULL: ascending. */
+/* Write a list of n objects; `order`: their indexes, NULL: ascending. */
 static void put_list(bm_json *json, const char *key, const bm_page *p, const size_t *order,
                      size_t n, element_fn fn)
 {
@@ -66,7 +66,7 @@ static void key_made(bm_json *json, const char *key, bm_buf *text, bm_status sta
     bm_buf_reset(text);
 }
 
-/* "--max-group-size", for `max_group_size`. */
+/* Append the command-line option of a field: "--max-group-size" for `max_group_size`. */
 static bm_status add_option(bm_str field, bm_buf *out)
 {
     BM_TRY(bm_buf_add_text(out, "--", NULL));
@@ -75,8 +75,7 @@ static bm_status add_option(bm_str field, bm_buf *out)
     return BM_OK;
 }
 
-/* Why something is not shown, or null; fields of our options, in backquotes, as the program has
- * them. */
+/* Write why something is not shown, or null. Field names in backquotes become options. */
 static void key_reason(bm_json *json, const char *key, const char *reason)
 {
     bm_buf text = {0};
@@ -99,7 +98,7 @@ out:
 
 /* --- what --json prints: numbers --- */
 
-/* The counts of an input, or of several. */
+/* Write the counts of one or several inputs. */
 static void counts_of(bm_json *json, const bm_page_input *row)
 {
     bm_json_key_uint(json, "documents", row->documents);
@@ -180,7 +179,7 @@ static void document(bm_json *json, const bm_page *p, size_t i)
         bm_json_key_uint(json, "shingles", doc->n_hashes);
 }
 
-/* How many shingles two documents share; false: not known. */
+/* The number of shingles common to two documents; false: not known. */
 static bool shared_shingles(const bm_page *p, const bm_page_pair *pair, size_t *shared)
 {
     const bm_page_doc *a = bm_page_doc_of(p, pair->a), *b = bm_page_doc_of(p, pair->b);
@@ -218,7 +217,7 @@ static void sample_pair(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_text(json, "label", p->sample.rows[i].label);
 }
 
-/* How many of the judged documents are right, with Wilson's interval of 95 %. */
+/* Write how many of the labelled pairs are right, with Wilson's 95 % interval. */
 static void sample(bm_json *json, const bm_page *p, size_t i)
 {
     const double z = 1.959963984540054;
@@ -313,7 +312,7 @@ static void copy_member(bm_json *json, const bm_page *p, const char *name)
     bm_json_scan_copy(value, json);
 }
 
-/* The held part of a text around a run, and its place in the text. */
+/* Write the stored part of a text around a run, and its place in the text. */
 static void put_run(bm_json *json, const char *key, const bm_page_run *run)
 {
     bm_json_key_object(json, key);
@@ -357,7 +356,7 @@ static void shown_item(bm_json *json, const bm_page *p, size_t i)
     put_run(json, "document_text", &p->overlap.items[i].document);
 }
 
-/* The part in place of groups and pairs, for a directory that overlap wrote. */
+/* Write the part for a directory of overlap, instead of groups and pairs. */
 static void write_overlap(bm_json *json, const bm_page *p, bool whole)
 {
     bm_json_key_uint(json, "items_held", p->overlap.of);
@@ -393,7 +392,7 @@ static void shown_unit(bm_json *json, const bm_page *p, size_t i)
     put_run(json, "document_text", &p->units.units[i].run);
 }
 
-/* The beginning of a unit in a cell of a table. */
+/* Write the beginning of a unit, for a table cell. */
 static void unit_in_table(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_page_run *run = &p->units.units[i].run;
@@ -428,7 +427,7 @@ static void shortened(bm_json *json, const bm_page *p, size_t i)
     bm_json_end_array(json);
 }
 
-/* The part in place of groups and pairs, for a directory of units. */
+/* Write the part for a directory of units, instead of groups and pairs. */
 static void write_units(bm_json *json, const bm_page *p, bool whole)
 {
     bm_json_key_uint(json, "repeated_units", p->units.of);
@@ -437,7 +436,7 @@ static void write_units(bm_json *json, const bm_page *p, bool whole)
         put_list(json, "before_and_after", p, NULL, p->units.n_docs, shortened);
 }
 
-/* `whole`: with all inputs and texts; the page shows parts of them. */
+/* `whole`: with all inputs and texts, of which the page shows only parts. */
 static void write_groups(bm_json *json, const bm_page *p, bool whole)
 {
     const bm_page_what_if *what_if = &p->what_if;
@@ -460,7 +459,7 @@ static void write_groups(bm_json *json, const bm_page *p, bool whole)
     key_reason(json, "no_star", what_if->why_no_stars);
 }
 
-/* `whole`: with all inputs and texts; the page shows parts of them. */
+/* `whole`: with all inputs and texts, of which the page shows only parts. */
 static void write_public(bm_json *json, const bm_page *p, bool whole)
 {
     static const char *const copied[] = {"provenance",     "parameters",    "plan",
@@ -501,7 +500,7 @@ out:
     return status;
 }
 
-/* --- what the page needs beside them: pictures --- */
+/* --- what only the page needs: pictures --- */
 
 static void key_px(bm_json *json, const char *key, double value)
 {
@@ -513,7 +512,7 @@ static uint64_t minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* Where the documents went, as stretches of a bar of 520 pixels. */
+/* Write what became of the documents, as segments of a bar 520 pixels wide. */
 static void write_shares(bm_json *json, const bm_page *p)
 {
     const bm_counts *n = &p->counts;
@@ -583,7 +582,7 @@ static void draw_similarities(bm_json *json, const bm_page *p)
     key_made(json, "similarities_plot", &out, f.status);
 }
 
-/* Bin i > 0 holds sizes from 2^i + 1 to 2^(i+1), bin 0 the size 2 (and 1, of groups with a known
+/* Bin i > 0 counts sizes from 2^i + 1 to 2^(i+1); bin 0 size 2 (and 1, for groups with a known
  * document). */
 static void draw_sizes(bm_json *json, const bm_page *p)
 {
@@ -618,7 +617,7 @@ static void draw_sizes(bm_json *json, const bm_page *p)
     key_made(json, "sizes_plot", &out, f.status);
 }
 
-/* The group is drawn in 520 by 360 pixels. */
+/* The drawing of the group is 520 by 360 pixels. */
 static bm_svg_text dot_x(const bm_page_node *node)
 {
     return bm_svg_px(16 + node->x * 488);
@@ -629,7 +628,7 @@ static bm_svg_text dot_y(const bm_page_node *node)
     return bm_svg_px(16 + node->y * 328);
 }
 
-/* The dots of a link; false: one of them is not drawn. */
+/* Get the two dots of a link; false: one of them is not drawn. */
 static bool dots_of(const bm_page_graph *graph, size_t pair, const bm_page_node *dots[2])
 {
     const uint32_t a = graph->node_of[graph->pairs[pair].a],
@@ -655,7 +654,7 @@ static void drawn_bridge(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "with_b", b->n_b);
 }
 
-/* Bridges, and the links that are none as one path. */
+/* Write the bridges, and all other links as one path. */
 static void draw_links(bm_json *json, const bm_page *p)
 {
     const bm_page_graph *graph = &p->graph;
@@ -771,7 +770,7 @@ static void section(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "of", of[i]);
 }
 
-/* A word as a shell takes it. */
+/* Quote a word for a shell. */
 static bm_status quote(bm_str word, bm_buf *out)
 {
     bool plain = word.len > 0;
@@ -789,7 +788,7 @@ out:
     return plain || status != BM_OK ? status : bm_buf_add_text(out, "'", NULL);
 }
 
-/* The program as people call it, wherever it lay. */
+/* The program's name without its folder. */
 static bm_str without_folder(bm_str path)
 {
     for (size_t i = path.len; i > 0; i--)
@@ -822,7 +821,7 @@ out:
     key_made(json, "command", &out, status);
 }
 
-/* Settings under the names that people know: options, and words for other settings. */
+/* Write settings under the names that users know: options, or words for settings without one. */
 static void write_named(bm_json *json, const bm_page *p, const char *key, const char *member)
 {
     static const struct setting {
@@ -864,7 +863,7 @@ static void write_named(bm_json *json, const bm_page *p, const char *key, const 
     bm_json_end_array(json);
 }
 
-/* "--cluster star, --weights tfidf", for the words of the report. */
+/* Write the advice for this report: "--cluster star, --weights tfidf". */
 static void write_what_helps(bm_json *json, const bm_page *p)
 {
     bm_str helps = {0}, word;
@@ -886,7 +885,7 @@ out:
     key_made(json, "what_helps", &out, status);
 }
 
-/* "1.2 MB", as the program prints it. */
+/* Write a size the way the program prints it: "1.2 MB". */
 static void key_bytes(bm_json *json, const char *key, uint64_t bytes)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
@@ -947,15 +946,15 @@ static void write_inside(bm_json *json, const bm_page *p)
     write_named(json, p, "provenance_named", "provenance");
 }
 
-/* --- two texts side by side: what both have, what each has alone --- */
+/* --- two texts side by side: common parts, and what only one has --- */
 
-/* Long stretches that both have are folded to their ends, in both texts alike, so that the
- * differences come within the bytes that are shown of each. */
+/* Long common stretches are folded in both texts alike, leaving their ends, so that differences fit
+ * into the bytes shown. */
 typedef struct side {
     bm_json *json;
     const bm_diff_text *words;
-    const char *own; /* name of the part that it has alone */
-    bool folds;      /* long stretches that both have */
+    const char *own; /* member name for the parts only this side has */
+    bool folds;      /* fold long common stretches */
     size_t left;     /* bytes that may still be shown */
 } side;
 
@@ -968,8 +967,8 @@ static void put_piece(side *s, const char *name, const char *data, size_t len)
     bm_json_end_object(s->json);
 }
 
-/* Put as many of the words from … to-1 as fit, and the beginning of the first that does not, which
- * cuts no character. True: all of them. */
+/* Put as many of the words from … to-1 as fit, and the beginning of the first that does not, cut
+ * between characters. True: all were put. */
 static bool put_words(side *s, const char *name, size_t from, size_t to)
 {
     const bm_diff_word *words = s->words->words;
@@ -1005,7 +1004,7 @@ static bool put_common(side *s, size_t from, size_t to)
     return put_words(s, "both", to - last, to);
 }
 
-/* White space before it is not marked. */
+/* Put words that only this side has. White space before the first is not marked. */
 static bool put_alone(side *s, size_t from, size_t to)
 {
     bm_diff_word *word = &s->words->words[from];
@@ -1212,10 +1211,10 @@ static void next_unit(const bm_page *p, bool before, size_t i, bm_json *json, bo
         (before ? write_before : write_unit_pair)(json, p, i);
 }
 
-/* A stream of bm_template: the pairs of a section. */
+/* The stream of a section's pairs, for bm_template. */
 typedef struct pair_stream {
     const bm_page *page;
-    size_t group; /* the next */
+    size_t group; /* the next group */
 } pair_stream;
 
 static bm_status next_pair(void *ctx, bm_str name, size_t i, bm_json *json, bool *more,

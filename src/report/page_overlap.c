@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_overlap.c -- of a directory that overlap wrote: the items that documents hold, the texts of
- * the items held most, and the place of each in a document.
+/* page_overlap.c -- for a directory that overlap wrote: the items that documents contain, the texts
+ * of those contained most, and the place of each in a document.
  *
- *     items.tsv       how many items have which coverage; the items that are shown
- *     overlap.tsv     of each of these the document that holds most of it, the first of equals
- *     ITEMS           their texts, whole
- *     the inputs      of each document what stands around its run, and what of that is in the item
+ *     items.tsv       a histogram of coverage; the items that are shown
+ *     overlap.tsv     for each of these, the document that contains most of it; ties: the first
+ *     ITEMS           the items' whole texts
+ *     the inputs      the documents' texts around the runs, and which parts are in the items
  *
  * Tests: tests/cli/cases/report_overlap.sh */
 #include <math.h>
@@ -199,7 +199,8 @@ bm_status bm_page_run_set(bm_page_run *run, bm_str text, size_t from, size_t to,
     return BM_OK;
 }
 
-/* The item's own run is what the two have in common at a stretch. */
+/* Trim the item's text to its own run: the longest stretch that it shares with the document's
+ * run. */
 static bm_status cut_item(const bm_page *p, bm_page_item *item, bm_str document_run, bm_error *err)
 {
     const bm_str text = {item->item.text, item->item.held};
@@ -222,7 +223,8 @@ bm_status bm_page_overlap_document(bm_page *p, uint32_t number, const bm_record 
             continue;
         const size_t from = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.from),
                      to = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.to);
-        if (from > to || to > text.len || item->document.found) /* the table is of another text */
+        if (from > to || to > text.len || item->document.found) /* overlap.tsv was made from another
+                                                                 * text */
             continue;
         BM_TRY(cut_item(p, item, (bm_str){text.data + from, to - from}, err));
         BM_TRY(bm_page_run_set(&item->document, text, from, to, p->options->text_bytes, err));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_texts.c -- every input is digested before any text of it is read: a text is on the page only
- * if its input is the one that dedup has read. Then records are parsed and, but for a few, neither
- * cut nor kept: one thread keeps up with the disk. Reading ends with the last document that is
- * wanted.
+/* page_texts.c -- reads the texts that are shown. Every input is hashed before its texts are read:
+ * a text is shown only if its input is the one that dedup read. Then records are parsed; only few
+ * are cut into shingles or kept, so one thread keeps up with the disk. Reading ends at the last
+ * document needed.
  *
- * The number of a repeated id depends on all records before it: then every id goes into a table,
- * and records after an input that is gone are not read.
+ * The number of a repeated id depends on all records before it: if ids are numbered, every id is
+ * added to a table, and records after a missing input are not read.
  *
  * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py,
  *        tests/unit/report/test_word_diff.c */
@@ -23,11 +23,11 @@
  *
  * Myers' difference ("An O(ND) Difference Algorithm and Its Variations", 1986).
  *
- * The edit graph has a diagonal step for each pair of equal words. From the beginning, paths of d =
- * 0, 1, 2 … other steps are followed as far as they go, a place a diagonal; the path of each d is
- * kept, so that the way back is known. After COST steps the farthest path is chosen, and the rest
- * begins at its end: the result is then common, but perhaps not longest, and the work stays within
- * COST² for as many words at least, as the places do (5 MB). */
+ * The edit graph has a diagonal step for each pair of equal words. From its origin, paths with d =
+ * 0, 1, 2 … other steps are followed as far as they go, and the end on each diagonal is stored for
+ * every d, so that the path can be traced back. After COST steps the farthest path is taken, and
+ * the search starts again at its end. The result is then a common sequence, but perhaps not the
+ * longest. Each round advances by at least COST words and takes at most COST² steps and 5 MB. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -68,8 +68,8 @@ void bm_diff_text_reset(bm_diff_text *text)
 
 typedef struct differ {
     bm_diff_text *a, *b;
-    long x, y, n, m; /* the rest: words from x of a, from y of b, and how many */
-    int32_t *places; /* row d has d + 1 of them: how far into a, on diagonals -d, -d + 2 … d */
+    long x, y, n, m; /* the remaining words: n from x of a, m from y of b */
+    int32_t *places; /* row d has d + 1 ends: how far into a, on diagonals -d, -d + 2 … d */
     size_t cap;
 } differ;
 
@@ -85,8 +85,8 @@ static bool same(const differ *d, long x, long y)
            memcmp(d->a->text.data + p->word, d->b->text.data + q->word, p->end - p->word) == 0;
 }
 
-/* Where diagonal k is met after so many steps: from the diagonal above or from that below (*from),
- * whichever is farther. */
+/* Where the path enters diagonal k at this step: from diagonal k + 1 or k - 1 (*from), whichever
+ * reaches further. */
 static long enter(const differ *d, long steps, long k, long *from)
 {
     const int32_t *before = row_of(d, steps - 1);
@@ -99,7 +99,8 @@ static long enter(const differ *d, long steps, long k, long *from)
     return down ? before[i] : before[i - 1] + 1;
 }
 
-/* One step more on all diagonals. The place farthest along, on diagonal *k; n + m: the end. */
+/* Follow all diagonals by one more step. Returns the farthest position (words of a plus words of
+ * b), on diagonal *k; n + m is the end. */
 static long follow(differ *d, long steps, long *k)
 {
     long farthest = -1, from;
@@ -161,9 +162,9 @@ bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err)
     return status;
 }
 
-#define TEXT_HELD_LEAST 8192u /* bytes of a text that are compared, even where fewer are shown */
+#define TEXT_HELD_LEAST 8192u /* least bytes of a text to compare, even if fewer are shown */
 #define TEXT_HELD_TIMES 4u
-#define SHARE           4u /* of the memory: for shingles, and to make the shingles of one text */
+#define SHARE           4u /* part of the memory: for shingles, and to make those of one text */
 
 /* --- inputs --- */
 
@@ -219,9 +220,9 @@ bm_status bm_page_check_inputs(bm_page *p, bm_error *err)
 typedef struct reader {
     bm_page *page;
     bm_job_context *context;
-    size_t left;             /* documents and lengths that are not found yet */
-    bool enough;             /* none is */
-    const uint32_t *numbers; /* of each input that is read, in the manifest */
+    size_t left;             /* documents and lengths not found yet */
+    bool enough;             /* `left` is 0 */
+    const uint32_t *numbers; /* of each input read, its number in the manifest */
     bm_shingler *shingler;
     bm_shingle_batch one; /* shingles of one document */
     uint64_t budget, hash_bytes;
@@ -232,7 +233,7 @@ static bm_status set_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_er
     const size_t times = (size_t)p->options->text_bytes * TEXT_HELD_TIMES,
                  most = times > TEXT_HELD_LEAST ? times : TEXT_HELD_LEAST;
     doc->held = bm_utf8_valid_prefix(text.data, text.len < most ? text.len : most);
-    doc->text = bm_alloc(doc->held, 1); /* no half of a character */
+    doc->text = bm_alloc(doc->held, 1); /* whole characters only */
     if (doc->text == NULL)
         return bm_fail_nomem(err, doc->held);
     if (doc->held > 0)
@@ -240,7 +241,7 @@ static bm_status set_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_er
     return BM_OK;
 }
 
-/* Distinct and ascending. If the shingles of a document do not fit, none of them are counted. */
+/* Store a document's distinct shingles, ascending. If they do not fit, none are counted. */
 static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error *err)
 {
     bm_shingle_batch_clear(&r->one);
@@ -266,7 +267,7 @@ static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error
     return BM_OK;
 }
 
-/* A document of the page: it is shown, or is a member of the graph without its text. */
+/* Fill in a wanted document: it is shown, or a member of the graph, which needs no text. */
 static bm_status set_wanted(reader *r, const bm_record *record, bool is_shown, bm_page_doc *doc,
                             bm_error *err)
 {
@@ -331,7 +332,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return set_document(r, bm_doc_table_id(docs, docs->n - 1), record, err);
 }
 
-/* The inputs that are there, in their order. */
+/* Read the available inputs in order. */
 static bm_status read_present(reader *r, const char **paths, const char **names, uint32_t *numbers,
                               bm_error *err)
 {

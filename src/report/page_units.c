@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_units.c -- of parts of documents: those that are repeated most, the files that repeat them,
- * and some documents before and after.
+/* page_units.c -- for parts of documents: those repeated most, the files that repeat them, and some
+ * documents before and after cutting.
  *
- *     cuts.tsv     counted by the kept part; then the parts that are shown and the documents that
- *                  lose most; then the files of the former, the ranges of the latter
+ *     cuts.tsv     first walk: counts by the kept part; second: the parts that are shown, and the
+ *                  documents that lose most; third: the files of these parts, the ranges of these
+ *                  documents
  *     removed.tsv  documents that are left empty are not shown
- *     the inputs   of each part the text around its first cut; the documents
+ *     the inputs   the text around each part's first cut; the documents
  *
  * Tests: tests/cli/cases/report_units.sh */
 #include <inttypes.h>
@@ -19,9 +20,9 @@
 #include "base/utf8.h"
 #include "report/page.h"
 
-#define CANDIDATES 64u /* for the documents that are shown: most of them may be left empty */
+#define CANDIDATES 64u /* for the documents shown, since most may be left empty */
 #define SHOWN      3u
-#define SEEN       (UINT64_C(1) << 63) /* in a count: the part was offered */
+#define SEEN       (UINT64_C(1) << 63) /* flag in a count: the part was offered */
 
 static bool same(const bm_buf *a, bm_str b)
 {
@@ -110,7 +111,7 @@ static bm_status read_row(const bm_tsv_table *row, bm_page_cut *out, bm_error *e
     return BM_OK;
 }
 
-/* A document whose rows have ended: is it among those that lose most? */
+/* After the last row of a document: keep it if it is one of those that lose most. */
 static bm_status offer_document(bm_page_units *u, bm_buf *id, uint64_t bytes, bm_error *err)
 {
     if (id->len == 0 || (u->n_docs == CANDIDATES && bytes <= u->docs[CANDIDATES - 1].cut_bytes))
@@ -130,7 +131,7 @@ static bm_status offer_document(bm_page_units *u, bm_buf *id, uint64_t bytes, bm
 
 typedef struct counting {
     bm_page *page;
-    bm_buf id; /* the document of the row before */
+    bm_buf id; /* the document of the previous row */
     uint64_t bytes;
 } counting;
 
@@ -202,7 +203,7 @@ static bm_status choose_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 
 typedef struct filling {
     bm_page *page;
-    size_t input; /* of the row before: rows are in the order of the inputs */
+    size_t input; /* of the previous row; rows are in input order */
 } filling;
 
 static bm_status fill_row(void *ctx, const bm_tsv_table *row, bm_error *err)
@@ -282,7 +283,8 @@ static int by_place(const void *a, const void *b)
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
 }
 
-/* The document from a little before its first cut on. Ranges count from there, and are apart. */
+/* Store the document's text from shortly before its first cut. Ranges become relative to it and
+ * disjoint. */
 static bm_status shorten(bm_page_shortened *doc, const bm_record *record, size_t most,
                          bm_error *err)
 {
@@ -294,7 +296,7 @@ static bm_status shorten(bm_page_shortened *doc, const bm_record *record, size_t
     for (size_t i = 0; i < doc->n; i++) {
         bm_page_range *r = &doc->ranges[i], *last = n > 0 ? &doc->ranges[n - 1] : NULL;
         if (!repaired(record, r->from, r->to, r))
-            return BM_OK; /* the table is of another text */
+            return BM_OK; /* cuts.tsv was made from another text */
         if (last != NULL && r->from <= last->to)
             last->to = r->to > last->to ? r->to : last->to;
         else
@@ -312,7 +314,7 @@ static bm_status shorten(bm_page_shortened *doc, const bm_record *record, size_t
     doc->begin = begin;
     doc->bytes = text.len;
     doc->n = 0;
-    doc->cut_bytes = 0; /* what overlaps counts once */
+    doc->cut_bytes = 0; /* overlapping ranges count once */
     for (size_t i = 0; i < n; i++)
         doc->cut_bytes += doc->ranges[i].to - doc->ranges[i].from;
     for (size_t i = 0; i < n && doc->ranges[i].from < begin + doc->held; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* template.c -- the template is cut into its tags, and each tag knows where its block goes on; then
- * they are walked. Every text of somebody else goes through put_escaped.
+/* template.c -- cuts the template into tags, links the tags of each block, then renders them in
+ * order. All untrusted text goes through put_escaped.
  *
  * Tests: tests/unit/report/test_template.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -16,27 +16,27 @@
 #include "json/json_scan.h"
 #include "job/figure.h"
 
-#define NAME_MAX_BYTES 160u /* of a name that is shown whole */
+#define NAME_MAX_BYTES 160u /* size of a name that is shown whole */
 #define NAME_END_BYTES 40u
-#define DEPTH_MAX      16u /* of blocks */
+#define DEPTH_MAX      16u /* nested blocks */
 #define PATH_MAX_BYTES 64u
 
 static const bm_str nothing = {"null", 4};
 
 typedef struct tag {
-    size_t begin, end; /* of the tag, or of the line that it has for itself */
-    char kind;         /* '#', '/', 'e' for else; 0: a hole */
+    size_t begin, end; /* of the tag, or of its line if nothing else is in it */
+    char kind;         /* '#', '/', 'e' for else; 0: a value */
     bm_str all, word, path, rest;
-    size_t other, close; /* of a block: the tags of its other branch (or its end), and of its end */
+    size_t other, close; /* of a block: indexes of its {{else}} (or its end), and of its end */
 } tag;
 
 typedef struct member {
-    bm_str key, value; /* JSON text; key: with its quotes */
+    bm_str key, value; /* JSON text; the key with its quotes */
 } member;
 
 typedef struct scope {
     bm_str value, key;
-    size_t first; /* of its members, which end where the next scope's begin */
+    size_t first; /* index of its first member; its members end where the next scope's begin */
 } scope;
 
 typedef struct filler {
@@ -45,13 +45,13 @@ typedef struct filler {
     tag *tags;
     size_t n_tags, cap_tags;
     scope scopes[DEPTH_MAX + 1];
-    size_t depth; /* of the scopes; 0 is the whole object */
+    size_t depth; /* of the current scope; 0: the whole object */
     member *members;
     size_t n_members, cap_members;
-    locale_t plain; /* C: what numbers are read in */
+    locale_t plain; /* the C locale, for numbers */
     bm_rows *rows;
-    uint64_t n_bytes; /* that went out already */
-    bm_status status; /* the first failure: what follows is not written */
+    uint64_t n_bytes; /* bytes already written */
+    bm_status status; /* the first failure; nothing is written after it */
     bm_error *err;
 } filler;
 
@@ -87,15 +87,15 @@ static bool same(bm_str a, const char *b)
     return bm_json_scan_is(a, b);
 }
 
-/* --- texts of others --- */
+/* --- untrusted texts --- */
 
 typedef enum text_kind { RUNNING_TEXT, NAME, PLAIN_NAME } text_kind;
 
-/* Neither a terminal nor a page gets bytes that are no character, or characters that are invisible
- * or that bm_text_next calls hidden. */
+/* Characters to show by their numbers: noncharacters and invisible ones, besides those that
+ * bm_text_next calls hidden. */
 static bool is_unseen(uint32_t code)
 {
-    return (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF) || /* no characters */
+    return (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF) || /* noncharacters */
            code == 0xAD || code == 0x200B || (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF ||
            (code >= 0xFFF9 && code <= 0xFFFB) || (code >= 0xE0000 && code <= 0xE0FFF);
 }
@@ -108,23 +108,24 @@ static const char *escape_of(char c)
     return hit != NULL ? to[hit - of] : NULL;
 }
 
-/* How many bytes it takes, and whether it is hidden in a text of this kind. */
+/* Get the next character and its length in bytes. *hidden: it must not be shown in a text of this
+ * kind. */
 static size_t next_character(bm_str text, size_t at, text_kind kind, uint32_t *code, bool *hidden)
 {
     const size_t n = bm_text_next(text.data + at, text.len - at, code, hidden);
     if (kind == RUNNING_TEXT && (*code == '\n' || *code == '\t'))
         *hidden = false;
     if (kind == RUNNING_TEXT && *code == '\r' && at + 1 < text.len && text.data[at + 1] == '\n')
-        *hidden = false; /* and the browser drops it */
+        *hidden = false; /* the browser drops it */
     *hidden = *hidden || is_unseen(*code);
     return n;
 }
 
-/* Markup is escaped; a hidden character is shown by its number ("U+202E"), a byte that belongs to
- * no character as "\x9b", both marked if an element is allowed there. */
+/* Write text with markup escaped. A hidden character is shown by its number ("U+202E"), an invalid
+ * byte as "\x9b"; both are marked if an element is allowed there. */
 static void put_escaped(filler *f, bm_str text, text_kind kind)
 {
-    size_t run = 0, n; /* what begins at `run` is as it should be, and not written yet */
+    size_t run = 0, n; /* text from `run` on needs no change and is not written yet */
     bool open = false;
     for (size_t at = 0; f->status == BM_OK && at < text.len; at += n) {
         uint32_t code;
@@ -156,7 +157,7 @@ static void put_escaped(filler *f, bm_str text, text_kind kind)
         put_text(f, "</span>");
 }
 
-/* A long name is cut to its first bytes, that cut no character, and its last. */
+/* Write a name; a long one is cut, between characters, to its first and last bytes. */
 static void put_name(filler *f, bm_str name, text_kind kind)
 {
     if (name.len <= NAME_MAX_BYTES || kind == RUNNING_TEXT) {
@@ -189,8 +190,7 @@ static void push(filler *f, bm_str value, bm_str key)
     }
 }
 
-/* The first name of a path, from the innermost scope on to the one with members from `first` on.
- * */
+/* Find a name in the members from the innermost scope outwards, down to member `first`. */
 static bool find_first(const filler *f, size_t first, bm_str name, bm_str *value)
 {
     for (size_t k = f->n_members; k-- > first;) {
@@ -213,7 +213,7 @@ static bool find_in(bm_str object, bm_str name, bm_str *value)
     return bm_json_scan_find(object, key, value);
 }
 
-/* `value` is "null" where there is none. */
+/* Look up a path; *value is "null" if it does not exist. */
 static bool look_up(const filler *f, bm_str path, bm_str *value)
 {
     const scope *top = &f->scopes[f->depth];
@@ -256,7 +256,7 @@ static bool is_true(bm_str value)
            !same(value, "\"\"");
 }
 
-/* NAN: it is no number. */
+/* The value as a number; NAN: it is none. */
 static double number_of(const filler *f, bm_str value)
 {
     char text[40];
@@ -275,7 +275,7 @@ static uint64_t count_of(bm_str value)
 
 /* --- the text of a value --- */
 
-/* A string is written without its quotes, a list as its elements, anything else as its text. */
+/* Write a string without its quotes, an array as its elements, anything else as its JSON text. */
 static void put_value(filler *f, bm_str value, text_kind kind)
 {
     bm_str element;
@@ -316,7 +316,7 @@ static void put_fixed(filler *f, bm_str value, int decimals)
             bm_buf_add_format(&f->rows->buf, f->err, "%ld.%0*ld", n / one, decimals, n % one);
 }
 
-/* To the millisecond; less is shown as less. */
+/* Write seconds to the millisecond; smaller values are shown as less than that. */
 static void put_seconds(filler *f, bm_str value)
 {
     const char *dot = memchr(value.data, '.', value.len);
@@ -328,14 +328,14 @@ static void put_seconds(filler *f, bm_str value)
         put_value(f, shown, NAME);
 }
 
-/* The table of filters; `rest`: what follows the path. */
+/* Write a value by the filter `word`; `rest`: the text after the path. False: no such filter. */
 static bool put_filtered(filler *f, bm_str word, bm_str value, bm_str rest)
 {
     bm_str other;
     const double n = (double)count_of(value);
-    if (same(word, "text")) { /* lines and tabs stay */
+    if (same(word, "text")) { /* with newlines and tabs */
         put_value(f, value, RUNNING_TEXT);
-    } else if (same(word, "name")) { /* a name or an id in one line, of a long one both ends */
+    } else if (same(word, "name")) { /* a name or an id in one line; of a long one both ends */
         put_value(f, value, NAME);
     } else if (same(word, "count")) { /* "1,234" */
         put_count(f, value);
@@ -344,7 +344,7 @@ static bool put_filtered(filler *f, bm_str word, bm_str value, bm_str rest)
         put_text(f, " ");
         put(f, rest.data, rest.len);
         put_text(f, n == 1 ? "" : "s");
-    } else if (same(word, "minus")) { /* {{minus path less}}, as a count */
+    } else if (same(word, "minus")) { /* {{minus path less}}: the difference, as a count */
         look_up(f, rest, &other);
         put_text(f, bm_svg_count(count_of(value) - count_of(other)).text);
     } else if (same(word, "percent")) { /* {{percent path of}}: "12.5 %" */
@@ -352,13 +352,13 @@ static bool put_filtered(filler *f, bm_str word, bm_str value, bm_str rest)
         const double all = (double)count_of(other);
         put_text(f, bm_svg_share(all > 0 ? floor(1000.0 * n / all + .5) / 10 : 0).text);
         put_text(f, " %");
-    } else if (same(word, "mib")) { /* of bytes */
+    } else if (same(word, "mib")) { /* of a number of bytes */
         put_text(f, bm_svg_count((count_of(value) + (1u << 19)) >> 20).text);
     } else if (same(word, "seconds")) {
         put_seconds(f, value);
     } else if (same(word, "share")) { /* up to four digits: "0.8571" */
         put_text(f, bm_svg_share(number_of(f, value)).text);
-    } else if (same(word, "fixed2") || same(word, "fixed6")) { /* so many digits, or "not known" */
+    } else if (same(word, "fixed2") || same(word, "fixed6")) { /* 2 or 6 decimals, or "not known" */
         put_fixed(f, value, word.data[5] - '0');
     } else if (same(word, "raw")) { /* our own markup */
         if (f->status == BM_OK)
@@ -380,7 +380,7 @@ static bm_str cut_word(bm_str *from)
     return word;
 }
 
-/* Take the line along, where there is nothing else in it. */
+/* If a tag is alone in its line, extend it to the whole line. */
 static void widen(bm_str text, tag *t)
 {
     size_t begin = t->begin;
@@ -393,7 +393,7 @@ static void widen(bm_str text, tag *t)
     t->end++;
 }
 
-/* The next tag; false: there is none. */
+/* Find the next tag; false: there is none. */
 static bool next_tag(filler *f, size_t from, tag *t)
 {
     const char *data = f->text.data, *end_of_all = data + f->text.len;
@@ -421,7 +421,7 @@ static void add_tag(filler *f, tag t)
         f->tags[f->n_tags++] = t;
 }
 
-/* All tags, between two that are none, at the beginning and the end. */
+/* Cut the template into tags, with an empty tag before the first and after the last. */
 static void cut(filler *f)
 {
     size_t open[DEPTH_MAX], depth = 0;
@@ -466,7 +466,7 @@ static void render_in(filler *f, const tag *t, bm_str value, bm_str key)
     flush(f, false);
 }
 
-/* Whether there was an element. */
+/* Render a block for each element. False: there was none. */
 static bool render_each(filler *f, const tag *t, bm_str value)
 {
     const bool object = value.data[0] == '{';
@@ -545,7 +545,7 @@ bm_status bm_template_fill(const bm_template *page, bm_rows *rows, uint64_t *n_b
 {
     filler f = {.page = page,
                 .text = {page->text, strlen(page->text)},
-                .depth = SIZE_MAX, /* of the first that is pushed 0 */
+                .depth = SIZE_MAX, /* so that the first scope pushed is 0 */
                 .plain = newlocale(LC_ALL_MASK, "C", (locale_t)0),
                 .rows = rows,
                 .err = err};
