@@ -69,7 +69,7 @@ static void touch_rows(const bm_table_chunk *chunk, size_t n_text)
     bm_buf joined = {0};
     for (size_t row = 0; row < chunk->n_rows; row++) {
         bm_str text;
-        const bm_text_request wish = {n_text, row, &joined};
+        const bm_text_request wish = {.n = n_text, .row = row, .joined = &joined};
         here.touched += bm_chunk_text_bytes(chunk, n_text, row);
         check(bm_chunk_text(chunk, &wish, &text, NULL) == BM_OK, "no memory for a text");
         touch(text);
