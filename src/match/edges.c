@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edges.c -- verification in parallel over one chunk at a time; edges and groups change between
- * chunks only.
+/* edges.c -- verification in parallel, one chunk of pairs at a time; edges and groups change only
+ * between chunks.
  *
  * Tests: tests/reference/test_against.py, tests/reference/test_contained.py,
  *        tests/reference/test_lost.py, tests/unit/job/test_corpus_spill.c,
@@ -23,11 +23,11 @@
 
 /* === known ===
  *
- * Links are added at the end and sorted now and then. The first link of a known document stays; the
- * documents of its other links are joined to the first one's document. */
+ * Links are appended, and sorted now and then. Only the first link of a known document is kept; the
+ * documents of its other links are joined with the document of the first. */
 
-#define LEAST_TAIL ((size_t)1 << 16) /* links that are sorted at once, at least */
-#define PAGE       4096u             /* that an edge touches, of memory */
+#define LEAST_TAIL ((size_t)1 << 16) /* least number of new links that are sorted at once */
+#define PAGE       4096u             /* bytes of memory that an edge touches */
 
 bm_status bm_known_init(bm_known *known, size_t n, bm_error *err)
 {
@@ -108,7 +108,7 @@ bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shing
     return status;
 }
 
-/* Its place in the links. */
+/* The index of a known document's link. */
 static size_t known_place(const bm_known *known, uint32_t number)
 {
     bm_bisect b = {1, known->n_links};
@@ -126,7 +126,7 @@ bm_str bm_known_id(const bm_known *known, uint32_t number)
 
 /* === known groups ===
  *
- * Labels, kept ones and members where some documents are known. */
+ * Labels, kept documents and members of groups if there are known documents. */
 
 bm_status bm_known_begin(bm_grouping *out, bm_error *err)
 {
@@ -136,7 +136,8 @@ bm_status bm_known_begin(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* The first known document that a member found is kept for each group that has one. */
+/* For each group in which a member found a known document, keep the first of these known
+ * documents. */
 static void keep_known(bm_grouping *out, const uint32_t *rep, uint32_t *first)
 {
     const bm_known *from = out->from;
@@ -173,7 +174,7 @@ out:
 bm_status bm_known_group(bm_grouping *out, bm_error *err)
 {
     const bm_known *from = out->from;
-    uint32_t *first = bm_alloc(from->n_links, sizeof *first); /* that the known one took */
+    uint32_t *first = bm_alloc(from->n_links, sizeof *first); /* of each link: its label */
     if (first == NULL)
         return bm_fail_nomem(err, from->n_links * sizeof *first);
     for (size_t i = 0; i < from->n_links; i++)
@@ -202,8 +203,7 @@ static void gather_kept(bm_grouping *out)
     out->known_begin[out->n_groups] = n;
 }
 
-/* The known document to which the members of the group fell when their component was divided;
- * BM_NO_KNOWN: none, or the component was not divided. */
+/* The known document whose star the group is, if its component was divided; else BM_NO_KNOWN. */
 static uint32_t known_of_group(const bm_grouping *out, size_t group)
 {
     const uint32_t first = out->members[out->begin[group]];
@@ -229,7 +229,8 @@ bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err)
     for (size_t g = 0; g < out->n_groups; g++)
         for (uint64_t i = out->begin[g]; i < out->begin[g + 1]; i++)
             group[out->members[i]] = (uint32_t)g;
-    /* known_begin[g + 2] counts, then known_begin[g + 1] is where the next of group g goes. */
+    /* known_begin[g + 2] counts; then known_begin[g + 1] is where the next entry of group g is
+     * stored. */
     for (size_t i = 0; i < n; i++)
         out->known_begin[group[links[i].doc] + 2] += !bm_grouping_is_divided(out, links[i].doc);
     for (size_t g = 0; g < out->n_groups; g++)
@@ -266,9 +267,9 @@ void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity
 
 /* === turn links ===
  *
- * Each edge twice through sorted runs. */
+ * Each edge is sorted twice, once for each end, by the turn of that end. */
 
-/* Add each edge twice, sorted by the place of one end among the turns. */
+/* Add each edge twice, with the turn of one end as its key. */
 static bm_status sort_by_turn(const bm_match *match, const uint32_t *place, bm_sorted_runs *by_turn,
                               bm_error *err)
 {
@@ -335,9 +336,9 @@ void bm_turn_links_close(bm_turn_links *links)
 
 /* === holders ===
  *
- * One walk over the turns and the edges of each kept document.
+ * One walk over the turns, and for each kept document over its edges.
  *
- * How many shingles two documents share follows from the similarity of their edge
+ * The number of shingles that two documents share is computed from the similarity of their edge
  * (bm_jaccard_common). */
 
 static void hold_by_known(bm_holders *h)
@@ -359,7 +360,7 @@ static void holders_reset(bm_holders *holders)
     *holders = (bm_holders){0};
 }
 
-/* Nobody is held but by known documents. BM_ERR_NOMEM, and `out` is empty. */
+/* Initially only known documents hold others. BM_ERR_NOMEM: `out` is empty. */
 static bm_status holders_init(const bm_match *match, const bm_keep_rank *rank,
                               const bm_turns *turns, bm_holders *out, bm_error *err)
 {
@@ -377,14 +378,15 @@ out:
     return status;
 }
 
-/* A representative has its turn at the place of the best of its copies. */
+/* A representative's rank is that of the best of its copies. */
 static uint32_t place_of(const bm_holders *h, uint32_t doc)
 {
     return bm_keep_rank_of(h->rank, h->turns->best[doc]);
 }
 
-/* Two representatives of this similarity are an edge, and `kept` is kept: it holds `doc`, where
- * that comes later, it has enough of it, and nobody has more. */
+/* An edge of this similarity between `kept`, a kept representative, and `doc`: `kept` becomes the
+ * holder of `doc` if `doc` comes later, `kept` contains enough of it, and no other holder contains
+ * more. */
 static void holders_offer(bm_holders *h, uint32_t kept, uint32_t doc, double similarity)
 {
     const uint32_t *sizes = h->match->settings.corpus->sizes, had = h->docs[doc];
@@ -456,12 +458,12 @@ out:
  *
  * Documents take their turns while edges are still being found.
  *
- * Pairs of a centre gather in a chunk, so that many are verified at once. Whether a document of
- * them is taken is known only then: so the chunk is verified before that document's own turn, and
- * before a later centre takes it by an edge that is known already. The result is as if each pair
- * were verified at once; so edges and counts are the same for any threads. */
+ * Pairs of centres are collected in a chunk, so that many are verified at once. Only then is it
+ * known which documents are taken. So the chunk is verified before the turn of any document in it,
+ * and before a later centre takes one by an edge that was already known. The result is as if each
+ * pair were verified immediately; so edges and counts do not depend on threads. */
 
-#define ASK_TURNS 4096u /* between two questions whether to stop */
+#define ASK_TURNS 4096u /* turns between two checks whether to stop */
 
 typedef struct star_walk {
     bm_match *match;
@@ -479,8 +481,8 @@ static void assign(star_walk *s, uint32_t centre, uint32_t doc)
     bm_crowded_buckets_remove(&s->crowded, doc);
 }
 
-/* A kept document and another are an edge. A document that is held whole needs no more pairs;
- * others may find a document that holds more of them. */
+/* There is an edge between a kept document and another. A document that is held completely needs no
+ * more pairs; another may find a holder that contains more of it. */
 static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
 {
     holders_offer(s->holders, kept, doc, similarity);
@@ -488,7 +490,7 @@ static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double simil
         assign(s, kept, doc);
 }
 
-/* A bm_candidates_fn: each pair is of a centre and a document that has not had its turn. */
+/* A bm_candidates_fn: each pair is a centre and a document that has not had its turn. */
 static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     star_walk *s = ctx;
@@ -508,7 +510,7 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* The turn of a document that nobody took. */
+/* The turn of a document that was not taken: it becomes a centre. */
 static bm_status make_centre(star_walk *s, uint32_t doc, const uint32_t *near, size_t n,
                              bm_error *err)
 {
@@ -591,7 +593,7 @@ out:
 
 /* === lost shingles ===
  *
- * One number a removed document, and their sums. */
+ * One number for each removed document, and the sums. */
 
 uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc)
 {
@@ -618,8 +620,8 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs)
         const uint64_t bytes = bm_doc_table_row(docs, i)->text_bytes,
                        lost = bm_lost_shingles(from, i);
         sum.removed_shingles += from->corpus->sizes[i];
-        /* A document that is removed has shingles, and so has text: no bytes are none that are
-         * known. */
+        /* A removed document has shingles, and so has text: 0 bytes means that the size is
+         * unknown. */
         sum.removed_bytes =
             bytes == 0 || sum.removed_bytes == UINT64_MAX ? UINT64_MAX : sum.removed_bytes + bytes;
         sum.lost_shingles = lost == UINT64_MAX ? UINT64_MAX : sum.lost_shingles + lost;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grouping.c -- labels, the one to keep, the reason for each removal.
+/* grouping.c -- labels, the document to keep, and the reason for each removal.
  *
- * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of
- * the representatives (edges.h), in the order of the turns (lsh/groups.h). Memory: 29 bytes a
- * document with components; 20 of them are in a file if columns of the corpus are: of labels, kept
- * ones, similarities and groups, which are walked over in order. Sequential but for the
- * similarities, since everything here is linear.
+ * Components come from the union-find that matching filled. Stars (lsh/groups.h) walk the
+ * neighbours of the representatives (edges.h) in the order of turns. Memory: 29 bytes for each
+ * document with components. 20 of them (labels, kept documents, similarities and groups, which are
+ * accessed in order) are in a file if columns of the corpus are. One thread, except for comparing,
+ * since all steps take linear time.
  *
  * Tests: tests/reference/test_groups.py, tests/reference/test_keep.py,
  *        tests/reference/test_pairs_model.py */
@@ -38,7 +38,7 @@ static bm_status group_by_components(const bm_match *match, const bm_keep_rank *
                                      bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
-    uint32_t *best = out->members;               /* which are not needed yet */
+    uint32_t *best = out->members;               /* memory that is not needed yet */
     bm_union_find groups = match->result.groups; /* halving paths changes no root */
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);
@@ -75,7 +75,7 @@ out:
     return status;
 }
 
-/* Stars among all documents, or among documents of divided components. */
+/* Form stars among all documents, or among documents of divided components. */
 static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
                                 bm_error *err)
 {
@@ -86,7 +86,7 @@ static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank,
     for (size_t i = 0; i < out->n; i++) {
         if (bm_grouping_leaves(out, i) || (out->from != NULL && out->from->best[i] != BM_NO_KNOWN))
             turns.centres[i] = (uint32_t)i;
-    } /* taken, and takes nobody */
+    } /* these are taken already, and take none */
     BM_TRY_OUT(form_stars(match, &turns, err));
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);
@@ -129,7 +129,8 @@ out:
     return status;
 }
 
-/* Where matching stored no edges, those that stars need are looked for now that some are needed. */
+/* Divide the marked components into stars. If matching stored no edges, the edges that stars need
+ * are found first. */
 static bm_status divide(const bm_match *match, const bm_grouping_options *options, bm_grouping *out,
                         bm_error *err)
 {
@@ -151,7 +152,8 @@ out:
 
 /* --- labels, members, reasons --- */
 
-/* The label of a group is any of its documents: make it the smallest. `scratch` holds n. */
+/* Change the label of each group from any of its documents to the smallest. `scratch` has space for
+ * n. */
 static void smallest_labels(bm_grouping *out, uint32_t *scratch)
 {
     for (size_t i = 0; i < out->n; i++)
@@ -160,17 +162,18 @@ static void smallest_labels(bm_grouping *out, uint32_t *scratch)
         bm_grouping_leave(out, i);
         if (scratch[out->label[i]] == UINT32_MAX)
             scratch[out->label[i]] = (uint32_t)i;
-        out->label[i] = scratch[out->label[i]]; /* of the documents before, nobody asks again */
+        out->label[i] = scratch[out->label[i]]; /* labels of earlier documents are not read again */
     }
 }
 
-#define NO_PLACE UINT32_MAX /* a group of one */
+#define NO_PLACE UINT32_MAX /* the group has one document */
 
 /* List the members of each group, by counting. Groups come in the order of their labels, which are
  * their smallest documents. */
 static bm_status gather(bm_grouping *out, bm_error *err)
 {
-    uint32_t *place = NULL; /* of each label: documents, then where the next of them goes */
+    uint32_t *place = NULL; /* of each label: number of documents, then the position of the next
+                             * one */
     uint64_t total = 0;
     BM_TRY(bm_new_zero(&place, out->n, err));
     for (size_t i = 0; i < out->n; i++) {
@@ -198,8 +201,8 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* Is the removed document a near the kept document b? Without verification: was it a candidate of
- * it? */
+/* Is the removed document a near the kept document b? Without verification: were they
+ * candidates? */
 static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double similarity)
 {
     if (match->settings.verify != BM_VERIFY_NONE)
@@ -220,7 +223,7 @@ static void set_reason(const bm_match *match, bm_grouping *out, uint32_t doc, do
         is_near(match, doc, out->kept[doc], similarity) ? BM_REASON_NEAR : BM_REASON_CHAINED;
 }
 
-/* Compare each removed document (a) with the kept one (b), and give it its reason. */
+/* Compare each removed document (a) with the kept one (b), and set its reason. */
 static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pair *pairs, size_t n,
                                  bm_error *err)
 {
@@ -228,14 +231,14 @@ static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pai
                                .pool = match->settings.pool};
     BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
     for (size_t i = 0; i < n; i++) {
-        if (i % BM_DOC_LEAVE_ROWS == 0) /* of documents that are far apart */
+        if (i % BM_DOC_LEAVE_ROWS == 0) /* these documents are far apart */
             bm_column_leave(&out->column);
         set_reason(match, out, pairs[i].a, pairs[i].similarity);
     }
     return BM_OK;
 }
 
-/* Did matching compare the document with the kept one, and find an edge? */
+/* Did matching already find an edge between the document and the kept one? */
 static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double *similarity)
 {
     uint32_t x = match->settings.corpus->rep[doc], y = match->settings.corpus->rep[kept];
@@ -247,7 +250,7 @@ static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double 
     return true;
 }
 
-/* Of a copy of another document. */
+/* The reason of a document that is a copy of `other`. */
 static uint8_t copy_reason(const bm_corpus *corpus, size_t doc, size_t other)
 {
     return bm_corpus_same_text(corpus, doc, other) ? BM_REASON_IDENTICAL : BM_REASON_EQUAL;
@@ -272,7 +275,7 @@ static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *
             continue;
         const bool copy = rep[i] == rep[out->kept[i]];
         if (!copy && match->settings.verify == BM_VERIFY_CONTAINED) {
-            out->reason[i] = BM_REASON_CONTAINED; /* with its similarity */
+            out->reason[i] = BM_REASON_CONTAINED; /* its similarity is set already */
             continue;
         }
         out->similarity[i] = 1.0;
@@ -297,12 +300,12 @@ out:
     return status;
 }
 
-/* The known texts of documents that are copies or have copies, as hashes of shingles and text,
- * ascending. */
+/* The texts of documents that are copies or have copies, as hashes of shingles and text, ascending.
+ * Unknown texts are omitted. */
 typedef struct copied_texts {
     uint64_t *list;
     size_t n;
-    bm_column column; /* which holds the list, and after it so much again to sort it */
+    bm_column column; /* holds the list, and equally much scratch memory for sorting it */
 } copied_texts;
 
 static uint64_t copied_text(const bm_corpus *corpus, size_t doc)
@@ -328,7 +331,7 @@ static bm_status list_texts(const bm_corpus *corpus, const uint8_t *copied, copi
     return BM_OK;
 }
 
-/* Has another document the shingles and the text of this one? */
+/* Does another document have the same shingles and text? */
 static bool has_twin(const copied_texts *texts, uint64_t text)
 {
     bm_bisect b = {0, texts->n};
@@ -337,13 +340,13 @@ static bool has_twin(const copied_texts *texts, uint64_t text)
     return text != 0 && b.low + 1 < texts->n && texts->list[b.low + 1] == text;
 }
 
-/* No member of a group is kept. */
+/* Keep no member of any group. */
 static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
     const uint32_t *rep = corpus->rep;
     const bool known = corpus->cfg.docs != NULL && corpus->cfg.docs->n == corpus->n;
-    uint8_t *copied = NULL; /* of each representative: it has a copy */
+    uint8_t *copied = NULL; /* of each representative: does it have a copy? */
     copied_texts texts = {0};
     bm_status status = BM_OK;
     BM_TRY(bm_new_zero(&copied, out->n, err));
@@ -417,7 +420,7 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
     BM_TRY_OUT(gather(out, err));
     if (out->from != NULL)
         BM_TRY_OUT(bm_known_gather(out, !contained && !stars, err));
-    if (options->rank->none) /* before what would be compared with kept ones */
+    if (options->rank->none) /* first, so that no documents are compared with kept ones */
         BM_TRY_OUT(keep_none(match, out, err));
     status = set_reasons(match, out, err);
 out:

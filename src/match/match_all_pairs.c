@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h).
+/* match_all_pairs.c -- a similarity self-join of the sets of a corpus (lsh/all_pairs.h).
  *
- * Where sets are in memory, they are sorted, and pairs come with their similarity. Where they are
- * in a file, prefixes are made and written first; of these, the index of one
- * block of documents after another is built. Pairs that pass its filters are compared like
- * candidates of bands: chunk by chunk, sets read back in order of their places. Either way the same
- * pairs are compared.
+ * Sets in memory are sorted, and pairs are found with their similarity. For sets in a file,
+ * prefixes are made and written first, and an index of them is built for one block of documents
+ * after another. Pairs that pass its filters are compared like candidates of bands: chunk by chunk,
+ * with sets read back in order of their places. Both ways compare the same pairs.
  *
  * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,
  *        tests/unit/match/test_all_pairs_parts.c, tests/unit/match/test_all_pairs_prefixes.c,
@@ -25,7 +24,7 @@
 
 /* === all pairs counts ===
  *
- * A table of counters larger than memory, made part by part.
+ * A table of counters that is larger than memory, computed part by part.
  *
  * A shingle's counter is chosen by the leading bits of its mixed hash. Shingles with the same first
  * part_bits are a part: no other shingle touches their counters.
@@ -37,27 +36,28 @@
  *                    [ counts of part 0 | of part 1 | of part 2 | … ]
  *     3. next    hashes come again in the same order, and take the next count of their part
  *
- * Disk: 8 bytes a shingle, and 2 for its count. Threads: one adds and asks; counting uses the pool.
+ * Disk: 8 bytes for each shingle, and 2 for its count. Threads: one adds and reads counts; counting
+ * uses the pool.
  *
- * The table itself is no column over a file, though that would be one way for all sizes. Hashes
- * would have to be sorted by place, a memory full of M bytes at a time, so that the table's pages
- * are gone through once for each M / 8 shingles. Reading and writing T bytes of table for n
- * shingles then takes 16 n T / M bytes, and 40 n T / M if T is 1 to 2 bytes a shingle and it is
- * asked once more. In parts it is 30 n. The column would be better only where the table nearly
- * fits. */
+ * The table could be a column over a file instead, one method for all sizes. Then hashes would have
+ * to be sorted by place, M bytes of memory at a time, so that the table's pages are traversed once
+ * for each M / 8 shingles. Updating a table of T bytes for n shingles would read and write 16 n T /
+ * M bytes, and with the later look-ups 40 n T / M in all, T being 1 to 2 bytes for each shingle.
+ * Counting by parts transfers 30 n bytes. The column would be better only if the table nearly fits
+ * into memory. */
 
 #define BLOCK       2048u
-#define LEAVE       16u /* so many blocks, about, have their counts mapped */
+#define LEAVE       16u /* about how many blocks have their counts in memory */
 #define WRITE_BYTES ((size_t)64 << 10)
 
 typedef struct part {
     uint64_t n;       /* shingles */
-    uint64_t at;      /* counts that were taken */
-    uint64_t first;   /* of the column: the part's first count */
+    uint64_t at;      /* counts that were read */
+    uint64_t first;   /* index in the column of the part's first count */
     uint64_t *blocks; /* places in the file of hashes */
     size_t cap;
     uint64_t *hashes; /* the block being filled */
-    uint16_t *counts; /* the block being asked */
+    uint16_t *counts; /* the block whose counts are being read */
 } part;
 
 struct bm_part_counts {
@@ -68,7 +68,7 @@ struct bm_part_counts {
     uint64_t *hashes;
     uint16_t *counts;
     bm_spill_file *hash_file;
-    bm_column column; /* of all counts */
+    bm_column column; /* all counts */
     uint64_t written;
 };
 
@@ -80,7 +80,7 @@ typedef struct counting {
     bool shared;
 } counting;
 
-/* Bytes of memory at most, for n shingles with a whole table of 2^table_bits counters. */
+/* The most bytes of memory, for n shingles and a whole table of 2^table_bits counters. */
 static uint64_t part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits)
 {
     uint64_t parts = (uint64_t)1 << part_bits;
@@ -103,8 +103,8 @@ static void part_counts_close(bm_part_counts *c)
     bm_free_all(c->parts, c->hashes, c->counts, c->dir, c);
 }
 
-/* Files go to `dir`. Counts are as in a table of 2^table_bits counters (lsh/shingle_counts.h), made
- * in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
+/* Files are made in `dir`. Counts are the same as in a table of 2^table_bits counters
+ * (lsh/shingle_counts.h), made in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
 static bm_status part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
                                   bm_part_counts **out, bm_error *err)
 {
@@ -131,7 +131,7 @@ out:
     return BM_OK;
 }
 
-/* bytes, to files */
+/* bytes written to files */
 static uint64_t part_counts_written(const bm_part_counts *c)
 {
     return c->written;
@@ -229,7 +229,7 @@ static bm_status make_column(bm_part_counts *c, bm_error *err)
     return bm_column_open_file(&c->column, (size_t)n * sizeof *c->counts, c->dir, err);
 }
 
-/* The hashes are not needed any more: their file goes, their memory is taken by counts. */
+/* Close the file of hashes, which are not needed any more, and use their memory for counts. */
 static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
 {
     bm_column_leave(&c->column);
@@ -243,7 +243,7 @@ static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
     return BM_OK;
 }
 
-/* No more are added. BM_ERR_CANCELLED if the meter is told to stop. */
+/* End adding and count. BM_ERR_CANCELLED if the meter is told to stop. */
 static bm_status part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
 {
     counting k = {.all = c, .shared = bm_pool_size(pool) > 1};
@@ -263,7 +263,7 @@ static bm_status part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *met
 
 /* --- 3. next --- */
 
-/* The count of a hash. Hashes are asked for in the order in which they were added. */
+/* The count of a hash. Hashes must come in the order in which they were added. */
 static bm_status part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count, bm_error *err)
 {
     part *p = &c->parts[mixed >> (64 - c->part_bits)];
@@ -278,12 +278,12 @@ static bm_status part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *c
 
 /* === all pairs window ===
  *
- * Documents by size, read by place.
+ * Documents ordered by size, but read in order of their places.
  *
  *     positions   | 0 … 15 | 16 … 31 | …       documents by size; a window ends where a range ends
  *     reading     documents of the window by number, which is the order of their places in the file
  *
- * Where the file does not fit into a window, it is walked once for each window, always forward and
+ * If the sets do not fit into one window, the file is traversed once for each window, forward and
  * with gaps. All threads read. */
 
 #define DOC_GRAIN 512u
@@ -297,7 +297,8 @@ static void set_window_reset(bm_set_window *w)
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
-/* The most bytes that a window of one range can have: the last whole range, and what follows it. */
+/* The most bytes that a window of one range can have: those of the last whole range, and of the
+ * documents after it. */
 static uint64_t set_window_least(const bm_set_window *w)
 {
     size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
@@ -306,7 +307,7 @@ static uint64_t set_window_least(const bm_set_window *w)
     return words * sizeof *w->words + most * BM_SET_WINDOW_DOC;
 }
 
-/* Where the window ends that begins at w->begin, and how many words it needs. */
+/* Find the end of the window that begins at w->begin, and return the words that it needs. */
 static size_t measure(bm_set_window *w, size_t *end)
 {
     size_t words = 0;
@@ -326,7 +327,7 @@ static size_t measure(bm_set_window *w, size_t *end)
     return words;
 }
 
-/* Nothing of the window before is needed any more, so arrays are made again and not copied. */
+/* Reserve arrays for a window. The previous window is not needed any more, so nothing is copied. */
 static bm_status reserve_window(bm_set_window *w, size_t words, size_t docs, bm_error *err)
 {
     if (words <= w->cap_words && docs <= w->cap_docs)
@@ -362,7 +363,7 @@ out:
     return status;
 }
 
-/* Fill in the first five fields before. Reads the next documents, the first time the first ones.
+/* Read the next documents, beginning with the first ones. The first five fields must be set before.
  * BM_NOT_FOUND (and no error) after the last; the call after that starts again. */
 static bm_status set_window_next(bm_set_window *w, bm_error *err)
 {
@@ -389,7 +390,7 @@ static bm_status set_window_next(bm_set_window *w, bm_error *err)
 
 /* === all pairs prefixes ===
  *
- * Sets in, prefixes out, in two passes over the file of sets.
+ * Makes prefixes from sets in two passes over the file of sets.
  *
  *     1. count       every shingle, into a table of 1 to 2 bytes a shingle; where that does not
  *                    fit, part by part
@@ -400,11 +401,11 @@ static bm_status set_window_next(bm_set_window *w, bm_error *err)
  *     record    [ 16 heads | keys of 0 | keys of 1 | … ]        in the same place
  *
  * In text most shingles are in one document alone and have no key, so this file is small beside the
- * file of sets; each block of the search reads this one only. Counts are the same as where all is
- * in memory, and so are the prefixes and the pairs that are compared.
+ * file of sets; each block of the search reads this one only. Counts, prefixes and the compared
+ * pairs are the same as if all were in memory.
  *
- * Memory beside the table: a window of sets, which takes an eighth of the memory that is given, and
- * for each thread a buffer for the longest set. Threads: sets are read, counted and cut by all. */
+ * Memory besides the table: a window of sets, which takes an eighth of the given memory, and for
+ * each thread a buffer for the longest set. All threads read, count and cut sets. */
 
 #define PREFIXES_WRITE_BYTES ((size_t)256 << 10)
 #define WINDOW_LEAST         ((uint64_t)256 << 10)
@@ -416,8 +417,8 @@ typedef struct prefix_maker {
     const bm_set_prefixes_job *job;
     bm_set_prefixes *out;
     bm_set_window window;
-    bm_shingle_counts table; /* the counts, where they fit */
-    bm_part_counts *parts;   /* the counts part by part; NULL: the table */
+    bm_shingle_counts table; /* the counts, if they fit into memory */
+    bm_part_counts *parts;   /* the counts part by part; NULL: `table` is used */
     size_t longest;
     uint64_t n_shingles;
     bool shared;
@@ -431,7 +432,7 @@ static uint64_t order_bytes(const prefix_maker *m)
            m->out->n / BM_PREFIX_RANGE * (sizeof *m->out->places + sizeof *m->out->n_keys);
 }
 
-/* Bytes that are needed beside the counters. */
+/* Bytes that are needed besides the counters. */
 static uint64_t fixed_bytes(const prefix_maker *m)
 {
     uint64_t largest = set_window_least(&m->window);
@@ -442,7 +443,7 @@ static uint64_t fixed_bytes(const prefix_maker *m)
     return order_bytes(m) + (sorting > making_them ? sorting : making_them);
 }
 
-/* Choose how the counters are made: whole, or in as few parts as fit. */
+/* Choose how counters are computed: in one table, or in the fewest parts that fit. */
 static bm_status share_memory(prefix_maker *m, unsigned *table_bits, bm_error *err)
 {
     uint64_t memory = m->job->memory;
@@ -506,8 +507,8 @@ static bm_status count_window(prefix_maker *m, bm_error *err)
 
 /* --- 2. prefixes --- */
 
-/* Where counts are made in parts: put the keys of each set in its place, and their number into its
- * head. */
+/* If counting is by parts: overwrite each set with its keys, and store their number in the head of
+ * the range. */
 static bm_status make_keys(prefix_maker *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
@@ -527,7 +528,7 @@ static bm_status make_keys(prefix_maker *m, bm_error *err)
     return BM_OK;
 }
 
-/* Put the record of a range where its sets stood; how many keys are in it. */
+/* Overwrite the sets of a range with its record, and return the number of keys in it. */
 static size_t cut_range(const prefix_maker *m, size_t first, uint64_t *scratch)
 {
     const bm_set_window *w = &m->window;
@@ -627,7 +628,7 @@ static bm_status count_all(prefix_maker *m, unsigned table_bits, bm_error *err)
     return part_counts_end(m->parts, m->job->pool, m->job->meter, err);
 }
 
-/* Set up the order of the documents, and arrays of their ranges. */
+/* Set up the order of documents, and the arrays for ranges. */
 static bm_status begin(prefix_maker *m, bm_error *err)
 {
     bm_set_prefixes *out = m->out;
@@ -684,14 +685,15 @@ void bm_set_prefixes_reset(bm_set_prefixes *p)
 
 /* === match every pair ===
  *
- * Documents times documents, a square of 256 times 256 of them after another.
+ * Compares all documents with all, in squares of 256 times 256 documents.
  *
  *            b ->
  *     a   [ 0,0 ][ 0,1 ][ 0,2 ]       a square needs the sets of 512 documents at most, however
  *                [ 1,1 ][ 1,2 ]       many there are, so that those in a file are read n / 256
  *                       [ 2,2 ]       times
  *
- * There is nothing to leave out: each pair is a row, and the rows are what the time goes into. */
+ * No pair can be skipped: each pair is a row of the result, and writing rows takes most of the
+ * time. */
 
 #define SIDE 256u /* documents of a square */
 
@@ -699,7 +701,7 @@ void bm_set_prefixes_reset(bm_set_prefixes *p)
 typedef struct compared {
     uint32_t *docs;
     size_t n;
-    bm_pair *pairs; /* of a square */
+    bm_pair *pairs; /* pairs of a square */
 } compared;
 
 static bm_status compare_square(bm_match *match, compared *c, size_t first_a, size_t first_b,
@@ -736,7 +738,7 @@ out:
     return status;
 }
 
-#define ROOM_LEAST ((uint64_t)1 << 20) /* bytes beyond the least that the search can work with */
+#define ROOM_LEAST ((uint64_t)1 << 20) /* least bytes beyond the minimum for the search */
 
 /* The share of the search: half of the memory that is left, since edges will need the rest; more
  * only if the search could not work otherwise. */
@@ -748,7 +750,7 @@ static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
     return left < least ? left : least;
 }
 
-/* Sets move to a file where they leave little space for an index: with less than an eighth of their
+/* Move sets to a file if they leave little space for an index: with less than an eighth of their
  * size there would be so many blocks that reading the sets back costs less. */
 static bm_status move_sets(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {

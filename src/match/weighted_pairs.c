@@ -7,12 +7,12 @@
  *              with which it has one in common are candidates, once each, unless their sums rule
  *              them out compare candidates, a chunk at a time, like those of bands
  *
- * Why nothing is lost: weighted_share. The similarity is at most the smaller sum of weights over
- * the greater one, so a pair with sums too far apart is left out, with the same allowance for
- * rounding.
+ * The comment of the weighted index below proves that no pair is lost. The similarity is at most
+ * the smaller sum of weights divided by the greater one, so a pair with sums too far apart is
+ * skipped, with the same allowance for rounding.
  *
- * If not all documents fit into one block, the sets after a block are read once for each block. All
- * threads probe: a document at a time, until there are enough candidates to compare. */
+ * If the documents do not fit into one block, the sets after a block are read once for each block.
+ * All threads probe, one document at a time, until there are enough candidates to compare. */
 #include "match/weighted_pairs.h"
 
 #include <stdatomic.h>
@@ -28,30 +28,30 @@
  *
  * The heaviest shingles of each document, in buckets by their leading bits.
  *
- * Leaving the lighter ones out loses no pair. Let x and y be documents of similarity J >= t, S the
- * sum of the weights of x, and M the sum of the smaller weights of what both have:
- * J = M / (sum of the greater weights), and that sum is at least S. So M >= t S. Leave elements of
- * x out, the lightest first, as long as those left out weigh less than t S together. If y had none
- * of the others, all shared shingles would be among those left out, and M < t S: so one of the
- * heavier elements of x, which the index has, is in y. That holds for any x, whatever order
- * elements are left out in: the heaviest are kept since they are the fewest, and mostly the rarest.
- * One side of a pair is enough: y is looked up with all of its elements.
+ * Omitting the lighter shingles loses no pair. Let x and y be documents of similarity J >= t, S the
+ * sum of the weights of x, and M the sum, over shared shingles, of the smaller weight. J = M / (sum
+ * of the greater weights), and that sum is at least S, so M >= t S. Omit elements of x, the
+ * lightest first, as long as the omitted ones together weigh less than t S. If y had none of the
+ * remaining elements, all shared shingles would be omitted ones, and M < t S. So at least one
+ * remaining element of x, which the index has, is in y. That holds for any x and any order of
+ * omission; the heaviest elements are kept because they are the fewest, and mostly the rarest.
+ * Omitting on one side of a pair is enough: y is looked up with all of its elements.
  *
- * Rounding: a sum of n doubles that are above 0 is off by less than n e of itself, e = 2^-53, so
- * the similarity as it is computed by less than (2 n + 1) e of itself with n = 2 L, L the elements
- * of the longest set; and S, and the rest of it, by 2 L e of S. All of it is less than 8 (L + 1) e
- * of t S and of S; as much and more is taken off the share (weighted_share), which keeps more
- * elements. */
+ * Rounding: a sum of n positive doubles has a relative error below n e, e = 2^-53. Let L be the
+ * number of elements of the longest set. The computed similarity, with n = 2 L, has a relative
+ * error below (2 n + 1) e; S and the remaining weight are off by less than 2 L e of S. In total
+ * this is below 8 (L + 1) e of t S and of S. weighted_share subtracts more than that from the
+ * share, which keeps more elements. */
 
-#define PER_BUCKET 2u /* entries, about */
+#define PER_BUCKET 2u /* about how many entries */
 
 typedef struct heavy {
     uint64_t hash;
     double weight;
 } heavy;
 
-/* How much of a set's weight must be met by a pair of at least this similarity,
- * as the similarity is computed: sets have at most `longest` elements. */
+/* The share of a set's weight that a pair of at least this computed similarity must have in common.
+ * Sets have at most `longest` elements. */
 static double weighted_share(double threshold, size_t longest)
 {
     const double off = 0x1p-49 * ((double)longest + 1);
@@ -66,8 +66,8 @@ static int heaviest_first(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-/* The next document of the block: its heaviest elements, without which less than `share` of its
- * weight is left. `scratch`: set.n elements. BM_ERR_NOMEM. */
+/* Add the next document of the block: its heaviest elements, so that those omitted have less than
+ * `share` of its weight. `scratch`: set.n elements. BM_ERR_NOMEM. */
 static bm_status weighted_index_add(bm_weighted_index *index, bm_weighted_set set, double share,
                                     void *scratch, bm_error *err)
 {
@@ -89,7 +89,7 @@ static bm_status weighted_index_add(bm_weighted_index *index, bm_weighted_set se
     return BM_OK;
 }
 
-/* All documents of the block were added. */
+/* Build the index, after all documents of the block were added. */
 static bm_status weighted_index_build(bm_weighted_index *index, bm_error *err)
 {
     unsigned bits = 1;
@@ -117,15 +117,14 @@ static bm_status weighted_index_build(bm_weighted_index *index, bm_error *err)
     return BM_OK;
 }
 
-/* `hash` will soon be looked up. */
+/* Prefetch the entries of a hash that will soon be looked up. */
 static void weighted_index_expect(const bm_weighted_index *index, uint64_t hash)
 {
     __builtin_prefetch(&index->starts[bm_shingle_mix(hash) >> (64 - index->bits)]);
 }
 
-/* The range that contains all entries of `hash`: entries[*begin] … entries[end - 1]; returns the
- * end.
- * */
+/* Find the range that contains all entries of `hash`: entries[*begin] … entries[end - 1]. Returns
+ * the end. */
 static size_t weighted_index_find(const bm_weighted_index *index, uint64_t hash, uint64_t *key,
                                   size_t *begin)
 {
@@ -135,7 +134,7 @@ static size_t weighted_index_find(const bm_weighted_index *index, uint64_t hash,
     return index->starts[bucket + 1];
 }
 
-/* Empty, in the same memory; and free. */
+/* Empty the index, but keep its memory. */
 static void weighted_index_clear(bm_weighted_index *index)
 {
     index->n_docs = 0;
@@ -148,14 +147,14 @@ static void weighted_index_reset(bm_weighted_index *index)
     memset(index, 0, sizeof *index);
 }
 
-#define AHEAD       12u                 /* shingles between fetching their entries and looking */
-#define CHUNK_PAIRS 65536u              /* that are compared at a time */
-#define ROOM_LEAST  ((uint64_t)1 << 20) /* bytes of an index at least */
-#define ROOM_MOST   ((uint64_t)1 << 30) /* without a bound */
+#define AHEAD       12u                 /* shingles between prefetching entries and reading them */
+#define CHUNK_PAIRS 65536u              /* pairs compared at a time */
+#define ROOM_LEAST  ((uint64_t)1 << 20) /* least bytes of an index */
+#define ROOM_MOST   ((uint64_t)1 << 30) /* most bytes if memory is not limited */
 
 /* The state of one thread. */
 typedef struct prober {
-    uint32_t *met; /* of each document of the block: the last that met it, + 1 */
+    uint32_t *met; /* of each document of the block: 1 + the last probe that met it */
     bm_set_reader reader;
     bm_pair *pairs;
     size_t n, cap;
@@ -168,11 +167,11 @@ typedef struct search {
     size_t first, end; /* the block */
     double share;
     size_t longest;
-    uint64_t index_bytes; /* at most */
+    uint64_t index_bytes; /* most bytes of the index */
     prober *probers;
     uint32_t n_probers;
-    atomic_size_t next;    /* document to probe */
-    atomic_size_t n_found; /* pairs that wait to be compared */
+    atomic_size_t next;    /* the next document to probe */
+    atomic_size_t n_found; /* pairs waiting to be compared */
 } search;
 
 /* --- sets --- */
@@ -187,7 +186,7 @@ static bm_status get_set(bm_set_reader *reader, size_t row, bm_weighted_set *out
 
 /* --- the index of a block --- */
 
-/* The bytes that a document of the block takes beside its entries. */
+/* Bytes that a document of the block takes besides its entries. */
 static uint64_t doc_bytes(const search *s)
 {
     return sizeof *s->index.sums * 2 + s->n_probers * (sizeof(uint32_t) + sizeof(bm_pair));
@@ -261,7 +260,7 @@ static bm_status probe(search *s, prober *p, size_t row, bm_error *err)
     return BM_OK;
 }
 
-/* Documents one by one, until enough is found or there is none left. */
+/* Probe documents one by one, until enough pairs are found or no document is left. */
 static bm_status run_prober(void *ctx, uint32_t thread, bm_error *err)
 {
     search *s = ctx;
@@ -330,7 +329,7 @@ static void reset(search *s)
     weighted_index_reset(&s->index);
 }
 
-/* How much the index may take; sets go to a file where they leave it too little. */
+/* Decide how much memory the index may take; move sets to a file if they leave too little. */
 static bm_status budget_index(search *s, bm_error *err)
 {
     bm_corpus *corpus = s->match->settings.corpus;
