@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* args.c -- walk the arguments against a table; see args.h. */
+/* args.c -- parses arguments by a table; see args.h. */
 #include "cli/args.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 
 /* === args value ===
  *
- * The text after an option, to the field that it fills; see args.h.
+ * Stores the text after an option in the option's field; see args.h.
  *
- * Values are parsed by hand-checked wrappers: strtoull and strtod alone would take signs, blanks,
- * hexadecimal, "inf" and trailing words. Values that matter are echoed in the error, cut to a
+ * Values are checked before strtoull and strtod parse them, which would also accept signs,
+ * blanks, hexadecimal, "inf" and trailing words. Error messages quote the value, cut to a
  * readable length. */
 
 bm_status args_fail(bm_error *err, const char *format, ...)
@@ -43,7 +43,7 @@ arg_quoted args_quote(const char *value)
 
 static const char *choice_at(const arg_option *option, unsigned index, unsigned *value)
 {
-    if (option->choices != NULL) { /* index never passes the end of the list */
+    if (option->choices != NULL) { /* `index` stops at the end of the list */
         *value = option->choices[index].value;
         return option->choices[index].name;
     }
@@ -104,7 +104,7 @@ static bm_status bad_value(const arg_option *option, const char *text, bm_error 
                      args_quote(text).text, expected);
 }
 
-/* Digits only; *end is what follows them. */
+/* Parse digits only; *end: the text after them. */
 static bool parse_digits(const char *text, uint64_t *out, const char **end)
 {
     if (*text < '0' || *text > '9')
@@ -124,7 +124,7 @@ static bool same_letter(char c, char lower)
     return c == lower || c == lower - 'a' + 'A';
 }
 
-/* "", "B" or "iB", in any case: what may follow the letter of a unit. */
+/* Is the rest "", "B" or "iB", in any case? It may follow the letter of a unit. */
 static bool ends_unit(const char *at)
 {
     at += same_letter(*at, 'i') && at[1] != '\0';
@@ -267,7 +267,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Levenshtein distance of words below 64 bytes; longer ones count as far. */
+/* Levenshtein distance of words below 64 bytes; SIZE_MAX for longer ones. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b), row[64];
@@ -306,7 +306,7 @@ static bool needs_value(arg_type type)
     return type != ARG_FLAG && type != ARG_COUNT && type != ARG_LATER;
 }
 
-/* Whether the command takes the option; before the command is known, any may. */
+/* Does the command accept the option? True while the command is not yet known. */
 static bool accepts(const arg_request *request, const arg_option *option)
 {
     return request->command >= request->table->n_commands ||
@@ -318,7 +318,7 @@ static char lower(char c)
     return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-/* Equal but for case, and for '_' in place of '-'. */
+/* Are the words equal, ignoring case and treating '_' as '-'? */
 static bool same_word(const char *given, const char *word)
 {
     while (*given != '\0' && lower(*given == '_' ? '-' : *given) == *word)
@@ -344,7 +344,7 @@ static const char *foreign_word(const arg_request *request, const char *name)
     return NULL;
 }
 
-/* An option that no command, or only other commands, know. */
+/* Report an option that no command, or only other commands, have. */
 static bm_status unknown_option(const arg_request *request, const arg_option *elsewhere,
                                 const char *name, bm_error *err)
 {
@@ -384,8 +384,8 @@ static bm_status unknown_option(const arg_request *request, const arg_option *el
                      name, known ? command : "COMMAND");
 }
 
-/* The row of a long name (len bytes) or, with `letter`, of a letter, that the command takes; else
- * NULL and in *elsewhere one that other commands take. */
+/* Find the option with this long name (`len` bytes) or, with `letter`, this letter. NULL if the
+ * command does not accept it; *elsewhere is then an option of other commands. */
 static const arg_option *find_option(const arg_request *request, const char *name, size_t len,
                                      char letter, const arg_option **elsewhere)
 {
@@ -410,7 +410,7 @@ typedef struct arg_cursor {
     int next;
 } arg_cursor;
 
-/* The value of `option`: `attached`, or the next argument. */
+/* Get the value of `option`: `attached`, or the next argument. */
 static bm_status read_value(const arg_request *request, const arg_option *option,
                             const char *attached, arg_cursor *cursor, bm_error *err)
 {
@@ -447,7 +447,7 @@ static bm_status parse_long(const arg_request *request, const char *name, arg_cu
     return read_value(request, option, name[len] == '=' ? name + len + 1 : NULL, cursor, err);
 }
 
-/* A cluster such as -qv or -oDIR. */
+/* Parse a cluster such as -qv or -oDIR. */
 static bm_status parse_letters(const arg_request *request, const char *letters, arg_cursor *cursor,
                                bm_error *err)
 {
@@ -490,8 +490,7 @@ bm_status args_parse(const arg_request *request, int argc, const char *const *ar
     return BM_OK;
 }
 
-/* The option at argv[*at], of whatever command, and its value where that is an argument of its own.
- */
+/* Skip the option at argv[*at], of any command, and its value if that is a separate argument. */
 static bm_status skip_option(const arg_request *any, int argc, const char *const *argv, int *at,
                              bm_error *err)
 {

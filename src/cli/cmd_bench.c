@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_bench.c -- bandmill bench: what whole jobs reach on each device, and what binds them; with -v
- * the rows against the device's limit.
+/* cmd_bench.c -- bandmill bench: the speed of whole jobs on each device, and what limits it; with
+ * -v, how close each row comes to the device's limit.
  *
  * Tests: tests/cli/cases/bench.sh */
 #include <inttypes.h>
@@ -14,7 +14,8 @@
 
 #define BENCH_SECONDS 20.0
 
-/* Threads; of an OpenCL device its compute units, and the threads that feed it: "132+16". */
+/* The number of threads; for an OpenCL device, its compute units and the threads that feed it:
+ * "132+16". */
 static void report_cores(const bm_bench_row *row, char *out, size_t cap)
 {
     if (row->compute_units == 0)
@@ -36,7 +37,7 @@ static const char *format_rate(double rate, char *out, size_t cap)
     return out;
 }
 
-/* The sentence that names, for each part, the jobs in which it takes longest. */
+/* Print the sentence that names, for each part of a job, the jobs that it limits. */
 static void print_binding(cli_console *console, const bm_bench_result *result)
 {
     static const struct {
@@ -64,7 +65,7 @@ static void print_binding(cli_console *console, const bm_bench_result *result)
     cli_print(console, ".\n");
 }
 
-/* Rates of the whole jobs, and of the signing alone; then a sentence on what binds them. */
+/* Print the rates of whole jobs, and of signing alone; then the sentence about what limits them. */
 static void print_rates(cli_console *console, const bm_bench_result *result)
 {
     cli_print(console, "\n%-12s %-7s %12s %12s %16s\n", "DEVICE", "COMMAND", "DOCUMENTS/S",

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_completions.c -- bandmill completions install: installs completions among the user's files,
- * where the shell looks for them.
+/* cmd_completions.c -- bandmill completions install: writes completions to the user's folders that
+ * the shells search.
  *
  *     bash  $XDG_DATA_HOME/bash-completion/completions/bandmill
- *           ($BASH_COMPLETION_USER_DIR/completions/bandmill where that is set)
- *     zsh   $XDG_DATA_HOME/zsh/site-functions/_bandmill, a folder that ~/.zshrc has to name
+ *           ($BASH_COMPLETION_USER_DIR/completions/bandmill if that is set)
+ *     zsh   $XDG_DATA_HOME/zsh/site-functions/_bandmill, a folder that ~/.zshrc must name
  *     fish  $XDG_CONFIG_HOME/fish/completions/bandmill.fish
  *
- * The texts come from packaging/completions. A file that is there is replaced only if it is one of
- * them, of whatever version; no other file is touched. All places are looked at before anything is
- * written.
+ * The texts come from packaging/completions. An existing file is replaced only if it is one of
+ * these, of any version. All places are checked before anything is written.
  *
  * Tests: tests/cli/cases/completions.sh, tests/pages/test_completions.py */
 #include <errno.h>
@@ -27,8 +26,9 @@ enum { N_SHELLS = 3 };
 
 typedef struct shell {
     const char *name;
-    const char *variable, *fallback; /* the folder of the user's files; below the home directory */
-    const char *file;                /* below that folder */
+    const char *variable, *fallback; /* variable that names the user's folder; default, below the
+                                      * home directory */
+    const char *file;                /* path in that folder */
 } shell;
 
 /* In the order of cli_completions. */
@@ -38,7 +38,7 @@ static const shell shells[N_SHELLS] = {
     {"fish", "XDG_CONFIG_HOME", ".config", "fish/completions/bandmill.fish"},
 };
 
-/* The value, if it is the path of a folder wherever one is: a relative one counts as not set. */
+/* The variable's value if it is an absolute path; a relative one counts as not set. */
 static const char *folder_of(const char *variable)
 {
     const char *value = getenv(variable);
@@ -68,7 +68,7 @@ static bm_status fail_io(const char *path, bm_error *err)
     return err->status = BM_ERR_IO;
 }
 
-/* Nothing is there, or a file that begins as ours do. */
+/* BM_OK: nothing exists at `path`, or a file that begins like ours. */
 static bm_status check_place(const char *path, bm_error *err)
 {
     char head[128] = "";
@@ -100,7 +100,7 @@ static bm_status make_folders(char *path, bm_error *err)
     return BM_OK;
 }
 
-/* Beside its place first, so that a shell never reads half of it. */
+/* Write a temporary file beside it, then rename, so that a shell never reads half a file. */
 static bm_status write_file(char *path, const cli_completion *completion, bm_error *err)
 {
     char part[PATH_MAX + 32];
@@ -121,7 +121,7 @@ static bm_status write_file(char *path, const cli_completion *completion, bm_err
 
 /* --- will the shell load them? --- */
 
-/* Is the script there that makes bash look for completions of single commands? */
+/* Is the script installed that makes bash load completions of single commands? */
 static bool has_bash_completion(void)
 {
     static const char *const scripts[] = {"/usr/share/bash-completion/bash_completion",
@@ -133,9 +133,8 @@ static bool has_bash_completion(void)
     return false;
 }
 
-/* Does ~/.zshrc name the folder, in a line that is no comment? A folder below the home directory
- * may be written with ~ or $HOME: the search is for the part of its path after the home
- * directory. */
+/* Does a line of ~/.zshrc that is not a comment name the folder? A folder below the home directory
+ * may be written with ~ or $HOME, so only the part of its path after that is searched for. */
 static bool zshrc_names(const char *folder)
 {
     const char *home = folder_of("HOME"), *own = folder_of("ZDOTDIR"), *rest = folder;
@@ -174,7 +173,7 @@ static void say_written(cli_context *context, const shell *of, const char *path)
                         folder);
 }
 
-/* Choose the shells that are named after "install"; none: the user's own. */
+/* Choose the shells named after "install"; if there are none, the user's own. */
 static bm_status choose(const arg_list *words, bool chosen[N_SHELLS], bm_error *err)
 {
     const char *own = getenv("SHELL");
@@ -196,7 +195,7 @@ static bm_status choose(const arg_list *words, bool chosen[N_SHELLS], bm_error *
     return BM_OK;
 }
 
-/* Where each that is chosen goes, and that it may. */
+/* Find the path for each chosen shell, and check that it may be written. */
 static bm_status find_places(const bool chosen[N_SHELLS], char paths[N_SHELLS][PATH_MAX],
                              bm_error *err)
 {

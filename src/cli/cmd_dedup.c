@@ -70,7 +70,7 @@ static void warn_of_chained(cli_context *context, const bm_counts *counts)
                         cli_verb_of(counts->chained, "is", "are"));
 }
 
-/* How many documents were removed, by the reasons of removed.tsv. */
+/* Report how many documents were removed, by the reasons of removed.tsv. */
 static void report_removed(cli_context *context, const bm_counts *counts)
 {
     const uint64_t same = counts->results.removed_identical, known = counts->results.known;
@@ -149,8 +149,8 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
         options->against_threshold = settings->bands.threshold;
 }
 
-/* How often the bands propose a document that is wholly contained in another, by how much larger
- * that is. */
+/* Report how often the bands find a document that is wholly contained in another, depending on how
+ * much larger the other is. */
 static void report_recall(cli_context *context, const bm_band_plan *plan)
 {
     static const double sizes[] = {1, .8, .5, .2};

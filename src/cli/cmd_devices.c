@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_devices.c -- bandmill devices: what can sign here, and whether it computes right.
+/* cmd_devices.c -- bandmill devices: the devices that can sign here, and whether they compute
+ * correctly.
  *
- * With --self-test every usable device runs its known answers, each in turn, and a failure does not
- * keep the others from being tried: exit 8 if any answered wrongly, else 5 if any could not run.
+ * With --self-test every usable device in turn is tested against known answers, even if another one
+ * failed. The exit code is 8 if any answer was wrong, else 5 if any device could not run.
  *
  * Tests: tests/cli/cases/devices.sh, tests/fault/device/shapes.sh */
 #include <inttypes.h>
@@ -20,7 +21,7 @@ typedef struct device_verdict {
     uint32_t n_checks;
     bm_error error;
     const char *spec;
-    char note[1024]; /* what the library logged first while it tested the device; "": nothing */
+    char note[1024]; /* the first message the library logged while testing the device; "": none */
 } device_verdict;
 
 static const char *kind_name(bm_device_kind kind)
@@ -118,7 +119,7 @@ static void keep_note(void *ctx, bm_log_level level, const char *message)
     const size_t spec = strlen(verdict->spec);
     (void)level;
     if (strncmp(message, verdict->spec, spec) == 0 && strncmp(message + spec, ": ", 2) == 0)
-        message += spec + 2; /* the row names the device */
+        message += spec + 2; /* the row names the device already */
     if (verdict->note[0] == '\0')
         snprintf(verdict->note, sizeof verdict->note, "%s", message);
 }
@@ -134,7 +135,7 @@ static void self_test(cli_context *context, const bm_device_info *device, device
     options.device.device = device->spec;
     options.callbacks = (bm_callbacks){.ctx = verdict, .log = keep_note};
     verdict->spec = device->spec;
-    options.device.cpu = NULL; /* the best that is here, which the list names */
+    options.device.cpu = NULL; /* the best instruction set here, which the list names */
     verdict->status = bm_device_self_test(&options, &verdict->n_checks, &verdict->error);
     char shown[sizeof verdict->error.message];
     cli_show_fields(verdict->error.message, CLI_DEVICES, shown, sizeof shown);

@@ -6,7 +6,7 @@
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 
-/* Options of how inputs are read are accepted and ignored: the directory's report decides that. */
+/* Options for how inputs are read are accepted but ignored: the directory's report decides that. */
 bm_status cli_run_filter(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
  *
- * With --json the help is the rows of the tables themselves, from which packaging/make_pages.py
- * makes manual pages and completions; docs/cli.md lists the members.
+ * --json prints the rows of the tables, from which packaging/make_pages.py makes manual pages and
+ * completions; docs/cli.md lists the members.
  *
  * Tests: tests/cli/cases/help_json.sh, tests/cli/cases/usage.sh, tests/pages/test_pages.py */
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* ,"name":"text"; null where the text is NULL. */
+/* Print ,"name":"text"; null if the text is NULL. */
 static void put_member(FILE *to, const char *name, const char *text)
 {
     fprintf(to, ",\"%s\":", name);
@@ -26,7 +26,7 @@ static void put_member(FILE *to, const char *name, const char *text)
         fputs("null", to);
 }
 
-/* A string of a list; *n: how many are there already. */
+/* Print a string in a list; *n counts them. */
 static void put_item(FILE *to, size_t *n, const char *text)
 {
     if ((*n)++ > 0)
@@ -52,7 +52,7 @@ static void put_command_json(FILE *to, unsigned id)
     fputs("]}", to);
 }
 
-/* The words of a value: the words of a choice, or the meaning of a word of arg_option.offer. */
+/* Print the words for a value: those of a choice, or of arg_option.offer. */
 static void put_words_json(FILE *to, const arg_option *option)
 {
     char text[64];
@@ -164,7 +164,7 @@ static void put_json(FILE *to, uint32_t commands)
     fputs("]}\n", to);
 }
 
-/* The rows of these commands (a bit each), and of the options that one of them takes. */
+/* Print the rows of these commands (one bit each), and of all options that any of them accepts. */
 static void print_json(cli_console *console, uint32_t commands)
 {
     char *text = NULL;
@@ -213,7 +213,7 @@ void cli_print_index_help(cli_console *console)
     cli_print(console, "\nbandmill help index COMMAND lists the options of one of them.\n");
 }
 
-/* "  -o, --output DIR". */
+/* Format "  -o, --output DIR". */
 static void option_head(const arg_option *option, char *out, size_t cap)
 {
     char value[128] = "", letter[8] = "    ";
@@ -244,7 +244,8 @@ static void print_examples(cli_console *console, cli_command_id id)
 
 enum { HELP_INDENT = 30, HELP_WIDTH = 100 };
 
-/* The rest of a line that begins at HELP_INDENT, and further lines from there on. */
+/* Print the rest of a line that begins at HELP_INDENT, wrapped to further lines with that
+ * indent. */
 static void print_wrapped(cli_console *console, const char *text)
 {
     const size_t width = HELP_WIDTH - HELP_INDENT;
@@ -252,7 +253,7 @@ static void print_wrapped(cli_console *console, const char *text)
         size_t len = width;
         while (len > 0 && text[len] != ' ')
             len--;
-        if (len == 0) /* one long word */
+        if (len == 0) /* one word longer than a line */
             break;
         cli_print(console, "%.*s\n%*s", (int)len, text, HELP_INDENT, "");
         text += len + 1;
@@ -260,7 +261,7 @@ static void print_wrapped(cli_console *console, const char *text)
     cli_print(console, "%s\n", text);
 }
 
-/* Each preset lists what it cannot match; it reports that when it is used, too. */
+/* Print the presets, each with what it cannot reproduce; this is also reported when it is used. */
 static void print_presets(cli_console *console)
 {
     cli_print(console, "\nPresets:\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_index.c -- bandmill index: build, add, remove, info, check, compact.
  *
- * Where stdout carries the rows of --unique, the summary is for people only, as with pairs.
+ * If the rows of --unique go to stdout, the summary is for people only, as for pairs.
  *
  * Tests: tests/cli/cases/index_usage.sh, tests/cli/cases/index_add.sh */
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "cli/json_printer.h"
 #include "cli/options.h"
 
-/* --- the work done --- */
+/* --- what a job did --- */
 
-/* `reads`: the job has read documents. */
+/* `reads`: the job reads documents. */
 static void report_index(cli_context *context, const bm_summary *summary, bool reads)
 {
     const bm_index_counts *counts = &bm_summary_counts(summary)->results.index;
@@ -41,7 +41,7 @@ static void report_index(cli_context *context, const bm_summary *summary, bool r
     cli_report_number(&context->console, n[0], "%s", line.text);
 }
 
-/* The job has ended with `status`; `verb` names its work. */
+/* End a job: `status` is its status; `verb` names its work. */
 static bm_status end_job(cli_context *context, const char *verb, bm_summary *summary,
                          bm_status status, bm_error *err)
 {
@@ -95,7 +95,7 @@ bm_status cli_run_index_add(cli_context *context, bm_error *err)
     cli_settings *settings = &context->settings;
     bm_summary *summary = NULL;
     bm_index_add_options options;
-    if (!settings->index.unique) /* else stdout carries rows */
+    if (!settings->index.unique) /* otherwise stdout carries rows */
         settings->output.path = settings->operands.items[0];
     bm_index_add_options_init(&options);
     options.path = settings->operands.items[0];
@@ -156,7 +156,7 @@ bm_status cli_run_index_compact(cli_context *context, bm_error *err)
     return end_job(context, "compacted", summary, status, err);
 }
 
-/* --- what there is --- */
+/* --- what an index contains --- */
 
 bm_status cli_run_index_info(cli_context *context, bm_error *err)
 {
@@ -172,7 +172,7 @@ bm_status cli_run_index_info(cli_context *context, bm_error *err)
     return cli_finish(&context->console, err);
 }
 
-/* The faults as they are found: lines, or elements of a list. */
+/* Prints faults as they are found: as lines, or as elements of a list. */
 typedef struct wrong_list {
     cli_context *context;
     size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_inspect.c -- bandmill inspect: what a file or directory of ours holds.
+/* cmd_inspect.c -- bandmill inspect: the contents of a file or directory of ours.
  *
  * Tests: tests/cli/cases/dedup.sh */
 #include <string.h>

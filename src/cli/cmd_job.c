@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_job.c -- what sign, dedup, pairs and filter share: the end of a job, and its summary.
+/* cmd_job.c -- shared by the commands that run jobs: the end of a job, and its summary.
  *
- * For people the summary is at most four lines on stderr: the counts read, the results, the
- * documents that could not be compared, and the place of the output. -v prints the plan, the
- * candidates and the meaning of the reasons before them. With --json the summary is the job's
- * report, one JSON object on stdout. Where stdout carries the rows of pairs, the summary is for
- * people only (and in --report FILE); where it carries kept records, the object goes to stderr.
+ * For people the summary is at most four lines on stderr: what was read, the results, the documents
+ * that could not be compared, and the path of the output. With -v the plan, the candidates and the
+ * meaning of the reasons come first. With --json the summary is the job's report, one JSON object
+ * on stdout. If the rows of pairs go to stdout, the summary is for people only (and in --report
+ * FILE); if kept records do, the object goes to stderr.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/pairs.sh */
 #include "cli/cmd_job.h"
@@ -123,7 +123,7 @@ void cli_report_pairs(cli_context *context, const bm_counts *counts)
                       cli_format_of(counts->results.pairs, "pair", n[3], sizeof n[3]), more.text);
 }
 
-/* --- for everybody --- */
+/* --- always --- */
 
 static void warn_of_left_out(cli_context *context, const bm_counts *counts)
 {
@@ -200,7 +200,7 @@ void cli_report_not(cli_context *context, const char *verb, const bm_counts *cou
         cli_report_note(&context->console, "not %s: %s", verb, parts.text);
 }
 
-/* A directory that is called like a file was probably meant as one. */
+/* Is the output directory named like a file? Then a file was probably meant. */
 static bool looks_like_file(const cli_context *context, const char *output)
 {
     static const char *const endings[] = {".tsv",    ".csv",   ".txt", ".json",   ".jsonl",
@@ -217,7 +217,7 @@ static bool looks_like_file(const cli_context *context, const char *output)
     return false;
 }
 
-/* The path as one word of a shell. */
+/* Append the path as one word for a shell. */
 static void quote_for_shell(const char *path, cli_sentence *out)
 {
     static const char plain[] =
@@ -262,7 +262,7 @@ static bm_status deliver(void *ctx, const bm_summary *summary, bm_error *err)
 {
     cli_context *context = ctx;
     const bool records = context->settings.results.to_stdout;
-    const bool rows = context->settings.output.path == NULL && !records; /* on stdout */
+    const bool rows = context->settings.output.path == NULL && !records; /* rows go to stdout */
     cli_console beside = context->console, *to = records ? &beside : &context->console;
     beside.out = beside.err;
     if (records && cli_finish(&context->console, err) != BM_OK)
@@ -295,6 +295,7 @@ bm_status cli_end_rows(cli_context *context, bm_status status, bm_error *err)
 {
     cli_meter_end(&context->meter);
     if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
-        return cli_finish(&context->console, err); /* after a pipe it may be a full disk */
+        return cli_finish(&context->console, err); /* the failed write may have another reason, such
+                                                    * as a full disk */
     return status;
 }

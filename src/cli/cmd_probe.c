@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_probe.c -- the hidden command __probe-opencl DEVICE CACHE_DIR: what the library runs, in a
- * process of its own, before it trusts an OpenCL driver with ours. With `list` for DEVICE it lists
- * what there is.
+/* cmd_probe.c -- the hidden command __probe-opencl DEVICE CACHE_DIR: the library runs it in a
+ * separate process before it uses an OpenCL driver in its own. With `list` for DEVICE it lists the
+ * devices.
  *
- * A driver may abort, hang or call exit; here it takes down only the probe. The error goes to
- * stderr as a line of its own, after whatever the driver wrote there, and the parent quotes it. It
- * leaves with _exit, so that no exit handler of a driver can change the answer. Where there are
- * several drivers, and one ends the process, the calls under way say which.
+ * A driver may abort, hang or call exit; here that ends only the probe. The error is written to
+ * stderr as a separate line, after whatever the driver wrote, and the parent quotes it. The probe
+ * ends with _exit, so that no exit handler of a driver can change the answer. If one of several
+ * drivers ends the process, the call stack tells which.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/fault/icd/drivers.sh */
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ static bool is_ours(const Dl_info *at)
     return dladdr(&here, &own) != 0 && own.dli_fbase == at->dli_fbase;
 }
 
-/* Ours, the loader's, the system's. */
+/* Is it ours, the loader's or the system's? */
 static bool is_no_driver(const Dl_info *at)
 {
     static const char *const libraries[] = {"/libOpenCL.so",  "/libc.so",     "/ld-linux",
@@ -51,8 +51,8 @@ static void put(const char *text)
         return;
 }
 
-/* The outermost call of ours; its caller is below it, perhaps Python. A driver's own thread has
- * none. */
+/* The outermost frame of ours; outside of it is our caller, perhaps Python. If there is none (a
+ * driver's thread), the outermost of all. */
 static int outermost(void *const *frames, int n)
 {
     Dl_info at;
@@ -62,7 +62,7 @@ static int outermost(void *const *frames, int n)
     return n - 1;
 }
 
-/* From there inwards: the first library that is neither ours nor the loader. */
+/* Name the first library, from there inwards, that is a driver. */
 static void name_driver(void)
 {
     void *frames[MAX_FRAMES];
@@ -77,10 +77,10 @@ static void name_driver(void)
     }
 }
 
-/* The process is ended: by a driver, or by the parent, who has waited long enough. */
+/* A driver ends the process, or the parent does after its time limit. */
 static void on_signal(int number)
 {
-    alarm(ENDS_WITHIN_SECONDS); /* the interrupted code may hold a lock that is needed here */
+    alarm(ENDS_WITHIN_SECONDS); /* in case the interrupted code holds a lock needed here */
     name_driver();
     signal(number, SIG_DFL);
     raise(number);
@@ -90,14 +90,14 @@ static void watch_signals(void)
 {
     static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTERM};
     void *frame;
-    backtrace(&frame, 1); /* loads its library now, while it can be loaded */
+    backtrace(&frame, 1); /* loads backtrace's library while that is still possible */
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
         sigaction(numbers[i], &action, NULL);
     }
 }
 
-/* A driver called exit: whatever it answered by that, nothing was finished here. */
+/* A driver called exit: whatever its exit code, the probe has not finished. */
 static void end_unfinished(int code, void *ctx)
 {
     const bool *to_list = ctx;
@@ -110,7 +110,7 @@ int cli_probe(const char *device, const char *cache_dir)
 {
     bm_error err = {0};
     bool to_list = strcmp(device, BM_PROBE_LIST) == 0;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else would end a driver that hangs */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the parent ends, so must a driver that hangs */
     if (to_list)
         watch_signals();
     on_exit(end_unfinished, &to_list);

@@ -21,7 +21,7 @@ static void report_result(cli_context *context, const bm_report_result *result)
                     path != NULL ? " written to " : "", path != NULL ? path : "");
 }
 
-/* The desktop knows by what; where there is none the page is there all the same. */
+/* Open the page with the desktop's program. Without a desktop, the page is written all the same. */
 static void open_page(cli_context *context, const char *path)
 {
     char opener[] = "xdg-open";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_tune.c -- bandmill tune: the band plans that fit a wish, their S-curves, and what they would
- * find among documents.
+/* cmd_tune.c -- bandmill tune: the band plans that meet the given goals, their S-curves, and what
+ * they would find among documents.
  *
  * Tests: tests/cli/cases/tune.sh, tests/cli/cases/tune_documents.sh */
 #include <bandmill/sketch.h>
@@ -31,7 +31,7 @@ static void report_chosen(cli_context *context, const bm_tune_result *result)
                     plan->used > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
 }
 
-/* "1,200"; of little that is not whole, a decimal. */
+/* "1,200"; a small number that is not whole gets a decimal. */
 static void format_number(double value, char *out, size_t cap)
 {
     if (value < 100 && value > (double)(uint64_t)value)
@@ -40,7 +40,7 @@ static void format_number(double value, char *out, size_t cap)
         cli_format_count((uint64_t)(value + .5), out, cap);
 }
 
-/* "1,200 +- 30", "1,200" where it is exact. */
+/* "1,200 +- 30"; "1,200" if it is exact. */
 static const char *format_total(double value, double error, char *out, size_t cap)
 {
     char number[32], plus_minus[32];
@@ -72,7 +72,7 @@ static void report_sample(cli_context *context, const bm_tune_result *result, si
         s->shingle, format_total(f->candidates, f->candidates_error, totals[0], sizeof totals[0]),
         format_total(f->verified_pairs, f->verified_pairs_error, totals[1], sizeof totals[1]),
         format_total(f->missed_pairs, f->missed_pairs_error, totals[2], sizeof totals[2]));
-    if (s->candidates_low == s->candidates_low) /* no NAN */
+    if (s->candidates_low == s->candidates_low) /* is not NAN */
         cli_report_note(&context->console, "%s: nine runs of ten compare %s to %s candidates",
                         s->shingle, format_total(s->candidates_low, 0, totals[0], sizeof totals[0]),
                         format_total(s->candidates_high, 0, totals[1], sizeof totals[1]));
@@ -86,7 +86,7 @@ static bool any_of_stop_words(const cli_shingles *shingles)
     return false;
 }
 
-/* The texts that --shingle asks for, or the one that is the default: how many. */
+/* Fill in the text options for each --shingle, or the default. Returns their number. */
 static size_t fill_texts(const cli_settings *settings, bm_text_options texts[CLI_SHINGLES_MAX])
 {
     const cli_shingles *shingles = &settings->tune.shingles;
@@ -96,7 +96,7 @@ static size_t fill_texts(const cli_settings *settings, bm_text_options texts[CLI
         texts[i].shingle = shingles->items[i].kind;
         texts[i].shingle_k = shingles->items[i].k;
         if (texts[i].shingle != BM_SHINGLE_STOPWORD && any_of_stop_words(shingles))
-            texts[i].stopwords = NULL; /* they are for another panel */
+            texts[i].stopwords = NULL; /* stop words belong to another entry */
     }
     return shingles->n > 0 ? shingles->n : 1;
 }
@@ -125,10 +125,10 @@ static void fill_options(cli_context *context, bm_text_options texts[CLI_SHINGLE
 /* --- on a terminal --- */
 
 #define SHOWN_PLANS  10u
-#define PLOT_COLUMNS 60u /* of similarity, 0 to 1 */
-#define PLOT_LINES   10u /* of probability */
+#define PLOT_COLUMNS 60u /* columns for similarity, 0 to 1 */
+#define PLOT_LINES   10u /* lines for probability */
 
-/* The plans around the chosen one, which has a star. */
+/* Print the plans around the chosen one, which is marked by a star. */
 static void print_plans(cli_console *console, const bm_tune_result *result)
 {
     const size_t n = bm_tune_result_count(result), chosen = bm_tune_result_chosen(result);
@@ -144,7 +144,7 @@ static void print_plans(cli_console *console, const bm_tune_result *result)
         cli_print(console, "   (of %zu plans: --all lists them)\n", n);
 }
 
-/* The S-curve of the chosen plan; the threshold is below it. */
+/* Print the S-curve of the chosen plan, with the threshold below it. */
 static void print_plot(cli_console *console, const bm_tune_plan *plan, double threshold)
 {
     const unsigned mark = (unsigned)(threshold * PLOT_COLUMNS + .5);
@@ -168,7 +168,7 @@ static void print_plot(cli_console *console, const bm_tune_plan *plan, double th
 
 #define BAR_COLUMNS 40u
 
-/* About the logarithm of 1 + value to the base 2: straight between powers of two. */
+/* About log2(1 + value): linear between powers of two. */
 static double doublings(double value)
 {
     double n = 0, rest = 1 + value;
@@ -179,7 +179,7 @@ static double doublings(double value)
     return n + rest - 1;
 }
 
-/* Pairs of the corpus by tenths of similarity; bars are as long as the logarithm. */
+/* Print the corpus's pairs by tenths of similarity; the bars are logarithmic. */
 static void print_histogram(cli_console *console, const bm_tune_sample *sample)
 {
     static const char bar[] = "########################################";
@@ -213,7 +213,7 @@ static void print_removed(cli_console *console, const bm_tune_sample *sample)
                        "chain joins to one.\n");
 }
 
-/* What the documents are like, before any plan. */
+/* Print what the documents are like, before any plan. */
 static void print_sample(cli_console *console, const bm_tune_sample *sample)
 {
     char n[3][48];
@@ -230,7 +230,7 @@ static void print_sample(cli_console *console, const bm_tune_sample *sample)
     cli_print(console, "\n");
 }
 
-/* What the documents are like, the answer in words, ten plans and a picture. */
+/* Print what the documents are like, the answer in words, ten plans and a plot. */
 static void print_answer(cli_context *context, const bm_tune_result *result)
 {
     const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_chosen(result));

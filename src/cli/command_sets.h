@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_sets.h -- commands that have options in common, a bit each. */
+/* command_sets.h -- sets of commands that have options in common, one bit per command. */
 #pragma once
 
 #include "cli/option_settings.h"
 
 #define BIT(command) (1u << (command))
-/* Commands that put documents into an index; that change one; that have one as their first
- * operand. */
+/* Commands that put documents into an index; that change an index; whose first operand is an
+ * index. */
 #define FILLS   (BIT(CLI_INDEX_BUILD) | BIT(CLI_INDEX_ADD))
 #define CHANGES (FILLS | BIT(CLI_INDEX_REMOVE) | BIT(CLI_INDEX_COMPACT))
 #define INDEXES (CHANGES | BIT(CLI_INDEX_INFO) | BIT(CLI_INDEX_CHECK))
 #define JOBS    (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_PAIRS) | BIT(CLI_QUERY) | FILLS)
-/* An add uses the fixed settings of its index, and has no other output. */
+/* `index add` uses the fixed settings of its index, and has no other output. */
 #define BUT_ADD   (~BIT(CLI_INDEX_ADD))
 #define READS     (JOBS | BIT(CLI_FILTER) | BIT(CLI_OVERLAP))
 #define FINDS     (BIT(CLI_DEDUP) | BIT(CLI_PAIRS))

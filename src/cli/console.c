@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* console.c -- messages on stderr, data on stdout; see console.h.
  *
- * A message is put together in memory and written at once, so that lines of several processes on
- * one terminal do not mix.
+ * A message is built in memory and written in one call, so that lines of several processes on one
+ * terminal do not mix.
  *
  * Tests: tests/cli/cases/query_follow.sh, tests/cli/cases/stdout_place.sh,
  *        tests/cli/cases/usage.sh, tests/cli/test_json_printer.c */
@@ -25,8 +25,8 @@
 
 /* === stdout place ===
  *
- * The file after standard output against those that the options name. The library compares all
- * others; it does not know where the program's rows go. */
+ * Compares the file behind standard output with the files that the options name. The library
+ * compares all others, but does not know where the program's rows go. */
 
 static bool is_stdout(const struct stat *out, const char *path)
 {
@@ -40,7 +40,8 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 {
     const bool writes = settings->output.path == NULL || settings->messages.json;
     const arg_list *operands = &settings->operands;
-    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* after the first */
+    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* operands after the
+                                                                             * first are ids */
     const size_t n_files = ids && operands->n > 1 ? 1 : operands->n;
     const char *const outputs[] = {settings->output.path, settings->output.report,
                                    settings->results.histogram, settings->results.histogram_svg,
@@ -70,9 +71,9 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
  *
  * SIGBUS becomes an error line and exit code 4.
  *
- * There is no way back from such a read, so the process ends where it is: what a writer of an index
- * has not committed is gone, as after any other end. Only calls that a handler may make are made;
- * the texts are there before. */
+ * Such a read cannot be resumed, so the process ends there: uncommitted changes to an index are
+ * lost, as after any other abrupt end. The handler makes only async-signal-safe calls; its texts
+ * are prepared beforehand. */
 
 #define WORDS                                                                                      \
     "a file that is open as memory cannot be read (an index on a disk that fails, or that was "    \
@@ -81,9 +82,9 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 
 enum { IO_ERROR = 4 }; /* bm_status_exit_code(BM_ERR_IO) */
 
-/* Write all of `data`, also to a descriptor that does not block: node, ssh and asyncio set this on
+/* Write all of `data`, even if the descriptor does not block: node, ssh and asyncio set this on
  * descriptors that they share. Returns the bytes written; if they are fewer, errno is the reason
- * (EINTR: a signal came meanwhile). A signal handler may call it. */
+ * (EINTR: a signal came meanwhile). Async-signal-safe. */
 static size_t write_descriptor(int fd, const char *data, size_t len)
 {
     size_t done = 0;
@@ -171,7 +172,7 @@ void cli_json_string(FILE *to, const char *text)
     fputc('"', to);
 }
 
-/* The text with hidden characters as \xHH; as \uHHHH, bytes that are not UTF-8 as U+FFFD. */
+/* Print text with hidden characters as \xHH; put_json: as \uHHHH, with invalid UTF-8 as U+FFFD. */
 static void put_plain(FILE *to, const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {
@@ -186,7 +187,7 @@ static void put_plain(FILE *to, const char *text, size_t len)
     }
 }
 
-/* "input" for BM_ERR_INPUT. Filled. */
+/* *out: the status as a word: "input" for BM_ERR_INPUT. */
 static void status_word(bm_status status, char *out, size_t cap)
 {
     const char *name = "";
@@ -205,7 +206,7 @@ static void status_word(bm_status status, char *out, size_t cap)
         *c = (char)tolower((unsigned char)*c);
 }
 
-/* A message in memory: begin, print to message.to, end. */
+/* A message built in memory: begin, print to message.to, end. */
 typedef struct cli_message {
     FILE *to;
     char *text;
@@ -263,7 +264,7 @@ void cli_report_error(cli_console *console, const bm_error *err, int exit_code)
     message_end(&message, console);
 }
 
-/* `kind` "warning", "info" …; "" for a note. `bold`: the part shown in bold; NULL: none. */
+/* `kind`: "warning", "info" …; "" for a note. `bold`: a part to show in bold; NULL: none. */
 static void report(cli_console *console, const char *kind, const char *text, const char *bold)
 {
     const char *number = bold != NULL && console->emphasis ? strstr(text, bold) : NULL;
@@ -326,7 +327,7 @@ void cli_report_log(void *ctx, bm_log_level level, const char *message)
     }
 }
 
-/* The first write to stdout that fails is the one that counts. */
+/* Record errno, if this is the first write to stdout that failed. */
 static void record_failure(cli_console *console)
 {
     if (ferror(console->out) && console->out_errno == 0)
@@ -355,7 +356,7 @@ int cli_write_now(void *ctx, const char *data, size_t len)
     return console->out_errno != 0;
 }
 
-/* Each line through `put`, newlines as they are. */
+/* Pass each line to `put`, and write newlines unchanged. */
 static void write_lines(cli_console *console, const char *text, size_t len,
                         void (*put)(FILE *to, const char *text, size_t len))
 {
@@ -411,7 +412,7 @@ bm_status cli_finish(cli_console *console, bm_error *err)
     memset(err, 0, sizeof *err);
     err->status = console->out_errno == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;
     err->code = console->out_errno;
-    if (console->out_errno == EINTR) { /* told to stop while nobody read */
+    if (console->out_errno == EINTR) { /* a signal came while nobody read */
         err->status = BM_ERR_CANCELLED;
         snprintf(err->message, sizeof err->message, "interrupted");
         return err->status;

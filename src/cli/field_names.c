@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field_names.c -- fields of the library in the program's words; see field_names.h.
+/* field_names.c -- replaces the library's field names by the program's; see field_names.h.
  *
- * The rows of the table of options say which is which: a field belongs to an option if it has the
- * option's name ("max_errors"; '_' stands for '-') or is the last part, or the whole, of the member
- * of the settings that the option fills ("text_fields", "output.path"). `path` alone would say too
- * little: calls have other paths than the path of their output. */
+ * The table of options relates them: a field belongs to an option if it has the option's name
+ * ("max_errors", with '_' for '-'), or is the last part, or the whole, of the settings member that
+ * the option fills ("text_fields", "output.path"). `path` alone is not enough: calls have other
+ * paths than that of their output. */
 #include "cli/field_names.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "cli/environment.h"
 #include "cli/options.h"
 
-/* A text that someone else owns, not ended by NUL. */
+/* A borrowed text, not ended by NUL. */
 typedef struct word {
     const char *at;
     size_t len;
@@ -57,7 +57,7 @@ static const arg_option *option_of(word field, unsigned command)
     return found;
 }
 
-/* False: it is no field of ours. */
+/* Write the option for a field. False: no option has this field. */
 static bool show(word field, unsigned command, char *out, size_t cap)
 {
     const char *variable = cli_environment_name(field.at, field.len);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* interrupt.c -- SIGINT, SIGTERM, SIGPIPE and SIGXFSZ.
  *
- * A first SIGINT or SIGTERM sets a flag that the job asks at each batch. A second one, of either
- * kind, ends the process at once, by that signal, so that a shell sees what happened; whatever the
- * threads are waiting for. SIGPIPE and SIGXFSZ are ignored, so that a reader who goes away, and a
- * file that reaches the limit set for files, are a status like others. The flag is the one global
- * variable: a signal handler has no other way; it is atomic, since a driver's threads may be given
- * a signal beside the main one.
+ * A first SIGINT or SIGTERM sets a flag that the job checks at each batch. A second one, of either
+ * kind, ends the process at once by that signal, so that a shell sees what happened, whatever the
+ * threads are waiting for. SIGPIPE and SIGXFSZ are ignored, so that a reader that goes away, and a
+ * file that reaches the size limit, become an ordinary status. The flag is the only global
+ * variable, since a signal handler has no other way. It is atomic, since the signal may arrive on a
+ * driver's thread.
  *
  * Tests: tests/cli/cases/interrupt.sh, tests/cli/cases/file_size_limit.sh */
 #include "cli/interrupt.h"
@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static atomic_int stop_signal; /* the first that came; 0: none */
+static atomic_int stop_signal; /* the first signal received; 0: none */
 
 static void on_stop(int number)
 {
@@ -23,7 +23,7 @@ static void on_stop(int number)
     if (atomic_compare_exchange_strong(&stop_signal, &none, number))
         return;
     signal(number, SIG_DFL);
-    raise(number); /* blocked until this handler returns */
+    raise(number); /* delivered once this handler returns */
 }
 
 bool cli_interrupted(void)
@@ -36,7 +36,7 @@ int cli_stop_signal(void)
     return atomic_load(&stop_signal);
 }
 
-/* A signal that the caller had ignored (nohup, a job in the background) stays ignored. */
+/* Catch a signal, unless the caller ignored it (nohup, a background job). */
 static void catch_signal(int number)
 {
     struct sigaction action, before;
@@ -46,7 +46,7 @@ static void catch_signal(int number)
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, SIGINT);
     sigaddset(&action.sa_mask, SIGTERM);
-    action.sa_handler = on_stop; /* no SA_RESTART: a read that waits must come back */
+    action.sa_handler = on_stop; /* no SA_RESTART: the signal must interrupt a waiting read */
     sigaction(number, &action, NULL);
 }
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interrupt.h -- signals: whether somebody asked the program to end, and files that are read as
- * memory (an index) and cannot be read, for their disk fails, or somebody cuts them short while
- * they are open. */
+/* interrupt.h -- signals: requests to end the program, and SIGBUS from files mapped into memory (an
+ * index), when their disk fails or somebody truncates them while they are open. */
 #pragma once
 
 #include <stdbool.h>
 
-/* Once, before anything that may take long. */
+/* Install the handlers. Call once, before anything that may take long. */
 void cli_catch_signals(void);
-/* True once SIGINT or SIGTERM came. */
+/* Has SIGINT or SIGTERM been received? */
 bool cli_interrupted(void);
-/* The first of them that came; 0: none. */
+/* The first of them received; 0: none. */
 int cli_stop_signal(void);
-/* From now on a read that fails so ends the process with one line on stderr, as JSON or not, and
- * exit code 4. */
+/* From now on, a failed read of mapped memory ends the process with exit code 4 and one line on
+ * stderr, which is JSON if `json`. */
 void cli_catch_bus_error(bool json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_callbacks.c -- what a job asks and tells while it runs.
+/* job_callbacks.c -- the callbacks of a running job: log, meter, interruption.
  *
  * Tests: tests/cli/cases/interrupt.sh, tests/cli/cases/dedup.sh */
 #include "cli/job_callbacks.h"

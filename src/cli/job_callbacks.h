@@ -4,5 +4,5 @@
 
 #include "cli/command.h"
 
-/* They use the context's console and meter, which are borrowed. */
+/* The callbacks borrow the context's console and meter. */
 bm_callbacks cli_callbacks(cli_context *context);

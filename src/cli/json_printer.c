@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_printer.c -- JSON as an json_printer; see json_printer.h. One pass, no tree: each function
- * prints the value at `at` and returns what follows it, or NULL where the text is not JSON. */
+/* json_printer.c -- prints JSON as an outline; see json_printer.h. One pass, no tree: each function
+ * prints the value at `at` and returns the text after it, or NULL if the text is not JSON. */
 #include "cli/json_printer.h"
 
 #include <string.h>
@@ -14,8 +14,8 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\r\n");
 }
 
-/* The string without its quotes; escapes but \" \\ \/ stay as they are. `console` NULL: print
- * nothing. */
+/* Print the string without its quotes; escapes other than \" \\ \/ are unchanged. `console` NULL:
+ * print nothing. */
 static const char *print_string(cli_console *console, const char *at)
 {
     for (at++; *at != '"';) {
@@ -24,7 +24,7 @@ static const char *print_string(cli_console *console, const char *at)
             at++; /* the character after the backslash */
         const size_t len = escape ? 1 : strcspn(at, "\"\\");
         if (len == 0)
-            return NULL; /* no end, or a backslash at it */
+            return NULL; /* the text ends within the string */
         if (console != NULL)
             cli_print_text(console, at, len);
         at += len;
@@ -50,7 +50,7 @@ static const char *next_element(const char *at, char close, bool *end)
     return *end || *at == ',' ? skip_blanks(at + 1) : NULL;
 }
 
-/* The key at `at` and its colon; returns where the value starts. */
+/* Print the key at `at`, with its colon. Returns where the value starts. */
 static const char *print_key(cli_console *console, const char *at)
 {
     if (*at != '"')
@@ -64,7 +64,7 @@ static const char *print_key(cli_console *console, const char *at)
     return skip_blanks(at + 1);
 }
 
-/* An object or list within one line: "a: 1, b: x". */
+/* Print an object or list in one line: "a: 1, b: x". */
 static const char *print_inline_all(cli_console *console, const char *at, unsigned depth)
 {
     char close = *at == '{' ? '}' : ']';
@@ -97,7 +97,7 @@ static const char *print_inline(cli_console *console, const char *at, unsigned d
     return *at == '"' ? print_string(console, at) : print_scalar(console, at);
 }
 
-/* A list of objects: a line each. */
+/* Print a list of objects, one line each. */
 static const char *print_items(cli_console *console, const char *at, unsigned depth)
 {
     bool end = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c -- the program: find the command, read its options, run it, answer with the exit code of
- * the documentation. Signals are interrupt.c.
+/* main.c -- the program: finds the command, reads its options, runs it, and ends with the
+ * documented exit code. interrupt.c handles signals.
  *
- * Tests: tests/cli/cases/usage.sh, tests/cli/cases/before_command.sh, tests/cli/cases/interrupt.sh
- */
+ * Tests: tests/cli/cases/usage.sh, tests/cli/cases/before_command.sh,
+ * tests/cli/cases/interrupt.sh */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,10 +20,11 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* Blocks of 4 MiB and more are mapped for themselves: what a long document needed goes back to the
- * system when it is freed, and arrays that grow move without a copy and leave no gap. Left alone,
- * the allocator would raise that to 32 MiB by and by. Freed memory of an arena stays there up to
- * the trim threshold: with one for each of many threads that would be more than all else. */
+/* Blocks of 4 MiB and more are mapped individually. So the memory of a long document returns to the
+ * system when it is freed, and arrays grow without a copy and without leaving gaps. By default the
+ * allocator would raise that limit up to 32 MiB. Each arena keeps freed memory up to the trim
+ * threshold; with one arena for each of many threads that would be more than everything else, so
+ * their number is limited. */
 static void configure_allocator(void)
 {
 #if defined(__GLIBC__)
@@ -33,8 +34,8 @@ static void configure_allocator(void)
 #endif
 }
 
-/* A descriptor of 0, 1, 2 that is closed must not become a file of ours: it is opened so that using
- * it fails as it would have failed. */
+/* A closed descriptor 0, 1 or 2 must not become a file of ours: it is opened in the mode in which
+ * using it fails, as it would if closed. */
 static void reserve_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++) {
@@ -45,7 +46,7 @@ static void reserve_standard_descriptors(void)
     }
 }
 
-/* Whether the word is among argv[1] to argv[end - 1]. */
+/* Is the word among argv[1] to argv[end - 1], before any "--"? */
 static bool has_word(char **argv, int end, const char *word)
 {
     for (int i = 1; i < end && strcmp(argv[i], "--") != 0; i++) {
@@ -55,7 +56,7 @@ static bool has_word(char **argv, int end, const char *word)
     return false;
 }
 
-/* --help, --version or nothing at all in place of a command. */
+/* Without a command: handle --help, --version, or nothing at all. */
 static bm_status answer_without_command(cli_context *context, int end, char **argv, bm_error *err)
 {
     if (has_word(argv, end, "--version"))
@@ -100,7 +101,7 @@ static bm_status (*const runs[CLI_N_COMMANDS])(cli_context *context, bm_error *e
 #undef COMMAND_RUNS
 };
 
-/* `args`: all arguments but the command. */
+/* `args`: all arguments except the command. */
 static bm_status run_command(cli_context *context, const char *name, int n, const char *const *args,
                              bm_error *err)
 {
@@ -129,8 +130,8 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
     return runs[id](context, err);
 }
 
-/* "index" and the word that follows it, which goes from `args`, are one name: `cap` bytes of `out`.
- */
+/* Set `out` (`cap` bytes) to "index" and the next word, as one name, and remove that word from
+ * `args`. */
 static bm_status second_word(int *n, const char **args, char *out, size_t cap, bm_error *err)
 {
     int at;
@@ -152,7 +153,7 @@ static bm_status answer(cli_context *context, int argc, char **argv, bm_error *e
         args_find_operand(&cli_options, argc - 1, (const char *const *)(argv + 1), &at, err);
     if (status != BM_OK)
         return status;
-    at++; /* in argv */
+    at++; /* now an index in argv */
     if (at == argc || has_word(argv, at, "--version"))
         return answer_without_command(context, at, argv, err);
     const char **args = malloc((size_t)argc * sizeof *args);
@@ -178,8 +179,8 @@ static bm_status answer(cli_context *context, int argc, char **argv, bm_error *e
     return status;
 }
 
-/* End as usual, with two exceptions: a device left threads in its driver, and exit handlers might
- * wait for them; or a signal came while stdout waited for a reader, who may never read. */
+/* End normally, except in two cases: threads are stuck in a device's driver, and exit handlers
+ * might wait for them; or a signal came while stdout waited for a reader, who may never read. */
 static int end_process(const cli_context *context, int code)
 {
     bool waiting = context->console.out_errno == EINTR;
@@ -214,10 +215,11 @@ int main(int argc, char **argv)
     context.console.out = cli_open_stream(&data, stdout);
     context.console.meter = &context.meter;
     context.console.command = CLI_N_COMMANDS;
-    context.console.json = has_word(argv, argc, "--json"); /* for errors in the options too */
+    context.console.json = has_word(argv, argc, "--json"); /* before options are parsed, whose
+                                                            * errors it affects */
     cli_catch_bus_error(context.console.json);
 
-    if (argc < 2) { /* the list of commands */
+    if (argc < 2) { /* print the list of commands */
         context.console.out = context.console.err;
         cli_print_help(&context.console);
         return bm_status_exit_code(BM_ERR_USAGE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_settings.h -- what the options fill: the settings of a run, and which command it is.
+/* option_settings.h -- the settings of a run, which the options fill, and the list of commands.
  *
- * The settings hold the parts that make the options of the library's calls; their defaults come
- * from the library (options.c), and each command fills the options of its own call. */
+ * The settings contain parts of the options of the library's calls, with the library's defaults
+ * (options.c); each command fills the options of its own call from them. */
 #pragma once
 
 #include <bandmill/bandmill.h>
@@ -10,8 +10,8 @@
 #include "cli/args.h"
 #include "cli/progress.h"
 
-/* The commands, in the order in which help lists them: id, name, and what follows cli_run_ in the
- * function that runs it. */
+/* The commands, in the order in which help lists them: id, name, and the suffix of its function
+ * cli_run_…. */
 #define CLI_COMMAND_LIST(X)                                                                        \
     X(SIGN, "sign", sign)                                                                          \
     X(DEDUP, "dedup", dedup)                                                                       \
@@ -58,7 +58,7 @@ typedef struct cli_match_settings {
 #define PAIR_SETTING(type, name) type name;
 #include "options/rows.def"
     bm_candidate_rule candidates;
-    double containment;                    /* of contained; 0: not given */
+    double containment;                    /* `contained`; 0: not given */
     const char *keep;                      /* of dedup */
     bm_keep cluster_keep;                  /* of cluster */
     cli_thresholds thresholds;             /* cluster */
@@ -68,10 +68,10 @@ typedef struct cli_match_settings {
 
 /* settings of export and import */
 typedef struct cli_exchange_settings {
-    bm_exchange tool; /* to which, or from which */
+    bm_exchange tool; /* the tool exported to, or imported from */
     bm_export_what what;
     const char *ids, *signature_field; /* NULL: not given */
-    unsigned preset;                   /* its number in presets.c, from 1; 0: none */
+    unsigned preset;                   /* number in presets.c, from 1; 0: none */
 } cli_exchange_settings;
 
 /* I/N; both 0: not given. */
@@ -90,15 +90,15 @@ typedef struct cli_result_settings {
 } cli_result_settings;
 
 typedef struct cli_explain_settings {
-    uint64_t group; /* 0: of two documents */
+    uint64_t group; /* 0: explain two documents */
     bool dot;
 } cli_explain_settings;
 
-/* settings of a page that were given */
+/* settings of `report` that were given */
 typedef struct cli_page_settings {
     uint32_t groups, pairs, text_bytes, sample, sample_seed;
     const char *sample_labels; /* NULL: none */
-    bool open;                 /* in a browser */
+    bool open;                 /* open it in a browser */
 } cli_page_settings;
 
 /* S:P; both 0: not given. */
@@ -108,7 +108,7 @@ typedef struct cli_ceiling {
 
 enum { CLI_SHINGLES_MAX = 16 };
 
-/* As --shingle was given, one after another. */
+/* The values of --shingle, in order. */
 typedef struct cli_shingles {
     struct {
         bm_shingle_kind kind;
@@ -122,10 +122,10 @@ typedef struct cli_tune_settings {
     cli_shingles shingles;
     uint64_t sample;
     const char *svg; /* NULL: none */
-    bool all;        /* tables on a terminal too */
+    bool all;        /* print tables on a terminal too */
 } cli_tune_settings;
 
-/* 0: the default of the library. */
+/* 0: the library's default. */
 typedef struct cli_bench_settings {
     uint32_t repeats, long_doc;
     double min_seconds, seconds, price, watts;
@@ -136,7 +136,7 @@ typedef struct cli_index_settings {
     bm_index_store store;
     bool unique, follow, skip_same_id;
     const char *ids;  /* NULL: not given */
-    arg_list targets; /* instead of an index */
+    arg_list targets; /* used instead of an index */
     uint32_t top;     /* 0: all */
 } cli_index_settings;
 
@@ -146,14 +146,15 @@ typedef struct cli_message_settings {
     cli_progress_when progress;
 } cli_message_settings;
 
-/* The choice of files in a directory, and where files lie now. */
+/* Which files of a directory to read, and where files are now. */
 typedef struct cli_file_choice {
     arg_list include, exclude;
     const char *sources; /* NULL: not given */
 } cli_file_choice;
 
 typedef struct cli_settings {
-    /* Parts of options; the lists of `input` point to `operands`, `text_fields` and `files`. */
+    /* Parts of the library's options; the lists of `input` point to `operands`, `text_fields` and
+     * `files`. */
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch; /* perms 0: not given */

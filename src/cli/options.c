@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.c -- the table of options; see options.h.
  *
- * The rows are in options/rows.def. A name of a later version has a row of type ARG_LATER, so
- * that asking for it is answered with that and not with "unknown".
+ * The rows are in options/rows.def. An option planned for a later version has a row of type
+ * ARG_LATER, so that the error says so instead of "unknown".
  *
  * Tests: tests/cli/cases/before_command.sh, tests/cli/cases/preset.sh,
  *        tests/cli/cases/signature_options.sh, tests/cli/test_options.c */
@@ -16,9 +16,9 @@
 
 /* === option values ===
  *
- * Values of options that are small languages of their own. */
+ * Parsers for options whose values have a syntax of their own. */
 
-/* "expected none, or a list of nfc nfkc ...". */
+/* Write "expected none, or a list of nfc nfkc ...". */
 static void expect_steps(char *why, size_t cap)
 {
     const char *word;
@@ -52,7 +52,7 @@ static bool cli_parse_normalize(const char *text, void *field, char *why, size_t
     return true;
 }
 
-/* One character of ASCII, no quote and no line ending; or a backslash and a t, for a tab. */
+/* One ASCII character, except a quote or a line ending; or a backslash and a t, for a tab. */
 static bool cli_parse_character(const char *text, void *field, char *why, size_t cap)
 {
     snprintf(why, cap,
@@ -80,7 +80,7 @@ static void append_kinds(char *why, size_t cap)
     }
 }
 
-/* ":K" of a shingle or a span. */
+/* Parse ":K" of a shingle or a span. */
 static bool parse_k(const char *text, uint32_t *k)
 {
     const char *digits = text + (text[0] == ':');
@@ -145,7 +145,7 @@ static bool cli_parse_verify(const char *text, void *field, char *why, size_t ca
     return end != number && *end == '\0' && match->containment > 0 && match->containment <= 1;
 }
 
-/* A shingle as above, added to the values that are there; field: cli_shingles. */
+/* A shingle as above, appended to the list; field: cli_shingles. */
 static bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap)
 {
     cli_shingles *shingles = field;
@@ -161,7 +161,7 @@ static bool cli_parse_shingles(const char *text, void *field, char *why, size_t 
     return true;
 }
 
-/* T,T,...: each more than 0, at most 1. The program keeps the C locale. */
+/* T,T,...: each more than 0, at most 1. strtod is safe, since the program keeps the C locale. */
 static bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap)
 {
     cli_thresholds list = {.n = 0};
@@ -183,7 +183,7 @@ static bool cli_parse_thresholds(const char *text, void *field, char *why, size_
     return true;
 }
 
-/* A number as people write it, up to `end`. */
+/* Parse a decimal number up to `end`; *behind: the text after it. */
 static bool parse_share(const char *text, char end, double *out, const char **behind)
 {
     char *stop;
@@ -246,9 +246,9 @@ uint64_t cli_set_fields(const cli_settings *settings)
 
 /* === foreign options ===
  *
- * The table; see options.h.
+ * The table of foreign options; see options.h.
  *
- * A row is passed over if the command does not accept its option. */
+ * A row is skipped if the command does not accept its option. */
 
 const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     {"num-perm", "perms", "--perms K"},
@@ -359,8 +359,8 @@ const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     {"i", NULL, "a path without an option"},
 };
 
-/* Kinds of rows in options/rows.def, each by its name, the commands that take it, its group in
- * help, the member of the settings that it fills, and its help. */
+/* Kinds of rows in options/rows.def. Each has a name, the commands that accept it, its group in
+ * help, the settings member that it fills, and its help text. */
 #define ROW_AT(n, kind, cmds, grp, text, ...)                                                      \
     {                                                                                              \
         .name = n, .type = ARG_##kind, .commands = cmds, .group = CLI_GROUP_##grp, .help = text,   \
@@ -370,7 +370,7 @@ const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     ROW_AT(n, kind, cmds, grp, text, .member = #m, .offset = offsetof(cli_settings, m),            \
            .size = sizeof(((cli_settings *)0)->m), __VA_ARGS__)
 #define FLAG(n, cmds, grp, member, text, ...) ROW(n, FLAG, cmds, grp, member, text, __VA_ARGS__)
-/* Words of the library, from the value `least` on. */
+/* A choice of the library's words, from the value `least` on. */
 #define CHOICE(n, cmds, grp, member, option, least, text, ...)                                     \
     ROW(n, CHOICE, cmds, grp, member, text, .words = option, .min = least, __VA_ARGS__)
 #define TEXT(n, cmds, grp, member, val, text, ...)                                                 \
@@ -392,10 +392,10 @@ const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
 
 static const arg_choice duplicate_ids_choices[] = {
     {"error", BM_DUPLICATE_IDS_ERROR}, {"number", BM_DUPLICATE_IDS_NUMBER}, {NULL, 0}};
-/* Pairs tell nothing else of documents. */
+/* `cluster` has only pairs, so no other rule is possible. */
 static const arg_choice cluster_keep_choices[] = {
     {"first", BM_KEEP_FIRST}, {"last", BM_KEEP_LAST}, {"none", BM_KEEP_NONE}, {NULL, 0}};
-/* Rows of presets.c, from 1. */
+/* Values are rows of presets.c, from 1. */
 static const arg_choice preset_choices[] = {{"datasketch", 1}, {"datatrove", 2}, {"nemo", 3},
                                             {"text-dedup", 4}, {"lance", 5},     {"slimpajama", 6},
                                             {"SEDD", 7},       {NULL, 0}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h -- every option of every command: one table, and the settings it fills.
+/* options.h -- every option of every command: one table, and the settings that it fills.
  *
  * An option that several commands share is one row with several command bits, so that it means the
  * same everywhere. */
@@ -25,22 +25,21 @@ typedef enum cli_group {
 extern const arg_table cli_options;
 extern const char *const cli_group_titles[CLI_N_GROUPS];
 
-/* Defaults, environment, then the arguments after the command. Nothing is checked against another
- * option when --help is among them. The caller frees with cli_settings_free, also after a failure.
- */
+/* Fill the settings: defaults, environment, then the arguments after the command. With --help,
+ * options are not checked against each other. Free with cli_settings_free, even after a failure. */
 bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int argc,
                             const char *const *argv, bm_error *err);
 void cli_settings_free(cli_settings *settings);
-/* BM_ERR_USAGE: data would go to standard output, which is a file that the command reads, or that
- * another of its outputs is to replace. */
+/* BM_ERR_USAGE: data would be written to standard output, which is a file that the command reads,
+ * or that another of its outputs replaces. */
 bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command, bm_error *err);
-/* Whether the option was given on the command line. */
+/* Was the option given on the command line? */
 bool cli_was_given(const cli_settings *settings, const char *name);
-/* BM_FIELD_* bits (types.h) of the fields that given options set. */
+/* The BM_FIELD_* bits (types.h) of fields that options on the command line set. */
 uint64_t cli_set_fields(const cli_settings *settings);
 
-/* foreign_options -- what datasketch, datatrove, NeMo Curator, text-dedup and GNU tools call our
- * options: a word of theirs is answered with ours. */
+/* foreign_options -- the names that datasketch, datatrove, NeMo Curator, text-dedup and GNU tools
+ * use for our options; the error for such a name suggests ours. */
 
 enum { CLI_N_FOREIGN_OPTIONS = 106 };
 

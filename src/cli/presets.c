@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* presets.c -- a row a preset, and putting it into the settings.
+/* presets.c -- a row per preset, and applying it to the settings.
  *
  * Tests: tests/cli/cases/preset.sh */
 #include "cli/presets.h"
@@ -43,7 +43,7 @@ const cli_preset *cli_preset_of(const cli_settings *settings)
     return number > 0 ? &cli_presets[number - 1] : NULL;
 }
 
-/* Shall the preset fill this option? Then it counts as given. */
+/* Should the preset set this option? If so, mark it as given. */
 static bool claim(cli_settings *settings, cli_command_id command, const char *name)
 {
     if (cli_was_given(settings, name))
@@ -75,8 +75,8 @@ static void apply_text(const cli_preset *p, cli_settings *s, cli_command_id comm
     s->tune.shingles.n = 1;
 }
 
-/* Bands and rows go together, with as many permutations, and instead of a recall. Where every pair
- * is compared there are none. */
+/* Bands and rows are set together, only if the permutations suffice and no recall was given. If
+ * every pair is compared, there are none. */
 static void apply_plan(const cli_preset *p, cli_settings *s, cli_command_id command)
 {
     const bool by_hand = cli_was_given(s, "bands") || cli_was_given(s, "rows");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* presets.h -- --preset NAME: the settings that another tool has. */
+/* presets.h -- --preset NAME: the settings of another tool. */
 #pragma once
 
 #include "cli/option_settings.h"
@@ -7,20 +7,22 @@
 typedef struct cli_preset {
     const char *name;
     bm_shingle_kind shingle;
-    uint32_t shingle_k; /* 0: the caller's shingles, as text and words are */
+    uint32_t shingle_k; /* 0: the user's shingles; then `normalize` and `words` are not set
+                         * either */
     uint32_t normalize;
     bm_words words;
     bm_token_hash hash;
     bm_scheme scheme;
-    uint32_t perms, bands, rows; /* bands 0: they follow from the threshold */
-    double threshold;            /* 0: none of its own */
-    const char *note;            /* what cannot be the same as there */
+    uint32_t perms, bands, rows; /* bands 0: derived from the threshold */
+    double threshold;            /* 0: not set */
+    const char *note;            /* what cannot be reproduced */
 } cli_preset;
 
 enum { CLI_N_PRESETS = 7 };
 extern const cli_preset cli_presets[CLI_N_PRESETS];
 
-/* Apply the settings of the chosen preset, except where an option is given; they count as given. */
+/* Apply the settings of the chosen preset, except for options that were given. They count as
+ * given. */
 void cli_preset_apply(cli_settings *settings, cli_command_id command);
-/* The one that was asked for; NULL: none. */
+/* The chosen preset; NULL: none. */
 const cli_preset *cli_preset_of(const cli_settings *settings);

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEAST_SECONDS      0.3   /* before that a pace tells nothing */
-#define LEAST_RATE_SECONDS 0.001 /* and before that no rate is one */
+#define LEAST_SECONDS      0.3   /* an estimate needs this much time */
+#define LEAST_RATE_SECONDS 0.001 /* a rate needs this much time */
 
 double cli_now(void)
 {
@@ -80,14 +80,14 @@ char *cli_format_bytes(double bytes, char *out, size_t cap)
 /* "0:30". */
 static void format_time(double seconds, char *out, size_t cap)
 {
-    unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000; /* eleven days: enough said */
+    unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000; /* eleven days is enough */
     if (s >= 3600)
         snprintf(out, cap, "%u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
     else
         snprintf(out, cap, "%u:%02u", s / 60, s % 60);
 }
 
-/* The parts of the line, in their order; empty where they are not known. */
+/* The parts of the line, in order; unknown parts are empty. */
 enum { PART_STAGE, PART_PERCENT, PART_RATE, PART_DOCS, PART_LEFT, PART_JOB, N_PARTS };
 
 typedef struct parts {
@@ -131,7 +131,7 @@ static void format_parts(const bm_progress *p, parts *out)
     if (p->n_docs > 0)
         snprintf(out->text[PART_DOCS], cap, "  %s documents",
                  cli_format_count(p->n_docs, number, sizeof number));
-    /* In a job a stage begins in the midst of other work, and its first pace means little. */
+    /* In a job, a stage begins while other work runs, and its first pace means little. */
     const bool begins = p->n_stages > 0 && p->elapsed_s < 3 && done < p->total / 100;
     if (p->total > 0 && done > 0 && p->elapsed_s >= LEAST_SECONDS && !begins) {
         format_time(p->elapsed_s * (double)(p->total - done) / (double)done, number, sizeof number);
@@ -143,7 +143,7 @@ static void format_parts(const bm_progress *p, parts *out)
     }
 }
 
-/* Columns of UTF-8: a character each, which holds for the words that we and the library use. */
+/* The columns of UTF-8 text: one per character, which is true of our words and the library's. */
 static size_t columns_of(const char *text)
 {
     size_t n = 0;
@@ -152,7 +152,7 @@ static size_t columns_of(const char *text)
     return n;
 }
 
-/* Cut to so many columns, not within a character. */
+/* Cut to `columns`, between characters. */
 static void clip(char *text, size_t columns)
 {
     for (; *text != '\0'; text++) {
@@ -185,7 +185,7 @@ void cli_meter_format(const bm_progress *progress, char *out, size_t cap)
     cli_meter_format_within(progress, SIZE_MAX, out, cap);
 }
 
-/* The width of the terminal now; 80 if it is not known. */
+/* The current width of the terminal; 80 if unknown. */
 static size_t terminal_columns(const cli_meter *meter)
 {
     struct winsize size;
@@ -229,7 +229,7 @@ void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_
     bool next_stage = strncmp(meter->stage, stage, sizeof meter->stage - 1) != 0;
     double gap = meter->terminal ? 0.1 : 1.0;
     if (next_stage && !meter->terminal)
-        print_plain(meter); /* where the last stage ended */
+        print_plain(meter); /* print the end of the previous stage */
     snprintf(meter->stage, sizeof meter->stage, "%s", stage);
     bool due = next_stage || now_s - meter->drawn_s >= gap;
     if (!due && meter->terminal)
@@ -238,7 +238,7 @@ void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_
     const size_t columns = meter->terminal ? terminal_columns(meter) - 1 : SIZE_MAX;
     cli_meter_format_within(progress, columns, meter->last, sizeof meter->last);
     if (!due)
-        return; /* kept: it may be the last of its stage */
+        return; /* not printed yet; it may be the last of its stage */
     meter->drawn_s = now_s;
     if (!meter->terminal) {
         print_plain(meter);

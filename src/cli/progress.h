@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h -- the meter: stage, percentage, rate, documents and time left, on stderr.
  *
- * On a terminal it is one line, redrawn at most ten times a second and gone at the end. The width
- * is asked for each time, and the line is never as long: parts are left out, then it is cut.
- * Elsewhere (--progress always) it is a plain line a second and one at the end of each stage.
- * `auto` shows it on a terminal only, and only once a run has lasted half a second. Any other
- * message clears it first. Times come from the caller, so that it can be tested without a clock. */
+ * On a terminal it is one line, redrawn at most ten times a second and cleared at the end. The
+ * terminal's width is read each time, and the line is kept shorter: parts are left out, then it is
+ * cut. Elsewhere (--progress always) it is a plain line per second and one at the end of each
+ * stage. `auto` shows it only on a terminal, once a run has lasted half a second. Any other message
+ * clears it first. The caller passes the time, so that tests need no clock. */
 #pragma once
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ typedef enum cli_progress_when {
 
 typedef struct cli_meter {
     FILE *to;
-    int fd; /* that it writes to */
+    int fd; /* the descriptor of `to` */
     bool on, terminal, drawn;
     double start_s, drawn_s;
     double after_s; /* nothing is drawn before start_s + after_s */
@@ -30,28 +30,28 @@ typedef struct cli_meter {
 /* `fd`: the descriptor that `to` writes to, or -1. */
 void cli_meter_init(cli_meter *meter, cli_progress_when when, FILE *to, int fd, double now_s);
 void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_s);
-/* Take the line away, before another message; it comes back at the next update. */
+/* Clear the line before another message; the next update draws it again. */
 void cli_meter_clear(cli_meter *meter);
-/* The run is over. */
+/* End the meter at the end of the run. */
 void cli_meter_end(cli_meter *meter);
 
-/* "read  45 %  120 MB/s  12,345 documents  0:12 left", and of a job that has a plan
- * "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". Filled, cut at cap. */
+/* *out (cut at cap): "read  45 %  120 MB/s  12,345 documents  0:12 left", or for a job with a plan
+ * "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". */
 void cli_meter_format(const bm_progress *progress, char *out, size_t cap);
-/* The same in at most `columns`: the documents go first, then the rate, the percentage, the time of
- * the stage, the time of the job; if the line is still too long, it is cut. */
+/* The same in at most `columns`. Parts are left out in this order: documents, rate, percentage,
+ * time of the stage, time of the job. If the line is still too long, it is cut. */
 void cli_meter_format_within(const bm_progress *progress, size_t columns, char *out, size_t cap);
 /* 1234567 as "1,234,567". Returns out. */
 char *cli_format_count(uint64_t n, char *out, size_t cap);
 /* The same with a noun: "1 query", "1,200 queries". Returns out. */
 char *cli_format_of(uint64_t n, const char *noun, char *out, size_t cap);
-/* `one` of a single thing, else `many`: "is", "are". */
+/* `one` if n is 1, else `many`: "is", "are". */
 const char *cli_verb_of(uint64_t n, const char *one, const char *many);
 /* .9531 as "95.3". A share below 1 is never rounded up to "100.0": .99964 is "99.96". Returns
  * out. */
 char *cli_format_percent(double share, char *out, size_t cap);
-/* n of so many in per cent, as cli_format_percent; a few of very many are "under 0.1". Returns out.
- */
+/* The share of n in `of`, as cli_format_percent; a small share above 0 is "under 0.1". Returns
+ * out. */
 char *cli_format_share(uint64_t n, uint64_t of, char *out, size_t cap);
 /* Bytes as "1.5 GB" (powers of 1000). Returns out. */
 char *cli_format_bytes(double bytes, char *out, size_t cap);

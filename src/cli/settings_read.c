@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings_read.c -- from arguments to settings: defaults, the environment, the options of
- * options.c, and what these need from each other.
+/* settings_read.c -- fills the settings: defaults, the environment, the options of options.c, and
+ * checks of how these fit together.
  *
  * Tests: tests/cli/cases/usage.sh */
 #include <bandmill/schemes.h>
@@ -15,8 +15,8 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* Band keys made elsewhere leave nothing to cut, sign, plan or compare: an option that would do so
- * contradicts them, even at its default. */
+/* With band keys from elsewhere, nothing is cut, signed, planned or compared: an option for that is
+ * an error, even with its default value. */
 static bm_status check_keys(const cli_settings *s, bm_error *err)
 {
     static const char *const fine[] = {
@@ -35,7 +35,7 @@ static bm_status check_keys(const cli_settings *s, bm_error *err)
     return BM_OK;
 }
 
-/* Options that only make sense together. */
+/* Check options that only make sense together. */
 static bm_status check_together(cli_settings *s, cli_command_id command, bm_error *err)
 {
     bool bands = cli_was_given(s, "bands"), rows_given = cli_was_given(s, "rows");
@@ -67,7 +67,8 @@ static bm_status check_together(cli_settings *s, cli_command_id command, bm_erro
     return BM_OK;
 }
 
-/* "-" is standard output where rows or a page are written, and the name of no file or directory. */
+/* Handle "-" as output: standard output if rows or a page are written; otherwise it is an error,
+ * since it names no file or directory. */
 static bm_status resolve_dash(cli_settings *s, cli_command_id command, bm_error *err)
 {
     const struct {
@@ -89,7 +90,7 @@ static bm_status resolve_dash(cli_settings *s, cli_command_id command, bm_error 
     return BM_OK;
 }
 
-/* An index, and the action on it. */
+/* Check the operands of index commands: an index, and what the command needs. */
 static bm_status check_index(const cli_settings *s, cli_command_id command, bm_error *err)
 {
     const char *name = cli_options.commands[command];
@@ -107,7 +108,7 @@ static bm_status check_index(const cli_settings *s, cli_command_id command, bm_e
     return BM_OK;
 }
 
-/* Words in place of the name of a file: no such file exists, and few would have such a name. */
+/* Is it words instead of a file name? No such file exists, and few files would have such a name. */
 static bool is_text(const char *operand)
 {
     return strchr(operand, ' ') != NULL && strpbrk(operand, "/.") == NULL &&
@@ -127,7 +128,7 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* An index, where no targets are named; then queries. */
+/* Check the operands of query: an index, unless targets are named; then queries. */
 static bm_status check_query(cli_settings *s, bm_error *err)
 {
     const size_t n_index = s->index.targets.n == 0;
@@ -150,7 +151,7 @@ static bm_status check_query(cli_settings *s, bm_error *err)
     return BM_OK;
 }
 
-/* Operands become inputs. `needs_output`, `operands`: what the command asks for. */
+/* Check operands, which become inputs. `needs_output`, `operands`: the command's requirements. */
 static bm_status check_operands(cli_settings *s, cli_command_id command, bm_error *err)
 {
     const char *name = cli_options.commands[command];
@@ -203,7 +204,8 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     if (command == CLI_QUERY)
         return check_query(s, err);
     if (BIT(command) & READS & ~FILLS) {
-        if (command == CLI_FILTER && s->operands.n == 0) /* without inputs: those it names */
+        if (command == CLI_FILTER && s->operands.n == 0) /* without inputs: those that the directory
+                                                          * names */
             return args_fail(err, "no input (expected the directory that dedup wrote, then its "
                                   "inputs)");
         if (!listed && s->operands.n == 0)
@@ -216,13 +218,13 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     if (command == CLI_OVERLAP && s->match.against.n == 0)
         return args_fail(err, "no items (expected --against and the documents that are looked "
                               "for, such as a test set)");
-    const size_t before = BIT(command) & FILLS ? 1 : 0; /* the index */
+    const size_t before = BIT(command) & FILLS ? 1 : 0; /* the index is the first operand */
     s->input.paths = s->operands.items + before;
     s->input.n_paths = s->operands.n - before;
     return BM_OK;
 }
 
-/* Hand the lists over in the form that the library reads. */
+/* Set the lists in the form that the library reads. */
 static void link_lists(cli_settings *s)
 {
     if (s->text_fields.n > 0) {
@@ -235,7 +237,7 @@ static void link_lists(cli_settings *s)
     s->input.patterns.n_exclude = (uint32_t)s->files.exclude.n;
 }
 
-/* A scheme has its own hash and seed, which count where no others are given. */
+/* A scheme has its own hash and seed, which are used unless others are given. */
 static void apply_scheme(cli_settings *s)
 {
     if (!cli_was_given(s, "hash"))
@@ -308,12 +310,12 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
         return status;
     link_lists(settings);
     if (settings->device.device == NULL &&
-        command != CLI_BENCH) { /* which then tries each of them */
+        command != CLI_BENCH) { /* bench tries each of them then */
         settings->device.device = "auto";
         settings->device.by_default = true;
     }
     if (settings->output.path == NULL && settings->resources.temp_dir == NULL &&
-        !(BIT(command) & INDEXES)) /* its files lie beside the index */
+        !(BIT(command) & INDEXES)) /* temporary files of an index are beside it */
         cli_environment_temp_dir(&settings->resources);
     return BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))
                ? cli_environment_resources(&settings->resources, err)

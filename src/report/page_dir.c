@@ -418,8 +418,8 @@ static bm_status add_key(reading *r, bm_str id, bm_error *err)
     return BM_OK;
 }
 
-/* With known documents: if the member is one of the most chained, and its group's kept document is
- * known, mark it so. */
+/* Called for members of shown groups: adds the member's key. If the group's kept document is known,
+ * also marks the member's row among the most chained. */
 static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     reading *r = ctx;
