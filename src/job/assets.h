@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assets.h -- style sheets, scripts and templates of what people look at, embedded at build time
+/* assets.h -- style sheets, scripts and templates of our pages and pictures, embedded at build time
  * (cmake/embed_assets.cmake). */
 #pragma once
 
 #include <stddef.h>
 
 typedef struct bm_asset {
-    const char *name, *text; /* text: ended by NUL */
+    const char *name, *text; /* text: NUL-terminated */
     size_t len;
-    const char *sha256; /* of the text, in base64, as policies have it */
+    const char *sha256; /* of the text, in base64, as in a Content-Security-Policy */
 } bm_asset;
 
 typedef enum bm_asset_id {
-    BM_ASSET_FIGURE,   /* figure.css: of a picture alone */
+    BM_ASSET_FIGURE,   /* figure.css: for a stand-alone picture */
     BM_ASSET_PAGE,     /* figure.css and page.css */
     BM_ASSET_SCRIPT,   /* page.js */
     BM_ASSET_TEMPLATE, /* page.html */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.c -- opening, saving, loading, ingesting, closing. The lines of the journal are in
- * checkpoint_journal.c, documents and matches in checkpoint_columns.c, and checkpoint_sets.c knows
- * where sets lie.
+/* checkpoint.c -- opens, saves, loads and closes a checkpoint, and ingests with one. The lines of
+ * the journal are in checkpoint_journal.c, documents and matches in checkpoint_columns.c, the place
+ * of the sets in checkpoint_sets.c.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/cli/cases/resume.sh, tests/unit/jobs/test_checkpoint.c
  */
@@ -27,9 +27,9 @@
 
 /* === a job that is done ===
  *
- * A job that is to be resumed and has been done already: the report of the output at its place is
- * compared with the job. If anything is damaged or differs, the output belongs to another job, and
- * opening the job reports it. */
+ * With `resume`, the job may already be complete: the report of the existing output is compared
+ * with the job. If anything is damaged or differs, the output belongs to another job, and opening
+ * the job reports that. */
 
 static bool same_input(const bm_job_context *job, const bm_source *source,
                        const bm_manifest_input *was, bm_status *status, bm_error *err)
@@ -68,7 +68,7 @@ static bm_status same_inputs(const bm_job_context *job, const bm_manifest *repor
     return status;
 }
 
-/* Is every file there that the report lists? */
+/* *whole: does every file that the report lists exist? */
 static bm_status is_whole(const char *target, const bm_manifest *report, bool *whole, bm_error *err)
 {
     bm_buf path = {0};
@@ -112,10 +112,10 @@ out:
     return status;
 }
 
-/* Is the output of this very job in its place: the same program, settings and inputs, every file
- * that its report lists? Then *out is the summary of its report, the caller's; else NULL. The
- * inputs are read for their digests, where all else is the same. The remains of the job's work are
- * removed, if no job holds them. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* Look for the finished output of this very job: the same program, settings and inputs, and every
+ * file that its report lists. If it exists, *out is the summary of its report, owned by the caller;
+ * else NULL. If all else is equal, the inputs are read to compare their digests. Remains of the
+ * job's work are removed, if no job holds them. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
 static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
     const char *target = job->settings->output.path;
@@ -125,25 +125,25 @@ static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm
     bm_status status = BM_OK;
     BM_TRY_OUT(
         bm_string_format(&work, err, "%.*s.partial", (int)bm_path_plain_len(target), target));
-    /* A journal is removed before the rename: if there is one, `force` was to replace the output
-     * with unfinished work. */
+    /* The journal is removed before the final rename. If one exists, unfinished work with `force`
+     * was meant to replace the output. */
     BM_TRY_OUT(bm_out_has_journal(AT_FDCWD, work, &journal, err));
     if (!journal)
         BM_TRY_OUT(compare(job, out, err));
     if (*out != NULL)
         bm_out_claim_sweep(work);
 out:
-    /* killed after its rename, the job left it */
+    /* a job killed after its final rename left it */
     bm_free(work);
     return status;
 }
 
 /* === opening === */
 
-#define SHOWN_BYTES 512   /* of a path in a message */
-#define START_RATE  400e6 /* bytes a second, until saving was timed */
+#define SHOWN_BYTES 512   /* most bytes of a path in a message */
+#define START_RATE  400e6 /* bytes per second, until saving has been timed */
 
-/* The files that such jobs write and keep for themselves, listed at once, with one sync. */
+/* The files that such jobs write or keep for themselves, listed together with one sync. */
 static const char *const names[] = {
     BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS,  BM_FILE_N_SHINGLES, BM_FILE_N_BYTES, BM_FILE_CONTENT,
     BM_FILE_IDS,        BM_FILE_KEPT_IDS,   BM_FILE_SOURCES,    BM_FILE_SKIPPED, BM_FILE_REMOVED,
@@ -152,7 +152,7 @@ static const char *const names[] = {
 
 /* --- the state of an earlier job --- */
 
-/* Remove all of it: the job begins anew. */
+/* Remove the whole state: the job starts again. */
 static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
 {
     char *path = NULL;
@@ -160,7 +160,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
     if (status == BM_OK && journal == NULL &&
         bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &journal, NULL) != BM_OK)
-        journal = NULL; /* damaged: the file that it names in --temp-dir stays */
+        journal = NULL; /* damaged: a file that it names in --temp-dir stays */
     if (journal != NULL)
         bm_checkpoint_sets_remove_named(checkpoint, journal);
     bm_journal_close(journal);
@@ -179,7 +179,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
 }
 
 /* The progress that the journal records. docs_records 0: the job was killed before its first
- * checkpoint, maybe while it wrote its settings, or at its very end. */
+ * checkpoint, or at its very end. */
 static bm_checkpoint_saved saved_in(const bm_journal *journal)
 {
     bm_checkpoint_saved saved = {0};
@@ -204,7 +204,7 @@ out:
     return status;
 }
 
-/* Is it this job's, and how far did it come? */
+/* Check that the journal is of this job, and read the job's progress. */
 static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
 {
     size_t n = 0;
@@ -227,8 +227,8 @@ out:
     return status;
 }
 
-/* The job does not resume what lies there: saved documents are discarded only with `force`. A
- * journal that cannot be read is of no use to anybody. */
+/* Discard earlier work that is not resumed; saved documents only with `force`. An unreadable
+ * journal is useless and is discarded too. */
 static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
 {
     const char *where = bm_out_dir_work(checkpoint->dir);
@@ -281,7 +281,8 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                            .last = bm_clock_seconds(),
                            .rate = START_RATE,
                            .every = settings->resources.checkpoint_seconds};
-    /* A job that pairs signatures may have no inputs; any other looks whether it is done. */
+    /* Only a job that pairs signatures, which may have no inputs, does not check whether it is
+     * done. */
     const bool looks = saves || !bm_job_does(settings, BM_JOB_MATCHES);
     const bool stays =
         looks && bm_input_set_stays(job->inputs.set) && job->inputs.source->ops->places;
@@ -324,12 +325,12 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
 
 /* === saving ===
  *
- * When a stage is saved, and the order of writing: data first, the line last. */
+ * Decides when a stage is saved. Data is written first, its journal line last. */
 
-#define SAVE_FOLD   20.0                 /* seconds of work for one of saving */
-#define SAVE_LEAST  10.0                 /* seconds */
-#define EDGE_BYTES  16u                  /* of an edge, or of a document's group */
-#define TIMED_BYTES (UINT64_C(32) << 20) /* fewer bytes say nothing of the rate */
+#define SAVE_FOLD   20.0                 /* seconds of work per second of saving */
+#define SAVE_LEAST  10.0                 /* least seconds of work between two checkpoints */
+#define EDGE_BYTES  16u                  /* per edge, or per document's group */
+#define TIMED_BYTES (UINT64_C(32) << 20) /* fewer bytes are too few to measure the rate */
 
 static bm_checkpoint_documents documents_of(const bm_checkpoint *checkpoint)
 {
@@ -345,7 +346,7 @@ static bm_checkpoint_documents documents_of(const bm_checkpoint *checkpoint)
 
 /* --- documents --- */
 
-/* Between two batches everything speaks of the same documents. */
+/* True between two batches: table, counts and corpus hold the same documents. */
 static bool is_consistent(const bm_checkpoint *checkpoint)
 {
     const bm_job_context *job = checkpoint->job;
@@ -374,7 +375,7 @@ out:
     return status;
 }
 
-/* The journal and the file of documents, at the first time. */
+/* Open the journal and the file of documents, if they are not open. */
 static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
 {
     char *path = NULL;
@@ -400,7 +401,7 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     if (checkpoint->flush != NULL)
         BM_TRY(checkpoint->flush(checkpoint->flush_ctx, &s->sums, err));
     if (checkpoint->corpus != NULL)
-        BM_TRY(checkpoint->sets_beside /* list that path in the marker, before the file is made */
+        BM_TRY(checkpoint->sets_beside /* list the path in the marker before the file is made */
                    ? BM_OK
                    : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err));
     if (checkpoint->corpus != NULL) {
@@ -434,7 +435,8 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
     BM_TRY(write_documents(checkpoint, &s, err));
     s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
     s.broken = false;
-    if (checkpoint->flush != NULL) { /* first: documents without their sums would not be compared */
+    if (checkpoint->flush !=
+        NULL) { /* before the documents: without sums the arrays would not be checked */
         bm_checkpoint_line_write(BM_LINE_ARRAYS, &s, line);
         BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     }
@@ -468,7 +470,7 @@ out:
     return status;
 }
 
-/* --- when --- */
+/* --- when to save --- */
 
 static bool anything_to_save(const bm_checkpoint *checkpoint)
 {
@@ -519,7 +521,7 @@ static bm_status save_stages(bm_checkpoint *checkpoint, bm_error *err)
     return BM_OK;
 }
 
-/* Save new results, whatever it costs. A failure is reported, and ends saving, not the job. */
+/* Save new results at any cost. A failure is logged and ends saving, but not the job. */
 static void save_now(bm_checkpoint *checkpoint)
 {
     bm_error err = {0};
@@ -552,8 +554,8 @@ static void save_if_due(bm_checkpoint *checkpoint)
         save_now(checkpoint);
 }
 
-/* `status` comes from an input that is broken after the saved place: note that it may be repaired
- * there. */
+/* If `status` comes from an input that is broken after the saved place, record that the input may
+ * be repaired from there on. */
 static void note_broken(bm_checkpoint *checkpoint, bm_status status)
 {
     bm_checkpoint_saved *s = &checkpoint->saved;
@@ -568,7 +570,7 @@ void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
     const bool mendable = status == BM_ERR_INPUT || status == BM_ERR_IO || status == BM_ERR_NOMEM;
     if (status == BM_ERR_CANCELLED ||
         (mendable && checkpoint->reading && !checkpoint->job->places.sink_failed &&
-         (checkpoint->saved.docs_records > 0 || /* worth it though nobody has asked */
+         (checkpoint->saved.docs_records > 0 || /* saved before, or enough work to lose */
           bm_clock_seconds() - checkpoint->last >=
               (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST))))
         save_now(checkpoint);
@@ -577,7 +579,7 @@ void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
 
 /* === loading === */
 
-/* A file of state, with the length in the journal. */
+/* Reopen a file of saved state, with the length that the journal records. */
 static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_spill_file **out,
                         bm_error *err)
 {
@@ -621,7 +623,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
                           "%zu documents are saved, %" PRIu64 " in the journal (start again "
                           "with `force`)",
                           job->docs.n, checkpoint->saved.docs);
-    /* The killed job's outputs are written anew, but for the arrays of sign. */
+    /* The killed job's outputs are written anew, except for the arrays of `sign`. */
     static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_CONTENT, BM_FILE_BAND_KEYS};
     BM_TRY(bm_out_dir_clear(checkpoint->dir, arrays,
                             corpus == NULL ? sizeof arrays / sizeof arrays[0] : 0, err));
@@ -640,7 +642,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
 static bool pause_is_due(void *ctx)
 {
     bm_checkpoint *checkpoint = ctx;
-    checkpoint->loading = false; /* from here on the work is this job's own */
+    checkpoint->loading = false; /* saved work is loaded; now this job's own begins */
     return is_due(checkpoint);
 }
 
@@ -679,7 +681,7 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
     }
     if (status != BM_OK)
         return status;
-    checkpoint->loading = false; /* from here on the work is this job's own */
+    checkpoint->loading = false; /* saved work is loaded; now this job's own begins */
     checkpoint->match = match;
     save_if_due(checkpoint);
     return BM_OK;
@@ -687,8 +689,9 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
 
 /* === the end === */
 
-/* Sets under --temp-dir are removed while the journal still names them: a job that is killed in
- * between would leave them where nobody looks. From that line on the job cannot be resumed. */
+/* Sets in --temp-dir are removed while the journal still names them; otherwise a job killed in
+ * between would leave them behind unnoticed. After the BM_CHECKPOINT_ENDING line the job cannot be
+ * resumed. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 {
     bool kept = checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus);
@@ -711,7 +714,7 @@ static bool can_resume(bm_status status)
            status == BM_ERR_NOMEM || status == BM_ERR_DEVICE;
 }
 
-/* Append to the message how to resume. */
+/* Append `words` to the message, shortening the message if necessary. */
 static void add_words(bm_error *err, const char *words)
 {
     const size_t len = strlen(words);
@@ -731,8 +734,8 @@ static void add_repair(bm_error *err, uint64_t n_docs, const char *where)
     add_words(err, words);
 }
 
-/* Report the checkpoint of a job that has ended before its time: in the error if it was interrupted
- * or an input was broken, else before the error. */
+/* Report the checkpoint of a job that ended early: in the error if the job was interrupted or an
+ * input was broken, else as a warning before the error. */
 static void report_saved(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {
     char kept[SHOWN_BYTES + 200];
@@ -761,19 +764,19 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
     if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
         bm_checkpoint_save_ended(checkpoint, status);
         const bool claimed = bm_out_dir_check_claim(checkpoint->dir, NULL) == BM_OK;
-        if (!claimed) /* nobody will find the checkpoint */
+        if (!claimed) /* the checkpoint could not be found again */
             checkpoint->saved = (bm_checkpoint_saved){0};
         stays = can_resume(status) && checkpoint->saved.docs_records > 0;
         bm_out_dir_preserve(checkpoint->dir, stays);
         if (can_resume(status))
             report_saved(checkpoint, status, err);
-        /* the file with the name of the sets may be another job's now */
+        /* by now another job may own the file with the name of the sets */
         if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus) &&
             (checkpoint->sets_beside ? claimed
                                      : bm_spill_has_its_name(checkpoint->corpus->sets.file)))
             bm_checkpoint_sets_remove(checkpoint);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
-        note_broken(checkpoint, status); /* nothing more can be saved */
+        note_broken(checkpoint, status); /* loading or matching failed: nothing more to save */
         if (can_resume(status))
             report_saved(checkpoint, status, err);
     }

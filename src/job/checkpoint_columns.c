@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_columns.c -- documents and matches as columns in records of a file, and back.
+/* checkpoint_columns.c -- saves documents and matches as columns in records of a file, and loads
+ * them.
  *
- * A record holds some rows of a table (spill_saved.h). Loading believes nothing: a record's
- * columns must have as many elements as its rows, and every number must be one that the job can
- * have.
+ * A record holds some rows of a table (spill_saved.h). Loading trusts nothing: a record's columns
+ * must have one element per row, and every number must be valid for the job.
  *
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_checkpoint_matches.c */
 #include <inttypes.h>
@@ -22,18 +22,18 @@
 
 /* === matches ===
  *
- * Edges are loaded by the call with which matching stores those it finds, so that they go to memory
- * or to files as --memory allows now. */
+ * Edges are loaded by the call that stores new edges, so they are kept in memory or in files as
+ * --memory now allows. */
 
-#define BLOCK_DOCS 32768u /* documents or edges of a record */
+#define BLOCK_DOCS 32768u /* documents or edges per record */
 
-/* Columns of matches: edges, or with only_groups a row for each document. */
+/* Columns of matches: edges, or with only_groups a row per document. */
 enum {
     MATCH_HEAD,         /* match_head, in each record */
     MATCH_EDGES,        /* bm_pair */
     MATCH_LABELS,       /* uint32_t */
     MATCH_EARLIER,      /* uint32_t: the earlier document of its first edge; BM_NO_DOC: none */
-    MATCH_SIMILARITIES, /* double, of that edge */
+    MATCH_SIMILARITIES, /* double: the similarity of that edge */
     N_MATCH_COLUMNS
 };
 
@@ -59,7 +59,7 @@ static bm_status put_groups(bm_match *match, size_t at, size_t n, bm_spill_colum
                             bm_error *err)
 {
     const bm_earlier_edge *edges = match->result.earlier.edges;
-    BM_TRY(bm_spill_columns_end(out, err)); /* no edges */
+    BM_TRY(bm_spill_columns_end(out, err)); /* the column of edges is empty */
     bm_column_leave(&match->result.earlier.column);
     for (size_t i = at; i < at + n; i++) {
         const uint32_t root = bm_union_find_root(&match->result.groups, (uint32_t)i);
@@ -133,13 +133,14 @@ static bm_status damaged(const char *what, bm_error *err)
     return bm_fail(err, BM_ERR_FORMAT, "the saved matches are damaged: %s do not fit", what);
 }
 
-/* A similarity, or NaN: one that is not known. */
+/* A similarity, or NaN for unknown. */
 static bool is_similarity(double value)
 {
     return !(value < 0) && !(value > 1);
 }
 
-/* The edges of n documents from `first` on: false where one does not lead to a document before. */
+/* Load the edges of n documents from `first` on. False: one does not lead to an earlier
+ * document. */
 static bool load_earlier(bm_earlier_edge *edges, size_t first, size_t n, const uint32_t *docs,
                          const double *similarities)
 {
@@ -225,7 +226,7 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
         bm_meter_log(match->settings.meter, BM_LOG_WARNING,
                      "up to %llu pairs of crowded buckets were not compared (`pairs` compares all)",
                      (unsigned long long)counts->not_compared);
-    return match->settings.verify == BM_VERIFY_NONE /* grouping asks for common bands */
+    return match->settings.verify == BM_VERIFY_NONE /* grouping needs bands */
                ? bm_corpus_keyset(match->settings.corpus, match->settings.pool, &match->result.keys,
                                   err)
                : BM_OK;
@@ -233,24 +234,24 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 
 /* === documents === */
 
-#define BLOCK_BYTES ((size_t)1 << 20) /* of columns in a record, about */
-#define BLOCK_LEAST 64u               /* documents */
+#define BLOCK_BYTES ((size_t)1 << 20) /* about the bytes of columns in a record */
+#define BLOCK_LEAST 64u               /* least documents in a record */
 #define BLOCK_MOST  8192u
 
 /* Columns of documents. Those up to DOC_TEXTS are saved as they are in memory. */
 enum {
     DOC_ROWS,    /* bm_doc_row */
     DOC_ID_ENDS, /* uint64_t */
-    DOC_CONTENT, /* bm_hash128; or, when no more documents come, ... */
+    DOC_CONTENT, /* bm_hash128; once all documents are read, instead ... */
     DOC_REP,     /* ... uint32_t, the document of which each is a copy */
-    DOC_TEXTS,   /* uint64_t: places of texts, where sets are made again */
+    DOC_TEXTS,   /* uint64_t: places of texts, if sets are made again */
     N_PLAIN,
     DOC_KEYS = N_PLAIN, /* uint64_t, bands of each document */
-    DOC_IDS,            /* bytes, up to the ends */
-    DOC_RANKS,          /* keys that rank, each a uint32_t and so many bytes */
+    DOC_IDS,            /* bytes; DOC_ID_ENDS divides them */
+    DOC_RANKS,          /* ranking keys, each a uint32_t length and the bytes */
     DOC_HEAD,           /* doc_head, a single one */
-    DOC_SOURCES,        /* saved_source, of inputs that were read to their ends */
-    DOC_SKIPPED,        /* saved_skip, of records that are no documents */
+    DOC_SOURCES,        /* saved_source per input that was read to its end */
+    DOC_SKIPPED,        /* saved_skip per skipped record */
     DOC_REASONS,        /* bytes, why they were skipped */
     N_DOC_COLUMNS
 };
@@ -262,13 +263,13 @@ static const size_t plain_bytes[N_PLAIN] = {
 };
 
 typedef struct doc_head {
-    uint64_t first;   /* document of the record */
-    bm_counts counts; /* with its documents and all before them, once the last record is loaded */
+    uint64_t first;   /* first document of the record */
+    bm_counts counts; /* up to and with the record; valid in the last one */
 } doc_head;
 
 typedef struct saved_skip {
     uint64_t line;
-    uint32_t file, len; /* of the reason */
+    uint32_t file, len; /* len: bytes of the reason */
 } saved_skip;
 
 typedef struct saved_source {
@@ -283,7 +284,8 @@ static size_t bands_of(const bm_checkpoint_documents *what)
 
 /* --- saving --- */
 
-/* From the first document on; NULL: the job has none, or no documents. */
+/* of[]: the columns from the first document on; NULL: the job has no such column, or no
+ * documents. */
 static void plain_columns(const bm_checkpoint_documents *what, const char *of[N_PLAIN])
 {
     const bm_corpus *corpus = what->corpus;
@@ -297,7 +299,7 @@ static void plain_columns(const bm_checkpoint_documents *what, const char *of[N_
     of[DOC_TEXTS] = corpus->sets.state == BM_SETS_AGAIN ? (const void *)corpus->sets.texts : NULL;
 }
 
-/* Of a document. */
+/* Bytes of the columns per document. */
 static size_t bytes_of_columns(const bm_checkpoint_documents *what)
 {
     const char *of[N_PLAIN];
@@ -347,7 +349,7 @@ static bm_status put_keys(const bm_checkpoint_documents *what, size_t first, siz
     return bm_spill_columns_end(out, err);
 }
 
-/* The inputs, and after them the file that is read beside them. */
+/* The inputs plus the file of offsets that is read along with them, if there is one. */
 static size_t count_sources(bm_input_set *inputs)
 {
     return bm_input_set_count(inputs) + (bm_input_set_offsets(inputs) != NULL);
@@ -359,8 +361,8 @@ static bm_source *source_at(bm_input_set *inputs, size_t i)
                                           : bm_input_set_offsets(inputs);
 }
 
-/* The inputs with known digests: all before the input of the last document, since the reader may
- * still be reading that one. */
+/* Save the inputs with known digests: all before the input of the last document, which may still be
+ * being read. */
 static bm_status put_sources(const bm_checkpoint_documents *what, bm_spill_columns *out,
                              bm_error *err)
 {
@@ -399,7 +401,7 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
     bm_spill_columns out = {0};
     bm_status status = BM_OK;
     most = most > BLOCK_MOST ? BLOCK_MOST : most < BLOCK_LEAST ? BLOCK_LEAST : most;
-    do { /* one record at least, for the counts */
+    do { /* at least one record, for the counts */
         n = docs->n - at < most ? docs->n - at : most;
         const doc_head head = {at, *what->counts};
         BM_TRY_OUT(bm_spill_columns_begin(&out, N_DOC_COLUMNS, err));
@@ -430,7 +432,7 @@ out:
 
 typedef struct documents_loading {
     const bm_checkpoint_documents *what;
-    uint64_t place;           /* of the record at hand */
+    uint64_t place;           /* index of the current record */
     bm_str of[N_DOC_COLUMNS]; /* its columns */
     size_t n;                 /* its documents */
 } documents_loading;
@@ -447,7 +449,7 @@ static bm_status not_saved(const documents_loading *l, const char *what, bm_erro
                    what, l->place);
 }
 
-/* Has each column as many elements as there are documents, or none where it need not be there? */
+/* Does each column have one element per document, or none if it is optional? */
 static bool columns_fit(const documents_loading *l)
 {
     for (unsigned c = 0; c < N_PLAIN; c++)
@@ -592,7 +594,7 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
     documents_loading l = {.what = what};
     const bool saves = what->keep != NULL && what->keep->saves;
     if (saves)
-        what->keep->saves = false; /* these are saved */
+        what->keep->saves = false; /* these keys are already saved */
     const bm_status status = bm_spill_walk(file, load_documents, &l, err);
     if (saves)
         what->keep->saves = true;

@@ -27,7 +27,7 @@
 
 /* === how far the job has come ===
  *
- * Each line's fields are listed once; writing and reading go over the same list. */
+ * Each line's fields are listed once; writing and reading use the same list. */
 
 #define MAX_FIELDS 8u
 
@@ -37,7 +37,7 @@ typedef struct fields {
     size_t n;
 } fields;
 
-/* `complete` is a number in between. */
+/* `complete` holds the flag s->complete as a number. */
 static fields fields_of(bm_checkpoint_line line, bm_checkpoint_saved *s, bm_array_sums *sums,
                         uint64_t *complete)
 {
@@ -125,10 +125,10 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
 
 /* === what the job is ===
  *
- * The lines are made anew for the job at hand, and compared one by one. */
+ * The lines are generated for the present job and compared one by one. */
 
-#define END_BYTES  ((size_t)64 << 10) /* of each end of an input */
-#define LINE_BYTES 256u               /* of a line about the program */
+#define END_BYTES  ((size_t)64 << 10) /* bytes hashed at each end of an input */
+#define LINE_BYTES 256u               /* longest line about the program */
 
 typedef bm_status line_fn(void *ctx, const char *line, bm_error *err);
 
@@ -153,8 +153,8 @@ out:
     return status;
 }
 
-/* Append size, time and digest of a file. `remote` as of bm_stored_open: a file at an address has
- * no time. */
+/* Append size, time and digest of a file. `remote`: see bm_stored_open; a remote file has no
+ * time. */
 static bm_status add_facts(const char *path, const char *name, bm_remote *remote, bm_buf *line,
                            bm_error *err)
 {
@@ -201,7 +201,7 @@ out:
 
 /* --- settings --- */
 
-/* Lines of settings on their way to `fn`; the first failure ends it. */
+/* Passes lines of settings to `fn` until the first failure. */
 typedef struct setting_lines {
     line_fn *fn;
     void *ctx;
@@ -234,7 +234,7 @@ static void on_setting(void *ctx, const bm_setting *setting)
 
 /* --- all lines --- */
 
-/* Of what is saved; another form is not resumed. */
+/* Format of the saved state; state in another format is not resumed. */
 #define SAVED_FORM 3u
 
 static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
@@ -262,7 +262,7 @@ typedef struct comparing {
     const bm_journal *journal;
     const bm_checkpoint_saved *saved;
     size_t n, n_inputs;
-    bm_buf repaired; /* lines for the journal, ended by NUL */
+    bm_buf repaired; /* NUL-terminated lines for the journal */
 } comparing;
 
 static bool is_kind(const char *line, const char *kind)
@@ -271,7 +271,7 @@ static bool is_kind(const char *line, const char *kind)
     return strncmp(line, kind, len) == 0 && line[len] == '\t';
 }
 
-/* Lines of inputs that have the same name. */
+/* Do two lines of inputs have the same name? */
 static bool same_name(const char *x, const char *y)
 {
     size_t len = strlen("input\t");
@@ -315,7 +315,8 @@ static bm_status fail_difference(const char *was, const char *is, bm_error *err)
                    was, is);
 }
 
-/* The line of input `index`, as it was when the job last went on; NULL: as it was at first. */
+/* The line of a repaired input `index`, as recorded by the last job that resumed; NULL: it was
+ * never repaired. */
 static const char *repaired_line(const bm_journal *journal, size_t index)
 {
     for (size_t i = bm_journal_count(journal); i > 0; i--) {
@@ -328,7 +329,7 @@ static const char *repaired_line(const bm_journal *journal, size_t index)
     return NULL;
 }
 
-/* An input is another one than it was: may it be? */
+/* An input has changed: accept it if it may have been repaired after the saved place. */
 static bm_status compare_input(comparing *c, size_t index, const char *was, const char *is,
                                bm_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_sets.c -- where the file of sets lies: OUTPUT.partial/.bandmill-sets, or
- * TEMP/.bandmill-HASH-sets, HASH of the work directory's resolved path.
+/* checkpoint_sets.c -- decides where the file of sets is: OUTPUT.partial/.bandmill-sets, or
+ * TEMP/.bandmill-HASH-sets, where HASH is of the work directory's resolved path.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/unit/jobs/test_checkpoint.c */
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #define NAME_BYTES 48u
 
-/* The name that the file has in any --temp-dir. */
+/* The file's name in any --temp-dir. */
 static bm_status name_of(const bm_checkpoint *checkpoint, char out[NAME_BYTES], bm_error *err)
 {
     const char *work = bm_out_dir_work(checkpoint->dir);
@@ -70,9 +70,9 @@ out:
     return status;
 }
 
-/* --- an earlier job's --- */
+/* --- the sets of an earlier job --- */
 
-/* *out: the path in --temp-dir that the line gives, the caller's; NULL: it gives none. */
+/* *out: the path in --temp-dir that the line names, owned by the caller; NULL: it names none. */
 static bm_status path_in(const char *line, char **out, bm_error *err)
 {
     *out = NULL;
@@ -86,7 +86,7 @@ static bm_status path_in(const char *line, char **out, bm_error *err)
     return BM_OK;
 }
 
-/* Is it the path of a file of sets of this work directory? */
+/* *own: is `path` a file of sets of this work directory? */
 static bm_status is_own(const bm_checkpoint *checkpoint, const char *path, bool *own, bm_error *err)
 {
     char name[NAME_BYTES];
@@ -109,7 +109,7 @@ bm_status bm_checkpoint_sets_accept(bm_checkpoint *checkpoint, const char *line,
     } else {
         status = path_in(line, &path, err);
         if (status != BM_OK || path == NULL)
-            return status; /* another line */
+            return status; /* a line of another kind */
         status = is_own(checkpoint, path, &own, err);
     }
     if (status == BM_OK && !own)

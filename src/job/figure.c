@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* figure.c -- see the header.
+/* figure.c -- draws axes, bars, curves and thresholds as SVG.
  *
  * Tests: tests/unit/job/test_histogram.c, tests/unit/tune/test_tune_svg.c,
  * tests/reference/test_report.py */
@@ -15,10 +15,10 @@
 #include "job/assets.h"
 
 #define CURVE_STEPS 200u
-#define WORDS       130 /* pixels that the words at the threshold take */
+#define WORDS       130 /* width in pixels of the label at the threshold */
 #define LOG_RATIO   100
-#define LOG_FROM    0.5 /* where a logarithmic axis begins: a bar of one has a height */
-#define TICKS_MOST  7   /* decades that have a tick each; of more, every other or third */
+#define LOG_FROM    0.5 /* a logarithmic axis begins here, so a bar of 1 has a height */
+#define TICKS_MOST  7   /* more decades: a tick only at every second or third */
 
 /* --- numbers --- */
 
@@ -83,7 +83,7 @@ double bm_figure_x(const bm_figure *f, double similarity)
     return f->left + (similarity - f->low) / (1 - f->low) * (f->right - f->left);
 }
 
-/* The y of a share of the height, 0 to 1. */
+/* The y at a fraction, 0 to 1, of the height. */
 static double y_of(const bm_figure *f, double share)
 {
     return f->bottom - share * (f->bottom - f->top);
@@ -104,7 +104,7 @@ void bm_figure_text(bm_figure *f, const char *class_name, double x, double y, co
 
 /* --- counts --- */
 
-/* 1, 2 or 5 times a power of ten: the least that divides `top` into six parts at most. */
+/* The smallest 1, 2 or 5 times a power of ten that divides `top` into at most six parts. */
 static uint64_t tick_step(uint64_t top)
 {
     uint64_t ten = 1;
@@ -202,7 +202,8 @@ void bm_figure_chances(bm_figure *f)
 
 void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint32_t rows)
 {
-    for (int front = 0; front < 2; front++) { /* on a halo, so that it is seen over bars */
+    for (int front = 0; front < 2;
+         front++) { /* first a halo, so that the line is visible over bars */
         bm_figure_put(f, "<path class=\"%s%s\" d=\"", front ? "curve " : "halo",
                       front ? class_name : "");
         for (uint32_t i = 0; i <= CURVE_STEPS; i++) {
@@ -218,7 +219,8 @@ void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint3
 void bm_figure_threshold(bm_figure *f, double threshold)
 {
     const double x = bm_figure_x(f, threshold);
-    const bool at_right = x > f->right - WORDS; /* its words do not fit on the right */
+    const bool at_right =
+        x > f->right - WORDS; /* the label does not fit to the right of the line */
     bm_figure_line(f, "threshold", x, f->top - 12, x, f->bottom);
     bm_figure_put(f, "<text class=\"mark%s\" x=\"%s\" y=\"%s\">threshold %s</text>\n",
                   at_right ? " num" : "", bm_svg_px(at_right ? x - 6 : x + 6).text,

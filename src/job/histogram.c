@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram.c -- bins, rows, and the picture: a self-contained SVG of a few kilobytes.
+/* histogram.c -- bins similarities, and writes them as rows or as a self-contained SVG of a few
+ * kilobytes.
  *
- * A bin begins at the double k/100, and a similarity of exactly that fraction is in it: c/u and
- * k/100 are both rounded once, and where c/u < k/100 they differ by 1/(100 u) at least, which is
- * far more than rounding for u below 2^33. Multiplying by 100 instead would put 0.29 into bin 28.
+ * Bin k begins at the double k/100, and a similarity of exactly k/100 falls into it. A similarity
+ * c/u and k/100 are both rounded once; if c/u < k/100, they differ by at least 1/(100 u), which is
+ * far more than the rounding error for u below 2^33. Multiplying by 100 instead would put 0.29 into
+ * bin 28.
  *
- * The picture has a bar a bin, from the tenth below the threshold to 1. A dashed line is at the
- * threshold; nothing was looked for on its left, and that ground is grey. Each bar has its numbers
- * as a tooltip (<title>) and in data-pairs; title and desc say the same in words for who cannot see
- * it. */
+ * The picture has a bar per bin, from the tenth below the threshold to 1. A dashed line marks the
+ * threshold; pairs below it were not searched for, and that area is grey. Each bar has its numbers
+ * in a tooltip (<title>) and in data-pairs; title and desc describe the picture for screen
+ * readers. */
 #include "job/histogram.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram.h -- how many pairs lie in each hundredth of similarity, as rows and as a picture. */
+/* histogram.h -- the number of pairs in each hundredth of similarity, as rows and as a picture. */
 #pragma once
 
 #include <bandmill/types.h>
@@ -11,15 +11,15 @@
 /* The bin of a similarity from 0 to 1: the last k with k/100 <= similarity, but 1 is in bin 99. */
 uint32_t bm_histogram_bin(double similarity);
 
-/* "low TAB high TAB pairs", a row a bin. */
+/* Append a row "low TAB high TAB pairs" per bin. */
 bm_status bm_histogram_tsv(bm_buf *out, const uint64_t bins[BM_HISTOGRAM_BINS], bm_error *err);
 
 typedef struct bm_histogram_picture {
     const uint64_t *bins;
     double threshold;
     uint64_t n_documents, n_pairs;
-    const char *what; /* how pairs were found, a few words */
+    const char *what; /* how pairs were found, in a few words */
 } bm_histogram_picture;
 
-/* A whole SVG document. */
+/* Append a whole SVG document. */
 bm_status bm_histogram_svg(bm_buf *out, const bm_histogram_picture *picture, bm_error *err);

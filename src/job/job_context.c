@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_context.c -- opening and closing what a job works with.
+/* job_context.c -- opens and closes the resources of a job.
  *
  * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/progress.sh, tests/cli/cases/staged.sh,
  *        tests/cli/cases/weights.sh, tests/reference/test_weights.py,
@@ -32,10 +32,10 @@
 
 /* === job stages ===
  *
- * The plan of a job for its meter.
+ * Plans the stages of a job for its meter.
  *
- * Weights are shares of the time of signing, as measured on 120 MB of JSON Lines with two cores;
- * they only have to be near, for what a stage shows itself counts for more (base/meter.h). */
+ * Weights are relative to the time of signing, measured on 120 MB of JSON Lines with two cores.
+ * Rough values are enough: the measured progress of a stage counts for more (base/meter.h). */
 
 typedef struct plan {
     bm_forecast_step steps[BM_FORECAST_STEPS];
@@ -47,7 +47,7 @@ static void add(plan *p, const char *stage, double weight)
     p->steps[p->n++] = (bm_forecast_step){stage, weight, NULL};
 }
 
-/* Until there are documents to pair, or all are signed. */
+/* Add the stages until the documents are ready to be paired, or all are signed. */
 static void add_reading(plan *p, const bm_settings *s, bm_job_start start)
 {
     const bool signs = bm_job_does(s, BM_JOB_SIGNS) || (s->pairs.candidates == BM_CANDIDATES_LSH &&
@@ -88,7 +88,7 @@ static double weight_of_writing(const bm_job_context *job, bm_records kept)
     return compresses ? 3 : 0.5;
 }
 
-/* Copying costs by kept records, and most records are kept. */
+/* The cost of copying depends mostly on the kept records, since most records are kept. */
 static double weight_of_copying(const bm_job_context *job, bool texts)
 {
     const bm_result_settings *results = &job->settings->results;
@@ -103,7 +103,7 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
     const bm_settings *s = job->settings;
     const bm_job_row *row = bm_job_row_of(s);
     plan p = {.n = 0};
-    if (bm_job_does(s, BM_JOB_FILLS_INDEX)) { /* most is written while the rest is read */
+    if (bm_job_does(s, BM_JOB_FILLS_INDEX)) { /* most is written while documents are read */
         add(&p, BM_STAGE_SIGN, 1);
         add(&p, BM_STAGE_WRITE, row->write_weight);
         bm_meter_plan(&job->meter, p.steps, p.n);
@@ -138,21 +138,21 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
 #define BATCH_BYTES  (1u << 20)
 #define BATCH_HASHES (1u << 17)
 
-/* Bytes that the job may hold beside the rows of its documents. For the longest record, dedup moves
- * parts of its corpus out of memory (corpus_sets.c). */
+/* Bytes that the job may hold besides the rows of its documents. Parts of the corpus are not
+ * counted: for a long record, dedup moves them out of memory (corpus_sets.c). */
 static uint64_t free_bytes(const bm_job_context *job)
 {
     const uint64_t held = job->budget.fixed + bm_doc_table_bytes(&job->docs);
     return job->budget.total > held ? job->budget.total - held : 0;
 }
 
-/* The bytes that a record which was read to its end needs. */
+/* The bytes that a completely read record needs. */
 static uint64_t needed_bytes(const bm_record_budget *budget, uint64_t record_bytes)
 {
     return record_bytes + record_bytes / 8 + budget->copies * record_bytes;
 }
 
-/* `bytes` counts the record so far and what may be read after it, a sixteenth. */
+/* `bytes`: the record so far and a sixteenth more, which may be read after it. */
 static bm_status admit_record(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     const bm_record_budget *budget = ctx;
@@ -176,7 +176,7 @@ bm_status bm_record_budget_refuse(const bm_record_budget *budget, const bm_long_
     const uint64_t total = budget->job->budget.total, taken = budget->job->taken;
     uint64_t least =
         total - free_bytes(budget->job) + needed_bytes(budget, record->bytes) + shingling;
-    if (budget->shingles && taken < total) /* the shares of an index are parts of the memory */
+    if (budget->shingles && taken < total) /* the shares of an index are fractions of the memory */
         least = (uint64_t)((double)(least - taken) * ((double)total / (double)(total - taken)));
     return bm_fail_at(err, BM_ERR_NOMEM, record->file, record->line,
                       "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
@@ -200,7 +200,7 @@ void bm_record_budget_init(const bm_job_context *job, bm_record_use use, bm_reco
     *out = (bm_record_budget){
         .job = job, .shingles = use == BM_RECORDS_SHINGLED, .gate = {out, admit_record, refuse}};
     if (use != BM_RECORDS_SPLIT ||
-        elements) /* elements of an array are parsed even where they are split */
+        elements) /* elements of an array are parsed even when records are only split */
         out->copies = job->settings->input.n_text_fields > 1 ? 2 : 1;
 }
 
@@ -262,13 +262,13 @@ bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, 
 
 /* === input finder ===
  *
- * One place after another.
+ * Searches for an input in several places, in order.
  *
- * A file of the recorded size counts as found without a look at its bytes: the reader computes its
- * digest on the way, and reports one that differs. Only where several different files have that
- * size are they digested here. */
+ * A file of the recorded size counts as found without reading its bytes: the reader later computes
+ * its digest, and reports a difference. Files are digested here only if several different ones have
+ * that size. */
 
-#define FOUND_MAX 8u /* different files of the recorded size that are looked at */
+#define FOUND_MAX 8u /* most different files of the recorded size */
 
 typedef struct found {
     char *path;
@@ -282,12 +282,12 @@ typedef struct search {
     char *beside; /* the manifest's directory */
     found found[FOUND_MAX];
     size_t n;
-    char *other; /* the first file there is, of another size */
+    char *other; /* the first existing file, of another size */
     uint64_t other_bytes;
-    bm_error why; /* of the first place that nobody can look at */
+    bm_error why; /* the error of the first place that cannot be examined */
 } search;
 
-/* `path` is taken. */
+/* Takes ownership of `path`. */
 static void try_path(search *s, char *path)
 {
     struct stat st;
@@ -307,7 +307,7 @@ static void try_path(search *s, char *path)
     }
 }
 
-/* dir/name, or `name` alone where dir is NULL. */
+/* Try dir/name, or `name` if dir is NULL. */
 static bm_status try_in(search *s, const char *dir, const char *name, bm_error *err)
 {
     char *path = NULL;
@@ -317,7 +317,7 @@ static bm_status try_in(search *s, const char *dir, const char *name, bm_error *
     return BM_OK;
 }
 
-/* The name without its first step, NULL: it has only one. */
+/* The name without its first component; NULL: it has only one. */
 static const char *without_first(const char *name)
 {
     const char *slash = strchr(name, '/');
@@ -326,7 +326,7 @@ static const char *without_first(const char *name)
     return slash != NULL && *slash != '\0' ? slash : NULL;
 }
 
-/* Steps upwards would lead out of the directory. */
+/* Does the name contain "..", which would lead out of the directory? */
 static bool leads_up(const char *name)
 {
     for (const char *step = name; step != NULL; step = without_first(step))
@@ -347,7 +347,8 @@ static bm_status try_below(search *s, const char *dir, bm_error *err)
     return BM_OK;
 }
 
-/* The directory that holds this one; where its path is a link, that which the link is in. */
+/* Try the parent of the manifest's directory; if that directory is a link, the parent of the
+ * link. */
 static bm_status try_parent(search *s, bm_error *err)
 {
     char *parent;
@@ -408,8 +409,8 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_
     return BM_OK;
 }
 
-/* Of several files of that size choose the first one with the right bytes; if none has them, the
- * first one. A file that cannot be read is passed over. */
+/* Of several files of that size choose the first one with the recorded bytes; if there is none, the
+ * first file. Unreadable files are skipped. */
 static bm_status choose(const search *s, size_t *at, bm_error *err)
 {
     *at = 0;
@@ -458,7 +459,7 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
     if (strcmp(input->file, "-") == 0)
         return bm_fail_at(err, BM_ERR_FORMAT, places->manifest, 0,
                           "its input was standard input, which cannot be read again");
-    /* it could not be read then, or lies where it lay */
+    /* it was unreadable then (no digest), or is at an address: its name is its place */
     if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1 || bm_is_address(input->file))
         return bm_copy_text(input->file, path, err);
     const char *slash = strrchr(places->manifest, '/');
@@ -476,10 +477,10 @@ out:
     return status;
 }
 
-/* A decoder's window: xz and zstd at usual levels, and the largest that is accepted. */
+/* A decoder's window: that of xz and zstd at usual levels, and the largest accepted. */
 #define WINDOW_LEAST ((uint64_t)8 << 20)
 #define WINDOW_MOST  ((uint64_t)128 << 20)
-#define GROWS_LEAST  ((uint64_t)8 << 20) /* for documents, beside windows */
+#define GROWS_LEAST  ((uint64_t)8 << 20) /* least bytes for documents besides windows */
 
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err)
 {
@@ -506,7 +507,7 @@ void bm_job_context_close(bm_job_context *job)
     if (job->devices.open)
         bm_device_set_close(&job->devices.set);
     bm_device_pick_reset(&job->devices.pick);
-    if (job->settings->parts == NULL) { /* else they are the other job's */
+    if (job->settings->parts == NULL) { /* else they belong to the other job */
         bm_batch_source_close(job->inputs.source);
         bm_input_set_close(job->inputs.set);
         bm_free_all(job->inputs.names.names, job->inputs.names.from_records);
@@ -520,14 +521,14 @@ void bm_job_context_close(bm_job_context *job)
 
 /* --- memory --- */
 
-/* job->budget was just made: the reserved bytes are no part of it any more. */
+/* Take the reserved bytes out of job->budget, which was just made. */
 static void reserve_taken(bm_job_context *job)
 {
     job->budget.ahead = job->ahead;
     if (job->budget.total == 0)
         return;
     const uint64_t rows = bm_budget_rows(&job->budget);
-    job->budget.fixed += job->taken < rows ? job->taken : rows - 1; /* 0 would be no limit */
+    job->budget.fixed += job->taken < rows ? job->taken : rows - 1; /* 0 would mean no limit */
     job->docs.memory = bm_budget_rows(&job->budget);
 }
 
@@ -540,8 +541,8 @@ void bm_job_context_reserve(bm_job_context *job, uint64_t bytes)
 }
 
 /* Decoders of xz and Zstandard hold a window. The window of the first frame is known; later frames
- * may have as much, or a sixteenth of the memory if that is more. WINDOW_LEAST is no part of the
- * memory. */
+ * may have as much, or a sixteenth of the memory if that is more. WINDOW_LEAST is not counted
+ * against the memory. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err)
 {
     const uint64_t total = job->budget.total, ahead = job->ahead;
@@ -582,8 +583,8 @@ typedef struct path_list {
     size_t n;
 } path_list;
 
-/* With `resume` the output there may be the job's own, which is checked later; an index may be
- * there, to be added to. */
+/* With `resume` an existing output may be the job's own, which is checked later; jobs that add to
+ * an index need an existing one. */
 static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 {
     bm_out_existing existing = bm_out_existing_within(settings->output.force, settings->memory);
@@ -600,15 +601,14 @@ static bool reads_texts_twice(const bm_settings *s)
            s->pairs.unit == BM_UNIT_SPAN || bm_settings_pair_units(s);
 }
 
-/* Are the inputs read once more? Of a table in memory ids alone are written, so nothing is copied
- * of it. */
+/* Are the inputs read more than once? */
 static bool reads_twice(const bm_settings *s)
 {
     return (bm_job_does(s, BM_JOB_GROUPS) && s->results.kept != BM_RECORDS_NOT_WRITTEN) ||
            bm_settings_write_removed(s) || reads_texts_twice(s);
 }
 
-/* Each output against the other outputs and against the files of temporary work. */
+/* Check each output against the other outputs and the temporary directory. */
 static bm_status check_apart(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                              bm_error *err)
 {
@@ -621,7 +621,7 @@ static bm_status check_apart(const bm_settings *settings, const bm_out_named *ou
     return BM_OK;
 }
 
-/* Each output against the inputs. */
+/* Check each output against the inputs. */
 static bm_status check_against(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                                const path_list *inputs, bm_error *err)
 {
@@ -632,8 +632,8 @@ static bm_status check_against(const bm_settings *settings, const bm_out_named *
     return BM_OK;
 }
 
-/* Is there space for the beginning of each output, and may it be written? An index that is added to
- * may have space in itself. */
+/* Check that each output can be written and has some free space. An index that is added to is not
+ * checked: it may have free space inside. */
 static bm_status check_space(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                              bm_error *err)
 {
@@ -681,13 +681,14 @@ out:
     return status;
 }
 
-/* A table in memory, or files. */
+/* Open the inputs: a table in memory, or files. */
 static bm_status open_set(bm_job_context *job, bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_input_options table = s->input;
     if (table.stream == NULL) {
-        bm_meter_stage(&job->meter, "list", "names"); /* of folders at addresses, before the plan */
+        bm_meter_stage(&job->meter, "list",
+                       "names"); /* listing remote folders takes time before there is a plan */
         BM_TRY(bm_input_set_open_watched(&s->input, reads_twice(s) ? s->temp_dir : NULL, s->memory,
                                          &job->callbacks, &job->inputs.set, err));
         return s->results.n_shards == 0 ? BM_OK
@@ -700,7 +701,7 @@ static bm_status open_set(bm_job_context *job, bm_error *err)
                                     &job->inputs.set, err);
 }
 
-/* The same against the files that directories hold. */
+/* Check the outputs against the files found in input directories, too. */
 static bm_status check_against_files(const bm_job_context *job, bm_error *err)
 {
     const bm_input_options *input = &job->settings->input;
@@ -716,7 +717,7 @@ static bm_status check_against_files(const bm_job_context *job, bm_error *err)
     return status;
 }
 
-/* Tables are compressed inside, as they were. */
+/* Tables keep their internal compression: only `same` or `no` is possible. */
 static bm_status check_kept(const bm_job_context *job, const char *field, bm_records kept,
                             bm_error *err)
 {
@@ -727,7 +728,7 @@ static bm_status check_kept(const bm_job_context *job, const char *field, bm_rec
                          bm_option_name(BM_OPTION_KEPT, kept));
 }
 
-/* Records are removed from files that have them. */
+/* Refuse to write removed records if the format has no records to copy. */
 static bm_status check_removed(const bm_job_context *job, bm_error *err)
 {
     const bm_format format = bm_input_set_format(job->inputs.set);
@@ -741,7 +742,7 @@ static bm_status check_removed(const bm_job_context *job, bm_error *err)
     return check_kept(job, "removed", job->settings->results.removed, err);
 }
 
-/* Tables that are kept as one stream have one schema. */
+/* Tables written as one stream must have one schema. */
 static bm_status check_stream(const bm_job_context *job, bm_error *err)
 {
     const bool streams =
@@ -766,7 +767,8 @@ static bm_status list_names(bm_job_context *job, bm_error *err)
     return BM_OK;
 }
 
-/* Count what directories hold and is not read, and name the first of it that is not hidden. */
+/* Count the entries of directories that are not read, and log the first ones that are not
+ * hidden. */
 static void report_left_out(bm_job_context *job)
 {
     const bm_left_out_path *left;
@@ -784,7 +786,7 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
         bm_job_context_reserve(job, s->parts->of->taken + bm_doc_table_bytes(&s->parts->of->docs));
         return BM_OK;
     }
-    /* Before anything is read; again below, with the files that directories hold. */
+    /* before anything is read; again below, with the files in directories */
     BM_TRY(bm_job_context_check_outputs(s, s->input.paths, s->input.n_paths, err));
     BM_TRY(open_set(job, err));
     BM_TRY(bm_job_context_windows(job, job->inputs.set, err));
@@ -845,7 +847,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
                      : devices->pick.asked ? BM_LOG_INFO
                                            : BM_LOG_DEBUG,
                      "%s", devices->pick.why);
-    /* Where no shingle hashes are needed on the host, devices may make them of the texts. */
+    /* if the host needs no shingle hashes, devices may compute them from the texts */
     const bool no_hashes =
         bm_job_does(s, BM_JOB_SIGNS) ||
         (bm_job_does(s, BM_JOB_FILLS_INDEX) && s->index.store == BM_INDEX_SIGNATURES) ||
@@ -936,17 +938,17 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
 
 /* === job weights ===
  *
- * An ingest without a table of documents and without devices: the threads that parse a batch count
- * its shingles.
+ * Counts shingles by an ingest without a table of documents and without devices: the threads that
+ * parse a batch count its shingles.
  *
- * Memory: half of the documents' share while counting, then a quarter of it for the table. */
+ * Memory: half of the documents' share while counting, then a quarter for the table. */
 
 static bm_status count_batch(void *ctx, bm_shingle_batch *shingles, bm_error *err)
 {
     return bm_df_count_add(ctx, shingles, err);
 }
 
-/* Read all inputs once before; skipped records are reported when they are read again. */
+/* Read all inputs before the main pass, which will report the skipped records. */
 static bm_status read_before(bm_job_context *job, const bm_ingest_request *request,
                              bm_ingest_weigh weigh_by, bm_error *err)
 {
@@ -979,7 +981,7 @@ bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *req
     return read_before(job, request, (bm_ingest_weigh){0}, err);
 }
 
-/* Log the counts. Are they the counts of the manifest? */
+/* Record the counts. If a manifest named a digest, it must be equal. */
 static bm_status check_counted(const bm_job_context *job, const bm_df_facts *facts, bm_error *err)
 {
     bm_weighed *weighed = job->settings->recorded.weighed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_steps.c -- one order for all jobs.
+/* job_steps.c -- runs the common steps of jobs in one order.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
 #include "job/job_steps.h"
@@ -17,7 +17,7 @@ bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)
     return bm_job_context_open(settings, &out->context, err);
 }
 
-/* Everything is written: the caller may still object. */
+/* Everything is written: let the caller object before the outputs appear. */
 static bm_status ask_caller(const bm_job *job, bm_error *err)
 {
     const bm_output_options *output = &job->context.settings->output;
@@ -32,7 +32,7 @@ static bm_status ask_caller(const bm_job *job, bm_error *err)
     return status;
 }
 
-/* The outputs get their names, all of them or none. */
+/* Rename the outputs into place, all of them or none. */
 static bm_status rename_outputs(bm_job *job, const bm_job_ending *ending, bm_error *err)
 {
     BM_TRY(ask_caller(job, err));
@@ -43,7 +43,7 @@ static bm_status rename_outputs(bm_job *job, const bm_job_ending *ending, bm_err
     return BM_OK;
 }
 
-/* The job was done before: only the copy of its report is left to do. */
+/* The job was done before: only the copy of its report may be missing. */
 static bm_status finish_done(bm_job *job, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -55,8 +55,8 @@ out:
     return status;
 }
 
-/* May the copy of the report replace the file at its place? With `resume` the file may be this
- * job's own report, if the job was killed among its last renames, or is done: then it may. */
+/* May the copy of the report replace an existing file? With `resume`, yes if that file is this
+ * job's own report: the job was killed between its last renames, or is done. */
 static bm_status check_report_place(bm_job *job, bm_error *err)
 {
     const bm_settings *s = job->context.settings;
@@ -72,7 +72,7 @@ static bm_status check_report_place(bm_job *job, bm_error *err)
     status = bm_manifest_open(s->output.report, s->memory, &report, &why);
     if (status == BM_OK)
         status = bm_report_is_of(&job->context, report, &same, err);
-    else if (status == BM_ERR_FORMAT) /* somebody else's */
+    else if (status == BM_ERR_FORMAT) /* not a report of ours */
         status = BM_OK;
     else if (err != NULL)
         *err = why;
@@ -129,7 +129,7 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
 
 bm_status bm_job_close(bm_job *job, bm_status status, bm_summary **out)
 {
-    bm_out_group_end(&job->files, false); /* of a job that did not come to its finish */
+    bm_out_group_end(&job->files, false); /* removes the files of a job that did not finish */
     bm_job_context_close(&job->context);
     if (status == BM_OK)
         *out = job->summary;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_steps.h -- the steps that jobs have in common, in one order:
+/* job_steps.h -- the common steps of jobs, in one order:
  *
  *     settings      checked options (settings.h)
  *     open          threads, meter
@@ -18,10 +18,10 @@
 
 typedef struct bm_job {
     bm_job_context context;
-    bm_out_group files; /* beside a directory, or without one */
+    bm_out_group files; /* output files besides, or instead of, a directory */
     bm_out_existing existing_report;
-    bm_checkpoint checkpoint; /* {0}: the job has no directory, or opens it itself */
-    bm_summary *summary;      /* once it is finished; after `begin`: it was done before */
+    bm_checkpoint checkpoint; /* {0}: no directory, or the job opens it itself */
+    bm_summary *summary;      /* set when finished; after bm_job_begin: the job was done before */
 } bm_job;
 
 /* The steps that a job takes. */
@@ -33,23 +33,23 @@ typedef enum bm_job_step {
     BM_STEP_KEYS = 1u << 4 /* the devices make band keys */
 } bm_job_step;
 
-/* `settings` is borrowed until close. On failure nothing is to be closed. */
+/* `settings` is borrowed until close. On failure nothing needs to be closed. */
 bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err);
-/* Take the steps (bm_job_step bits) in their order. If job->summary is set afterwards, the job was
- * done before: only the end may follow. */
+/* Run the steps (bm_job_step bits) in their order. If job->summary is set afterwards, the job was
+ * done before: only finish and close may follow. */
 bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err);
 
 /* How a job ends. */
 typedef struct bm_job_ending {
     bm_out_dir *dir;         /* NULL: no directory */
-    const char *report_name; /* in the directory; NULL: it has none */
+    const char *report_name; /* name of the report in the directory; NULL: none */
     const bm_grouping *grouping;
-    bool commit_checkpoint; /* the directory is the checkpoint's, which is committed with it */
+    bool commit_checkpoint; /* `dir` is the checkpoint's; commit both together */
 } bm_job_ending;
 
 /* Sync and digest the outputs, make the report, ask the caller (bm_output_options.ready), rename
  * into place: the directory and the files, or, on failure, none of them. */
 bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err);
-/* After bm_checkpoint_close, which may still save what the job has. `status`: how the job went; it
- * is returned. BM_OK: *out receives the summary. */
+/* Close the job, after bm_checkpoint_close, which may still save work. `status`: how the job ended;
+ * it is returned. BM_OK: *out receives the summary. */
 bm_status bm_job_close(bm_job *job, bm_status status, bm_summary **out);

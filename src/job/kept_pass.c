@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_pass.c -- split only, no parsing (but of arrays): the pass runs at the speed of reading,
- * finding line ends and writing.
+/* kept_pass.c -- copies kept records. Records are only split, not parsed (except elements of
+ * arrays): the pass runs at the speed of reading, finding line ends and writing.
  *
  *     reading    | batch 0 | batch 1 | batch 2 |          one thread at a time
  *     split        [0     ]  [1     ]  [2     ]           any, and which records are kept
@@ -8,10 +8,9 @@
  *                                                         compression
  *     write                    [0   ]     [1   ]             any, at these places
  *
- * A batch brings runs: records of one copy that lie side by side. Where a rule cannot say where in
- * the records it is, batches are split in turn too. The failure of the first batch that fails is
- * reported. A batch with a record that is longer than a batch is alone: it may use the memory
- * of the whole job.
+ * A batch yields runs: adjacent records of one copy. If a rule is not by_place, batches are split
+ * in turn too. The failure of the first failing batch is reported. A batch with a record longer
+ * than a batch is processed alone: it may use the memory of the whole job.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh, tests/race/race_pipeline.c */
@@ -30,57 +29,56 @@
 #define BATCH_BYTES  (1u << 20)
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define RUNS_MAX     16384u
-#define LANE_BYTES   ((uint64_t)2 << 20) /* a batch, a buffer, runs */
+#define LANE_BYTES   ((uint64_t)2 << 20) /* per thread: a batch, a buffer, runs */
 #define NO_FILE      UINT32_MAX
 
-/* Bytes that go to one copy. */
+/* Bytes that are written to one copy. */
 typedef struct run {
     bm_str bytes;
     uint32_t file;
-    bool more;     /* of the record before; */
+    bool more;     /* continues the record of the run before */
     bool header;   /* a header row, or a mark */
-    bool inserted; /* `data` counts from the lane's insertions on */
+    bool inserted; /* bytes.data is an offset into the lane's insertions */
     uint8_t side;
 } run;
 
 typedef struct copy {
     bm_job_context *job;
-    bm_kept_writer *const *writers; /* NULL: nothing is written there */
+    bm_kept_writer *const *writers; /* writers[side] NULL: that copy is not written */
     const bm_kept_rule *rule;
     bm_record_budget budget;
     bm_long_gate gate;
-    pthread_mutex_t reading; /* of the source and what follows */
-    uint64_t n_read;         /* batches, and the end */
+    pthread_mutex_t reading; /* protects the source and n_read */
+    uint64_t n_read;         /* batches read; the end counts as one */
     bool alone, ended;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t moved;
-    uint64_t turn;    /* the batch in turn; */
-    uint64_t n_done;  /* how many are written and freed; */
-    size_t n_writing; /* those that had their turn, and are not */
+    uint64_t turn;    /* number of the batch in turn */
+    uint64_t n_done;  /* batches written and freed */
+    size_t n_writing; /* batches past their turn, but not yet written */
     bm_status status;
     bm_error error;
-    uint32_t n_lanes; /* threads at most */
-    uint32_t
-        file; /* open in the writers; NO_FILE: none. A member of the batch in turn, as the next */
-    bool headed; /* of a stream, which has one: a header was copied */
+    uint32_t n_lanes; /* most threads */
+    uint32_t file;    /* open in the writers, or NO_FILE; used in turn, like `headed` */
+    bool headed;      /* the one header of a stream was copied */
 } copy;
 
 /* The state of one thread. */
 typedef struct lane {
     copy *c;
     bm_batch_parser *parser;
-    uint64_t number; /* of the batch */
-    bool in_turn;    /* it is its turn */
-    bool begun;      /* its first record is known, and so is the state before it: */
+    uint64_t number; /* number of the batch */
+    bool in_turn;    /* it is the batch's turn */
+    bool begun;      /* file, line and `from` of its first record are set */
     uint32_t file;
     uint64_t line;
-    bm_kept_at from, at; /* `at`: the next */
+    bm_kept_at from, at; /* places of the first and of the next record */
     run *runs;
     size_t n_runs;
     bm_buf insertions;
-    bm_buf ranges; /* of a document */
+    bm_buf ranges; /* ranges cut from a document */
     char *buffer;
-    size_t first; /* the runs from here on have the places; */
+    size_t first; /* the runs from here on have `places` */
     bm_kept_place places[BM_N_COPIES];
 } lane;
 
@@ -151,7 +149,7 @@ static bm_status write_placed(lane *l, bm_error *err)
     return status;
 }
 
-/* Nobody else writes to the files then. */
+/* Finish the open files and begin those of `file`, once no other thread writes. */
 static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
 {
     pthread_mutex_lock(&c->lock);
@@ -169,7 +167,7 @@ static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
     return BM_OK;
 }
 
-/* Runs first … end-1 belong to one file: give the runs of one side their place, or write them. */
+/* Runs first … end-1 belong to one file: assign the runs of one side their place, or write them. */
 static bm_status place_side(lane *l, size_t end, size_t side, bm_error *err)
 {
     bm_kept_writer *writer = l->c->writers[side];
@@ -189,7 +187,7 @@ static bm_status place_side(lane *l, size_t end, size_t side, bm_error *err)
     return BM_OK;
 }
 
-/* In turn: does the batch begin where the one before it ended? */
+/* In turn: check that the batch begins where the one before it ended. */
 static bm_status join(const lane *l, bm_error *err)
 {
     const bm_kept_at *at = l->c->rule->at;
@@ -198,8 +196,8 @@ static bm_status join(const lane *l, bm_error *err)
                : BM_OK;
 }
 
-/* Write all runs so far, in turn. Runs of the last file may only get their places, and are written
- * later. */
+/* In turn: write all runs so far. Runs of the last file may only be assigned places, and are
+ * written later. */
 static bm_status place_runs(lane *l, bm_error *err)
 {
     const size_t n = l->n_runs;
@@ -220,7 +218,7 @@ static bm_status place_runs(lane *l, bm_error *err)
 
 /* --- a batch --- */
 
-/* Space for so many more runs, of a record or of a part of it. */
+/* Make room for n more runs, by writing the runs so far if necessary. */
 static bm_status reserve_runs(lane *l, size_t n, bm_error *err)
 {
     if (l->n_runs + n <= RUNS_MAX)
@@ -234,7 +232,7 @@ static bm_status reserve_runs(lane *l, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Between two parts of the record. */
+/* Add the record with the insertion between its two parts. */
 static bm_status add_with(lane *l, const run *record, const bm_insertion *insertion, bm_error *err)
 {
     run parts[3] = {*record, *record, *record};
@@ -249,7 +247,7 @@ static bm_status add_with(lane *l, const run *record, const bm_insertion *insert
     return bm_buf_add(&l->insertions, insertion->text.data, insertion->text.len, err);
 }
 
-/* Bytes of a record that stay, or that replace others; `*begun` of them are there already. */
+/* Add a piece of a record: original bytes, or inserted ones. *begun: an earlier piece was added. */
 static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool inserted, bool *begun,
                            bm_error *err)
 {
@@ -267,7 +265,7 @@ static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool insert
     return inserted ? bm_buf_add(&l->insertions, bytes.data, bytes.len, err) : BM_OK;
 }
 
-/* A row of a table is its number; what is cut out of its text follows. */
+/* For a table, add the number of the row, then the cuts of its text. */
 static bm_status add_row_cuts(lane *l, const run *r, bm_error *err)
 {
     bool begun = false;
@@ -284,7 +282,7 @@ static bm_status add_row_cuts(lane *l, const run *r, bm_error *err)
     return BM_OK;
 }
 
-/* The record without these ranges of its text. */
+/* Add the record without the ranges of its text in l->ranges. */
 static bm_status add_cut(lane *l, const run *r, const bm_record *record, bm_error *err)
 {
     if (record->parser == NULL)
@@ -340,7 +338,7 @@ static bool is_before(uint32_t file, uint64_t line, const bm_record *record)
     return file < record->file || (file == record->file && line < record->line);
 }
 
-/* The documents and skipped records that are before a record. */
+/* The numbers of documents and skipped records before a record. */
 static bm_kept_at seek(const bm_doc_table *docs, const bm_record *record)
 {
     bm_bisect doc = {0, docs->n}, skipped = {0, docs->n_skipped};
@@ -378,7 +376,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
 
 /* --- the threads --- */
 
-/* The pass fails, unless it has failed before. */
+/* Record the failure of the pass, unless it has already failed. */
 static void fail(copy *c, bm_status status, const bm_error *error)
 {
     pthread_mutex_lock(&c->lock);
@@ -390,7 +388,7 @@ static void fail(copy *c, bm_status status, const bm_error *error)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Do what waits for the batch's turn; `split` is how splitting it ended. */
+/* Do the work in the batch's turn; `split`: the status of splitting it. */
 static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 {
     bm_kept_at *at = l->c->rule->at;
@@ -409,7 +407,7 @@ static bm_status split(lane *l, const bm_source_batch *batch, bm_error *err)
     return bm_batch_parser_split(l->parser, batch, on_record, l, err);
 }
 
-/* Copy a batch that was read, or, `read` not BM_OK, fail in its turn. */
+/* Copy a batch. `read`: the status of reading it; if not BM_OK, fail in the batch's turn. */
 static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_error *error)
 {
     copy *c = l->c;
@@ -433,7 +431,7 @@ static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_er
         fail(c, status, error);
 }
 
-/* Read a batch and copy it. False: there are no more. */
+/* Read a batch and copy it. False: there are no more batches. */
 static bool copy_next(lane *l)
 {
     copy *c = l->c;
@@ -496,7 +494,7 @@ out:
     return BM_OK;
 }
 
-/* A bm_long_gate: once all batches before are written, and none is read after this one. */
+/* A bm_long_gate: waits until all earlier batches are written; no later batch is read meanwhile. */
 static bm_status wait_for_batches(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     copy *c = ctx;
@@ -547,7 +545,7 @@ out:
 typedef struct walk {
     bm_job_context *job;
     const uint8_t *dropped;
-    bm_kept_at end; /* after the batches that had their turn */
+    bm_kept_at end; /* the place after the batches whose turn is over */
 } walk;
 
 static bm_status keep_document(void *ctx, const bm_record *record, bm_kept_at *at,
@@ -595,7 +593,7 @@ static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped,
     BM_TRY(bm_new(&before, n, err));
     for (size_t i = 0; i < n; i++)
         before[i] = bm_input_set_source(job->inputs.set, i)->digest;
-    /* several elements of an array may begin on one line */
+    /* by_place does not work for arrays: several elements may begin on one line */
     const bm_kept_rule rule = {.keep = keep_document,
                                .ctx = &w,
                                .cuts = cuts,
@@ -645,14 +643,14 @@ bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err)
     return BM_OK;
 }
 
-/* One stream has one header. */
+/* Check that all inputs have the same header: one stream has only one. */
 static bm_status check_headers(const bm_input_set *set, bm_error *err)
 {
     const bm_source *first = NULL;
     for (size_t i = 0; i < bm_input_set_count(set); i++) {
         const bm_source *source = bm_input_set_source(set, i);
         if (source->header.lo == 0 && source->header.hi == 0)
-            continue; /* it has none, being empty */
+            continue; /* an empty file has no header */
         if (first != NULL && memcmp(&first->header, &source->header, sizeof first->header) != 0)
             return bm_fail_at(err, BM_ERR_INPUT, source->name, 1,
                               "the header is not that of %.200s (the kept documents are one "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recipe.c -- from the words of a manifest back to options.
+/* recipe.c -- converts the words of a manifest back to options.
  *
  * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup.sh, tests/cli/cases/explain.sh,
  *        tests/unit/jobs/test_jobs.c */
@@ -18,7 +18,7 @@
 #include "sources/batch_sources.h"
 #include "text/stop_words.h"
 
-/* Words of a manifest that become options; the first that is not known decides. */
+/* Converts words of a manifest to options; keeps the first unknown word as the error. */
 typedef struct word_reader {
     const bm_manifest *manifest;
     bm_status status;
@@ -39,7 +39,7 @@ static void bad_number(word_reader *r, const char *key, uint64_t number)
     bad_field(r, key, digits);
 }
 
-/* "word:5": a kind, and digits as they are written. */
+/* Read "word:5": a kind, and digits in their canonical form. */
 static bool read_shingle(const char *text, bm_text_options *out)
 {
     const char *colon = strchr(text, ':');
@@ -66,7 +66,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     const char *text = p->texts[row];
     unsigned value = 0;
     switch (field->type) {
-    case BM_FIELD_TYPE_WORD: /* no header: as the fields say, its value 0 */
+    case BM_FIELD_TYPE_WORD: /* header null: value 0, decided by the fields */
         if (text != NULL && !bm_option_value(field->option, text, strlen(text), &value))
             bad_field(r, field->key, text);
         bm_field_set(field, &parts, value);
@@ -79,7 +79,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
         if (!read_shingle(text, &settings->text))
             bad_field(r, field->key, text);
         break;
-    case BM_FIELD_TYPE_STOPWORDS: /* the words themselves, after the kind of the shingles */
+    case BM_FIELD_TYPE_STOPWORDS: /* read after the kind of shingles */
         if (!bm_stop_words_recorded(text, &settings->text))
             bad_field(r, field->key, text != NULL ? text : "null");
         break;
@@ -101,7 +101,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     }
 }
 
-/* Read where the weights came from, for jobs that know of weights. */
+/* Read the source of the weights, for jobs that use weights. */
 static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *settings)
 {
     if (settings->text.weights == BM_WEIGHTS_NONE || settings->recorded.weighed == NULL)
@@ -114,7 +114,7 @@ static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *se
         memcpy(weighed->digest, p->weights_digest, sizeof weighed->digest);
 }
 
-/* A manifest of ours has values in the range of the options of the same names. */
+/* Check that the values are in the ranges of the options of the same names. */
 static void check_ranges(word_reader *r, const bm_provenance *p, const bm_settings *settings)
 {
     bm_error why = {0};
@@ -144,7 +144,7 @@ static bool hashes_given(const bm_provenance *p)
     return strcmp(p->texts[BM_ROW_HASH], BM_HASH_GIVEN) == 0;
 }
 
-/* How texts are cut and signed. `given`: the inputs are shingle hashes. */
+/* Read how texts are cut and signed. `given`: the inputs are shingle hashes. */
 static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_settings *settings)
 {
     settings->sketch = (bm_sketch_options){0};
@@ -186,7 +186,7 @@ bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, b
     return r.status;
 }
 
-/* Then nobody reads its inputs, in whatever way. */
+/* Were the signatures imported? If so, there are no inputs to read. */
 static bool was_imported(const bm_manifest *manifest)
 {
     const bm_provenance *p;
@@ -195,8 +195,8 @@ static bool was_imported(const bm_manifest *manifest)
                   bm_option_name(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
 }
 
-/* Its one input has no digest, as one that could not be read, and yet documents came of it, or
- * nothing was wrong. */
+/* Was the input a table in memory? Its only input has no digest, like an unreadable file; but it
+ * gave documents, or nothing was skipped. */
 static bool was_in_memory(const bm_manifest *manifest)
 {
     uint64_t documents = 0, skipped = 0;
@@ -225,7 +225,7 @@ static bm_status check_alike(const bm_recipe *recipe, bm_error *err)
     return status;
 }
 
-/* Where in its file it ends. */
+/* The offset in the file at which the input ends. */
 static uint64_t end_of(const bm_manifest_input *input)
 {
     const bm_manifest_part *last = &input->parts[input->n_parts - 1];
@@ -246,7 +246,8 @@ bool bm_manifest_continues(const bm_manifest *before, const bm_manifest *manifes
            continues(bm_manifest_input_at(before, n - 1), bm_manifest_input_at(manifest, 0));
 }
 
-/* An input becomes the recipe's next one, or continues the last. *n_parts: of `parts` so far. */
+/* Add an input to the recipe, or join it to the last one if it continues that. *n_parts: entries of
+ * `parts` used. */
 static void list_input(bm_recipe *recipe, const bm_manifest *manifest,
                        const bm_manifest_input *input, size_t *n_parts)
 {
@@ -292,7 +293,7 @@ static bm_status list_names(bm_recipe *recipe, bm_error *err)
     return BM_OK;
 }
 
-/* A file that was read in parts can be read again only if all parts are there. */
+/* A file that was read in parts can be read again only if all its parts are known. */
 static bm_status check_whole(const bm_recipe *recipe, size_t index, bm_error *err)
 {
     const bm_manifest_input *input = recipe->inputs[index];
@@ -314,7 +315,7 @@ bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *er
     read_input(&r, p, settings);
     read_signed(&r, p,
                 settings->input.format == BM_FORMAT_SIGNATURES
-                    ? hashes_given(p) /* imported ones may be of either kind */
+                    ? hashes_given(p) /* imported signatures may be of either kind */
                     : settings->input.format == BM_FORMAT_HASHES,
                 settings);
     if (r.status == BM_OK)
@@ -327,7 +328,7 @@ bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *er
     return r.status;
 }
 
-/* Arrays of hashes have a second file, and are read one at a time. */
+/* Arrays of hashes have a second file, the offsets, and are read one at a time. */
 bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     const bm_manifest *first = recipe->manifests[0];
@@ -390,7 +391,7 @@ void bm_recipe_reset(bm_recipe *recipe)
     recipe->n_inputs = 0;
 }
 
-/* --- are they what they were? --- */
+/* --- checking that inputs are unchanged --- */
 
 static const bm_manifest_input *input_at(const bm_recipe *recipe, size_t index)
 {
@@ -408,14 +409,14 @@ static bm_status differs(const bm_recipe *recipe, size_t index, const char *path
                       bm_manifest_path(manifest));
 }
 
-/* The offsets are after the inputs. */
+/* Source `index`; the offsets follow the inputs. */
 static const bm_source *source_at(bm_input_set *inputs, size_t index)
 {
     return index < bm_input_set_count(inputs) ? bm_input_set_source(inputs, index)
                                               : bm_input_set_offsets(inputs);
 }
 
-/* `remote` as of bm_stored_open. */
+/* `remote`: see bm_stored_open. */
 static bm_status check_file(const bm_recipe *recipe, size_t index, const char *path,
                             bm_remote *remote, const bm_callbacks *callbacks, bm_error *err)
 {
@@ -426,9 +427,9 @@ static bm_status check_file(const bm_recipe *recipe, size_t index, const char *p
     return same ? BM_OK : differs(recipe, index, path, err);
 }
 
-/* A file that a job has read: its digest is made of the digests of its pieces. An earlier version
- * listed the digest of the whole file; if such a file is longer than a piece, or shares of it were
- * read, it is read once more. */
+/* Check a file that a job has read, by its digest, which is made from the digests of its pieces.
+ * Earlier versions listed the digest of the whole file: if such a file is longer than a piece, or
+ * only shares of it were read, it is read again. */
 static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_source *source,
                               const bm_callbacks *callbacks, bm_error *err)
 {
@@ -461,7 +462,7 @@ bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *cal
                                 bm_error *err)
 {
     for (size_t i = 0; i < recipe->n_inputs; i++) {
-        /* it was read */
+        /* it was readable: it has a digest */
         if (strspn(recipe->inputs[i]->xxh3_128, "0") != BM_HASH128_HEX - 1)
             BM_TRY(check_file(recipe, i, recipe->paths[i], NULL, callbacks, err));
     }
@@ -494,9 +495,9 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
 
 /* === recipe ingest ===
  *
- * A second set of inputs beside the job's, while it is read. */
+ * Reads a second set of inputs besides the job's. */
 
-/* The meter of the job, but without its log: skipped records were reported before. */
+/* Open a meter like the job's, but without a log: skipped records were reported before. */
 static void open_quiet(bm_meter *meter, const bm_job_context *job)
 {
     bm_callbacks callbacks = job->callbacks;

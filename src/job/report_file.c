@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_file.c -- one function a section, in the order in which they are in the file.
+/* report_file.c -- writes reports and manifests: one function per section, in the order of the
+ * file.
  *
  * Tests: tests/cli/cases/bad_records.sh, tests/cli/cases/dedup.sh, tests/cli/cases/hashes.sh,
  *        tests/cli/cases/oph.sh, tests/cli/cases/ownership.sh, tests/cli/cases/staged.sh,
@@ -30,13 +31,13 @@
 
 /* === report counts ===
  *
- * Loops over the rows of counts (model/counts.h). */
+ * Writes and reads the counts by their rows (model/counts.h). */
 
-#define LEFT_OUT "left_out" /* the only object among the counts, and not the last */
+#define LEFT_OUT "left_out" /* the only object among the counts; it is not the last count */
 
 static void report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
 {
-    bool within = false; /* the object LEFT_OUT */
+    bool within = false; /* inside the object LEFT_OUT */
     bm_json_key_object(json, "counts");
     for (size_t i = 0; i < BM_N_COUNTS; i++) {
         const bm_report_counts_of which = bm_count_rows[i].of;
@@ -57,7 +58,7 @@ static void report_counts(bm_json *json, const bm_counts *counts, bm_report_coun
     bm_json_end_object(json);
 }
 
-/* Does no report of earlier versions have it? It is 0 then. */
+/* Do reports of earlier versions lack this count? A missing one is 0. */
 static bool is_later(const bm_count_row *row)
 {
     return row->at == offsetof(bm_counts, unreadable) || row->at == offsetof(bm_counts, equal) ||
@@ -80,14 +81,14 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
             status = BM_OK;
         }
         if (status != BM_OK && !all)
-            return BM_OK; /* a report of signatures */
+            return BM_OK; /* a report of signatures has no such counts */
     }
     return status;
 }
 
 /* === report groups ===
  *
- * By counting; 8 bytes for each size up to the largest while it works. */
+ * Counts groups by size, with 8 temporary bytes for each size up to the largest. */
 
 #define DOMINANT_LEAST 1000u
 
@@ -116,7 +117,7 @@ static bm_status write_sizes(bm_json *json, const bm_grouping *g, bm_error *err)
     return BM_OK;
 }
 
-/* The largest groups, in order; returns how many. */
+/* Find the largest groups, the largest first; return how many. */
 static size_t find_largest(const bm_grouping *g, size_t out[BM_LARGEST_GROUPS])
 {
     size_t n = 0;
@@ -167,9 +168,9 @@ bool bm_group_is_dominant(uint64_t size, uint64_t n_docs)
 /* Members of the report's object:
  *   group_sizes      [{"size":2,"groups":10}, ...], ascending
  *   largest_groups   [{"group":1,"kept":ID,"size":50,"chained":3}, ...], at most ten, the largest
- *                    first, of equal ones the first
- *   chained_share    of the removed documents; 0 where none was removed
- *   dominant_group   {"size":5000,"helps":["cluster star", ...]}, where the largest is one */
+ *                    first, equal ones in input order
+ *   chained_share    fraction of the removed documents; 0 if none was removed
+ *   dominant_group   {"size":5000,"helps":["cluster star", ...]}, if the largest is dominant */
 static bm_status report_groups(bm_json *json, const bm_grouping *grouping, const bm_doc_table *docs,
                                bm_error *err)
 {
@@ -190,8 +191,8 @@ static bm_status report_groups(bm_json *json, const bm_grouping *grouping, const
     return BM_OK;
 }
 
-/* The array "similarities", [{"low":0.8,"high":0.85,"pairs":7}, ...]: bins of BM_HISTOGRAM_BINS
- * that are not empty. */
+/* The array "similarities", [{"low":0.8,"high":0.85,"pairs":7}, ...]: the nonempty ones of
+ * BM_HISTOGRAM_BINS bins. */
 static void report_similarities(bm_json *json, const uint64_t *histogram)
 {
     bm_json_key_array(json, "similarities");
@@ -209,7 +210,7 @@ static void report_similarities(bm_json *json, const uint64_t *histogram)
 
 /* === report ingest ===
  *
- * Busy and waiting seconds, and the stage that bounds the ingest. */
+ * Writes busy and waiting seconds, and the stage that limits the ingest. */
 
 typedef struct named_number {
     const char *name;
@@ -224,7 +225,7 @@ static void write_numbers(bm_json *json, const char *key, const named_number *ro
     bm_json_end_object(json);
 }
 
-/* "flow": {…}; nothing where no documents went through. */
+/* Write "flow": {…}; nothing if there was no ingest. */
 static void report_ingest(bm_json *json, const bm_ingest_times *times)
 {
     const named_number rows[] = {
@@ -254,8 +255,8 @@ static void write_trial(bm_json *json, const bm_text_offload *path)
     write_numbers(json, "trial_bytes_per_second", rows, sizeof rows / sizeof rows[0]);
 }
 
-/* "device_input": what devices were given, and the rule or the rates that decided it; nothing where
- * there was no choice. */
+/* Write "device_input": what devices were given, and the rule or the rates that decided it; nothing
+ * if there was no choice. */
 static void report_text_offload(bm_json *json, const bm_text_offload *path)
 {
     if (!path->able && !path->own_processors)
@@ -271,8 +272,8 @@ static void report_text_offload(bm_json *json, const bm_text_offload *path)
 
 /* === report inputs ===
  *
- * As they were read; where their texts were not read, as the manifests of the signatures have
- * them. */
+ * Writes the inputs as they were read, or, if texts were not read, from the manifests of the
+ * signatures. */
 
 static void report_text(bm_json *json, const char *text)
 {
@@ -283,7 +284,7 @@ static void report_text(bm_json *json, const char *text)
     bm_buf_reset(&name);
 }
 
-/* One part, or more that are not known as a whole. */
+/* Write one part of a file, or several parts of a file whose digest as a whole is unknown. */
 static void write_parts(bm_json *json, const bm_manifest_input *input)
 {
     bm_json_key_uint(json, "bytes", input->n_parts == 1 ? input->parts[0].bytes : input->bytes);
@@ -304,7 +305,7 @@ static void write_parts(bm_json *json, const bm_manifest_input *input)
     bm_json_end_array(json);
 }
 
-/* An input, but for the end of its object. */
+/* Write an input, except for the end of its object. */
 static void begin_input(bm_json *json, const bm_manifest_input *input)
 {
     bm_json_begin_object(json);
@@ -384,8 +385,8 @@ static void write_shard(bm_json *json, const bm_input_shard *shard)
     bm_json_end_object(json);
 }
 
-/* The member "inputs". `removed_bytes`: of the text of removed documents, of each input; NULL: not
- * known. */
+/* The member "inputs". `removed_bytes`: text bytes of removed documents per input; NULL:
+ * unknown. */
 static void report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes)
 {
     if (job->settings->results.n_shards > 0)
@@ -398,11 +399,11 @@ static void report_inputs(bm_json *json, const bm_job_context *job, const uint64
     bm_json_end_array(json);
 }
 
-/* --- where they are --- */
+/* --- the paths of inputs --- */
 
 typedef void write_path_fn(bm_json *json, const bm_source *source, const char *from);
 
-/* The path that was read; null: the name is the path. */
+/* Write the path that was read; null: it equals the name. */
 static void write_found(bm_json *json, const bm_source *source, const char *from)
 {
     (void)from;
@@ -412,8 +413,8 @@ static void write_found(bm_json *json, const bm_source *source, const char *from
         bm_json_text(json, NULL);
 }
 
-/* The real directory of a file, with a slash at its end, the caller's to free; NULL: there is none.
- * A link that is the file itself is not followed: it was copied along. */
+/* The real directory of a file, with a slash at its end; the caller frees it; NULL: none. If the
+ * file itself is a link, it is not followed: the link is what moves with its directory. */
 static char *real_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -426,8 +427,8 @@ static char *real_folder(const char *path)
     return ended;
 }
 
-/* Fill `path`, which is empty, with the path from the real directory `from`; *known false: there is
- * none, of standard input or a file that is gone. */
+/* Put the path relative to the real directory `from` into the empty `path`. *known false: there is
+ * none (standard input, or a missing file). */
 static bm_status path_from_here(const bm_source *source, const char *from, bm_buf *path,
                                 bool *known, bm_error *err)
 {
@@ -452,7 +453,7 @@ out:
     return status;
 }
 
-/* A path, or null. */
+/* Write the relative path, or null. */
 static void write_from_here(bm_json *json, const bm_source *source, const char *from)
 {
     bm_buf path = {0};
@@ -466,13 +467,13 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
     bm_buf_reset(&path);
 }
 
-/* The common beginning of the names of inputs, and of their paths from here. */
+/* The common head of the names of inputs, and that of their relative paths. */
 typedef struct heads {
     size_t name_len, path_len;
     bm_buf name, path; /* of the first input */
 } heads;
 
-/* Do name and path have these heads, and all after them in common? */
+/* Do name and path begin with these heads, and are their remainders equal? */
 static bool has_heads(const heads *h, const char *name, bm_str path)
 {
     return strlen(name) >= h->name_len && path.len >= h->path_len &&
@@ -481,7 +482,8 @@ static bool has_heads(const heads *h, const char *name, bm_str path)
            strcmp(name + h->name_len, path.data + h->path_len) == 0;
 }
 
-/* Whether the paths of all inputs, two at least, come from their names by another head. */
+/* Can the relative paths of all inputs (at least two) be made from their names by replacing one
+ * head? */
 static bool find_heads(bm_input_set *set, const char *from, heads *h)
 {
     const size_t n = bm_input_set_count(set);
@@ -520,7 +522,8 @@ static void write_paths(bm_json *json, bm_input_set *set, const char *from, writ
     bm_json_end_array(json);
 }
 
-/* All paths, or, so that many inputs are not listed twice, how they come from the names. */
+/* Write all relative paths, or, if possible, only the two heads: many inputs need not be listed
+ * twice. */
 static void report_from_here(bm_json *json, bm_input_set *set, const char *from)
 {
     heads h = {0};
@@ -543,8 +546,8 @@ static bool elsewhere(const bm_source *source)
     return source != NULL && strcmp(source->path, source->name) != 0;
 }
 
-/* The part of "run" with the paths at which inputs were found, if these differ from their names,
- * and the paths from the directory of outputs to them (NULL: there is no directory). */
+/* Write into "run" the paths at which inputs were found, if they differ from their names, and their
+ * paths relative to the directory of outputs (NULL: none). */
 static void report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir)
 {
     bm_input_set *set = job->inputs.set;
@@ -559,7 +562,7 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
     }
     char *work = NULL, *from = NULL;
     if (dir != NULL && bm_string_format(&work, NULL, "%s/", bm_out_dir_work(dir)) == BM_OK)
-        from = real_folder(work); /* it lies beside the directory that it will replace */
+        from = real_folder(work); /* the work directory is beside the final one */
     if (from != NULL) {
         bm_json_key(json, BM_RUN_FROM_HERE);
         report_from_here(json, set, from);
@@ -569,8 +572,8 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
 
 /* === report spill ===
  *
- * Bytes of temporary files, copies of standard input too, and the places from which verification
- * read its sets. */
+ * Writes the bytes of temporary files, including copies of standard input, and where verification
+ * read its sets from. */
 
 static uint64_t copied(const bm_job_context *job)
 {
@@ -588,7 +591,7 @@ static void report_corpus(bm_json *json, const bm_job_context *job)
     bm_json_key_uint(json, "edge_bytes", job->stats.edge_bytes);
 }
 
-/* "temporary_files": {…}; nothing where there was no pairing, and no input was copied. */
+/* Write "temporary_files": {…}; nothing if there was no pairing and no input was copied. */
 static void report_spill(bm_json *json, const bm_job_context *job)
 {
     if (job->stats.corpus == NULL && copied(job) == 0)
@@ -667,7 +670,7 @@ void bm_summary_free(bm_summary *summary)
 
 typedef struct section_writer {
     bm_json *json;
-    int open; /* the section, -1: none */
+    int open; /* the open section; -1: none */
 } section_writer;
 
 static void end_section(section_writer *w)
@@ -729,7 +732,7 @@ void bm_report_setting_value(bm_json *json, const bm_setting *setting)
     }
 }
 
-/* Only where one was asked for. */
+/* Write the sample, if one was asked for. */
 static void write_sample(bm_json *json, const bm_job_context *job)
 {
     if (job->settings->pairs.sample == 0)
@@ -741,8 +744,8 @@ static void write_sample(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-/* How often the bands propose a document that is wholly contained in another, by the ratio of their
- * sizes: the similarity of the two. Only where that is asked. */
+/* With CONTAINED, write the probability that the bands find a document wholly contained in another,
+ * by the ratio of their sizes, which is their Jaccard similarity. */
 static void write_containment_recall(bm_json *json, const bm_job_context *job)
 {
     static const double ratios[] = {1, .8, .5, .2};
@@ -759,7 +762,7 @@ static void write_containment_recall(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Only where one was given. */
+/* Write the comparison with known documents, if there were any. */
 static void write_against(bm_json *json, const bm_job_context *job)
 {
     const bm_job_against *against = &job->against;
@@ -782,7 +785,7 @@ static void write_device(bm_json *json, const bm_device_info *device, uint64_t n
     bm_json_key_text(json, "device", device->spec);
     bm_json_key_text(json, "name", device->name);
     bm_json_key_text(json, "platform", device->platform);
-    bm_json_key_text(json, "driver", device->driver); /* of the native CPU: the instruction set */
+    bm_json_key_text(json, "driver", device->driver); /* for the native CPU: the instruction set */
     bm_json_key_uint(json, "documents", n_docs);
     bm_json_end_object(json);
 }
@@ -799,7 +802,7 @@ static void write_devices(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Is it a setting of outputs that belongs to "run"? The command is the report's kind. */
+/* Is it an output setting, which belongs into "run"? "command" is not: it is the report's kind. */
 static bool report_asks(const bm_setting *setting)
 {
     return setting->section == BM_SECTION_OUTPUT && strcmp(setting->name, "command") != 0;
@@ -814,7 +817,7 @@ static void write_asked_one(void *ctx, const bm_setting *setting)
     bm_report_setting_value(json, setting);
 }
 
-/* Write which outputs were asked for: a job that looks whether it is done compares them. */
+/* Write the requested outputs. A job that checks whether it is already done compares them. */
 static void write_asked(bm_json *json, const bm_job_context *job)
 {
     bm_json_key_object(json, BM_RUN_ASKED);
@@ -822,7 +825,8 @@ static void write_asked(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-/* A word of the command line; of the address in it, which reaches to its end, the name. */
+/* Write a word of the command line. If it ends with an address, write the address's name instead
+ * (bm_address_name). */
 static void write_word(bm_json *json, const char *word)
 {
     const char *address = word;
@@ -843,7 +847,7 @@ out:
     bm_free_all(shown, name);
 }
 
-/* Write the requested values, and when the job began, in UTC. */
+/* Write the date at which the job began, in UTC, and the command line. */
 static void write_origin(bm_json *json, const bm_job_context *job)
 {
     char date[32] = "";
@@ -860,7 +864,7 @@ static void write_origin(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Its end is the caller's. */
+/* Begin the object "run"; the caller ends it. */
 static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir *dir,
                       double seconds)
 {
@@ -897,14 +901,14 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     bm_json_end_array(json);
 }
 
-/* How files are digested. */
+/* Write how files are digested. */
 static void write_digests(bm_json *json)
 {
     bm_json_key_uint(json, BM_MANIFEST_PIECE_BYTES, BM_FILE_PIECE_BYTES);
     bm_json_key_uint(json, BM_MANIFEST_DIGESTS, BM_DIGESTS_VERSION);
 }
 
-/* List every file of the directory but the report itself. */
+/* List every file of the directory except the report itself. */
 static bm_status write_outputs(bm_json *json, bm_out_dir *dir, bm_error *err)
 {
     const char *sha256 = "{}", *xxh3 = "{}", *pieces = "{}";
@@ -928,7 +932,7 @@ out:
     return status;
 }
 
-/* The first members of any manifest. */
+/* Write the first members of any manifest. */
 static void write_kind(bm_json *json, const char *kind)
 {
     bm_json_key_uint(json, "schema", BM_REPORT_SCHEMA);
@@ -944,7 +948,7 @@ void bm_report_begin(bm_json *json, const bm_job_context *job)
     bm_report_settings(json, job);
 }
 
-/* A manifest of the items of `overlap`: which they are, and how they were read. */
+/* Write the manifest of the items of `overlap`: their inputs, and how they were read. */
 static void write_items(bm_json *json, const bm_job_context *items, const bm_out_dir *dir)
 {
     section_writer w = {.json = json, .open = -1};
@@ -964,7 +968,7 @@ static void write_items(bm_json *json, const bm_job_context *items, const bm_out
     bm_json_end_object(json);
 }
 
-/* A summary of these counts; `json`, the whole report, is taken. BM_ERR_NOMEM. */
+/* Make a summary of these counts. It takes ownership of `json`, the whole report. BM_ERR_NOMEM. */
 static bm_status report_summary(const bm_job_context *job, const bm_counts *counts, char *json,
                                 bm_summary **out, bm_error *err)
 {
@@ -984,9 +988,7 @@ static bm_status report_summary(const bm_job_context *job, const bm_counts *coun
     return BM_OK;
 }
 
-/* For each rule of `keep` that looks at a field: the documents with values that it could not
- * compare.
- * */
+/* Write, for each rule of `keep` that reads a field, how many documents it could not rank. */
 static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
 {
     if (keep->rules == NULL)
@@ -1005,7 +1007,8 @@ static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
     bm_json_end_array(json);
 }
 
-/* Each with the bytes of text that went with its removed documents, where they are known of all. */
+/* Write the inputs, each with the text bytes of its removed documents, if those are known for all
+ * inputs. */
 static void write_inputs(bm_json *json, const bm_job_context *job, const bm_grouping *grouping)
 {
     uint64_t *bytes = NULL;
@@ -1080,8 +1083,8 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
 
 /* === report read ===
  *
- * A report begins with the settings that decide the results. The present job makes this text again
- * and compares it. The requested outputs are in "run". */
+ * A report begins with the settings that decide the results. The present job generates this text
+ * and compares it. The requested outputs, in "run", are compared too. */
 
 typedef struct comparing {
     const bm_manifest *report;
@@ -1130,7 +1133,7 @@ bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, 
     return c.status == BM_OK ? BM_OK : bm_fail_nomem(err, 0);
 }
 
-/* The last of the sizes of groups, which ascend. */
+/* The last of the group sizes, which are in ascending order. */
 static uint64_t largest_group(const bm_manifest *report)
 {
     static const char key[] = "\"size\"";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.c -- ids, sources, skipped records, removals and groups.
+/* rows.c -- writes the tables of a job: ids, sources, skipped records, removals, groups and pairs.
  *
  * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,
  *        tests/unit/job/test_corpus_spill.c, tests/unit/jobs/test_jobs.c,
@@ -75,15 +75,15 @@ bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, b
     return status;
 }
 
-/* The parts that the files below are made of. */
+/* What the rows of the files below are made from. */
 typedef struct context {
     const bm_doc_table *docs;
     const bm_grouping *grouping;
     const bm_file_names *names;
     const uint8_t *dropped;
     const bm_lost_source *removed;
-    bool all_digits; /* of similarities */
-    bm_pool *pool;   /* NULL: the caller alone */
+    bool all_digits; /* similarities with all digits, not six decimals */
+    bm_pool *pool;   /* NULL: only the calling thread */
 } context;
 
 /* Add the rows of items begin … end-1. Any thread. */
@@ -91,22 +91,22 @@ typedef bm_status (*add_fn)(const context *c, size_t begin, size_t end, bm_buf *
 
 /* --- ranges of rows ---
  *
- * A round has a few ranges for each thread. First each becomes text, then it is known where each
- * text begins, and then they are written there. */
+ * A round has a few ranges per thread. First all ranges are formatted as text; then the place of
+ * each text is known, and all are written there. */
 
-#define RANGE_ITEMS   1024u /* documents, or members of groups */
+#define RANGE_ITEMS   1024u /* documents, or members of groups, per range */
 #define RANGES_A_LANE 4u
 
 typedef struct text_range {
     bm_buf text;
-    uint64_t at; /* in the file */
+    uint64_t at; /* offset in the file */
 } text_range;
 
 typedef struct rows_round {
     const context *c;
     add_fn add;
     bm_out_file *file;
-    size_t first, n; /* the first item; all items */
+    size_t first, n; /* first item of the round; number of all items */
     text_range *ranges;
 } rows_round;
 
@@ -133,7 +133,7 @@ static bm_status write_texts(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-/* The rows of n items after what the file has. */
+/* Write the rows of n items at the end of the file. */
 static bm_status write_ranges(bm_out_file *file, const context *c, add_fn add, size_t n,
                               bm_error *err)
 {
@@ -324,7 +324,7 @@ const char *bm_reason_name(bm_reason reason)
     return "kept";
 }
 
-/* The id of the document that is kept for document i; without data: there is none. */
+/* The id of the document that is kept for document i; data NULL: none. */
 static bm_str kept_id(const context *c, size_t i, bm_buf *room)
 {
     const bm_grouping *g = c->grouping;
@@ -398,7 +398,7 @@ static bm_status add_group(const context *c, bm_json *json, size_t group, bm_buf
     return bm_group_line_end(json, out, err);
 }
 
-/* The first group that begins at the member or after it. */
+/* The first group whose first member is `member` or a later one. */
 static size_t group_from(const bm_grouping *g, uint64_t member)
 {
     bm_bisect b = {0, g->n_groups};
@@ -407,7 +407,7 @@ static size_t group_from(const bm_grouping *g, uint64_t member)
     return b.low;
 }
 
-/* The groups that have these first members. */
+/* Add the groups whose first members are in begin … end-1. */
 static bm_status add_groups(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
 {
     bm_json json = {0};
@@ -437,12 +437,13 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
 
 /* === pair texts ===
  *
- * The texts go to a temporary file. The two texts of a pair are read back when its row is written.
+ * Copies texts into a temporary file, and reads back the two texts of a pair when its row is
+ * written.
  *
- * Identical documents have the same shingles, not the same text, so each has a text of its own.
- * Records are matched with documents by their order, and by file and line, which a sample has too.
+ * Identical documents have equal shingles, but not always equal texts, so each has its own text.
+ * Records are matched with documents by order, file and line, which also works for a sample.
  *
- * Memory: 16 bytes a document, and the two texts of a pair for each thread. */
+ * Memory: 16 bytes per document, and the two texts of a pair per thread. */
 
 #define WRITE_BYTES ((size_t)1 << 20)
 #define GRAIN       4u
@@ -450,8 +451,8 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
 typedef struct reading {
     bm_job_context *job;
     bm_pair_texts *texts;
-    const uint8_t *wanted; /* of each document: it is in a pair */
-    size_t next;           /* document */
+    const uint8_t *wanted; /* per document: may it be in a pair? */
+    size_t next;           /* the next document to find */
     bool enough;
 } reading;
 
@@ -464,7 +465,7 @@ static uint32_t root_of(const bm_union_find *groups, uint32_t doc)
     return doc;
 }
 
-/* Documents that share a group with others, or are copies: only these can be in a pair. */
+/* Mark documents that share a group with others, or are copies: only these can be in a pair. */
 static bm_status mark_wanted(const bm_match *match, uint8_t *wanted, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
@@ -497,7 +498,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     const bm_doc_row *row = bm_doc_table_row(docs, r->next);
     if (row->file != record->file || row->line != record->line ||
         row->text_bytes != record->text_bytes)
-        return BM_OK; /* not in the sample; or the inputs have changed, as the end shows */
+        return BM_OK; /* not in the sample; or the input changed, which the end detects */
     const size_t doc = r->next++;
     r->enough = r->next == docs->n;
     if (!r->wanted[doc])
@@ -554,7 +555,7 @@ typedef struct comparing {
     bm_edit_pair *pairs;
 } comparing;
 
-/* A thread's text as it was read, and its code points. */
+/* A thread's buffers for a text: bytes and code points. */
 typedef struct loaded_text {
     char *bytes;
     uint32_t *points;
@@ -563,7 +564,7 @@ typedef struct loaded_text {
     bool any;
 } loaded_text;
 
-/* Valid UTF-8, as records have it. */
+/* Decode text, which is valid UTF-8 in all records. */
 static size_t decode(const char *text, size_t len, uint32_t *out)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -617,7 +618,7 @@ out:
     return status;
 }
 
-/* Fill in the distances of n pairs, on all threads. */
+/* Compute the distances of n pairs, on all threads. */
 static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pairs, size_t n,
                                     bm_error *err)
 {
@@ -627,8 +628,8 @@ static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pa
 
 /* === rows pairs ===
  *
- * Pairs in input order of a, then b; a is the earlier document, or, of containment, the smaller
- * one.
+ * Writes pairs in input order of a, then b. a is the earlier document, or, with containment, the
+ * smaller one.
  *
  * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
  * every document is its own representative: the partners of a document are the copies of its
@@ -637,7 +638,7 @@ static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pa
  * gathered, sorted and written, so memory holds the partners of one document at a time. */
 
 #define ROWS_A_QUESTION 4096u
-#define GATHERED        1024u /* rows: their edit distances are computed together */
+#define GATHERED        1024u /* rows whose edit distances are computed together */
 
 typedef struct partner {
     uint32_t doc;
@@ -646,12 +647,12 @@ typedef struct partner {
 
 typedef struct partners {
     const bm_pair_rows *rows;
-    bm_sorted_runs *links; /* of documents to representatives that an edge joins to theirs */
-    bm_run_record link;    /* the next */
-    bool ended;            /* there is none */
-    uint64_t *copy_begin;  /* of each representative's documents in `copies`, itself first */
+    bm_sorted_runs *links; /* from a document to a representative joined to its own */
+    bm_run_record link;    /* the next link */
+    bool ended;            /* no link is left */
+    uint64_t *copy_begin;  /* per representative: its documents in `copies`, itself first */
     uint32_t *copies;
-    partner *row; /* of one document */
+    partner *row; /* partners of one document */
     size_t n_row, cap_row;
     bm_pair gathered[GATHERED];
     bm_edit_pair edits[GATHERED];
@@ -680,7 +681,7 @@ static bm_status index_copies(partners *p, bm_error *err)
     return BM_OK;
 }
 
-/* Does document a come before b in the row of the two? */
+/* Is document a the first one in the row of a and b? */
 static bool comes_first(const partners *p, uint32_t a, uint32_t b)
 {
     const bm_corpus *corpus = p->rows->match->settings.corpus;
@@ -706,7 +707,7 @@ static bm_status add_copies(partners *p, uint32_t doc, uint32_t rep, double simi
     return BM_OK;
 }
 
-/* Does the caller want to stop? Asked once in so many rows. */
+/* Every ROWS_A_QUESTION rows, report progress and check for cancelling. */
 static bm_status ask(const bm_pair_rows *pairs, bm_error *err)
 {
     bm_meter *meter = pairs->match->settings.meter;
@@ -733,7 +734,7 @@ static bm_status name_pair(const bm_pair_rows *pairs, const bm_pair *pair, bm_bu
     return BM_OK;
 }
 
-/* Rows that are next to be written. */
+/* Write the gathered rows. */
 static bm_status write_gathered(bm_rows *rows, bm_pair_rows *pairs, partners *p, bm_error *err)
 {
     const uint32_t *rep = pairs->match->settings.corpus->rep;
@@ -774,8 +775,8 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, partners *p, uint
 
 /* --- links --- */
 
-/* Pair a document of one end with the representative of the other: with `chain` the earlier one,
- * else each copy of both. */
+/* Link documents of one end of the edge with the representative of the other: with `chain` only the
+ * representative that comes first, else all documents of both ends. */
 static bm_status sort_edge(const partners *p, const bm_pair *edge, bm_error *err)
 {
     const uint64_t bits = bm_edge_bits(edge->similarity);
@@ -816,7 +817,7 @@ static bm_status gather(partners *p, uint32_t doc, bm_error *err)
     const uint32_t rep = p->rows->match->settings.corpus->rep[doc];
     const bool chain = p->rows->chain;
     p->n_row = 0;
-    /* a copy has the row (representative, copy) only */
+    /* with `chain`, a copy is only in the row (representative, copy) */
     if (!chain || rep == doc)
         BM_TRY(add_copies(p, doc, rep, 1.0, err));
     while (!p->ended && p->link.key >> 32 == doc) {

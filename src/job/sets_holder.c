@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sets_holder.c -- a locked file of one line: the device and the number of the folder that has the
- * work directory, and the path of the latter, to the end.
+/* sets_holder.c -- a locked file of one line: device and inode of the folder that contains the work
+ * directory, then the path of the work directory.
  *
- * Who holds sets and who sweeps take the same lock, and look afterwards whether the file still has
- * its name. So sets are never removed from under a job: one that waits for the sweeper makes a new
- * file. A path is believed only if its hash is in the name of the file.
+ * Holders and sweepers of sets take the same lock, and then check that the file still has its name.
+ * So sets are never removed while a job uses them: a job that had to wait for a sweeper makes a new
+ * file. A path is accepted only if its hash is in the name of the file.
  *
  * Tests: tests/cli/cases/work_removed.sh */
 #include "job/sets_holder.h"
@@ -36,7 +36,7 @@
 #define HASH_CHARS 16u
 #define HEAD       "bandmill sets of "
 #define LINE_BYTES (sizeof HEAD + 2 * 21 + PATH_MAX)
-#define TRIES      1000 /* of a millisecond: a sweeper has the lock for less */
+#define TRIES      1000 /* attempts, a millisecond apart; a sweeper is faster */
 
 struct bm_sets_holder {
     int fd; /* locked */
@@ -52,7 +52,7 @@ static bool has_name(int fd, int folder, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* The line, and its end; false: it is no file that we wrote for this user. */
+/* Read the line and its length. False: we did not write this file for this user. */
 static bool read_line(int fd, char line[LINE_BYTES], size_t *len)
 {
     struct stat info;
@@ -79,9 +79,9 @@ static bool write_line(int fd, const char *work)
     return bm_pwrite_all(fd, line, (size_t)len, 0) == 0 && ftruncate(fd, len) == 0;
 }
 
-/* --- held --- */
+/* --- holding --- */
 
-/* The file, locked; -1: it cannot be made, or is somebody else's. */
+/* Create or open the file, and lock it. -1: impossible, not our file, or locked for too long. */
 static int open_locked(const char *path)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
@@ -103,7 +103,7 @@ static int open_locked(const char *path)
     return -1;
 }
 
-/* The path beside `sets`; NULL: no memory, or another name. */
+/* The path of the holder beside `sets`; NULL: no memory, or `sets` has an unexpected name. */
 static char *holder_of(const char *sets)
 {
     const size_t len = strlen(sets);
@@ -138,7 +138,7 @@ void bm_sets_holder_close(bm_sets_holder *holder, bool stays)
     bm_free_all(holder->path, holder);
 }
 
-/* Lock a file that nobody holds, and read its line; -1: it is held, gone, or no file of ours. */
+/* Lock a file that no job holds, and read its line. -1: it is held, gone, or not ours. */
 static int open_unheld(int folder, const char *path, char line[LINE_BYTES], size_t *len)
 {
     const int fd = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -161,9 +161,9 @@ void bm_sets_holder_remove(const char *sets)
     bm_free(path);
 }
 
-/* --- swept --- */
+/* --- sweeping --- */
 
-/* Is the work directory of the line gone? Only where its folder is the one that had it. */
+/* Is the work directory of the line gone? True only if its folder is still the recorded one. */
 static bool is_gone(char *line, uint64_t hash)
 {
     struct stat info;
@@ -179,7 +179,7 @@ static bool is_gone(char *line, uint64_t hash)
     return stat(work, &info) == 0 && info.st_dev == device && info.st_ino == number;
 }
 
-/* Remove the sets where nobody needs them, and then the holder, which is locked. */
+/* Remove the sets unless they are needed, then the holder, which is locked. */
 static void remove_both(int folder, const char *temp_dir, const char *holder, bool needed)
 {
     char *sets = NULL;
@@ -202,7 +202,7 @@ static void sweep_one(int folder, const char *temp_dir, const char *name, uint64
     if (fd < 0)
         return;
     line[len] = '\0';
-    if (len == 0 || is_gone(line, hash)) /* without a line: killed before there were sets */
+    if (len == 0 || is_gone(line, hash)) /* no line: killed before the sets were made */
         remove_both(folder, temp_dir, name, len == 0);
     close(fd);
 }

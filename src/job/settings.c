@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c -- options of the public calls to settings: checked once, in one place.
+/* settings.c -- converts options of the public calls to settings, and checks them in one place.
  *
  * Tests: tests/cli/cases/progress.sh, tests/cli/cases/query_usage.sh,
  *        tests/cli/cases/signature_options.sh, tests/cli/cases/special_shingles.sh,
@@ -36,7 +36,7 @@
 
 /* === job row ===
  *
- * The rows. */
+ * The rows of jobs. */
 
 #define WEIGHS (BM_JOB_TAKES_WEIGHTS | BM_JOB_WEIGHS)
 
@@ -66,13 +66,13 @@ const bm_job_row bm_job_rows[BM_N_JOBS] = {
 
 /* === settings fields ===
  *
- * Each field as words, those asked for beside those that are recorded. */
+ * Formats fields as words, and compares fields asked for with recorded ones. */
 
 #define WORDS_MAX 320
 
 /* --- values as words --- */
 
-/* Names joined by commas, as much of them as there is space for. */
+/* Join names by commas, as far as they fit. */
 static void join(const char *const *names, size_t n, char out[WORDS_MAX])
 {
     size_t used = 0;
@@ -83,15 +83,15 @@ static void join(const char *const *names, size_t n, char out[WORDS_MAX])
     }
 }
 
-/* The value of a field that is a text, or a list as one. */
+/* The value of a text field, or of a list as a text. */
 static const char *text_of(const bm_field_row *field, const bm_settings *s)
 {
     const bm_option_parts parts = bm_settings_parts(s);
     return *(const char *const *)bm_field_at(field, &parts);
 }
 
-/* The value of a field as a message has it. `are`: the settings that are recorded, which say what
- * hash was given and of what format a character is. */
+/* Format the value of a field for a message. `are`: the recorded settings, which determine the
+ * given hash, and the format that a default character belongs to. */
 static void field_words(const bm_field_row *field, const bm_settings *s, const bm_settings *are,
                         char out[WORDS_MAX])
 {
@@ -119,7 +119,7 @@ static void field_words(const bm_field_row *field, const bm_settings *s, const b
     case BM_FIELD_TYPE_TEXTS:
         join(s->input.text_fields, s->input.n_text_fields, out);
         break;
-    case BM_FIELD_TYPE_CHARACTER: /* of csv a comma, of tsv a tab, unless it was given */
+    case BM_FIELD_TYPE_CHARACTER: /* default: a comma for csv, a tab for tsv */
         character = (char)bm_field_number(field, &parts);
         if (character == '\0')
             character = are->input.format == BM_FORMAT_TSV ? '\t' : ',';
@@ -140,11 +140,11 @@ static void field_words(const bm_field_row *field, const bm_settings *s, const b
     }
 }
 
-/* --- settings that are not recorded --- */
+/* --- settings that contradict recorded ones --- */
 
 typedef struct comparison {
     const bm_settings *asked, *are;
-    const char *what, *dir; /* "the signatures of", their path */
+    const char *what, *dir; /* for messages: "the signatures of", and their path */
 } comparison;
 
 static bool bit_is_set(const bm_settings *s, const bm_field_row *field)
@@ -152,18 +152,18 @@ static bool bit_is_set(const bm_settings *s, const bm_field_row *field)
     return (s->recorded.set_fields & field->bit) != 0;
 }
 
-/* Does the field ask for anything? */
+/* Does the caller ask for a value of this field? */
 static bool asks(const comparison *c, const bm_field_row *field)
 {
     const bm_settings *s = c->asked;
     const bm_option_parts parts = bm_settings_parts(s);
     switch ((bm_field_id)(field - bm_field_rows)) {
-    case BM_ROW_DUPLICATE_IDS: /* numbers go with everything */
+    case BM_ROW_DUPLICATE_IDS: /* `number` is compatible with everything */
         return s->input.duplicate_ids == BM_DUPLICATE_IDS_ERROR && bit_is_set(s, field);
-    case BM_ROW_STOPWORDS: /* English is the default; the kind of shingles decides the rest */
+    case BM_ROW_STOPWORDS: /* English is the default; only compared if both have stop words */
         return text_of(field, s) != NULL && text_of(field, c->are) != NULL &&
                (strcmp(text_of(field, s), bm_stop_words_en) != 0 || bit_is_set(s, field));
-    case BM_ROW_HEADER: /* a header by the fields asks for nothing */
+    case BM_ROW_HEADER: /* a header implied by the fields asks for nothing */
     case BM_ROW_TEXT_FIELDS:
     case BM_ROW_ID_FIELD:
         return bm_field_is_set(field, &parts, true);
@@ -190,7 +190,7 @@ static bm_status compare(const comparison *c, const bm_field_row *field, bm_erro
                                asked, c->what, c->dir, are);
 }
 
-/* Choices are compared first, then values, and last the fields that follow from the scheme: the
+/* Compare choices first, then values, and last the fields that follow from the scheme, so that the
  * message names the contradiction that causes the others. */
 static bm_status compare_all(const comparison *c, bool (*wanted)(const bm_field_row *),
                              bm_error *err)
@@ -233,7 +233,7 @@ bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_set
     return compare_all(&(comparison){asked, &planned, "the index", dir}, of_index, err);
 }
 
-/* --- beside band keys made elsewhere --- */
+/* --- settings that band keys made elsewhere exclude --- */
 
 static bm_status refuse_for_keys(const char *name, bm_error *err)
 {
@@ -275,7 +275,7 @@ const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b)
 
 /* === settings list ===
  *
- * One function a section, in the order in which they are in a report. */
+ * One function per section, in the order of a report. */
 
 typedef struct listing {
     bm_setting_section section;
@@ -303,7 +303,7 @@ static void emit_texts(const listing *l, const char *name, const char *const *te
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_TEXTS, .texts = texts, .n_texts = n});
 }
 
-/* One place of known documents is a text, as it has always been; several are a list. */
+/* One path of known documents is written as a text, as in earlier versions; several as a list. */
 static void emit_against(const listing *l, const char *key, const bm_pair_settings *s)
 {
     if (s->n_against == 1)
@@ -323,7 +323,8 @@ static const char *key_of(const bm_field_row *field)
     return field->key != NULL ? field->key : field->name;
 }
 
-/* A field, by its key. `given`: of band keys that were made elsewhere it is not known. */
+/* Emit a field under its key. `given`: the band keys were made elsewhere, so the value is
+ * unknown. */
 static void emit_field(const listing *l, const bm_field_row *field, const bm_settings *s,
                        bool given)
 {
@@ -388,11 +389,11 @@ static void emit_field(const listing *l, const bm_field_row *field, const bm_set
     }
 }
 
-/* `format`: of the inputs, once they are open. */
+/* `format`: that of the open inputs. */
 static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
 {
     const bool given = format == BM_FORMAT_KEYS;
-    for (size_t i = 0; i < BM_N_ROWS; i++) /* weights are there only where there are some */
+    for (size_t i = 0; i < BM_N_ROWS; i++) /* fields of weights only if there are weights */
         if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) && i != BM_ROW_WEIGHTS)
             emit_field(l, &bm_field_rows[i], s, given);
     emit_text(l, "unicode", bm_unicode_version());
@@ -411,7 +412,7 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
     }
 }
 
-/* The fields that have one of these bits (BM_FIELD_OF_*). */
+/* Emit the fields that have one of these bits (BM_FIELD_OF_*). */
 static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
 {
     const bm_option_parts parts = bm_settings_parts(s);
@@ -428,8 +429,8 @@ static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
     }
 }
 
-/* The curve assumes that the words of a signature are independent; with oph they are so only if a
- * document has many shingles for each word. */
+/* The curve assumes independent words of a signature; with oph they are independent only if a
+ * document has many shingles per word. */
 static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme scheme)
 {
     if (plan->bands == 0) {
@@ -447,7 +448,8 @@ static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme sche
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx)
 {
     listing l = {.section = BM_SECTION_OUTPUT, .fn = fn, .ctx = ctx};
-    emit_text(&l, "command", bm_job_row_of(settings)->name); /* another job differs by it first */
+    emit_text(&l, "command",
+              bm_job_row_of(settings)->name); /* first, so that another kind of job differs here */
     l.section = BM_SECTION_PROVENANCE;
     list_provenance(&l, settings, format);
     l.section = BM_SECTION_PARAMETERS;
@@ -460,14 +462,14 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
 
 /* === settings index ===
  *
- * Options of the calls of index.h to settings. */
+ * Converts options of the calls in index.h to settings. */
 
-/* The parts of the options of documents. */
+/* The members that options of jobs over documents share. */
 #define DOCUMENT_PARTS(o)                                                                          \
     .input = (o).input, .text = (o).text, .sketch = (o).sketch, .bands = (o).bands,                \
     .device = (o).device, .resources = (o).resources, .output = (o).output,                        \
     .callbacks = (o).callbacks
-/* The documents with which the input is compared, as in the pair settings. */
+/* The members of pair settings that name known documents. */
 #define AGAINST_PARTS(o)                                                                           \
     .against = (o).against, .n_against = (o).n_against,                                            \
     .against_text_fields = (o).against_text_fields,                                                \
@@ -499,7 +501,7 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* `unique` and `follow` need other options, and exclude some. */
+/* Check the options that `unique` and `follow` require or exclude. */
 static bm_status check_add(const bm_index_add_options *o, bm_error *err)
 {
     if (o->follow && !o->unique)
@@ -546,7 +548,7 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* Resolve a job without documents; its parts are in `out`. */
+/* Resolve the settings of a job without documents. */
 static bm_status resolve_plain(bm_settings *out, const char *path, bm_error *err)
 {
     out->input = (bm_input_options)BM_INPUT_DEFAULTS;
@@ -593,7 +595,7 @@ bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, 
 
 /* === settings query ===
  *
- * Options of a query to settings. */
+ * Converts options of a query to settings. */
 
 BM_OPTIONS_INIT(query, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
@@ -699,7 +701,7 @@ BM_OPTIONS_INIT(explain, .resources = BM_RESOURCE_DEFAULTS)
 uint64_t bm_default_memory(void)
 {
     bm_machine_limits limits;
-    uint64_t free_bytes = UINT64_C(2) << 30; /* by default */
+    uint64_t free_bytes = UINT64_C(2) << 30; /* if free memory is unknown */
     char line[128];
     FILE *file = fopen("/proc/meminfo", "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
@@ -718,7 +720,7 @@ uint64_t bm_default_memory(void)
     return free_bytes < 2 ? 1 : free_bytes / 2;
 }
 
-/* The directory of temporary files: the one asked for, or where the output will be, or /tmp. */
+/* Find the directory of temporary files: the one asked for, else that of the output, else /tmp. */
 static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 {
     if (settings->resources.temp_dir != NULL || settings->output.path == NULL) {
@@ -760,7 +762,7 @@ bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
     return bm_scheme_weights_check(&s->sketch, s->text.weights != BM_WEIGHTS_NONE, err);
 }
 
-/* Weighted documents have a scheme of their own, which is chosen where none was asked for. */
+/* Weighted documents need their own scheme; choose it if none was asked for. */
 static bm_status resolve_scheme(bm_settings *s, bm_error *err)
 {
     const bool weighs = s->text.weights != BM_WEIGHTS_NONE;
@@ -771,7 +773,7 @@ static bm_status resolve_scheme(bm_settings *s, bm_error *err)
         s->sketch.scheme == BM_SCHEME_AFFINE32)
         s->sketch.scheme = BM_SCHEME_CWS;
     if (bm_job_does(s, BM_JOB_MATCHES))
-        return BM_OK; /* signatures may say what they are: bm_settings_check_scheme */
+        return BM_OK; /* signatures may determine it: bm_settings_check_scheme is called later */
     return bm_settings_check_scheme(s, err);
 }
 
@@ -809,7 +811,7 @@ bm_status bm_settings_resolve(bm_settings *s, const bm_option_parts *parts, bm_e
     s->threads = s->resources.threads != 0 ? s->resources.threads : bm_cpu_count();
     s->memory = s->resources.memory != 0 ? s->resources.memory : bm_default_memory();
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
-    /* is it enough? */
+    /* check that the memory is enough */
     BM_TRY(bm_budget_make(s->memory, s->threads, 0, &budget, err));
     s->stop.path = bm_stop_words_path(&s->text);
     return bm_stop_words_load(&s->text, &s->stop.words, err);
@@ -865,7 +867,7 @@ static bm_status check_has_output(const bm_settings *s, bm_error *err)
                                   : bm_fail_field(err, "output", "no output given (`output`)");
 }
 
-/* The kept records go to the caller as one stream: options that write other files are refused. */
+/* Kept records are passed to the caller as one stream: refuse options that write other files. */
 static bm_status check_stream(const bm_settings *s, bm_error *err)
 {
     const bm_result_settings *r = &s->results;
@@ -887,7 +889,7 @@ static bm_candidate_rule exact_rule(bm_candidate_rule asked)
     return asked == BM_CANDIDATES_LENGTH ? BM_CANDIDATES_ALL : asked;
 }
 
-/* The caller's options as settings, not resolved. */
+/* Copy the caller's options into settings, unresolved. */
 static bm_status accept_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
     bm_sign_options o = sign_defaults;
@@ -902,7 +904,7 @@ static bm_status accept_sign(const bm_sign_options *options, bm_settings *out, b
     return bm_option_set_fields_check(o.set_fields, err);
 }
 
-/* A share knows nothing of what all documents decide together. */
+/* Check `shard`, and refuse options that depend on all documents. */
 static bm_status check_shard(const bm_settings *s, bm_error *err)
 {
     const bm_result_settings *r = &s->results;
@@ -956,7 +958,7 @@ bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
     return status;
 }
 
-/* Was no order asked for, so that CONTAINED has its own? */
+/* Does CONTAINED rank by shingles, because no order was asked for? */
 static bool is_by_shingles(const bm_dedup_options *o)
 {
     return o->verify == BM_VERIFY_CONTAINED && o->keep_rules == NULL && o->keep == BM_KEEP_FIRST;
@@ -1013,7 +1015,8 @@ static bm_status check_containment(const bm_dedup_options *o, bm_error *err)
     return BM_OK;
 }
 
-/* Every pair is compared, of sets. `asked`: the rule in the caller's word. */
+/* Check options with `candidates` all, which compares every pair of sets. `asked`: the rule as the
+ * caller gave it. */
 static bm_status check_candidates(const bm_settings *s, bm_candidate_rule asked, bm_error *err)
 {
     const bm_verify verify = s->pairs.verify;
@@ -1031,7 +1034,7 @@ static bm_status check_candidates(const bm_settings *s, bm_candidate_rule asked,
                                word);
 }
 
-/* Without bands there are none to choose, and none that known documents could be found by. */
+/* Without bands: refuse options of bands, and known documents, which are found by bands. */
 static bm_status check_all(const bm_settings *s, bm_error *err)
 {
     if (s->pairs.candidates == BM_CANDIDATES_LSH)
@@ -1066,8 +1069,8 @@ static bm_status check_unit_keep(const bm_dedup_options *o, const bm_settings *s
                : BM_OK;
 }
 
-/* With a unit, parts of documents are cut out. Equal ones are found by their hashes; near ones as
- * documents are. */
+/* Check `unit`, with which parts of documents are cut out. Equal parts are found by their hashes,
+ * near ones like documents. */
 static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error *err)
 {
     const bool counted = o->keep_count != 0, worded = o->min_words != 0;
@@ -1123,7 +1126,7 @@ static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error 
         s->bands.threshold = 1;
         s->pairs.verify = BM_VERIFY_EXACT;
         if (s->sketch.perms == 0)
-            s->sketch.perms = BM_PERMS_DEFAULT; /* nothing is signed */
+            s->sketch.perms = BM_PERMS_DEFAULT; /* unused: nothing is signed */
     }
     s->pairs.keep_count = counted ? o->keep_count : 1;
     s->pairs.min_words = worded ? o->min_words : 8;
@@ -1226,7 +1229,7 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
         BM_TRY_OUT(bm_fail_field(err, "threshold",
                                  "`threshold` 0 lists every pair, which takes `candidates` all"));
     BM_TRY_OUT(check_pairs(out, err));
-    /* Only dedup knows containment. */
+    /* only dedup supports containment */
     BM_TRY_OUT(o.verify == BM_VERIFY_CONTAINED
                    ? bm_fail_field(err, "verify",
                                    "`verify` contained is for dedup (exact, signature or none)")
@@ -1266,8 +1269,8 @@ bm_input_options bm_settings_input_of_against(const bm_settings *settings)
     return input;
 }
 
-/* Messages about known documents name the options that say how these are read, and no index, which
- * nobody has asked for. */
+/* Rewrite a message about reading known documents: use the names of their own options, and do not
+ * mention an index, which the user has not asked for. */
 void bm_settings_name_against(const char *message, char *out, size_t cap)
 {
     static const char *const words[][2] = {
@@ -1354,7 +1357,7 @@ bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings 
                                      .write_ctx = o.write_ctx},
                          .recorded = {.set_fields = o.set_fields}};
     out->bands.threshold = o.threshold;
-    out->sketch.perms = BM_PERMS_DEFAULT; /* of no meaning, but provenance has it */
+    out->sketch.perms = BM_PERMS_DEFAULT; /* unused, but listed in provenance */
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(out->results.write != NULL ? check_stream(out, err) : check_has_output(out, err));
     BM_TRY(bm_option_set_fields_check(o.set_fields, err));

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h -- what a job was asked for, checked and settled: it does not change while the job
- * runs.
+/* settings.h -- the checked and resolved options of a job. They do not change while the job runs.
  *
- * bm_settings_of_NAME takes the options of a public call. Where the inputs are directories of ours,
- * how their documents were read and signed is in their manifests: bm_recipe_apply (recipe.h)
- * puts that into the settings. bm_settings_plan settles the bands. After that the settings are only
- * read. Not public. */
+ * bm_settings_of_NAME takes the options of a public call. If the inputs are directories of ours,
+ * bm_recipe_apply (recipe.h) takes from their manifests how their documents were read and signed.
+ * bm_settings_plan resolves the bands. After that the settings are only read. Not public. */
 #pragma once
 
 #include <stdint.h>
@@ -19,9 +17,9 @@
 #include "model/keep_rules.h"
 #include "model/option_check.h"
 
-/* job_row -- the kinds of jobs, a row each: what a job reads and writes, its stages, and the
- * sections of its report. Code that jobs share asks the row and never which job it is, so a new job
- * is a row and what it does itself. */
+/* job_row -- the kinds of jobs, one row each: what a job reads and writes, its stages, and the
+ * sections of its report. Shared code reads the row and never tests the kind of job, so a new job
+ * needs only a row and its own code. */
 
 typedef enum bm_job_kind {
     BM_JOB_SIGN,
@@ -40,57 +38,56 @@ typedef enum bm_job_kind {
     BM_N_JOBS
 } bm_job_kind;
 
-enum {                           /* bits of bm_job_row.does */
-       BM_JOB_SIGNS = 1u << 0,   /* it signs all documents, and nothing else */
-       BM_JOB_MATCHES = 1u << 1, /* it finds pairs, of documents or of signatures */
-       BM_JOB_GROUPS =
-           1u << 2, /* and groups, which are kept and resumed; pairs are rows if wanted */
-       BM_JOB_WRITES_DIR = 1u << 3, /* its output is a directory */
-       BM_JOB_COPIES = 1u << 4,     /* it copies records that another job has chosen */
-       BM_JOB_COMPARES = 1u << 5,   /* it compares a sample, and that is all */
+enum {                              /* bits of bm_job_row.does */
+       BM_JOB_SIGNS = 1u << 0,      /* only signs all documents */
+       BM_JOB_MATCHES = 1u << 1,    /* finds pairs of documents or of signatures */
+       BM_JOB_GROUPS = 1u << 2,     /* makes groups; can be saved and resumed */
+       BM_JOB_WRITES_DIR = 1u << 3, /* the output is a directory */
+       BM_JOB_COPIES = 1u << 4,     /* copies records that another job has chosen */
+       BM_JOB_COMPARES = 1u << 5,   /* only compares a sample */
        BM_JOB_FILLS_INDEX = 1u << 6,
-       BM_JOB_ADDS = 1u << 7,       /* to an index that is there */
-       BM_JOB_TAKES_KEYS = 1u << 8, /* band keys made elsewhere */
+       BM_JOB_ADDS = 1u << 7,       /* adds to an existing index */
+       BM_JOB_TAKES_KEYS = 1u << 8, /* accepts band keys made elsewhere */
        BM_JOB_TAKES_WEIGHTS = 1u << 9,
-       BM_JOB_WEIGHS = 1u << 10 /* it counts shingles and weighs documents itself */
+       BM_JOB_WEIGHS = 1u << 10 /* counts shingles and weighs documents itself */
 };
 
 typedef struct bm_job_row {
-    const char *name; /* "signatures", "dedup", "index add" …: as reports have it */
+    const char *name; /* "signatures", "dedup", "index add" …: as written in reports */
     uint32_t does;    /* BM_JOB_* bits */
-    uint32_t lists;   /* BM_FIELD_OF_* bits (model/field_rows.h): the parameters of its report */
+    uint32_t lists;   /* BM_FIELD_OF_* bits (model/field_rows.h): the parameters in its report */
     bm_report_counts_of counts;
-    /* Shares of the time of signing (job_context.c); 0: there is no such stage. */
+    /* Relative to the time of signing (job_context.c); 0: no such stage. */
     double write_weight, seal_weight;
 } bm_job_row;
 
 extern const bm_job_row bm_job_rows[BM_N_JOBS];
 
-/* The source of weights, as reports name it. */
+/* Identifies the source of weights in reports. */
 typedef struct bm_weighed {
-    uint64_t n_docs; /* all of the inputs */
-    char digest[33]; /* of the numbers of documents of all shingles; "": not known yet */
+    uint64_t n_docs; /* documents in all inputs */
+    char digest[33]; /* of all shingles' document counts; "": not known yet */
 } bm_weighed;
 
-/* Where the inputs are in manifests. */
+/* For inputs that manifests record; set_fields: for all jobs. */
 typedef struct bm_recorded_inputs {
     uint64_t set_fields;      /* BM_FIELD_* bits: the fields that the caller set */
-    const char *sources;      /* they may lie below this directory now; NULL: none */
-    const char *const *names; /* of the files, as ids and outputs have them; NULL: as found */
+    const char *sources;      /* a directory to search for the inputs; NULL: none */
+    const char *const *names; /* names of the files in ids and outputs; NULL: as found */
     size_t n_names;
-    const char *offsets_name; /* likewise, of the offsets of arrays of hashes */
-    bm_weighed *weighed;      /* filled by the job, once it has counted; the caller's; NULL: none */
-    bool read_twice;          /* so standard input is copied to a file on the way */
+    const char *offsets_name; /* the same for the offsets of arrays of hashes */
+    bm_weighed *weighed;      /* owned by the caller, filled by the job; NULL: none */
+    bool read_twice;          /* standard input is then copied to a file */
 } bm_recorded_inputs;
 
-/* The default memory of a job: half of the least of free memory, the limit of every control group,
- * and the address space that is left. */
+/* The default memory of a job: half of the smallest of free memory, the limits of all control
+ * groups, and the remaining address space. */
 uint64_t bm_default_memory(void);
 
-/* The stop words of settings: the options of the text hold a loaded list (text/stop_words.h). */
+/* The source of the stop words; the text options hold the loaded list (text/stop_words.h). */
 typedef struct bm_stop_settings {
-    const char *path; /* of the file that they are of; NULL: of none */
-    char *words;      /* owned, where that is neither English nor somebody else's */
+    const char *path; /* file that the words were read from; NULL: none */
+    char *words;      /* owned list; NULL: English, or borrowed */
 } bm_stop_settings;
 
 #define BM_HASH_GIVEN "given" /* shingles were hashed elsewhere */
@@ -99,7 +96,7 @@ typedef struct bm_settings {
     bm_job_kind kind;
     bm_input_options input;
     bm_text_options text;
-    bm_sketch_options sketch; /* perms 0 until it is resolved */
+    bm_sketch_options sketch; /* perms 0 until resolved */
     bm_band_options bands;
     bm_pair_settings pairs;
     bm_result_settings results;
@@ -108,14 +105,14 @@ typedef struct bm_settings {
     bm_output_options output;
     bm_callbacks callbacks;
     bm_recorded_inputs recorded;
-    bm_index_settings index; /* its path is output.path, but for a query */
+    bm_index_settings index; /* its path is output.path, except for a query */
     bm_stop_settings stop;
-    bm_keep_rules keep; /* pairs.keep, taken apart */
-    /* The documents are parts of another job's documents (job_context.h); NULL: they are not. */
+    bm_keep_rules keep; /* pairs.keep, parsed */
+    /* If the documents are parts of another job's documents (job_context.h); else NULL. */
     const struct bm_part_source *parts;
     /* resolved */
     bm_band_plan plan;     /* bands 0: none */
-    uint32_t perms_used;   /* words of a signature that are computed; 0: all */
+    uint32_t perms_used;   /* words of a signature to compute; 0: all */
     uint32_t threads;      /* never 0 */
     uint64_t memory;       /* never 0 */
     const char *hash_name; /* the word of text.hash, or BM_HASH_GIVEN */
@@ -123,22 +120,22 @@ typedef struct bm_settings {
 } bm_settings;
 
 /* Check the options and copy them; their pointers stay borrowed. BM_ERR_USAGE names the field.
- * Everything that needs no file is resolved, and the stop words, but not the plan. On BM_OK
- * bm_settings_reset frees what they own. */
+ * Everything that needs no file is resolved, and the stop words are loaded; the plan is not
+ * resolved. After BM_OK, bm_settings_reset frees what the settings own. */
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err);
 /* The same for a table, with signatures that stay in memory. BM_ERR_UNSUPPORTED: only a job with
  * files can do this. */
 bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err);
-/* Plan only what signatures are made with: perms, and bands where keys are wanted. */
+/* Resolve only what signing needs: perms, and bands if keys are wanted. */
 bm_status bm_settings_plan_signatures(bm_settings *settings, bm_error *err);
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings *out,
                                  bm_error *err);
-/* How the inputs of pairs.against are read: like the job's inputs, with fields of their own; their
- * format goes by their names. */
+/* How the inputs of pairs.against are read: like the job's inputs, but with their own fields, and a
+ * format determined by their names. */
 bm_input_options bm_settings_input_of_against(const bm_settings *settings);
-/* Copy a message about such inputs, so that it names the options that say how they are read. */
+/* Copy a message about such inputs, with the names of their own options. */
 void bm_settings_name_against(const char *message, char *out, size_t cap);
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out,
@@ -147,26 +144,26 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
                                      bm_error *err);
 bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_settings *out,
                                    bm_error *err);
-/* `taken`: the options as this version has them, for the ids. */
+/* `taken`: the options converted to this version, for the ids. */
 bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
                                       bm_index_remove_options *taken, bm_error *err);
 bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, bm_settings *out,
                                        bm_error *err);
-/* Values that the rule may have. */
+/* Check the values of the rule. */
 bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err);
 bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err);
-/* The parts that settings of jobs over documents have. */
+/* The option parts of settings of jobs over documents. */
 bm_option_parts bm_settings_parts(const bm_settings *settings);
 /* Complete the settings of any job: check the parts that the caller gave, and resolve threads,
  * memory and places. */
 bm_status bm_settings_resolve(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
 
-/* Own the stop words, so that whoever lent them may go. */
+/* Copy borrowed stop words, so that their owner may free them. */
 bm_status bm_settings_keep_stop_words(bm_settings *settings, bm_error *err);
-/* Free what the settings own; copies of them borrow it. */
+/* Free what the settings own; shallow copies only borrow it. */
 void bm_settings_reset(bm_settings *settings);
 
-/* The row of the job, and whether it does one of these things (BM_JOB_* bits). */
+/* The row of the job; and whether the job has one of these BM_JOB_* bits. */
 static inline const bm_job_row *bm_job_row_of(const bm_settings *settings)
 {
     return &bm_job_rows[settings->kind];
@@ -183,48 +180,49 @@ static inline bool bm_settings_write_removed(const bm_settings *settings)
            settings->results.removed != BM_RECORDS_NOT_WRITTEN;
 }
 
-/* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or the other way
- * round. */
+/* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or vice versa. */
 bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
-/* Does the job count shingles and weigh documents? `filter` only reads that another has. */
+/* Does the job count shingles and weigh documents? `filter` does not: it only reads that an earlier
+ * job did. */
 bool bm_settings_weigh(const bm_settings *settings);
 
-/* Are units found as documents are: signed, compared, grouped? Else equal ones by a sort. */
+/* Are units signed, compared and grouped like documents? If not, equal units are found by a
+ * sort. */
 static inline bool bm_settings_pair_units(const bm_settings *settings)
 {
     return (settings->pairs.unit == BM_UNIT_LINE || settings->pairs.unit == BM_UNIT_PARAGRAPH) &&
            (settings->bands.threshold < 1 || bm_keep_rules_rank(&settings->keep));
 }
 
-/* Resolve the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
- * determine it. BM_ERR_USAGE: there is none. */
+/* Resolve the plan from threshold, recall, bands, rows and perms, and perms if bands and rows
+ * determine it. BM_ERR_USAGE: no plan is possible. */
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
 
-/* settings_fields -- fields of settings beside those that are recorded, and beside inputs for which
- * they mean nothing: loops over model/field_rows.h. */
+/* settings_fields -- compares fields of settings with recorded ones, and refuses fields that have
+ * no meaning for the inputs. Uses model/field_rows.h. */
 
-/* `asked`: as the caller set them; `are`: as the signatures in `dir` were made and their documents
- * read. BM_ERR_USAGE names the first field of the parts input, text and sketch (but for its number
- * of permutations) that asks for something else. Ids may be numbered though the ids of each
- * directory were not: they shall differ over all of them. A field asks where it differs from its
- * default or has its bit in asked->recorded.set_fields. */
+/* `asked`: the caller's settings; `are`: how the signatures in `dir` were made and their documents
+ * read. BM_ERR_USAGE names the first field of the parts input, text and sketch (except perms) that
+ * contradicts `are`. Numbering ids is allowed even if the directory's ids were not numbered, since
+ * ids must differ across all directories. A field counts as asked for if it differs from its
+ * default or its bit is in asked->recorded.set_fields. */
 bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings *are,
                                     const char *dir, bm_error *err);
-/* The same for an index `dir`, in which nothing is fixed about how documents are read: of text and
- * sketch, with its number of permutations, and of bands and rows. */
+/* The same for an index `dir`, which does not fix how documents are read: compares text, sketch
+ * (including perms), bands and rows. */
 bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_settings *are,
                                           const char *dir, bm_error *err);
 
-/* BM_ERR_USAGE where `format` is keys and something is asked for that band keys made elsewhere do
- * not have: texts, ids of their own, signatures, a plan, a verification. */
+/* BM_ERR_USAGE: `format` is keys, and an option needs what band keys made elsewhere do not have:
+ * texts, ids of their own, signatures, a plan, a verification. */
 bm_status bm_settings_check_keys(const bm_settings *settings, bm_error *err);
 
-/* The key of the first field in which texts are cut and hashed differently; NULL: none. Stop words
- * are loaded lists. */
+/* The key of the first field by which texts are cut or hashed differently; NULL: none. Stop words
+ * must be loaded. */
 const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);
 
-/* settings_list -- the settings that decide a job's results, one after another, by their names and
- * words: for a report, and to compare an interrupted job with the one that resumes it. */
+/* settings_list -- lists the settings that decide a job's results, by names and values: for a
+ * report, and to compare an interrupted job with the one that resumes it. */
 
 typedef enum bm_setting_kind {
     BM_SETTING_NULL,
@@ -236,9 +234,9 @@ typedef enum bm_setting_kind {
 
 typedef enum bm_setting_section {
     BM_SECTION_PROVENANCE, /* how documents are read, cut and signed */
-    BM_SECTION_PARAMETERS, /* which pairs and groups are wanted; not for signatures */
-    BM_SECTION_PLAN,       /* of the bands; one setting of kind NULL where there is none */
-    BM_SECTION_OUTPUT      /* a choice of outputs; not in reports */
+    BM_SECTION_PARAMETERS, /* which pairs and groups are wanted; unused for signatures */
+    BM_SECTION_PLAN,       /* of the bands; without a plan, one setting of kind NULL */
+    BM_SECTION_OUTPUT      /* requested outputs; in reports only in "run" */
 } bm_setting_section;
 
 /* Valid during the call. */
@@ -255,5 +253,5 @@ typedef struct bm_setting {
 
 typedef void (*bm_setting_fn)(void *ctx, const bm_setting *setting);
 
-/* Call back for each, section after section. `format`: of the inputs, once they are open. */
+/* Call `fn` for each setting, section after section. `format`: that of the open inputs. */
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx);
