@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// bandmill_parquet.cpp -- the library that table_module.h speaks of, over Arrow C++: Parquet
-// (module_parquet.cpp) and Arrow's IPC files (module_ipc.cpp) as streams of arrays, and the rows of
-// them that stay as files of the same kind; new files of ours. Arrow runs on the thread that calls.
-// No exception leaves it.
+// bandmill_parquet.cpp -- implements table_module.h over Arrow C++. Reads Parquet
+// (module_parquet.cpp) and Arrow's IPC files (module_ipc.cpp) as streams of arrays; writes the kept
+// rows of a table to a file of the same kind; and writes new files. Arrow runs on the calling
+// thread. No exception leaves the module.
 
 #include "module_common.h"
 
@@ -18,8 +18,8 @@ namespace bandmill_tables
 
 // --- which columns ---
 
-// The child of a schema that a name with dots and brackets leads into: all of the name, or what
-// is before the first of them ("\\." is a dot within a name).
+// The column of a schema for a name with dots and brackets: the whole name, or the part before the
+// first of them ("\\." is a dot within a name).
 static int child_of(const arrow::Schema &schema, std::string_view name)
 {
     const int whole = schema.GetFieldIndex(std::string(name));
@@ -52,7 +52,7 @@ std::vector<int> children_of(const arrow::Schema &schema, const bm_table_wish &w
 namespace
 {
 
-// --- a new file of Arrow's writers, which goes to the caller piece by piece ---
+// --- a new file written by Arrow, passed to the caller piece by piece ---
 
 class Sink : public arrow::io::OutputStream
 {
@@ -81,7 +81,7 @@ class Sink : public arrow::io::OutputStream
     {
         return closed_;
     }
-    bool broken() const // the caller took no more: it knows why
+    bool broken() const // the caller refused more, and knows why
     {
         return broken_;
     }
@@ -105,7 +105,7 @@ arrow::Status write_batches(arrow::RecordBatchReader &batches, Writer &writer)
     }
 }
 
-// The columns are of random words, which no dictionary makes shorter.
+// The columns contain random words, which a dictionary would not shorten.
 arrow::Status write_new(const bm_table_made &made, const std::shared_ptr<Sink> &sink)
 {
     ARROW_ASSIGN_OR_RAISE(auto batches, arrow::ImportRecordBatchReader(made.stream));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// module_common.cpp -- see the header. Memory is counted and bounded, for a footer or a page may
-// say any length.
+// module_common.cpp -- see the header. Memory is counted and limited, since a footer or a page may
+// state any length.
 
 #include "module_common.h"
 
@@ -15,12 +15,12 @@
 namespace bandmill_tables
 {
 
-// --- what went wrong ---
+// --- errors ---
 
 bm_status fail(const arrow::Status &status, bm_table_words *words)
 {
     std::string_view text = status.message();
-    text = text.substr(0, text.find(". Detail:")); // the place in Arrow's sources
+    text = text.substr(0, text.find(". Detail:")); // drop the place in Arrow's sources
     const std::size_t n = std::min(text.size(), sizeof words->text - 1);
     std::replace_copy(text.begin(), text.begin() + n, words->text, '\n', ' ');
     words->text[n] = '\0';
@@ -97,7 +97,7 @@ class Elsewhere : public arrow::io::RandomAccessFile
 
   private:
     const bm_table_bytes bytes_;
-    int64_t at_ = 0; // of Read, which one thread at a time calls
+    int64_t at_ = 0; // offset of Read, which one thread at a time calls
     bool closed_ = false;
 };
 
@@ -113,8 +113,8 @@ arrow::Result<File> open_file(const char *path, const bm_table_bytes &bytes,
 
 // --- memory ---
 
-// The memory comes from Arrow's own pool. Arrays of a stream outlive the stream and free their
-// memory here: so each block is a user, and the last one deletes the pool.
+// Uses Arrow's own pool. Arrays of a stream outlive the stream and free their memory here. So each
+// block counts as a user, and the last user deletes the pool.
 class Bounded : public arrow::ProxyMemoryPool
 {
   public:
@@ -227,7 +227,7 @@ arrow::Result<arrow::ArrayVector> label_columns(const bm_table_label *labels, ui
 
 arrow::Status read_beside(bool beside, const std::function<arrow::Status(const Push &)> &read)
 {
-    std::future<arrow::Status> last; // step that was begun
+    std::future<arrow::Status> last; // the last step begun
     const auto end_last = [&] { return last.valid() ? last.get() : arrow::Status::OK(); };
     const arrow::Status was_read = caught([&] {
         return read([&](Step step) -> arrow::Status {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// module_groups.cpp -- a row group of Parquet after another, of each the rows that stay: levels and
-// values as Arrow's readers of columns give them, no arrays between, so that nothing of a column is
-// lost on the way.
+// module_groups.cpp -- copies the kept rows of each row group of Parquet. Levels and values are
+// copied as Arrow's column readers return them, without arrays in between, so that nothing of a
+// column is lost.
 //
-// Values that are bytes point into the page that was read, until the next batch. Where another
-// thread writes them they are copied. What is written depends on neither thread nor pool.
+// Byte values point into the page that was read, until the next batch. If another thread writes
+// them, they are copied. The output depends on neither threads nor pool.
 
 #include "module_common.h"
 
@@ -28,23 +28,23 @@ namespace bandmill_tables
 namespace
 {
 
-constexpr int64_t kLevels = 16384;      // that are read at a time
-constexpr int64_t kPartBytes = 1 << 20; // of values that are written at a time
-constexpr int64_t kSmall = 64 << 10;    // bytes of a chunk that is not worth a thread
-constexpr uint64_t kLabels = 64 << 10;  // at a time
+constexpr int64_t kLevels = 16384;      // levels read at a time
+constexpr int64_t kPartBytes = 1 << 20; // bytes of values written at a time
+constexpr int64_t kSmall = 64 << 10;    // bytes; a smaller chunk is not worth a thread
+constexpr uint64_t kLabels = 64 << 10;  // labels written at a time
 
-// The leaf whose strings are cut.
+// The column whose strings are cut.
 struct TextLeaf {
     int column = -1;          // -1: none
-    std::vector<bool> blanks; // by the level of definition: a null there is an empty string
+    std::vector<bool> blanks; // by definition level: a null at this level counts as an empty string
 };
 
-// A row group, and which of its rows stay.
+// A row group, and which of its rows are kept.
 struct Group {
     const Parquet &p;
     const bm_table_kept &kept;
     int number;
-    uint64_t first; // row of the file
+    uint64_t first; // in the file
     int64_t rows;
     std::shared_ptr<parquet::RowGroupReader> reader;
     const TextLeaf &text;
@@ -55,12 +55,12 @@ struct Group {
     }
 };
 
-// Levels and values that are written at a time. Of levels that a column has not: NULL.
+// Levels and values written at a time. Levels that the column lacks are NULL.
 template <class T> struct Slice {
     const int16_t *definitions, *repetitions;
     const T *values;
     int64_t n_levels, n_values;
-    std::vector<std::shared_ptr<void>> own; // what of it is a copy
+    std::vector<std::shared_ptr<void>> own; // owns what was copied
 };
 
 template <class Type> class Copier
@@ -117,7 +117,7 @@ template <class Type> class Copier
             return kPoints ? type_bytes_ : static_cast<int64_t>(sizeof(T));
     }
 
-    // Move the values of rows that stay to the front.
+    // Move the values of kept rows to the front.
     arrow::Status pick(int64_t n, int64_t n_values)
     {
         int64_t value = 0;
@@ -169,7 +169,7 @@ template <class Type> class Copier
         *value = parquet::ByteArray(left);
     }
 
-    // Slices of about kPartBytes: a short page may stand for long values, by a dictionary.
+    // Write slices of about kPartBytes: with a dictionary, a short page may stand for long values.
     arrow::Status cut(bool beside, const Push &push)
     {
         int64_t value = 0;
@@ -195,7 +195,7 @@ template <class Type> class Copier
         return arrow::Status::OK();
     }
 
-    // Give the slice its own copy of the bytes that it points to.
+    // Copy everything that the slice points to.
     arrow::Status copy(Slice<T> *slice) const
     {
         const auto copied = [&]<class U>(const U **from, int64_t n) {
@@ -227,20 +227,20 @@ template <class Type> class Copier
     }
 
     const Group &group_;
-    const bool cuts_; // strings are cut:
+    const bool cuts_; // strings are cut, by text_
     TextCuts text_;
-    std::deque<std::string> made_; // of the batch, what is left of them
+    std::deque<std::string> made_; // the batch's strings after cutting
     parquet::TypedColumnReader<Type> &reader_;
     parquet::TypedColumnWriter<Type> &writer_;
     const int16_t most_definition_;
     const bool repeats_;
-    const int type_bytes_; // of a value, where all have as many
+    const int type_bytes_; // size of a value, for types of fixed size
     const int64_t batch_;
     std::vector<int16_t> definitions_, repetitions_;
     std::unique_ptr<T[]> values_;
-    int64_t n_levels_ = 0, n_values_ = 0; // that stay, of the batch
-    int64_t row_ = 0;                     // the next
-    bool stays_ = false;                  // the row before
+    int64_t n_levels_ = 0, n_values_ = 0; // kept ones of the batch
+    int64_t row_ = 0;                     // the next row
+    bool stays_ = false;                  // is the previous row kept?
 };
 
 arrow::Status copy_chunk(const Group &group, int column, parquet::ColumnWriter *writer)
@@ -281,7 +281,7 @@ arrow::Status copy_chunk(const Group &group, int column, parquet::ColumnWriter *
                                             "': ", status.message());
 }
 
-// The columns with the groups of rows: leaves of label_field.
+// Write the columns of group labels: the leaves of label_field.
 arrow::Status write_labels(const Group &group, parquet::RowGroupWriter &out,
                            const bm_table_label *labels, uint64_t n)
 {
@@ -308,7 +308,7 @@ arrow::Status write_labels(const Group &group, parquet::RowGroupWriter &out,
 
 constexpr const char *kSchemaKey = "ARROW:schema";
 
-// An encoding that a column has instead of the plain one.
+// Is it an encoding used in place of the plain one?
 bool is_special(parquet::Encoding::type e)
 {
     return e == parquet::Encoding::DELTA_BINARY_PACKED ||
@@ -317,7 +317,7 @@ bool is_special(parquet::Encoding::type e)
            e == parquet::Encoding::BYTE_STREAM_SPLIT;
 }
 
-// The codec and the encodings of one column.
+// Use the codec and the encodings of a column.
 void column_like(const parquet::ColumnChunkMetaData &chunk, const std::string &path,
                  parquet::WriterProperties::Builder *builder)
 {
@@ -330,14 +330,14 @@ void column_like(const parquet::ColumnChunkMetaData &chunk, const std::string &p
     if (chunk.GetColumnIndexLocation().has_value())
         builder->enable_write_page_index(path);
     if (is_indexed(chunk, true))
-        return; // else its dictionary was given up, as of words that hardly come twice
+        return; // otherwise the writer gave up its dictionary, as for words that rarely repeat
     builder->disable_dictionary(path);
     for (const auto encoding : chunk.encodings())
         if (is_special(encoding))
             builder->encoding(path, encoding);
 }
 
-// Settings as the file was written, as far as they are recorded.
+// The settings with which the file was written, as far as it records them.
 std::shared_ptr<parquet::WriterProperties> properties_like(const Parquet &p)
 {
     const parquet::FileMetaData &meta = *p.meta;
@@ -361,9 +361,9 @@ std::shared_ptr<parquet::WriterProperties> properties_like(const Parquet &p)
 
 using Metadata = std::shared_ptr<const arrow::KeyValueMetadata>;
 
-// Spark reads the columns that its own word in the metadata names, and no others. So the column of
-// groups has its place in that word too; where the word is not as Spark writes it, the file has
-// none, and Spark reads what is there.
+// Spark reads only the columns that its own entry in the metadata lists. So the label column is
+// added to that entry. If Spark did not write the entry in the usual form, it is dropped, and Spark
+// uses the file's schema.
 constexpr const char *kSparkKey = "org.apache.spark.sql.parquet.row.metadata";
 constexpr std::string_view kSparkHead = R"({"type":"struct","fields":[)", kSparkTail = "]}";
 constexpr std::string_view kSparkLabel =
@@ -373,8 +373,8 @@ constexpr std::string_view kSparkLabel =
     R"({"name":"kept","type":"boolean","nullable":false,"metadata":{}},)"
     R"({"name":"jaccard","type":"double","nullable":true,"metadata":{}}]},"nullable":false,"metadata":{}})";
 
-// One object, of a type and the list of its fields, and nothing after that list. Of JSON only
-// brackets and strings are looked at.
+// Is it one object, of a type and a list of fields, with nothing after that list? Only brackets and
+// strings of the JSON are examined.
 bool is_struct(std::string_view text)
 {
     if (text.size() < kSparkHead.size() + kSparkTail.size() ||
@@ -417,7 +417,8 @@ arrow::Result<Metadata> with_spark_label(const Metadata &own)
     return changed;
 }
 
-// The metadata of the file; Arrow's and Spark's own words for its columns with the one that is new.
+// The metadata of the file; entries of Arrow and Spark that list the columns are adapted to the new
+// column.
 arrow::Result<Metadata> metadata_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label)
 {
     const Metadata own = p.meta->key_value_metadata();
@@ -435,7 +436,7 @@ arrow::Result<Metadata> metadata_like(const Parquet &p, const std::shared_ptr<ar
     return changed;
 }
 
-// The columns as the file has them, to the letter, and the one that is new.
+// The columns exactly as in the file, and the new one.
 arrow::Result<std::shared_ptr<parquet::schema::GroupNode>>
 columns_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label,
              const parquet::WriterProperties &properties)
@@ -464,7 +465,7 @@ open_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label, const Ou
     return parquet::ParquetFileWriter::Open(sink, columns, properties, metadata);
 }
 
-// The leaf of a column by its name.
+// Find the leaf of the text column by its name.
 arrow::Result<TextLeaf> text_leaf(const Parquet &p, const bm_table_kept &kept)
 {
     if (kept.n_cuts == 0)
@@ -515,7 +516,7 @@ arrow::Result<TextLeaf> text_leaf(const Parquet &p, const bm_table_kept &kept)
     return leaf;
 }
 
-// The row groups of one table.
+// Copy the row groups of one table.
 arrow::Status keep_groups(const Parquet &p, const bm_table_kept &kept,
                           parquet::ParquetFileWriter *file)
 {
@@ -545,7 +546,7 @@ arrow::Status keep_groups(const Parquet &p, const bm_table_kept &kept,
     return arrow::Status::OK();
 }
 
-// Levels and values are copied as they are: columns have to be stored alike, too.
+// Levels and values are copied unchanged, so the columns must also be stored alike.
 arrow::Status check_columns(const Parquet &first, const Parquet &other, bm_table_words *words)
 {
     ARROW_RETURN_NOT_OK(check_schema(*first.schema, *other.schema, words));

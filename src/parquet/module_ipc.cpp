@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: as a stream of arrays, and as a
-// file of the rows that stay. The memory of a batch is computed from its metadata and checked
-// before it is read:
+// module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: reads them as a stream of
+// arrays, and copies the kept rows to a file. The memory of a batch is computed from its metadata
+// and checked before it is read:
 //
-//     a batch        the buffers of the columns that are asked for; of a stream all of its body,
-//                    which Arrow reads whole. Of buffers that are compressed also as many bytes as
-//                    each says, in its first 8, to be without that
-//     a dictionary   its buffers, and those that were added to it, until another one of its number
-//                    comes
+//     a batch        the buffers of the requested columns; in a stream the whole body, since Arrow
+//                    reads all of it. For a compressed buffer also its uncompressed size, which is
+//                    stated in its first 8 bytes
+//     a dictionary   its buffers, and those of its deltas, until it is replaced
 //
-// Two batches are there at a time: one whose rows are in use, and the next one, or its rows that
-// stay. The metadata are flatbuffers. This file reads single fields of them, each within its bytes:
+// Two batches are in memory at a time: one whose rows are in use, and the next one, or its kept
+// rows. The metadata are flatbuffers. This file reads single fields of them, each with a bounds
+// check:
 //
 //     stream    message, message, …
 //     message   FFFFFFFF, length of the metadata, metadata, body
@@ -41,17 +41,17 @@ struct IpcFile {
     bm_table_bytes elsewhere;
     File file;
     bool whole;                  // a file, not a stream
-    int64_t bytes;               // of it
-    std::vector<int64_t> blocks; // of a file: where its dictionaries begin, and then its batches
+    int64_t bytes;               // size of the file
+    std::vector<int64_t> blocks; // in a file: offsets of its dictionaries, then of its batches
 };
 
-// Bytes of memory, and what the first batch is compressed with (NULL: it is not).
+// Memory in bytes, and the codec of the first batch (NULL: not compressed).
 struct IpcNeeds {
-    int64_t dictionaries = 0; // all that are there at a time
-    int64_t batch = 0;        // the largest one
+    int64_t dictionaries = 0; // most of all dictionaries at a time
+    int64_t batch = 0;        // the largest batch
     std::shared_ptr<arrow::util::Codec> codec;
 
-    // So many batches fit into `memory` (0: any).
+    // Do `batches` batches fit into `memory` (0: no limit)?
     bool has_room(uint64_t batches, uint64_t memory) const
     {
         return memory == 0 || bytes(batches) <= memory;
@@ -62,7 +62,7 @@ struct IpcNeeds {
     }
 };
 
-// Numbers of fields and of kinds: Message.fbs and File.fbs of Arrow.
+// Numbers of fields and of types, from Arrow's Message.fbs and File.fbs.
 constexpr int kMessageType = 1, kMessageHeader = 2, kMessageBodyLength = 3;
 constexpr int kDictionaryId = 0, kDictionaryData = 1, kDictionaryIsDelta = 2;
 constexpr int kBatchBuffers = 2, kBatchCompression = 3, kBatchVariadic = 4, kCompressionCodec = 0;
@@ -70,11 +70,12 @@ constexpr int kFooterDictionaries = 2, kFooterBatches = 3;
 constexpr uint8_t kDictionaryBatch = 2, kRecordBatch = 3, kZstd = 1;
 
 constexpr int64_t kFileHead = 8, kFileTail = 10; // the tail: a length and the magic
-constexpr int64_t kBlock = 24; // int64 offset, int32 of the metadata, int64 of the body
+constexpr int64_t kBlock = 24; // int64 offset, int32 length of the metadata, int64 length of the
+                               // body
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16, kMetaMost = 64 << 20;
-constexpr uint64_t kBatches = 2; // that are there at a time
+constexpr uint64_t kBatches = 2; // in memory at a time
 
-// The number that is there; 0 where the bytes end before.
+// The number at an offset; 0 if the bytes end before it.
 template <class T> T number_at(const arrow::Buffer &bytes, int64_t at)
 {
     T value = 0;
@@ -83,7 +84,7 @@ template <class T> T number_at(const arrow::Buffer &bytes, int64_t at)
     return value;
 }
 
-// A flatbuffer. Places are offsets in it; 0: there is no such thing.
+// A flatbuffer. Positions are offsets in it; 0: missing.
 class Flat
 {
   public:
@@ -106,13 +107,14 @@ class Flat
         const uint16_t ahead = get<uint16_t>(layout + slot);
         return ahead != 0 ? table + ahead : 0;
     }
-    // The table that the field points to.
+    // The table or list that a field points to.
     int64_t child(int64_t table, int number) const
     {
         const int64_t at = field(table, number);
         return at != 0 ? at + get<uint32_t>(at) : 0;
     }
-    // A list of items of `each` bytes: how many of them lie in the bytes; the place of one.
+    // The number of items of a list that lie within the bytes; `each`: size of an item. item() is
+    // the offset of one.
     int64_t count(int64_t list, int64_t each) const
     {
         const int64_t room = (bytes_->size() - list - 4) / each;
@@ -132,10 +134,10 @@ int64_t plus(int64_t a, int64_t b)
     return b < 0 ? a : std::min(a, kMost) + std::min(b, kMost - std::min(a, kMost));
 }
 
-// The buffers of a batch, in their order.
+// Which buffers of a batch are chosen, in order.
 struct Order {
-    std::size_t n;             // so many there are; one more at most is counted
-    std::vector<int64_t> more; // buffers of each column of views, the next one last
+    std::size_t n;             // their number; counting stops one after it
+    std::vector<int64_t> more; // numbers of buffers of the view columns, the next one last
     std::vector<bool> chosen;
 
     void push(bool is_chosen, int64_t times)
@@ -165,20 +167,20 @@ struct Scan {
     const arrow::Schema &schema;
     const std::vector<int> &fields;
     IpcNeeds found = {};
-    bool has_codec = false;                       // it is known, or that there is none
-    std::map<int64_t, int64_t> dictionaries = {}; // by their numbers
-    int64_t now = 0;                              // of dictionaries
+    bool has_codec = false;                       // found.codec was set, or there is none
+    std::map<int64_t, int64_t> dictionaries = {}; // sizes by id
+    int64_t now = 0;                              // of all current dictionaries
 
     struct Body {
         int64_t at, length;
     };
 
-    // A message, and the place after it. False: there is no other one, or none that can be read.
+    // Read a message; *behind: the offset after it. False: there is none, or it cannot be read.
     arrow::Result<bool> message(int64_t at, int64_t *behind)
     {
         ARROW_ASSIGN_OR_RAISE(const auto head, ipc.file->ReadAt(at, 8));
         const auto mark = number_at<uint32_t>(*head, 0);
-        const bool marked = mark == UINT32_MAX; // older versions have the length alone
+        const bool marked = mark == UINT32_MAX; // older versions have only the length
         const int64_t length = marked ? number_at<uint32_t>(*head, 4) : mark;
         if (head->size() < 8 || length == 0 || length > kMetaMost)
             return false;
@@ -188,9 +190,9 @@ struct Scan {
         const Body body{begin + length,
                         flat.get<int64_t>(flat.field(flat.root(), kMessageBodyLength))};
         if (body.length < 0 || body.length > ipc.bytes - body.at) {
-            if (ipc.whole) // Arrow takes memory for all of it, and reads what there is
+            if (ipc.whole) // Arrow would allocate all of it, and read what exists
                 return arrow::Status::Invalid("the body of a batch does not lie in the file");
-            return false; // and reports it itself for a stream
+            return false; // for a stream, Arrow reports it itself
         }
         *behind = body.at + body.length;
         ARROW_RETURN_NOT_OK(add(flat, body));
@@ -216,12 +218,12 @@ struct Scan {
         }
         return arrow::Status::OK();
     }
-    // The bytes of the buffers of a batch, compressed and not.
+    // The bytes of a batch's buffers, both compressed and uncompressed.
     arrow::Result<int64_t> needs(const Flat &flat, int64_t batch, const Body &body, bool all)
     {
         const int64_t list = flat.child(batch, kBatchBuffers), n = flat.count(list, 16);
         const int64_t packed = flat.child(batch, kBatchCompression);
-        if (packed != 0 && !has_codec) { // the first requested buffer is compressed
+        if (packed != 0 && !has_codec) { // this batch decides the codec
             const auto codec = flat.get<uint8_t>(flat.field(packed, kCompressionCodec));
             ARROW_ASSIGN_OR_RAISE(found.codec, arrow::util::Codec::Create(
                                                    codec == kZstd ? arrow::Compression::ZSTD
@@ -240,12 +242,12 @@ struct Scan {
             if (packed == 0 || length < 8)
                 continue;
             ARROW_ASSIGN_OR_RAISE(const auto bytes, ipc.file->ReadAt(body.at + offset, 8));
-            sum = plus(sum, number_at<int64_t>(*bytes, 0)); // -1: it is not
+            sum = plus(sum, number_at<int64_t>(*bytes, 0)); // -1: this buffer is not compressed
         }
         return sum;
     }
-    // Choose those of the `n` buffers that belong to requested columns; all of them if there are
-    // others than the schema lists.
+    // Choose those of the `n` buffers that belong to requested columns; all of them if their number
+    // differs from the schema's.
     std::vector<bool> choose(const Flat &flat, int64_t batch, int64_t n, bool all) const
     {
         Order order{static_cast<std::size_t>(n), {}, {}};
@@ -290,7 +292,7 @@ arrow::Status find_blocks(IpcFile &ipc)
     return arrow::Status::OK();
 }
 
-// Do all blocks of the footer lie in the file?
+// Open a file and check that all blocks in its footer lie within it.
 arrow::Result<IpcFile> ipc_find(const char *path, const bm_table_bytes &bytes)
 {
     IpcFile ipc{path, bytes, nullptr, false, 0, {}};
@@ -303,8 +305,8 @@ arrow::Result<IpcFile> ipc_find(const char *path, const bm_table_bytes &bytes)
     return ipc;
 }
 
-// The memory that reading these columns needs (none given: all columns). OutOfMemory, with the
-// least that is needed, if two batches do not fit.
+// The memory needed to read these columns (empty: all columns). OutOfMemory, with the least that is
+// needed, if two batches do not fit.
 arrow::Result<IpcNeeds> ipc_needs(const IpcFile &ipc, const arrow::Schema &schema,
                                   const std::vector<int> &fields, uint64_t memory)
 {
@@ -326,9 +328,9 @@ arrow::Result<IpcNeeds> ipc_needs(const IpcFile &ipc, const arrow::Schema &schem
 
 // --- its batches ---
 
-constexpr uint64_t kAheadMost = 4; // batches that are there where they are read beside writing
+constexpr uint64_t kAheadMost = 4; // batches in memory when reading runs beside writing
 
-// Open the batches of these columns; none given: all columns.
+// Open the batches of these columns; empty: all columns.
 arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
                                    const std::vector<int> &fields)
 {
@@ -347,14 +349,14 @@ arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
     return arrow::RecordBatchReader::MakeFromIterator(std::move(batches), file->schema());
 }
 
-// The pool that Arrow may use if `memory` is the limit (0: none): larger than the checked bytes,
-// for some needs are not known before.
+// A pool for Arrow with `memory` as the limit (0: none). It allows more than the bytes checked,
+// since some needs are not known in advance.
 Pool ipc_pool(uint64_t memory)
 {
     return make_pool(memory > UINT64_MAX / 2 ? 0 : memory * 2);
 }
 
-// Run for run.
+// Filter a column by appending run after run of kept rows.
 arrow::Result<std::shared_ptr<arrow::Array>>
 appended(const arrow::BooleanArray &stays, const arrow::Array &column, arrow::MemoryPool *pool)
 {
@@ -374,7 +376,7 @@ appended(const arrow::BooleanArray &stays, const arrow::Array &column, arrow::Me
     return builder->Finish();
 }
 
-// Pick the rows of a batch that stay; its first row is row `first` of the file.
+// Pick the kept rows of a batch; its first row is row `first` of the file.
 arrow::Result<Batch> pick_rows(const bm_table_kept &kept, uint64_t first, const Batch &batch,
                                arrow::MemoryPool *pool)
 {
@@ -391,7 +393,7 @@ arrow::Result<Batch> pick_rows(const bm_table_kept &kept, uint64_t first, const 
     for (const auto &column : batch->columns()) {
         const auto rest = arrow::compute::Filter(
             column, stays, arrow::compute::FilterOptions::Defaults(), &context);
-        if (rest.status().IsNotImplemented()) { // as of texts that are views
+        if (rest.status().IsNotImplemented()) { // for example, for string views
             ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), appended(*stays, *column, pool));
             continue;
         }
@@ -404,15 +406,16 @@ arrow::Result<Batch> pick_rows(const bm_table_kept &kept, uint64_t first, const 
 // --- cuts of texts ---
 
 using Column = std::shared_ptr<arrow::Array>;
-constexpr uint64_t kNoRow = UINT64_MAX;       // of a value that is no part of a row's text
-constexpr uint64_t kNull = uint64_t{1} << 63; // with its row: of one that is null, and stays
+constexpr uint64_t kNoRow = UINT64_MAX;       // for a value that belongs to no row's text
+constexpr uint64_t kNull = uint64_t{1} << 63; // flag with a row: its parent is null, so the value
+                                              // is not cut
 
 arrow::Status cannot_cut(const arrow::DataType &type)
 {
     return arrow::Status::Invalid("the text is ", type.ToString(), ", which cannot be cut");
 }
 
-// Strings, each of the row that `rows` says, without what is cut.
+// Copy strings without what is cut; `rows` gives the row of each.
 template <class Builder, class Array>
 arrow::Result<Column> cut_strings(const Array &array, const std::vector<uint64_t> &rows,
                                   TextCuts *cuts, arrow::MemoryPool *pool)
@@ -435,7 +438,7 @@ arrow::Result<Column> cut_strings(const Array &array, const std::vector<uint64_t
     return builder.Finish();
 }
 
-// The rows of the values of a list, none of those that no list has.
+// The row of each value of a list; kNoRow for values that no list uses.
 template <class Array>
 std::vector<uint64_t> rows_of_values(const Array &list, const std::vector<uint64_t> &rows)
 {
@@ -447,7 +450,8 @@ std::vector<uint64_t> rows_of_values(const Array &list, const std::vector<uint64
     return out;
 }
 
-// `list`: the array is a list, whose values are meant; `name`: what is below it.
+// Cut the strings of a column. `list`: it is a list, whose values are cut; `name`: the path below
+// it.
 arrow::Result<Column> cut_column(const Column &column, bool list, std::string_view name,
                                  const std::vector<uint64_t> &rows, TextCuts *cuts,
                                  arrow::MemoryPool *pool)
@@ -509,7 +513,7 @@ arrow::Result<Column> cut_column(const Column &column, bool list, std::string_vi
     }
 }
 
-// Rows of a batch, the first of which is row `first` of the file, without what is cut.
+// The rows of a batch without what is cut. The first one is row `first` of the file.
 arrow::Result<Batch> cut_rows(const bm_table_kept &kept, uint64_t first, const Batch &batch,
                               arrow::MemoryPool *pool)
 {
@@ -543,10 +547,10 @@ arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
     ARROW_ASSIGN_OR_RAISE(auto reader, open_batches(ipc, pool, {}));
     const auto fields = children_of(*reader->schema(), wish);
     ARROW_RETURN_NOT_OK(ipc_needs(ipc, *reader->schema(), fields, wish.memory).status());
-    if (!fields.empty()) { // no field at all would stand for every field
+    if (!fields.empty()) { // an empty list would mean all fields
         ARROW_ASSIGN_OR_RAISE(reader, open_batches(ipc, pool, fields));
     }
-    // Buffers are checked: later code trusts their stated lengths. What goes wrong has its place.
+    // Buffers are validated: later code trusts their stated lengths. Errors name the row before.
     auto next = [pool = std::move(pool), reader,
                  row = int64_t{0}]() mutable -> arrow::Result<Batch> {
         Batch batch;
@@ -584,7 +588,7 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_w
     }
     ARROW_ASSIGN_OR_RAISE(const auto writer,
                           arrow::ipc::MakeFileWriter(sink, schema, writing, schema->metadata()));
-    uint64_t n_labels = 0; // that are written
+    uint64_t n_labels = 0; // labels written so far
     const auto write = [&](Batch rows) -> arrow::Status {
         if (label != nullptr) {
             const auto n = static_cast<uint64_t>(rows->num_rows());

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// module_parquet.cpp -- Parquet files as streams of arrays: of the columns that are asked for, row
-// group by row group. The metadata of a file are checked before Arrow uses them, as far as
-// possible.
+// module_parquet.cpp -- Parquet files as streams of arrays: the requested columns, row group by row
+// group. The metadata of a file are checked before Arrow uses them, as far as possible.
 //
-// If all pages of a column of texts are indices into dictionaries, the column is read as a
-// dictionary: a repeated text is in memory once, even if a small file repeats a long text very
-// often.
+// If all pages of a text column are indices into dictionaries, the column is read as a dictionary:
+// a repeated text is in memory only once, even if a small file repeats a long text very often.
 
 #include "module_common.h"
 
@@ -29,7 +27,7 @@ arrow::Status encrypted(const std::string &column)
     return arrow::Status::Invalid("column '", column, "' is encrypted");
 }
 
-// A column chunk lies in the file, and in plain text.
+// Check that a column chunk lies within the file, and is not encrypted.
 arrow::Status check_chunk(const parquet::ColumnChunkMetaData &chunk, int64_t file_bytes)
 {
     const int64_t data = chunk.data_page_offset(), n = chunk.total_compressed_size();
@@ -76,7 +74,7 @@ bool is_text(const arrow::DataType &type)
     return arrow::is_base_binary_like(type.id()) || arrow::is_binary_view_like(type);
 }
 
-// Bytes of the values of a chunk, if it has them; else the bytes of its pages.
+// Size of the values of a chunk, if the file states it; else the size of its pages.
 int64_t value_bytes(const parquet::ColumnChunkMetaData &chunk)
 {
     const auto sizes = chunk.size_statistics();
@@ -85,8 +83,8 @@ int64_t value_bytes(const parquet::ColumnChunkMetaData &chunk)
          sizes != nullptr ? sizes->unencoded_byte_array_data_bytes.value_or(0) : 0});
 }
 
-// A column of texts, in no list and no struct, of which nothing but indices and dictionaries is in
-// the file; not where each comes about once, as ids do.
+// Is it a column of texts, in no list or struct, stored only as indices and dictionaries? False if
+// each text occurs about once, like ids.
 bool has_indices(const Parquet &p, int child, int leaf)
 {
     const auto *column = p.meta->schema()->Column(leaf);
@@ -103,7 +101,7 @@ bool has_indices(const Parquet &p, int child, int leaf)
     return all && again;
 }
 
-// The leaves below the children.
+// Find the leaves below the children.
 Asked asked_of(const Parquet &p, const std::vector<int> &children, std::size_t bytes)
 {
     const auto *schema = p.meta->schema();
@@ -119,7 +117,7 @@ Asked asked_of(const Parquet &p, const std::vector<int> &children, std::size_t b
     return asked;
 }
 
-// Bytes of a row in an array, as far as the file tells.
+// Size of a row in an array, as far as the file tells.
 int64_t row_bytes(const parquet::RowGroupMetaData &group, const Asked &asked)
 {
     int64_t bytes = 0;
@@ -133,7 +131,8 @@ int64_t row_bytes(const parquet::RowGroupMetaData &group, const Asked &asked)
     return bytes / std::max<int64_t>(group.num_rows(), 1) + 1;
 }
 
-// The batches of one row group, NULL at the end: any thread may read it, whoever reads the others.
+// The batches of one row group; NULL at the end. Any thread may read one row group, while others
+// read others.
 arrow::Result<Batches> read_group(const Parquet &p, const Asked &asked, int number)
 {
     const auto meta = p.meta->RowGroup(number);
@@ -166,15 +165,15 @@ arrow_reader(const Parquet &p, const Asked &asked, std::unique_ptr<parquet::Parq
     return parquet::arrow::FileReader::Make(p.pool.get(), std::move(raw), properties);
 }
 
-// The batches of row groups, one after another, so that an error has its place.
+// The batches of all row groups in order, so that errors can name the row.
 struct InOrder {
     std::shared_ptr<Parquet> p;
     Asked asked;
-    Batches group = {}; // batches of row group `number`; none: it is not begun
+    Batches group = {}; // batches of row group `number`; empty: not begun
     int number = 0;
-    uint64_t row = 0;          // the next
-    uint64_t from = 0;         // rows before this one are passed over
-    uint64_t end = UINT64_MAX; // rows from the row group on that begins there are not read
+    uint64_t row = 0;          // the next row
+    uint64_t from = 0;         // earlier rows are skipped
+    uint64_t end = UINT64_MAX; // row groups that begin at or after this row are not read
 
     arrow::Result<Batch> next()
     {
@@ -228,7 +227,7 @@ void seek(InOrder &in_order, uint64_t row, uint64_t end)
 bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold)
 {
     const auto &encodings = chunk.encodings();
-    const auto &told = chunk.encoding_stats(); // of kinds of pages
+    const auto &told = chunk.encoding_stats(); // by kind of page
     const auto is_dictionary = [](parquet::Encoding::type e) {
         return e == parquet::Encoding::RLE_DICTIONARY || e == parquet::Encoding::PLAIN_DICTIONARY;
     };
@@ -243,8 +242,8 @@ bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold)
 std::unique_ptr<parquet::ParquetFileReader> Parquet::reader() const
 {
     parquet::ReaderProperties properties(pool.get());
-    properties.enable_buffered_stream();             // a page at a time, not a column chunk
-    properties.set_page_checksum_verification(true); // of pages that have one
+    properties.enable_buffered_stream();             // one page at a time, not a whole column chunk
+    properties.set_page_checksum_verification(true); // for pages that have one
     return parquet::ParquetFileReader::Open(file, properties, meta);
 }
 
@@ -268,7 +267,7 @@ arrow::Result<Reader> parquet_stream(const bm_table_wish &wish)
     for (int g = 0; wish.group != nullptr && g < p->meta->num_row_groups(); g++)
         if (!wish.group(wish.group_ctx, static_cast<uint64_t>(p->meta->RowGroup(g)->num_rows())))
             break;
-    if (wish.n_columns == 0) // rows alone: as many as the metadata have
+    if (wish.n_columns == 0) // only the number of rows, from the metadata
         return std::make_shared<arrow::TableBatchReader>(arrow::Table::Make(
             arrow::schema({}), arrow::ChunkedArrayVector{}, p->meta->num_rows()));
     const std::vector<int> children = children_of(*p->schema, wish);

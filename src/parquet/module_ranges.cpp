@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// module_ranges.cpp -- row groups of Parquet cut into ranges of rows that threads read beside each
-// other.
+// module_ranges.cpp -- cuts row groups of Parquet into ranges of rows that threads read in
+// parallel.
 //
 //     texts    | dictionary | page | page | page | page |      ranges end where a page of the
 //     ids      | page               | page              |      largest column does
 //                           '------'------'
 //                               a range
 //
-// The headers of pages tell where they lie, and how many rows they have. A range reads its pages of
-// each column as if they were all of the column chunk. A page of another column is decoded once,
-// and has an array that ranges share.
+// Page headers tell where pages begin, and how many rows they have. A range reads its pages of each
+// column as if they were the whole column chunk. A page of another column is decoded once, to an
+// array that ranges share.
 //
-// A row group stays whole, to be read in order, where a column that is asked for is in a list or a
-// struct or read as a dictionary; where pages are not what the metadata say; and where a page, or
-// the text of a dictionary, is larger than a range may be. Errors of a file are left to the code
-// that reads in order.
+// A row group is not cut, and is read in order, if a requested column is in a list or a struct or
+// is read as a dictionary; if pages differ from what the metadata state; or if a page, or the text
+// of a dictionary, is larger than the limit of a range. Errors in a file are left to the code that
+// reads in order.
 
 #include "module_common.h"
 
@@ -34,7 +34,7 @@ namespace
 
 // --- headers of pages: Thrift's compact protocol ---
 
-// Reads of bytes; beyond their end there are zeros, and `ok` is false.
+// Reads from bytes; beyond their end it returns zeros, and ok() is false.
 class Compact
 {
   public:
@@ -45,7 +45,7 @@ class Compact
     {
         return ok_;
     }
-    int64_t length() const // of the bytes that were read
+    int64_t length() const // number of bytes read
     {
         return at_ - begin_;
     }
@@ -54,7 +54,8 @@ class Compact
         const uint64_t n = varint();
         return static_cast<int64_t>(n >> 1) ^ -static_cast<int64_t>(n & 1);
     }
-    // `each` is called with the number and the type of each field, and reads it or is false.
+    // Calls `each` with the number and the type of each field; it reads the field, or returns false
+    // to skip it.
     template <class Each> void fields(Each each)
     {
         int64_t id = 0;
@@ -120,7 +121,7 @@ class Compact
                 return true;
             });
         else if (type != kTrue && type != kFalse)
-            ok_ = false; // no header of a page has a list or a map
+            ok_ = false; // page headers contain no list or map
     }
 
     const uint8_t *begin_, *at_, *end_;
@@ -130,10 +131,10 @@ class Compact
 struct Header {
     enum { kData = 0, kDictionary = 2, kData2 = 3 };
     int64_t type = -1, bytes = -1, packed = -1, values = -1, encoding = -1;
-    int64_t length = 0; // of the header itself
+    int64_t length = 0; // size of the header itself
 };
 
-// False: these bytes are not a whole header.
+// False: the bytes are not a complete header.
 bool parse_header(const uint8_t *bytes, int64_t n, Header *out)
 {
     Compact in(bytes, n);
@@ -161,15 +162,15 @@ bool parse_header(const uint8_t *bytes, int64_t n, Header *out)
 
 // --- the pages of a column chunk ---
 
-// Pages one after the other that are read as one.
+// Consecutive pages that are read as one.
 struct Run {
     int64_t begin, end; // in the file
-    int64_t row, rows;  // of the row group
-    int64_t bytes;      // without compression
-    bool indexed;       // they are indices into the dictionary
+    int64_t row, rows;  // in the row group
+    int64_t bytes;      // uncompressed size
+    bool indexed;       // the values are indices into the dictionary
 };
 
-struct Side { // decoded values of a run that several ranges share
+struct Side { // decoded values of a run, shared by ranges
     std::mutex lock;
     std::shared_ptr<arrow::Array> array;
 };
@@ -179,7 +180,7 @@ struct Pages {
     int64_t dictionary = 0, dictionary_end = 0; // in the file
     int64_t dictionary_bytes = 0;
     std::vector<Run> runs;
-    std::vector<std::unique_ptr<Side>> sides; // as many; none of the largest column
+    std::vector<std::unique_ptr<Side>> sides; // one per run; none for the largest column
     int64_t bytes = 0;
 
     std::size_t run_of(int64_t row) const
@@ -198,7 +199,7 @@ bool is_dictionary(int64_t encoding)
            encoding == parquet::Encoding::PLAIN_DICTIONARY;
 }
 
-// Values are as long as their pages, or no longer than a number.
+// Is the size of the values limited by that of their pages, or are they numbers or indices?
 bool is_bounded(int64_t encoding, parquet::Type::type type)
 {
     return is_dictionary(encoding) || type != parquet::Type::BYTE_ARRAY ||
@@ -206,7 +207,7 @@ bool is_bounded(int64_t encoding, parquet::Type::type type)
            encoding == parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY;
 }
 
-// Add a page; false: the row group stays whole. All that is indices is one run.
+// Add a page; false: do not cut the row group. All pages of indices form one run.
 bool add_page(const Header &h, int64_t at, parquet::Type::type type, Pages *pages)
 {
     const int64_t end = at + h.length + h.packed;
@@ -235,7 +236,7 @@ bool add_page(const Header &h, int64_t at, parquet::Type::type type, Pages *page
     return true;
 }
 
-// Find the pages of a chunk; false: the row group stays whole.
+// Find the pages of a chunk; false: do not cut the row group.
 bool find_pages(const Parquet &p, const parquet::RowGroupMetaData &group, int64_t most,
                 Pages *pages)
 {
@@ -273,18 +274,18 @@ bool find_pages(const Parquet &p, const parquet::RowGroupMetaData &group, int64_
 
 // --- ranges of a row group ---
 
-// Runs of one chunk, read as if they were all of it.
+// Runs of one chunk, read as if they were the whole chunk.
 struct Span {
     int64_t begin, end; // in the file
     int64_t rows;
     bool indexed;
 };
 
-// A row group with known pages; only the arrays of its sides change.
+// A row group whose pages are known. Only the arrays of its sides change.
 struct Cuts {
     int number;
-    uint64_t first;            // row of the file
-    std::vector<Pages> leaves; // as they are asked for
+    uint64_t first;            // in the file
+    std::vector<Pages> leaves; // in the order of the request
     std::size_t largest = 0;
 
     Span span(std::size_t leaf, std::size_t from, std::size_t to) const
@@ -295,7 +296,7 @@ struct Cuts {
     }
 };
 
-// NULL: it stays whole.
+// NULL: do not cut the row group.
 std::shared_ptr<Cuts> cut_group(const Parquet &p, const Asked &asked, int number, uint64_t first,
                                 int64_t most)
 {
@@ -316,7 +317,7 @@ std::shared_ptr<Cuts> cut_group(const Parquet &p, const Asked &asked, int number
     return cuts;
 }
 
-// One column of a row group that has the pages of a span alone.
+// One column of a row group, reduced to the pages of a span.
 class SpanGroup : public parquet::RowGroupReader::Contents
 {
   public:
@@ -324,7 +325,7 @@ class SpanGroup : public parquet::RowGroupReader::Contents
         : p_(p), pages_(pages), span_(span), meta_(p.meta->RowGroup(number)),
           properties_(p.pool.get())
     {
-        properties_.set_page_checksum_verification(true); // of pages that have one
+        properties_.set_page_checksum_verification(true); // for pages that have one
     }
     std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override
     {
@@ -403,7 +404,7 @@ class SpanFile : public parquet::ParquetFileReader::Contents
 struct Range {
     std::shared_ptr<Cuts> cuts;
     std::size_t from, to; // runs of the largest column
-    int64_t row, rows;    // of the row group
+    int64_t row, rows;    // in the row group
 };
 
 // The ranges of one file.
@@ -457,8 +458,8 @@ class Cut
     }
 
   private:
-    // A range of row group `number`, whose first row is row `first` of the file; as it was: the
-    // row group stays whole.
+    // Cut a range from row group `number`, which begins at row `first` of the file. If `out` is
+    // left unchanged, the row group is not cut.
     void cut(int number, uint64_t first, bm_table_range *out)
     {
         if (number != number_)
@@ -480,7 +481,7 @@ class Cut
         out->bytes = static_cast<uint64_t>(bytes);
     }
 
-    // One array of the rows of runs.
+    // Decode runs of a column to one array.
     arrow::Result<std::shared_ptr<arrow::Array>> decode(const Cuts &cuts, std::size_t leaf,
                                                         std::size_t from, std::size_t to) const
     {
@@ -497,7 +498,7 @@ class Cut
         return batch->column(0);
     }
 
-    // The rows of the range of another column than the largest.
+    // The rows of a range, from a column other than the largest.
     arrow::Result<std::shared_ptr<arrow::Array>> side(const Range &range, std::size_t leaf) const
     {
         const Pages &pages = range.cuts->leaves[leaf];
@@ -516,7 +517,7 @@ class Cut
                           last = std::min(end, run.row + run.rows);
             parts.push_back(side.array->Slice(first - run.row, last - first));
             if (last == run.row + run.rows)
-                side.array = nullptr; // who comes late decodes it again
+                side.array = nullptr; // a range that comes later decodes it again
         }
         return parts.size() == 1 ? parts[0] : arrow::Concatenate(parts, p_->pool.get());
     }
@@ -527,9 +528,9 @@ class Cut
     const std::shared_ptr<InOrder> in_order_;
     const int64_t most_;
     const uint64_t end_;         // rows from this one on are not read
-    std::vector<uint64_t> ends_; // of row groups, in rows of the file
-    int number_ = -1;            // of the row group that was asked for last
-    std::shared_ptr<Cuts> cuts_; // of it
+    std::vector<uint64_t> ends_; // ends of the row groups, as rows of the file
+    int number_ = -1;            // the last row group requested
+    std::shared_ptr<Cuts> cuts_; // its cuts
 };
 
 bm_table_range cut_next(void *own, uint64_t row)
