@@ -29,8 +29,7 @@ typedef enum arg_type {
     ARG_SIZE,   /* uint64_t: bytes, with K, KB, KiB, M … T for powers of 1024; min … max */
     ARG_REAL,   /* double: low … high; `open` excludes ends */
     ARG_PARSED, /* whatever `parse` fills */
-    ARG_LATER   /* reserved for a later version, or found elsewhere, as `help` then tells: always an
-                 * error */
+    ARG_LATER   /* of a later version, or found elsewhere, as `help` tells: always an error */
 } arg_type;
 
 enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 }; /* the end itself is not allowed */

@@ -26,8 +26,7 @@ enum { N_SHELLS = 3 };
 
 typedef struct shell {
     const char *name;
-    const char *variable, *fallback; /* variable that names the user's folder; default, below the
-                                      * home directory */
+    const char *variable, *fallback; /* names the user's folder; default, below the home */
     const char *file;                /* path in that folder */
 } shell;
 

@@ -40,8 +40,7 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 {
     const bool writes = settings->output.path == NULL || settings->messages.json;
     const arg_list *operands = &settings->operands;
-    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* operands after the
-                                                                             * first are ids */
+    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* one is a file */
     const size_t n_files = ids && operands->n > 1 ? 1 : operands->n;
     const char *const outputs[] = {settings->output.path, settings->output.report,
                                    settings->results.histogram, settings->results.histogram_svg,

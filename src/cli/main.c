@@ -215,8 +215,7 @@ int main(int argc, char **argv)
     context.console.out = cli_open_stream(&data, stdout);
     context.console.meter = &context.meter;
     context.console.command = CLI_N_COMMANDS;
-    context.console.json = has_word(argv, argc, "--json"); /* before options are parsed, whose
-                                                            * errors it affects */
+    context.console.json = has_word(argv, argc, "--json"); /* also for errors in the options */
     cli_catch_bus_error(context.console.json);
 
     if (argc < 2) { /* print the list of commands */

@@ -7,8 +7,7 @@
 typedef struct cli_preset {
     const char *name;
     bm_shingle_kind shingle;
-    uint32_t shingle_k; /* 0: the user's shingles; then `normalize` and `words` are not set
-                         * either */
+    uint32_t shingle_k; /* 0: the user's text settings stay */
     uint32_t normalize;
     bm_words words;
     bm_token_hash hash;

@@ -204,8 +204,7 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     if (command == CLI_QUERY)
         return check_query(s, err);
     if (BIT(command) & READS & ~FILLS) {
-        if (command == CLI_FILTER && s->operands.n == 0) /* without inputs: those that the directory
-                                                          * names */
+        if (command == CLI_FILTER && s->operands.n == 0) /* the directory names its inputs */
             return args_fail(err, "no input (expected the directory that dedup wrote, then its "
                                   "inputs)");
         if (!listed && s->operands.n == 0)

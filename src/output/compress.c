@@ -459,7 +459,7 @@ static const pack_ops pack_lz4 = {
  * same code. */
 
 #define PACK_BLOCK_BYTES ((size_t)4 << 20)
-#define BLOCKS_SHARE     8u /* all blocks may take this part of the memory */
+#define BLOCKS_SHARE     8u /* the blocks may take 1/8 of the memory */
 
 typedef struct pack_buffers {
     char *in, *out;
@@ -477,14 +477,13 @@ typedef struct pack_blocks_block {
 typedef struct pack_blocks {
     const pack_ops *ops;
     bm_compression kind;
-    void *state; /* the caller's compressor */
+    void *state; /* compressor state of the caller's thread */
     bm_pack_pool *pool;
     bool owns_pool;
     pack_blocks_block *ring;            /* pool->n_blocks entries */
     uint64_t n_filled, n_written;       /* used by the caller only */
-    uint64_t n_ready, n_begun, n_ended; /* protected by the lock: blocks ready to compress, begun,
-                                         * compressed */
-    struct pack_blocks *next;           /* protected by the lock: the pool's next file */
+    uint64_t n_ready, n_begun, n_ended; /* under the lock: ready, begun, compressed */
+    struct pack_blocks *next;           /* under the lock: the pool's next file */
     bool ended;
 } pack_blocks;
 

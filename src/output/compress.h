@@ -18,10 +18,8 @@ typedef struct bm_pack_pool bm_pack_pool;
 /* The threads and memory that compression may use. Results do not depend on them. */
 typedef struct bm_pack_lanes {
     uint32_t threads;   /* including the caller's; 0 means 1 */
-    uint64_t memory;    /* bytes of the whole job, of which blocks take a small share; 0: no
-                         * limit */
-    bm_pack_pool *pool; /* used instead of both, shared by several files; NULL: each file opens its
-                         * own */
+    uint64_t memory;    /* bytes of the whole job; blocks take a small share; 0: no limit */
+    bm_pack_pool *pool; /* used instead of both by several files; NULL: one for each file */
 } bm_pack_lanes;
 
 /* Open a pool for files that one thread writes. `many`: files may be ended (bm_compressor_end) some

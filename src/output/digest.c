@@ -360,14 +360,12 @@ struct bm_digest_follow {
     uint32_t threads_most; /* the writer's */
     pthread_t threads[THREADS_MAX];
     /* everything below is protected by the lock */
-    uint64_t reached; /* bytes that are final */
-    bool complete;    /* `reached` is the whole file */
-    bool end;         /* begin no more pieces */
-    bool stop;        /* and discard the result */
-    size_t next;      /* the first piece nobody has begun, ... */
-    size_t first,
-        n_first; /* ... except the n_first leading ones, which come last; `first` of these are
-                  * begun */
+    uint64_t reached;      /* bytes that are final */
+    bool complete;         /* `reached` is the whole file */
+    bool end;              /* begin no more pieces */
+    bool stop;             /* and discard the result */
+    size_t next;           /* the first piece nobody has begun, ... */
+    size_t first, n_first; /* ... except n_first leading ones, which come last; `first` are begun */
     bm_digest_piece *pieces;
     size_t n, cap; /* of `pieces`; those before `n` are begun or still skipped */
     bm_status status;

@@ -459,8 +459,7 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     if (file->follow != NULL)
         bm_digest_follow_complete(file->follow, file->written);
     if (file->pass == NULL)
-        start_writeback(file, BUFFER_BYTES); /* small files need no early write: one sync covers all
-                                              * of them */
+        start_writeback(file, BUFFER_BYTES); /* not for small files: one sync covers all */
     return BM_OK;
 }
 

@@ -116,8 +116,7 @@ struct bm_out_file {
     pthread_mutex_t lock;  /* protects all members during write_at */
     bm_out_stretch *ahead; /* written stretches beyond a gap */
     size_t n_ahead, cap_ahead;
-    uint64_t started;          /* bytes of `written` that the system was told to write to the
-                                * disk */
+    uint64_t started;          /* bytes of `written` already being written to the disk */
     bm_compressor *compressor; /* NULL: none */
     bm_status failed;          /* the first failure, which every later call returns */
     int failed_code;           /* its errno; 0: none */

@@ -394,8 +394,7 @@ static bm_status not_work(const char *work, const char *other, bm_error *err)
 {
     bm_manifest *manifest = NULL;
     const bm_status status = bm_manifest_open_dir(work, TOLD_BYTES, &manifest, NULL);
-    if (status != BM_OK && status != BM_ERR_NOMEM) /* a large report is recognised by its
-                                                    * beginning */
+    if (status != BM_OK && status != BM_ERR_NOMEM) /* else a large report of ours */
         return in_the_way(work, "holds ", other, err);
     bm_manifest_close(manifest);
     return bm_fail_field_at(err, "output", work, 0,

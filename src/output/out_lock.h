@@ -13,7 +13,7 @@
  *     bandmill work directory 1
  *     output/signatures.npy              a name a line, escaped as in TSV files
  *     .bandmill-documents
- *     /tmp/.bandmill-…-sets              what lies elsewhere has a slash before it
+ *     /tmp/.bandmill-…-sets              a file elsewhere has an absolute path
  *
  * A name is on the disk before its file is made. So all remains of a job are listed, even if it was
  * killed or the machine lost power; at most the last line is torn, and its file does not exist yet.

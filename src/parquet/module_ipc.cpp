@@ -70,8 +70,7 @@ constexpr int kFooterDictionaries = 2, kFooterBatches = 3;
 constexpr uint8_t kDictionaryBatch = 2, kRecordBatch = 3, kZstd = 1;
 
 constexpr int64_t kFileHead = 8, kFileTail = 10; // the tail: a length and the magic
-constexpr int64_t kBlock = 24; // int64 offset, int32 length of the metadata, int64 length of the
-                               // body
+constexpr int64_t kBlock = 24; // int64 offset, int32 length of metadata, int64 length of body
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16, kMetaMost = 64 << 20;
 constexpr uint64_t kBatches = 2; // in memory at a time
 

@@ -9,8 +9,8 @@
 
 #define BM_PROBE_LIST "list" /* value of `device` that lists the devices on stdout */
 #define BM_PROBE_DRIVER_MARK                                                                       \
-    "bandmill-driver: " /* begins the line that names the driver running when the process ended; may
-                         * be missing */
+    "bandmill-driver: " /* begins the line that names the driver running when the process ended;
+                         * optional */
 
 /* Build the kernels of one OpenCL device and compare a known answer, or list the devices: the work
  * of `bandmill __probe-opencl DEVICE CACHE_DIR`. `device` has that command's own syntax

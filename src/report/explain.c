@@ -37,8 +37,7 @@
 #include "job/recipe.h"
 
 #define TEXT_SHARE                                                                                 \
-    64u /* part of the memory: each byte of a text may be a unit, which takes up to this many
-         * bytes */
+    64u /* part of the memory: each byte of a text may be a unit, which takes this many bytes */
 
 typedef struct collector {
     const bm_doc_table *docs;
@@ -50,8 +49,7 @@ typedef struct collector {
     bm_buf *texts; /* texts of the wanted documents, instead of sets; NULL: sets */
     size_t n_texts;
     const char *only;            /* the only input to read; NULL: all */
-    bm_explain_record_fn record; /* receives every record, replacing the members above; NULL:
-                                  * none */
+    bm_explain_record_fn record; /* gets every record, replacing the members above; NULL: none */
     void *record_ctx;
     const char *const **names; /* receives the inputs' names; NULL: not wanted */
 } collector;

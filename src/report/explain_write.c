@@ -202,7 +202,7 @@ static void text_cut(page *p)
     }
 }
 
-static const char *const nouns[] = {" word", " character", " byte", " word"}; /* indexed by
+static const char *const nouns[] = {" word", " character", " byte", " word"}; /* by
                                                                                * bm_shingle_kind */
 
 /* Write the longest run common to the two, in quotes, on its own line. */

@@ -57,8 +57,7 @@ typedef struct bm_explain_records {
     const char *only;
     bm_explain_record_fn fn;
     void *ctx;
-    const char *const **names; /* set to the inputs' names while records are read; NULL: not
-                                * wanted */
+    const char *const **names; /* set to the inputs' names while reading; NULL: not wanted */
 } bm_explain_records;
 /* *text: how the texts were cut into shingles. BM_ERR_INPUT: these inputs have no texts. */
 bm_status bm_explain_records_read(const bm_settings *settings, const bm_manifest *manifest,
@@ -114,8 +113,7 @@ typedef struct bm_explanation {
     double similarity; /* of the two documents themselves; NAN: not known */
     const char *texts; /* of two copies: "identical" or "equal" (removed.tsv); NULL: not known */
     bm_chain chain;
-    double parts_above; /* a threshold above which no chain of links joins the two; NAN: not
-                         * known */
+    double parts_above; /* threshold above which no links join the two; NAN: not known */
     bm_cut cut;
     bm_bridges bridges;
     bm_shared_run run; /* common to the two documents */
@@ -134,9 +132,8 @@ typedef struct bm_explainer {
     uint64_t group;
     bm_id_set ids;
     bool none;           /* no document of the group is kept */
-    uint32_t kept, a, b; /* a, b: the two requested documents; if equal, none was requested. kept:
-                          * BM_ID_NONE: */
-    bm_buf known;        /* a known document with this id is kept */
+    uint32_t kept, a, b; /* BM_ID_NONE: see `known`; a, b: requested documents; equal: none */
+    bm_buf known;        /* the id of the known document that is kept */
     bm_pair *pairs;      /* ordered by a, then b */
     size_t n_pairs, cap_pairs;
     bool from_inputs;

@@ -155,8 +155,7 @@ typedef struct bm_page_item {
 typedef struct bm_page_overlap {
     bool is;               /* the directory is of `overlap`; if not, all else is empty */
     bm_manifest *manifest; /* of the items */
-    bm_page_item *items;   /* by falling coverage, then by falling number of documents, then in file
-                            * order */
+    bm_page_item *items;   /* by coverage, then number of documents (falling), then in file order */
     size_t n, cap;
     uint64_t of;    /* number of items that documents contain */
     bm_id_set ids;  /* of the shown items, by their index */
@@ -269,8 +268,7 @@ typedef struct bm_page {
     bm_page_source *sources; /* one per input of the manifest */
     size_t n_gone;
     /* facts from the tables */
-    uint64_t similarities[BM_HISTOGRAM_BINS]; /* of pairs, or of removed documents with their kept
-                                          * ones */
+    uint64_t similarities[BM_HISTOGRAM_BINS]; /* of pairs, or removed and kept documents */
     uint64_t n_similarities;
     bm_page_group *groups; /* the largest first; ties in file order */
     size_t n_groups, cap_groups;
@@ -399,8 +397,7 @@ bm_status bm_page_write_html(const bm_page *page, bm_rows *rows, uint64_t *n_byt
 
 typedef struct bm_diff_word {
     size_t begin; /* where the white space before it begins */
-    size_t word;  /* where the word itself begins; trailing white space of a text is a word without
-                   * bytes */
+    size_t word;  /* where the word itself begins; empty for white space at the end of a text */
     size_t end;
     uint64_t hash;
     bool common;

@@ -362,8 +362,7 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     group->chained += row->chained;
     if (group->kept == BM_PAGE_NO_DOC)
         return BM_OK;
-    const bool first = group->least_doc == BM_PAGE_NO_DOC; /* shown even if its similarity is not
-                                                            * known */
+    const bool first = group->least_doc == BM_PAGE_NO_DOC; /* shown even if nothing is known */
     if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
         return BM_OK;
     group->least = row->jaccard;
@@ -492,8 +491,7 @@ static bool goes_by_length(const bm_page *p)
 static void what_if_begin(bm_page *p)
 {
     bm_page_what_if *w = &p->what_if;
-    w->budget = p->settings->memory / (goes_by_length(p) ? 4 : 2); /* with lengths, texts are read
-                                                                    * at the same time */
+    w->budget = p->settings->memory / (goes_by_length(p) ? 4 : 2); /* texts are read, too */
     w->why_not = w->why_no_stars = why_not(p);
     if (p->cluster == BM_CLUSTER_STAR)
         w->why_no_stars = "the groups are stars already: nothing is chained";

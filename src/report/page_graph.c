@@ -319,8 +319,7 @@ typedef struct drawing {
     bm_page_graph *graph;
     bm_link_graph links;
     uint8_t *chosen;  /* one flag per member */
-    uint32_t *before; /* of each member: its predecessor on a shortest path from the first one; the
-                       * first one has itself */
+    uint32_t *before; /* of each member: its predecessor on a shortest path; the first has itself */
     uint32_t *queue;
     size_t n_chosen;
 } drawing;

@@ -741,8 +741,7 @@ typedef struct tables_file {
 typedef struct tables_tables {
     bm_kept_cfg cfg;
     bm_kept_files files;
-    size_t next, begun; /* inputs below `next` have their files; if `inside`, `begun` is in
-                         * progress */
+    size_t next, begun; /* inputs below `next` have files; if `inside`, `begun` is open */
     bool inside;
     tables_file told; /* the file whose rows are being collected */
     uint32_t n_lanes; /* threads that write files; 1: the caller writes */

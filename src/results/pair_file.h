@@ -87,8 +87,7 @@ typedef struct bm_group_members {
     bm_id_set *ids; /* receives the members in order; borrowed */
     uint64_t most;  /* memory that they may take; beyond it loading stops */
     bool fits;      /* out: did all members fit? */
-    uint32_t kept;  /* out: the number of the kept member; BM_ID_NONE: the kept one is a known
-                    * document, or none is kept */
+    uint32_t kept;  /* out: the kept member; BM_ID_NONE: a known document or none is kept */
     bm_str kept_id; /* out */
 } bm_group_members;
 
